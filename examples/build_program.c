@@ -21,7 +21,7 @@ static vy_value call(vy_builder *b, const char *function, vy_value x)
     return vy_call(b, function, 1, &x);
 }
 
-// Nothing is checked on the way: the first error sticks in the module, and main looks once.
+// Calls are not checked one by one: the first error sticks in the module, and main checks once.
 static void build_mixture(vy_module *m)
 {
     vy_builder *b = vy_program_begin(m, "mixture");

@@ -3,7 +3,7 @@
 //
 //   dozen_lines FILE.vyre NAME=VALUE[,VALUE…] …
 //   dozen_lines examples/gmm.vyre m=2 gamma=0.7 alpha=0.5,0.5 x=…    every `in` buffer, and scalars
-//                                                                    that are no whole dimension
+//                                                                    that are no dimension
 // Prints the gradient of all float outputs (cotangents 1) with respect to all float inputs.
 // `gradient` is the point; the rest is reading and printing.
 #include "session/session.h"
@@ -15,7 +15,7 @@
 static bool give(vys_task *t, const char *argument, vy_diag *d);
 static bool print_results(vys_task *t, vy_diag *d);
 
-// All there is to do.  The first error stays in *d, and what follows it does nothing.
+// All steps.  The first error stays in *d, and the calls after it do nothing.
 static bool gradient(vys_session *s, const char *file, const char *text, size_t size,
                      char **arguments, int count, vy_diag *d)
 {
@@ -34,7 +34,7 @@ static bool complain(vy_diag *d, const char *format, const char *name)
     return false;
 }
 
-// Numbers separated by commas, stored as `type`; the caller frees them.  NULL if they are none.
+// Numbers separated by commas, stored as `type`; the caller frees them.  NULL if one is invalid.
 static void *numbers(const char *list, vy_type type, uint64_t *count)
 {
     char *values = malloc((strlen(list) + 1) * sizeof(double)), *end;
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
         vy_diag_format(&d, argv[1], text, size, false, message, sizeof message);
         fprintf(stderr, "%s", message);
     }
-    // With VYRE_VALIDATION=1 the validation layers watch; they should have nothing to say.
+    // With VYRE_VALIDATION=1 the validation layers are on; they should report nothing.
     const bool silent = !s || !vys_session_message(s, 0);
     for (uint32_t i = 0; s && vys_session_message(s, i); i++)
         fprintf(stderr, "%s\n", vys_session_message(s, i));

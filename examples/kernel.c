@@ -113,7 +113,7 @@ typedef struct binding {
     const cJSON *info; // of the kernel
     buffer *b;
     uint64_t first, count;        // elements bound, of the buffer
-    VkDescriptorBufferInfo range; // begins where the device lets it
+    VkDescriptorBufferInfo range; // its offset is aligned as the device requires
 } binding;
 
 typedef struct launch { // one dispatch being made
@@ -150,7 +150,7 @@ static bool take_symbols(launch *l, const cJSON *step)
     return true;
 }
 
-// Elements that a binding takes, by the kernel's declaration.
+// The number of elements of a binding, from the kernel's declaration.
 static bool extent_of(launch *l, const cJSON *info, uint64_t *count)
 {
     const cJSON *axis;
@@ -188,8 +188,8 @@ static bool take_binding(launch *l, const cJSON *info, const cJSON *what)
     return true;
 }
 
-// May two bindings reach one element, though one of them writes?  Slices of one buffer may touch,
-// not overlap.
+// May two bindings access the same element, one of them writing?  Slices of one buffer may be
+// adjacent but not overlap.
 static bool apart(const launch *l)
 {
     for (uint32_t i = 0; i < l->binding_count; i++)
@@ -218,7 +218,7 @@ static bool take_bindings(launch *l, const cJSON *step)
 
 static bool take_groups(launch *l, const cJSON *step)
 {
-    // Of the kernel, over its symbols; without a domain of its own, of the step.
+    // The kernel's group counts, over its symbols; those of the step if it has no domain.
     const cJSON *axis, *counts = list(l->k->info, "groups");
     symbols *s = cJSON_IsArray(counts) ? &l->values : &l->a->values;
     uint32_t n = 0;
@@ -262,7 +262,7 @@ static bool field_value(launch *l, const cJSON *field, int64_t *integer, double 
         const binding *b = find_binding(l, value);
         if (!b) return wrong("the manifest names no binding `%s`", value);
         *integer = (int64_t)(b->first - b->range.offset / size_of(b->b->type));
-    } // group_base: no dispatch is split here
+    } // group_base: dispatches are not split here
     return true;
 }
 

@@ -101,8 +101,8 @@ static int64_t apply(reader *r, char op, int64_t a, int64_t b)
     return over ? fail(r, "an overflow") : v;
 }
 
-// min(a, b), max(a, b); isqrt(a), rounded down, 0 below 0; ceil(a/b), a*b*…/c with brackets around
-// all that is no product: what is rounded up is the last division.
+// min(a, b), max(a, b); isqrt(a), rounded down, 0 below 0; ceil(a/b), a*b*…/c, where all operands
+// that are no products are in parentheses: the last division is rounded up.
 static int64_t call(reader *r, const char *function)
 {
     int64_t a, b;
@@ -132,7 +132,7 @@ static int64_t name(reader *r)
     size_t n = 0;
     const char *start = r->at;
     while (isalnum((unsigned char)*r->at) || *r->at == '_') r->at++;
-    if (strncmp(start, "len(", 4) == 0) // `len(x)` as a whole is the name of a symbol
+    if (strncmp(start, "len(", 4) == 0) // the entire `len(x)` is the name of a symbol
         while (*r->at && *r->at++ != ')') {}
     n = (size_t)(r->at - start);
     if (n == 0 || n >= sizeof word) return fail(r, "not an expression");

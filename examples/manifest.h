@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// manifest.h: what an engine of one's own needs to read a Vyre manifest: names with values, and the
+// manifest.h: what a program needs that executes a Vyre manifest: names with values, and the
 // integer expressions over them in which shapes and group counts are written.
 #ifndef EXAMPLE_MANIFEST_H
 #define EXAMPLE_MANIFEST_H
@@ -22,8 +22,8 @@ const cJSON *list(const cJSON *o, const char *key);
 // a value read back.
 typedef struct symbol {
     char name[80];
-    int64_t integer; // what expressions see
-    double real;     // what a float scalar is packed from
+    int64_t integer; // its value in expressions
+    double real;     // its value as a float scalar
 } symbol;
 
 typedef struct symbols {

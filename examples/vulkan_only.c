@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// vulkan_only.c: runs what `vyre-grad … -o DIR` wrote with Vulkan alone: no Vyre library, no
-// runtime.
+// vulkan_only.c: runs the files that `vyre-grad … -o DIR` writes with Vulkan alone: without Vyre's
+// libraries and runtime.
 //
 //   vulkan_only X.spv X.json NAME=VALUE[,VALUE…] …
 //
@@ -170,7 +170,7 @@ buffer *find_buffer(app *a, const char *name)
 }
 
 // ----------------------------------------------------------------------------------------- buffers
-// Those of the caller; workspaces come when a step needs them.
+// The caller's buffers; workspaces are created when a step needs them.
 static bool make_buffers(app *a, char **arguments)
 {
     for (uint32_t i = 0; i < a->buffer_count; i++) {
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
     app a = {0};
     bool ok = argc >= 3 || wrong("usage: vulkan_only X.spv X.json NAME=VALUE[,VALUE…] …");
     ok = ok && load(&a, argv[1], argv[2]) && read_arguments(&a, argv + 3);
-    // Every kernel lists what the whole module needs.
+    // Every kernel lists the features that the entire module needs.
     ok = ok && gpu_open(&a.gpu, list(a.manifest, "kernels")->child) && make_buffers(&a, argv + 3) &&
          make_kernels(&a) && run_steps(&a, list(a.manifest, "steps")->child, -1);
     if (ok) print_results(&a);

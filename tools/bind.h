@@ -28,13 +28,13 @@ bool binding_create(binding *b, vys_entry what, bool f64, vy_diag *d);
 bool binding_set(binding *b, const names *assignments, vy_diag *d);
 // --groups X[,Y[,Z]] (NULL: not given)
 bool binding_groups(binding *b, const char *option, vy_diag *d);
-// Takes the SPECs.  `fallback`: what float buffers without one get ("normal:0:1:1"; others: zeros),
-// or NULL: that is an error.
+// Applies the SPECs.  `fallback`: the data of float buffers without one ("normal:0:1:1"; others:
+// zeros), or NULL: a missing SPEC is an error.
 bool binding_specs(binding *b, specs *in, const char *fallback, vy_diag *d);
 // Fills the binding of a derived program: scalars and buffers of the same name start as in
-// `forward`, cotangents as `ct` says, else as ones.
+// `forward`, cotangents as `ct` specifies, else as ones.
 bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d);
-// The SPEC meant for cotangent buffer `grad_o` or `ct_o` (of any order), or NULL.
+// The SPEC for cotangent buffer `grad_o` or `ct_o` (of any order), or NULL.
 spec *specs_find_seed(const specs *ct, const vy_buffer_info *cotangent);
 // Has every --ct reached a cotangent, a buffer of `derived` that `forward` has not?
 bool specs_all_used(const specs *ct, const binding *derived, const binding *forward, vy_diag *d);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // check.c: `vyre-grad check`.
 //
-// The tests are the library's (autodiff/check.h); here are the data they run on, the derivatives
-// they compare, and the device.
+// The library makes the tests (autodiff/check.h); this file provides the data they run on, the
+// derivatives they compare, and the device.
 #include "tools/check.h"
 
 #include "autodiff/grad.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Instructions × invocations of any run on data that `check` chose; of all probes of the second
-// round.
+// Limits in instructions × invocations: of a run on data that `check` chose; of all probes of the
+// second round.
 #define MOST_STEPS (UINT64_C(1) << 33)
 #define MORE_BUDGET (UINT64_C(1) << 27)
 
@@ -37,13 +37,13 @@ bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t ord
     return ok;
 }
 
-// The gradient as it is asked for, and with values and random cotangents.  Of second order the
-// source is no longer what was differentiated, so only as asked for.
+// The gradient as requested, and with values and random cotangents.  At second order the source is
+// not the program that was differentiated, so only as requested.
 static bool derive_all(checking *k, command *c, vy_diag *d)
 {
     const bool twice = c->o.order > 1, deterministic = c->o.deterministic;
-    // Accumulators hold floats of the declared type; differences need double.  The device runs
-    // those.
+    // Accumulators hold floats of the declared type, but differences need double.  The device runs
+    // the programs with accumulators.
     c->o.deterministic = false;
     bool ok = check_derive(k, c, false, false, c->o.order, &k->gradient, d);
     if (twice) ok = ok && check_derive(k, c, false, false, 1, &k->first, d);
@@ -54,7 +54,7 @@ static bool derive_all(checking *k, command *c, vy_diag *d)
     return ok;
 }
 
-// As `run --engine eval` would run them.
+// Optimised as `run --engine eval` does.
 static bool optimize_all(checking *k, command *c, vy_diag *d)
 {
     vy_module *const modules[] = {c->module, k->first.module, k->gradient.module, k->valued.module,
@@ -94,7 +94,7 @@ static bool outputs_of(const checking *k, const command *c, names *of, vy_diag *
 }
 
 // A derivative may read for lanes that pad its last workgroup.  At higher orders the program it was
-// derived from is the one to be asked for accesses out of range.  *no: they are not looked at.
+// derived from determines whether accesses are out of range.  *no: they are not checked.
 static bool leaves_out_range(const checking *k, const command *c, bool *no, vy_diag *d)
 {
     liking how = FINE;
@@ -143,8 +143,8 @@ static bool run_check(checking *k, command *c, vy_diag *d)
     return k->result != NULL;
 }
 
-// As vy_grad chooses them: optimising may fold away the store that makes an `inout` buffer an
-// output.
+// The outputs that vy_grad chooses, taken before optimisation, which may remove the store that
+// makes an `inout` buffer an output.
 static bool default_outputs(checking *k, vy_diag *d)
 {
     const vy_program *p = k->source.program;
@@ -165,7 +165,7 @@ static bool refuse_options(const command *c, vy_diag *d)
     return true;
 }
 
-// Options as data, which a round changes.
+// The options for data, copied, because each round changes them.
 static bool parse_data(checking *k, const command *c, vy_diag *d)
 {
     return specs_parse(&k->in, "--in", &c->o.in, d) && specs_parse(&k->ct, "--ct", &c->o.ct, d) &&
@@ -189,7 +189,7 @@ static void free_round(checking *k)
     specs_free(&k->device_ct);
 }
 
-// The same derivatives in several workgroups, where sizes are ours.
+// The same derivatives in several workgroups, where `check` chose the sizes.
 static bool second_round(checking *k, command *c, vy_diag *d)
 {
     bool found = false;
@@ -235,7 +235,7 @@ static void report_wrong(const checking *k, const command *c, vy_diag wrong)
     report(c, &wrong, false);
 }
 
-// What is wrong with the program itself, as a diagnostic of its text.
+// A fault of the program itself, as a diagnostic with a place in its text.
 static void report_program(const checking *k, const command *c)
 {
     const vy_check_result *r = k->result;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 // check_choose.c: sizes and data that suit the program that is checked.
 //
-// The default choices suit most.  A program that races on them, or leaves its buffers, may do so
-// because they are not what it is for: integers that repeat are no places to store to, a filter is
-// smaller than its image, an extent is fixed.  So others are tried, and the first that suit are
-// taken.  What none suits is the user's to give, or his mistake: then the defaults stand, and the
-// check tells what happens with them.  So they do where there is a data race, or a read of what
-// nobody wrote, with all data at the default sizes: sizes that hide it are named, not taken.  And
-// where there is none, the next sizes are looked at, too, among which the even ones are odd.
+// The default choices suit most programs.  One that races on them, or accesses elements out of
+// range, may be meant for other data: integers that repeat cannot be indices of stores, a filter is
+// smaller than its image, an extent is fixed.  So other choices are tried, and the first that suit
+// are used.  Where none suits, either the user has to give data or the program is wrong: the
+// defaults are kept, and the check reports what happens with them.  They are also kept where a data
+// race, or a read of an element that no invocation has written, occurs with all data at the default
+// sizes: sizes that hide it are reported, but not used.  Where there is none, each size plus one is
+// tried as well, so that sizes that were even are odd.
 #include "tools/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Instructions × invocations of the program on the default choices, and on any other; elements of
-// its buffers.
+// Limits in instructions × invocations of the program on the default choices, and on any other; in
+// elements of its buffers.
 enum { CHOSEN_STEPS = 1 << 27, TRIED_STEPS = 1 << 20, TRIED_ELEMENTS = 1 << 20 };
 
 bool check_chose(const checking *k, bool integers)
@@ -163,7 +164,7 @@ typedef struct search {
     liking how;
 } search;
 
-// Choices that cannot be bound, contradict what was given.
+// Choices that cannot be bound contradict what was given.
 static bool attempt(checking *k, const command *c, const choices *what, search *s, vy_diag *d)
 {
     vy_diag why = {0};
@@ -176,7 +177,7 @@ static bool attempt(checking *k, const command *c, const choices *what, search *
     return true;
 }
 
-// For one way to choose sizes.
+// All other data for one choice of sizes.
 static bool other_integers(checking *k, const command *c, const choices *sizes, bool few,
                            bool scalars, search *s, vy_diag *d)
 {
@@ -195,7 +196,7 @@ static bool other_integers(checking *k, const command *c, const choices *sizes, 
     return true;
 }
 
-// Data and sizes, or data alone.
+// Other data and sizes, or only other data.
 static bool look_further(checking *k, const command *c, bool sizes, search *s, vy_diag *d)
 {
     const bool data = check_chose(k, true), scalars = sizes && k->counts.others;
@@ -210,7 +211,8 @@ static bool look_further(checking *k, const command *c, bool sizes, search *s, v
 
 static bool endless(const vy_diag *why) { return vy_diag_is(why, VY_E_EVAL_STEPS); }
 
-// Sizes and scalars at which what is wrong does not show: said, for whoever means those alone.
+// Sizes and scalars at which the fault is not visible are reported, as the program may be meant for
+// only those.
 static bool name_others(checking *k, const command *c, const choices *what, vy_diag *d)
 {
     text t = {0};
@@ -222,7 +224,7 @@ static bool name_others(checking *k, const command *c, const choices *what, vy_d
     return true;
 }
 
-// Is there something wrong at the next sizes?  Then they are taken.
+// Uses the next sizes if a fault shows there.
 static bool look_beside(checking *k, const command *c, vy_diag *d)
 {
     choices next = default_choices();
@@ -249,7 +251,7 @@ bool check_choose(checking *k, const command *c, vy_diag *d)
     const liking before = s.how;
     if (before == FINE) return k->counts.sizes ? look_beside(k, c, d) : true;
     if (before == WRONG && !look_further(k, c, false, &s, d)) return false;
-    const bool wrong = s.how == WRONG; // with whatever data
+    const bool wrong = s.how == WRONG; // with all data that were tried
     if (!look_further(k, c, true, &s, d)) return false;
     if (s.how == NO_RUN && endless(&first)) {
         *d = first;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // check_device.c: the gradient, and the program itself, on the device against the interpreter.
 //
-// Both compute in the program's own types, in different orders and with different functions.  How
-// far that may lead is bounded by the type (the bounds of the default mode, which Vulkan lets be
-// coarse), and where the sum itself is ill-conditioned by what rounding did in the interpreter: the
-// distance between its own types and double.
+// Both compute in the program's own types, in different orders and with different functions.  The
+// tolerance follows from the type (the bounds of the default mode, for which Vulkan requires
+// little) and, for ill-conditioned sums, from the rounding error in the interpreter: the distance
+// between its results in the program's types and in double.
 #include "tools/check.h"
 
 #include <math.h>
@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Of an element of the type, relative to max(1, its size).
+// The tolerance of an element of the type, relative to max(1, its magnitude).
 static double device_tolerance(const command *c, vy_type type)
 {
     if (type == VY_F64) return 1e-9;
     return (type == VY_F16 ? 2e-2 : 1e-3) / (c->o.precise ? 10 : 1);
 }
 
-// How much coarser than the interpreter's rounding the device's may be, which the program then
-// amplifies alike.  --precise gives the interpreter's bits but for the order of sums; the default
-// contracts, and has shorter functions of our own; --fast-math takes the device's, which Vulkan
-// bounds absolutely.  Measured on five iterations of sin(a·b) in text/grad/shared/tiles (pingpong),
-// where the interpreter's own f32 is 2.2e-4 from double: 0, 3.8e-4, 2.5e-3.
+// The factor by which the device's rounding errors may exceed the interpreter's; the program
+// amplifies both equally.  --precise gives the interpreter's bits except for the order of sums; the
+// default contracts, and uses shorter functions of our own; --fast-math uses the device's, which
+// Vulkan bounds absolutely.  Measured on five iterations of sin(a·b) in text/grad/shared/tiles
+// (pingpong), where the interpreter's own f32 is 2.2e-4 from double: 0, 3.8e-4, 2.5e-3.
 static double amplified(const command *c) { return c->o.fast_math ? 64 : 8; }
 
 static bool is_gradient(const checking *k, const vy_buffer_info *b)
@@ -31,14 +31,14 @@ static bool is_gradient(const checking *k, const vy_buffer_info *b)
     return b->cls == VY_OUT && !vys_binding_find(checked_data(k), b->name);
 }
 
-// With cotangents that differ from element to element where the gradient takes any: ones hide much.
+// With cotangents that differ from element to element where the gradient takes any: all ones would
+// hide errors.
 static vys_entry gradient_on(const checking *k)
 {
     return k->seeded.module ? k->seeded.what : k->gradient.what;
 }
 
-// The program's data once more, for `what`, which is the source; f64: the same numbers, kept in
-// double.
+// The program's data again, for `what`, which is the source; f64: the same numbers in double.
 static bool start_again(checking *k, const command *c, vys_entry what, bool f64, binding *b,
                         vy_diag *d)
 {
@@ -70,7 +70,7 @@ static bool interpret(checking *k, command *c, bool f64, binding *out, vy_diag *
     return ok;
 }
 
-// The largest distance between the two, relative to max(floor, size).
+// The largest distance between the two, relative to max(floor, magnitude).
 static double rounding(const array *own, const array *wide, double floor)
 {
     double worst = 0;
@@ -84,7 +84,7 @@ static double rounding(const array *own, const array *wide, double floor)
     return worst;
 }
 
-// Gradients and garbage where the driver could leave some: it must not matter.
+// Fills gradients with garbage, as a driver may leave it: the result must not depend on it.
 static bool poison(const checking *k, runner *r, vy_diag *d)
 {
     for (uint32_t i = 0; i < r->data->buffer_count; i++) {
@@ -117,7 +117,7 @@ static double terms_of(const checking *k, const char *gradient)
     return row ? row->size : 0;
 }
 
-// A name that lives as long as the result does.
+// A name with the lifetime of the result.
 static const char *name_of(const checking *k, const char *gradient)
 {
     const vy_check_row *row = row_of(k, gradient);
@@ -148,7 +148,7 @@ static bool compare_outputs(checking *k, const command *c, const binding *own, c
     for (uint32_t i = 0; i < device->buffer_count; i++) {
         const vy_buffer_info *info = &device->buffers[i].info;
         const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
-        // an integer made of a float may be another one on each side of a half
+        // floats on different sides of a half convert to different integers
         if (info->cls == VY_IN || !vy_type_is_float(info->type)) continue;
         const double floor = vy_check_floor_of(b->type, b->count, b->data, 0);
         const double tolerance = fmax(device_tolerance(c, a->type),
@@ -170,7 +170,7 @@ static bool forward_device(command *c, binding *data, vy_diag *d)
     return ok;
 }
 
-// The program itself, parsed again: it is optimised for the device in place.
+// The program itself, parsed again, because optimisation for the device changes it in place.
 static bool run_forward(checking *k, command *c, vy_diag *d)
 {
     vy_module *const parsed = c->module;
@@ -194,7 +194,7 @@ static bool run_forward(checking *k, command *c, vy_diag *d)
     return ok;
 }
 
-// A second run on the same memory.
+// A second run on the same memory must give the same result.
 static bool again(checking *k, const command *c, runner *r, const binding *first, vy_diag *d)
 {
     for (uint32_t i = 0; i < first->buffer_count; i++) {
@@ -243,7 +243,7 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     return ok;
 }
 
-// A column that says why it is empty, unless the device was asked for by name.
+// A column that reports why it is empty.
 static bool skip(checking *k, const char *why, vy_diag *d)
 {
     return vy_check_skip(k->result, VY_CHECK_DEVICE, "", why) != NULL || fail_memory(d);
@@ -275,7 +275,7 @@ bool check_device(checking *k, command *c, vy_diag *d)
         check_varied_ct(k, d) && interpret(k, c, false, &own, d) && interpret(k, c, true, &wide, d);
     if (ok &&
         (!run_device(k, c, &own, &wide, &why) || (!k->first.module && !run_forward(k, c, &why)))) {
-        // what the device cannot do is no fault of the gradient's
+        // a missing feature of the device is no fault of the gradient
         ok = vy_diag_is(&why, VY_E_ATOMIC_FEATURE) || vys_diag_is(&why, VYS_DEVICE)
                  ? skip(k, why.text, d)
                  : (*d = why, false);

@@ -85,7 +85,7 @@ static bool json_rows(cJSON *object, const vy_check_result *r)
     return ok;
 }
 
-// The round in several workgroups; null, and perhaps why there is none.
+// The round in several workgroups, or null and, where known, the reason why there is none.
 static bool json_more(cJSON *top, const checking *k)
 {
     const checking *more = k->more;

@@ -2,10 +2,11 @@
 // check_more.c: sizes of a second round, in which every program has several workgroups, some partly
 // filled.
 //
-// The first round's sizes are small: they fill no workgroup, so what depends on wid, num_groups or
-// on where a workgroup ends was never looked at.  Sizes are grown one after the other until each
-// axis of each domain is longer than its workgroup and no multiple of it; where the program cannot
-// be run with that, or leaves its buffers, all in proportion, all alike, and multiples.
+// The first round's sizes are small: they fill no workgroup, so it tests nothing that depends on
+// wid, num_groups or the end of a workgroup.  Sizes are grown one after the other until each axis
+// of each domain is longer than its workgroup and no multiple of it.  Where the program cannot run
+// with these, or accesses elements out of range, three other ways are tried: all sizes in
+// proportion, all equal, and multiples of the workgroup.
 #include "tools/check.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ enum { MORE_STEPS = 1 << 22, LARGEST = 2048, BEYOND = 2, UNMOVED = 8 };
 typedef enum growth { APART, PROPORTIONAL, ALIKE, MULTIPLES, GROWTHS } growth;
 
 // ---------------------------------------------------------------------------------------- launches
-// Invocations along x, y, z of what the program's domain is with k->what; -1: not known.
+// Invocations along x, y, z of the program's domain with k->what; -1: not known.
 static void launch(checking *k, const command *c, const vy_program *p, int64_t size[3])
 {
     binding b = {0};
@@ -38,7 +39,7 @@ static bool suits(int64_t size, uint32_t group, growth g)
     return group == 1 ? size > 1 : size > group + BEYOND && size % group;
 }
 
-// How many sizes there are to grow; the last one is the length of `?` buffers.
+// The number of sizes that can grow; the last one is the length of `?` buffers.
 static uint32_t sizes_of(const checking *k)
 {
     return (k->counts.sizes < CHOSEN_SIZES ? k->counts.sizes : CHOSEN_SIZES) + 1;
@@ -56,7 +57,7 @@ static bool taken(checking *k, uint32_t n, int64_t size)
     return false;
 }
 
-// Grows the n-th size until axis `at` of p suits; leaves it as it was where that never happens.
+// Grows the n-th size until axis `at` of p suits; restores it if that never happens.
 static bool grow_size(checking *k, const command *c, const vy_program *p, uint32_t at,
                       uint32_t group, growth g, uint32_t n)
 {
@@ -184,7 +185,7 @@ static void explain(checking *k, const checking *more, const search *s)
     text_free(&t);
 }
 
-// What leaves a buffer only because it is larger than ours is not held against it; a data race is.
+// Accesses that are out of range only because sizes have grown are no fault; a data race is.
 bool check_grow(checking *k, checking *more, const command *c, bool *found, vy_diag *d)
 {
     search s = {.how = NO_RUN};

@@ -11,7 +11,7 @@
 #define SHOWN 16 // kinks before `…`
 
 // ------------------------------------------------------------------------------------------- table
-// One choice after the other, `lead` before the first of them.
+// Appends the scalars that were chosen; `lead` precedes the first.
 static void scalar_choices(const checking *k, bool integers, const char **lead, text *out)
 {
     for (uint32_t i = 0; i < k->start.scalar_count; i++) {
@@ -24,7 +24,7 @@ static void scalar_choices(const checking *k, bool integers, const char **lead, 
     }
 }
 
-// Of a `?` buffer that is not of the usual length.
+// The length of a `?` buffer, where it is not the usual one.
 static void length_choice(const checking *k, const char *name, text *out)
 {
     const bound_buffer *b = vys_binding_find(&k->start, name);
@@ -73,7 +73,7 @@ void check_advice(const checking *k, text *fix)
 enum { COLUMNS = 11, CELL = 48 };
 typedef char cell[CELL];
 
-// Rows of one test stand in the order of the buffers: by test, `next` is where the search begins.
+// Rows of one test are in the order of the buffers; next[test] is where the search begins.
 static const vy_check_row *find_row(const vy_check_result *r, vy_check_test test,
                                     const char *buffer, uint32_t next[VY_CHECK_TESTS])
 {
@@ -86,19 +86,19 @@ static const vy_check_row *find_row(const vy_check_result *r, vy_check_test test
         next[test] = at + 1;
         return &r->rows[at];
     }
-    if (!any) next[test] = UINT32_MAX; // such tests were not made
+    if (!any) next[test] = UINT32_MAX; // no such tests were made
     return NULL;
 }
 
 static void real(double value, const char *format, char *out)
 {
     if (isnan(value))
-        strcpy(out, "nan"); // whatever its sign
+        strcpy(out, "nan"); // without its sign
     else
         snprintf(out, CELL, format, value);
 }
 
-// An error, or why there is none; `!` marks a failure.
+// An error, or the reason why there is none; `!` marks a failure.
 static void error_cell(const vy_check_row *row, char *out)
 {
     if (!row || row->verdict == VY_CHECK_SKIPPED || !row->has_worst)
@@ -109,7 +109,7 @@ static void error_cell(const vy_check_row *row, char *out)
 
 static bool failed(const vy_check_row *row) { return row && row->verdict == VY_CHECK_FAILED; }
 
-// Everything about one gradient in a line.
+// All results of one gradient in a line.
 static void gradient_line(const checking *k, const vy_check_row *row, uint32_t next[VY_CHECK_TESTS],
                           cell *out)
 {
@@ -250,7 +250,7 @@ static uint32_t count_ran(const checking *k)
     return k->result->count - count_verdict(k, VY_CHECK_SKIPPED);
 }
 
-// What was checked in several workgroups: a line where all is well.
+// What was checked in several workgroups: one line if nothing failed.
 static void print_more(const checking *k, text *out)
 {
     if (k->no_more[0]) text_printf(out, "several workgroups: left out: %s\n", k->no_more);
@@ -295,7 +295,7 @@ static void table(const checking *k, const command *c, text *out)
     print_more(k, out);
 }
 
-// The failures of a round, and what may explain them.
+// The failures of a round, and their possible causes.
 static void failures(const checking *k, const command *c, text *out)
 {
     const vy_check_result *r = k->result;

@@ -14,19 +14,19 @@ typedef struct command {
     options o;
     text contents;          // of the file
     vy_module *module;      // parsed
-    vys_work work;          // what becomes of it
+    vys_work work;          // its derivatives and their options
     const vy_module *final; // a module that runs and will not be differentiated again, or NULL
     text out;               // goes to stdout if the command succeeds
     outputs files;          // the same for files
     gpu *gpu;               // once opened
-    bool told_ends;         // which gradients are zero by rule has been said
+    bool ends_reported;     // gradients that are zero by rule have been reported
     bool color;             // of stderr
-    const char *about;      // the file that `contents` and places are of, where it is not o.file
+    const char *about;      // the file of `contents` and of places, where it is not o.file
     int status;             // of a run without error; STATUS_CHECK: `check` found a fault
 } command;
 
 // Each returns false with *d.
-bool verb_later(command *c, vy_diag *d); // one that is not there yet in this version
+bool verb_later(command *c, vy_diag *d); // a verb that this version does not have yet
 bool verb_grad(command *c, vy_diag *d);
 bool verb_compile(command *c, vy_diag *d);
 bool verb_print(command *c, vy_diag *d);
@@ -40,17 +40,17 @@ bool verb_devices(command *c, vy_diag *d);
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module
-bool load_again(command *c, vy_module **out, vy_diag *d); // parses what was read once more
+bool load_again(command *c, vy_module **out, vy_diag *d); // parses the same text again
 
-// What the options ask for, into c->work; the steps below do it themselves.
+// Writes what the options request into c->work; the steps below call it themselves.
 bool take_settings(command *c, vy_diag *d);
-// The program or pipeline meant by -p; without: the only one, else the last pipeline.
+// The program or pipeline that -p names; without -p the only one, else the last pipeline.
 bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag *d);
-// Differentiates into c->work.derived as the options say (--order too).  `seeds`: names whose
-// cotangent is a buffer: then all cotangents of that order are.
+// Differentiates into c->work.derived as the options request (--order too).  `seeds`: names whose
+// cotangent is a buffer; if there are any, all cotangents of that order are buffers.
 bool derive(command *c, vys_entry from, const names *seeds, vy_diag *d);
-// With --deterministic: *what becomes the same in c->work.ordered, where no sum depends on the
-// order of invocations.  The module to optimise and run is then forward_module.
+// With --deterministic: *what becomes its equivalent in c->work.ordered, where no sum depends on
+// the order of invocations.  The module to optimise and run is then forward_module.
 bool order_sums(command *c, vys_entry *what, vy_diag *d);
 static inline vy_module *forward_module(const command *c)
 {
@@ -58,7 +58,7 @@ static inline vy_module *forward_module(const command *c)
 }
 bool derive_with_less(command *c, vy_diag *d); // vys_derive_with_less
 // Runs the optimiser; the interpreter's programs stay exact and guarded.  `data`: what the result
-// will be run with; NULL: anything.
+// will run on; NULL: any data.
 bool optimize(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_diag *d);
 // The same where the module runs here and is not differentiated: see `final` in vy_opt_options.
 bool optimize_final(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_diag *d);
@@ -70,8 +70,8 @@ void note(const command *c, const char *format, ...)        // stderr, unless --
 void verbose(const command *c, const char *format, ...) // stderr, with --verbose
     __attribute__((format(printf, 2, 3)));
 
-// progress.c: between these a line on stderr counts seconds, from the second on, if it is a
-// terminal.
+// progress.c: between these calls a line on stderr counts seconds, from the second one on, if
+// stderr is a terminal.
 void progress_begin(const command *c, const char *what);
 void progress_end(void);
 

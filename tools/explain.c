@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// explain.c: `vyre-grad explain`: what reverse mode made of a program, for people.
+// explain.c: `vyre-grad explain`: what reverse mode made of a program, as text for people.
 #include "tools/explain.h"
 
 #include "tools/number.h"
@@ -33,7 +33,7 @@ static const char *had_word(vy_had_how how)
     return how == VY_HAD_TAPE ? "carried, on a tape: " : "carried, in closed form: ";
 }
 
-// Values that the loop carries and the reverse has to fetch.
+// Values that the loop carries and the reverse sweep needs.
 static void put_carried(const vy_explain_loop *l, vy_had_how how, text *out)
 {
     uint32_t count = 0, unnamed = 0;
@@ -168,7 +168,7 @@ typedef struct operation {
     const vy_amount *each[2], *all[2]; // forward, gradient
 } operation;
 
-// What occurs at all, the sum of the float operations last.
+// Only operations that occur; the sum of the float operations last.
 static uint32_t list_operations(const vy_explanation *e, operation list[VY_COST_COUNT + 1])
 {
     const vy_cost *f = &e->forward, *g = &e->gradient;
@@ -183,7 +183,7 @@ static uint32_t list_operations(const vy_explanation *e, operation list[VY_COST_
     return n;
 }
 
-// In two columns, or one below the other where formulas are long.
+// In two columns, or below each other where formulas are long.
 static void put_formulas(const operation *list, uint32_t n, text *out)
 {
     size_t width = 8;
@@ -283,7 +283,7 @@ static bool explain(command *c, const vy_module *m, vys_entry from, binding *b, 
     progress_begin(c, "differentiating");
     vy_explanation *e = ok ? vy_explain(m, &g, &opt, &z.sizes, d) : NULL;
     progress_end();
-    ok = e || fail_memory(d); // unless it said why
+    ok = e || fail_memory(d); // unless *d is filled already
     if (ok && c->o.json)
         ok = explain_json(e, &c->out) || fail_memory(d);
     else if (ok)
@@ -301,7 +301,7 @@ bool verb_explain(command *c, vy_diag *d)
     vys_entry from;
     bool ok = load_module(c, d) && select_entry(c, c->module, &from, d);
     const vy_module *m = c->module;
-    if (ok && c->o.order == 2) { // what is explained is the second derivative
+    if (ok && c->o.order == 2) { // the second derivative is explained
         c->o.order = 1;
         ok = derive(c, from, NULL, d);
         m = c->work.derived;

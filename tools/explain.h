@@ -11,19 +11,19 @@
 void explain_type(vy_type type, const char *shape, text *out);
 bool explain_json(const vy_explanation *e, text *out); // false: memory
 void explain_text(const vy_explanation *e, text *out);
-// Gradient over forward operations; negative where it is not known.
+// Operations of the gradient divided by those of the forward program; negative: not known.
 double explain_ratio(const vy_explanation *e);
 
 // ---- explain_cells.c
-// A formula as one writes it by hand: 5 + 12·K·D².
+// A formula in common notation: 5 + 12·K·D².
 void explain_formula(const char *s, text *out);
 // … and its value: 4·N·T = 160
 void explain_amount(const vy_amount *a, const char *unit, text *out);
-// Pads what was written since `start` to `width` columns, and two more.
+// Pads the text since `start` to `width` columns and two more.
 void explain_pad(text *out, size_t start, size_t width);
 void explain_cell(const char *s, size_t width, text *out);
 void explain_formula_cell(const char *s, size_t width, text *out);
-// Columns are as wide as what they hold, within reason.
+// Columns are as wide as their contents, within limits.
 void explain_widen(size_t *width, const char *formula);
 
 // ---- explain_gradients.c

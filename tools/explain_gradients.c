@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// explain_gradients.c: how each gradient is added up, and why: the part of `vyre-grad explain` about
-// memory that derivatives reach.
+// explain_gradients.c: how each gradient is added up, and why: what `vyre-grad explain` prints
+// about the memory that derivatives reach.
 #include "tools/explain.h"
 
 #include <string.h>
 
 // --------------------------------------------------------------------------------------- gradients
-// The form in which a workgroup makes an element.
+// The form in which a workgroup computes an element.
 static void put_tree(const vy_explain_gradient *g, text *out)
 {
     if (!g->tree) return;

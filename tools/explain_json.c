@@ -21,7 +21,7 @@ static bool put_pair(cJSON *o, const char *key, const vy_amount *each, const vy_
     return x && put_amount(x, "each", each) && put_amount(x, "all", all);
 }
 
-// `each` is null where nothing belongs to one invocation.
+// `each` (per invocation) is null where there is no such amount.
 static bool put_bytes(cJSON *o, bool per_invocation, const vy_amount *each, const vy_amount *all)
 {
     cJSON *x = cJSON_AddObjectToObject(o, "bytes");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // file.c: see file.h.
 //
-// Nothing is fsync'd: a rename after a crash of the machine may show the old file or the new one,
-// and both are whole on every journalling file system; waiting for the disk would cost more than
-// all the rest of a compilation.
+// Nothing is fsync'd: after a crash of the machine a renamed file may be the old one or the new
+// one, and both are complete on every journalling file system; waiting for the disk would cost more
+// than the rest of a compilation.
 #include "tools/file.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static bool read_all(int fd, const char *path, size_t limit, text *out, vy_diag 
     struct stat s;
     size_t want = 1 << 16, size = 0;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0 && (uint64_t)s.st_size <= limit)
-        want = (size_t)s.st_size + 1; // one more, so that the next read meets the end
+        want = (size_t)s.st_size + 1; // one more, so that the next read finds the end
     char *block = NULL;
     for (;;) {
         char *more = realloc(block, size + want);
@@ -111,16 +111,16 @@ static char *follow(const char *path)
     return full;
 }
 
-// What a name really stands for: a link's target, so that the link stays; also where that is not
-// there yet, as editors do.  NULL: memory, or links without an end (errno says which).
+// The file that a name refers to: the target of a link, so that the link is kept, even if the
+// target does not exist yet, as editors do.  NULL: memory, or a cycle of links (errno says which).
 static char *real_target(const char *path)
 {
-    enum { MOST_LINKS = 40 }; // as the kernel follows
+    enum { MOST_LINKS = 40 }; // as many as the kernel follows
     struct stat s;
     char *at = realpath(path, NULL);
     if (at) return at;
     at = strdup(path);
-    if (at && stat(path, &s) == 0) return at; // /dev/stdout: there, but without a path
+    if (at && stat(path, &s) == 0) return at; // /dev/stdout: it exists, but has no path
     for (int i = 0; at && i < MOST_LINKS; i++) {
         if (lstat(at, &s) || !S_ISLNK(s.st_mode)) return at;
         char *next = follow(at);
@@ -139,7 +139,7 @@ static bool write_temporary(output_file *f, const struct stat *old, const void *
     f->temporary = malloc(room);
     if (!f->temporary) return fail_memory(d);
     int fd = -1;
-    for (int i = 0; i < 100 && fd < 0; i++) { // a name left over by a killed process is passed over
+    for (int i = 0; i < 100 && fd < 0; i++) { // skips names left by killed processes
         snprintf(f->temporary, room, "%s.%ld.%d.tmp", f->path, (long)getpid(), i);
         fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) break;
@@ -154,7 +154,7 @@ static bool write_temporary(output_file *f, const struct stat *old, const void *
     if (old && fchmod(fd, old->st_mode & 07777)) ok = false;
     int error = errno;
     if (close(fd))
-        ok = false, error = errno; // where quotas and network disks say that they are full
+        ok = false, error = errno; // where quotas and network disks report that they are full
     errno = error;
     return ok || fail_write(d, f->path);
 }
@@ -197,7 +197,7 @@ bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_
 
 bool output_commit(outputs *o, vy_diag *d)
 {
-    for (uint32_t i = 0; i < o->count; i++) { // first what can still fail for want of room
+    for (uint32_t i = 0; i < o->count; i++) { // first what can fail because the disk is full
         output_file *f = &o->files[i];
         if (f->temporary) continue;
         int fd = open(f->path, O_WRONLY | O_CLOEXEC);

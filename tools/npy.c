@@ -144,7 +144,8 @@ static const char *find_header(const char *bytes, size_t size, cursor *c, const 
     return NULL;
 }
 
-// Copies element by element: swaps bytes, widens NumPy's one-byte bool, iterations Fortran order around.
+// Copies element by element: swaps bytes, widens NumPy's one-byte bool, converts Fortran order to C
+// order.
 static void copy_elements(const header *h, const array *a, const char *from)
 {
     const uint32_t wide = vy_type_size(a->type);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probe.c: see probe.h.  The child writes plain structs into a pipe: a head, then per job an
-// outcome with its executables and figures.  Where the pipe ends early, the job at hand is what the
-// driver died of, and another child goes on behind it.
+// outcome with its executables and figures.  Where the pipe ends early, the driver has ended the
+// process on the current job, and another child continues after it.
 #define _GNU_SOURCE // pipe2
 #include "tools/probe.h"
 
@@ -49,9 +49,9 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// A driver's library that is in memory already is not looked for on the system: LD_LIBRARY_PATH
-// would have had to be set before this process began.  Names are sorted, so that libdrm.so comes
-// before the libdrm_….so that need it; what is not to be loaded yet is tried again.
+// A library that is already loaded is not searched for on the system; LD_LIBRARY_PATH would have to
+// be set before this process starts.  Names are sorted, so that libdrm.so precedes the libdrm_….so
+// that need it; what cannot be loaded yet is tried again.
 static void load_libraries(const char *folder)
 {
     char *paths[256];
@@ -59,7 +59,7 @@ static void load_libraries(const char *folder)
     DIR *dir = opendir(folder);
     for (struct dirent *e; dir && count < COUNT_OF(paths) && (e = readdir(dir));) {
         const char *version = strstr(e->d_name, ".so.");
-        if (!version || strchr(version + 4, '.')) continue; // the name that libraries ask for
+        if (!version || strchr(version + 4, '.')) continue; // the name that other libraries use
         paths[count] = malloc(strlen(folder) + strlen(e->d_name) + 2);
         if (paths[count]) sprintf(paths[count++], "%s/%s", folder, e->d_name);
     }
@@ -126,7 +126,7 @@ static void child_main(int to, const driver_choice *choice, const char *name, co
     vkrt_instance_destroy(instance);
     if (ok) put(to, &messages, sizeof messages);
     fflush(stderr);
-    _exit(0); // what the parent registered for its end is not the child's to do
+    _exit(0); // without the parent's atexit handlers
 }
 
 // --- The parent ----------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ static bool take(child *c, void *data, size_t size)
     return true;
 }
 
-// The last line that the child wrote, without what RADV always says on no hardware.
+// The last line that the child wrote, without RADV's usual message about missing hardware.
 static void last_words(FILE *said, char *out, size_t size, bool pass_on)
 {
     char line[512];
@@ -195,7 +195,7 @@ static void last_words(FILE *said, char *out, size_t size, bool pass_on)
     }
 }
 
-// Ends the child; the reason, in words, if it did not exit by itself.
+// Ends the child.  `why`: how it ended, in words.
 static void finish(child *c, char *why, size_t size, bool pass_on)
 {
     int status = 0;
@@ -236,7 +236,7 @@ static bool take_result(child *c, probe_result *r)
     return true;
 }
 
-// One child over the jobs from *at on, which is moved behind what it has answered.
+// One child for the jobs from *at on; *at is advanced past those that it has answered.
 static bool round_of(probe *p, uint32_t *at, child *c, const driver_choice *choice,
                      const char *device, const probe_job *jobs, vy_diag *d)
 {

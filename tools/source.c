@@ -208,7 +208,7 @@ bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag 
 static void tell_ends(command *c, vys_entry from)
 {
     const vy_program *p = from.program;
-    const uint32_t n = c->told_ends || from.pipeline ? 0 : vy_program_buffer_count(p);
+    const uint32_t n = c->ends_reported || from.pipeline ? 0 : vy_program_buffer_count(p);
     bool *reaches = n ? calloc(n + 1, sizeof *reaches) : NULL;
     const bool known = reaches && vy_grad_reaches(p, reaches); // else each is queried
     for (uint32_t i = 1; i <= n; i++) {
@@ -223,7 +223,7 @@ static void tell_ends(command *c, vys_entry from)
                  end.what, end.line);
     }
     free(reaches);
-    c->told_ends = true;
+    c->ends_reported = true;
 }
 
 bool derive(command *c, vys_entry from, const names *seeds, vy_diag *d)

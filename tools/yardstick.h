@@ -3,8 +3,8 @@
 //
 // It is described by a plan file: Vyre text whose programs have no code, as shaders stand for them,
 // and a pipeline that dispatches them (shaders/README.md).  So its buffers, sizes, group counts,
-// clears, repeats and slices are read, checked and executed by what reads and executes pipelines;
-// only the SPIR-V of the kernels is exchanged.
+// clears, repeats and slices are read, checked and executed by the code for pipelines; only the
+// SPIR-V of the kernels is replaced.
 #ifndef VYRE_TOOL_YARDSTICK_H
 #define VYRE_TOOL_YARDSTICK_H
 
@@ -22,13 +22,13 @@ typedef struct yardstick {
 } yardstick;
 
 // Reads the plan file and its shaders, each from NAME.spv beside the plan or in ../shaders as seen
-// from the command's own folder.  False with *d: what is wrong with the text, as for any Vyre text;
-// E0812 for shaders that are not what the plan says.  yardstick_free in every case.
+// from the command's own folder.  False with *d: an error in the text, as for any Vyre text; E0812
+// for shaders that do not match the plan.  yardstick_free in every case.
 bool yardstick_load(yardstick *y, command *c, const char *path, vy_diag *d);
 void yardstick_free(yardstick *y);
 
-// What the plan states by the domain of the program called `what` ("bytes", "operations"), for
-// these scalars; negative: it does not.
+// The number that the plan states as the domain of the program called `what` ("bytes",
+// "operations"), for these scalars; negative: it states none.
 double yardstick_amount(const yardstick *y, const binding *b, const char *what);
 
 #endif

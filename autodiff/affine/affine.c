@@ -102,7 +102,7 @@ static const vy_affine_param *param_of(vy_affine *a, vy_affine_param q, vy_inter
     }
     if (a->params.count == MAX_PARAMS) return NULL;
     q.natural = r->lo >= 0;
-    // isl identifies ids by name and user pointer together: the parameter's number tells apart
+    // isl identifies ids by name and user pointer together: the parameter's number distinguishes
     // parameters of the same name.
     q.id = isl_id_alloc(a->ctx, name, (void *)(uintptr_t)(a->params.count + 1));
     const bool known =

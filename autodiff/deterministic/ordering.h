@@ -87,8 +87,8 @@ bool vy_partial_choose(vy_ordering *o);
 void vy_partial_declare(vy_ordering *o, uint32_t id);
 // In place of an atomic addition of v to element `at` of buffer `id`.
 void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v);
-// Makes the two programs that add up the terms of buffer `id`, which are `kept`.  Returns how many it
-// has made.
+// Makes the two programs that add up the terms of buffer `id`, which are `kept`.  Returns how many
+// it has made.
 uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const vy_buf *kept, vy_program **made);
 
 // ordering_shared.c

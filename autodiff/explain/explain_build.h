@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// explain_build.h: an explanation being made, shared by autodiff/explain*.c.
+// explain_build.h: an explanation while it is made, shared by the files of this room.
 #ifndef VYRE_EXPLAIN_BUILD_H
 #define VYRE_EXPLAIN_BUILD_H
 

@@ -2,7 +2,7 @@
 // clears.c: no stage throws away what an earlier one has written.
 //
 //   f_sums(x, w, grad_x, terms);           writes grad_x: out
-//   f_parts(grad_x, terms, parts);         takes it as `out`, too: the dispatch clears it before it runs
+//   f_parts(grad_x, terms, parts);         takes it as `out` too: the dispatch clears it first
 //
 // A dispatch clears what it takes as `out`, whether its program writes there or not.  So a stage
 // takes as `out` only what it is the first to write; vy_drop_stage sees to that.  Should it ever

@@ -3,7 +3,7 @@
 //
 //   pipeline f_grad(x: in f32[N], grad_x: out f32[N], N: u32) {
 //       buffer count: u32[1, (N + 31) / 32];
-//       f_count(x, count);                     // runs the loops; the largest count of each 32 invocations
+//       f_count(x, count);                     // runs the loops; largest count of 32 invocations
 //       buffer base: u32[1, (N + 31) / 32];
 //       buffer total: u32[1];
 //       f_offsets(count, base, total);         // prefix sum over the blocks

@@ -2,8 +2,8 @@
 // stages.c: one program of a derivative becomes several, dispatched one after the other.
 //
 //   program f_grad(x, grad_x, N)         pipeline f_grad(x: in …, grad_x: out …, N: u32) {
-//                                   →        f_reverse(x, adj);            // stages that whoever asked made
-//                                            buffer adj: f32[N];           // what they share, but nobody else
+//                                   →        f_reverse(x, adj);         // stages: the caller's
+//                                            buffer adj: f32[N];        // shared by the stages
 //                                            f_gather_x(adj, grad_x);
 //                                        }
 //

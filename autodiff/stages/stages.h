@@ -12,12 +12,12 @@
 // (vy_buf.link: copies of a program keep them):
 //
 //   scalar of a stage            the same of `whole`
-//   buffer that `whole` binds    the same (it may be `out` in the first stage and `inout` in the next: a
-//                                dispatch clears what it takes as `out`)
+//   buffer that `whole` binds    the same (it may be `out` in the first stage and `inout` in the
+//                                next: a dispatch clears what it takes as `out`)
 //   @workspace of one stage      stays that
-//   anything else                an intermediate of the pipeline, made before the first stage that has it,
-//                                with the shape and initial contents that this stage declares
-//                                (zeros); so stages pass values to each other by declaring
+//   anything else                an intermediate of the pipeline, made before the first stage that
+//                                has it, with the shape and initial contents that this stage
+//                                declares (zeros); so stages pass values to each other by declaring
 //                                workspaces of one link
 //
 // A stage without a domain runs in the groups of `whole`, which then has none either.  In a stage

@@ -18,8 +18,8 @@
 //                                   WHILE [init…]
 //   CHECKPOINT []                     CARRY k [while] …
 //     …                               …condition…
-//   ENDCHECKPOINT [yields…]           TEST [cond]                    leave here if false; the results
-//   RESULT k [endcheckpoint] …        …body…                         are the carries as they are now
+//   ENDCHECKPOINT [yields…]           TEST [cond]                    exit if false; the results are
+//   RESULT k [endcheckpoint] …        …body…                         the carries' current values
 //                                   ENDLOOP [(keep), next…]
 //                                   RESULT k [endloop] …
 //

@@ -23,10 +23,10 @@
 // fold    FOLD(float, signed, unsigned): the value in terms of a, b, c, computed in double, int64_t
 //         or uint64_t and then rounded or wrapped to the type; NA where the class is not allowed.
 //         The interpreter and constant folding share it.  BYHAND: see scalar.c.
-// deriv   D1(x̄), D2(ā, b̄), D3(…): contribution to each operand's adjoint, in terms of A, B, C (the
-//         operands), Y (the result) and G (the adjoint of the result).  Each is linear in G, hence
-//         its own transpose: forward mode reads the same row.  PICK2(c): the result is the first
-//         operand where c holds, else the second.  D0: derivative zero by convention.
+// deriv   D1(x̄), D2(ā, b̄), D3(…): contribution to each operand's adjoint, in terms of A, B, C
+//         (the operands), Y (the result) and G (the adjoint of the result).  Each is linear in G,
+//         hence its own transpose: forward mode reads the same row.  PICK2(c): the result is the
+//         first operand where c holds, else the second.  D0: derivative zero by convention.
 //         DNONE: integer or effect; a float result from it has no derivative.  DHAND: see the
 //         autodiff passes.  A partial that is zero by convention is written with SELECT, so it is
 //         dropped and never multiplied by an infinity.
