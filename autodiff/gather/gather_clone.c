@@ -103,11 +103,11 @@ static void open(gather_clone *c, uint32_t id)
     case VY_OP_IF: vy_begin_if(c->b, gather_map(c, vy_arg(g->r, id, 0))); return;
     case VY_OP_CHECKPOINT: return; // nothing is differentiated here
     case VY_OP_WHILE:
-        map_slots(c, &s, id, 0);
+        map_slots(c, &s, id, vy_init_arg(g->r, id));
         vy_begin_while(c->b, 0, s.n, s.mapped, s.made);
         break;
     default:
-        map_slots(c, &s, id, 3);
+        map_slots(c, &s, id, vy_init_arg(g->r, id));
         uint8_t reverse = i->flags & VY_FLAG_REVERSE;
         if (reverse && gather_iterations_commute(g, c->needed, id)) reverse = 0;
         c->map[id] =

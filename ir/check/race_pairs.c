@@ -157,7 +157,7 @@ static side value(const pair *m, uint32_t id)
     if (vy_op_infos[i->op].effect == VY_PURE) return compute(m, id);
     if (i->op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_IN)
         return of_args(m, id, i->nargs);
-    if (i->op == VY_OP_LOOP) return of_args(m, id, 3);
+    if (i->op == VY_OP_LOOP) return of_args(m, id, vy_value_args(p, id));
     return i->op == VY_OP_RESULT ? result_of(m, id) : not_known;
 }
 
