@@ -54,7 +54,7 @@ static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
     uint32_t region = s->parent[store], up = load;
     while (up && s->parent[up] != region) up = s->parent[up];
     if (!up || !region || o->p->insts.data[region].op != VY_OP_IF) return up;
-    return (up < s->partner[region]) == (store < s->partner[region]) ? up : 0;
+    return vy_in_then(s, region, up) == vy_in_then(s, region, store) ? up : 0;
 }
 
 // Does every invocation that executes `load` also execute `store`, with the same index, in the same

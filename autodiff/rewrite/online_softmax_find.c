@@ -77,7 +77,7 @@ static bool updates_once(const vy_rescaled *r, uint32_t id)
     for (uint32_t up = r->d.s->parent[id]; up != r->d.loop; up = r->d.s->parent[up]) {
         const vy_inst *o = inst(r, up);
         if (o->op == VY_OP_IF) {
-            uint8_t arm = id < r->d.s->partner[up] ? 1 : 2;
+            uint8_t arm = vy_in_then(r->d.s, up, id) ? 1 : 2;
             if (r->d.chain[up] != arm) return false;
             ifs++;
             continue;
@@ -115,7 +115,7 @@ static bool same_place(const vy_rescaled *r, uint32_t load, uint32_t store)
     if (r->d.s->parent[load] != r->d.s->parent[store]) return false;
     for (uint32_t up = r->d.s->parent[load]; up > r->d.loop; up = r->d.s->parent[up])
         if (inst(r, up)->op == VY_OP_IF &&
-            (load < r->d.s->partner[up]) != (store < r->d.s->partner[up]))
+            vy_in_then(r->d.s, up, load) != vy_in_then(r->d.s, up, store))
             return false;
     for (uint32_t k = 0; k < p->buffers.data[inst(r, load)->aux].rank; k++)
         if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;

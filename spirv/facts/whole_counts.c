@@ -46,7 +46,7 @@ static void find_guards(counting *c)
         const uint32_t up = c->s->parent[id], middle = c->s->partner[up];
         const vy_op op = up ? (vy_op)c->p->insts.data[up].op : VY_OP_CHECKPOINT;
         if (op == VY_OP_IF)
-            c->guard[id] = id < middle ? up : middle;
+            c->guard[id] = vy_in_then(c->s, up, id) ? up : middle;
         else if (op != VY_OP_CHECKPOINT && !runs_same_iterations(c, up))
             c->guard[id] = up;
         else
