@@ -27,12 +27,7 @@ static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
     if ((r->facts.home[x] || r->facts.home[y]) && !vy_same_index(r->p, x, y, VY_NO_AXIS))
         return false;
-    for (uint32_t up = r->facts.s.parent[x]; up; up = r->facts.s.parent[up]) {
-        if (r->p->insts.data[up].op != VY_OP_IF) continue;
-        uint32_t middle = r->facts.s.partner[up], end = r->facts.s.partner[middle];
-        if (y > up && y < end) return (x < middle) != (y < middle);
-    }
-    return false;
+    return vy_in_different_arms(r->p, &r->facts.s, x, y);
 }
 
 // Do the indices differ in a constant?
