@@ -8,6 +8,7 @@
 // variable of an inner loop, or the same in all iterations, so no two updates alias.  Degrees
 // (homogeneity.c) say whether it is legal.
 #include "autodiff/rewrite/online_softmax.h"
+#include "ir/core/access.h"
 #include "ir/core/flow.h"
 
 enum { MOST_UPDATES = 64 }; // stores that update one array
@@ -99,16 +100,6 @@ static bool updates_once(const vy_rescaled *r, uint32_t id)
     return ifs == r->ifs && used == loops;
 }
 
-static bool apart(const vy_rescaled *r, uint32_t a, uint32_t b)
-{
-    const vy_program *p = r->d.p;
-    for (uint32_t k = 0; k < p->buffers.data[inst(r, a)->aux].rank; k++) {
-        const vy_scalar *x = vy_id_const(p, vy_arg(p, a, k)), *y = vy_id_const(p, vy_arg(p, b, k));
-        if (x && y && x->i != y->i) return true;
-    }
-    return false;
-}
-
 static bool same_place(const vy_rescaled *r, uint32_t load, uint32_t store)
 {
     const vy_program *p = r->d.p;
@@ -132,7 +123,7 @@ static bool is_sum(vy_rescaled *r, uint32_t buffer)
         if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer || i->op == VY_OP_LOAD) continue;
         if (i->op != VY_OP_STORE || n == MOST_UPDATES || !updates_once(r, id)) return false;
         for (uint32_t k = 0; k < n; k++)
-            if (!apart(r, stores[k], id)) return false;
+            if (!vy_different_elements(r->d.p, stores[k], id)) return false;
         stores[n++] = id;
     }
     for (uint32_t id = first; id < last; id++) {
