@@ -97,7 +97,7 @@ static void find_live_ranges(decoder *d)
             continue;
         }
         for (uint32_t k = 0; k < i->nargs; k++) use(d, vy_arg(d->p, id, k), id);
-        if (i->op == VY_OP_LOOP || i->op == VY_OP_WHILE) share_loop_results(d, id);
+        if (vy_is_loop((vy_op)i->op)) share_loop_results(d, id);
     }
     for (uint32_t id = 1; id < d->n; id++) {
         if (d->same[id] != id) continue;

@@ -81,7 +81,7 @@ bool print_starts_variable(const printer *o, uint32_t id)
         opener = o->s.partner[o->s.partner[last]];
     else if (op == VY_OP_ENDIF)
         opener = o->s.partner[last];
-    else if (op != VY_OP_LOOP && op != VY_OP_WHILE)
+    else if (!vy_is_loop(op))
         return false;
     if (opener < id || o->s.parent[opener] != o->s.parent[id] || last >= print_arm_end(o))
         return false;
