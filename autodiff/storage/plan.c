@@ -129,7 +129,7 @@ static void add_result(planner *g, uint32_t id)
 {
     const reverse *r = g->r;
     uint32_t sources[3], n = vy_slot_sources(r->p, &r->facts.s, id, sources);
-    uint32_t end = vy_arg(r->p, id, 0), opener = r->facts.s.partner[end];
+    uint32_t opener = vy_opener(r->p, &r->facts.s, id), end = vy_closer(r->p, &r->facts.s, opener);
     add_value(g, id, 0, bytes_of(r, id));
     if (g->cut.oom) return;
     if (r->p->insts.data[opener].op != VY_OP_IF) {
