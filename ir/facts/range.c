@@ -364,7 +364,7 @@ static void collect(prover *q, uint32_t id)
 {
     uint32_t inner = q->s->parent[id];
     uint32_t arm = inner;
-    if (inner && inst(q, inner)->op == VY_OP_IF && id > q->s->partner[inner])
+    if (inner && inst(q, inner)->op == VY_OP_IF && !vy_in_then(q->s, inner, id))
         arm = q->s->partner[inner];
     if (inner && inst(q, inner)->op == VY_OP_WHILE && id > q->s->test[inner])
         arm = q->s->test[inner];

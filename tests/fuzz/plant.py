@@ -252,7 +252,7 @@ DIRECTED = (
     # values, and what is kept of them
     ("autodiff/gather/gather_need.c", None, "return g->last_write[buffer] < from;", "return true;"),
     ("autodiff/gather/gather_clone.c", None, "kind = site->single ? GUARD : WHOLE;", "kind = TAKEN;"),
-    ("autodiff/gather/gather_clone.c", None, "if (site > middle) vy_else(c->b);", ""),
+    ("autodiff/gather/gather_clone.c", None, "if (!vy_in_then(&g->s, opener, site)) vy_else(c->b);", ""),
     ("autodiff/gather/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
      "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[0].id;"),
     ("autodiff/gather/gather_rest.c", None, "if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);", ""),
