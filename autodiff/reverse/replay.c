@@ -271,7 +271,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
         if (op == VY_OP_IF) {
             replay_if(r, id);
-            id = r->facts.s.partner[r->facts.s.partner[id]];
+            id = vy_closer(r->p, &r->facts.s, id);
         } else if (vy_is_loop(op)) {
             replay_loop(r, id);
             id = r->facts.s.partner[id];

@@ -62,7 +62,7 @@ static bool cleared_before(const vy_rescaled *r, uint32_t buffer)
     uint32_t parent = r->d.s->parent[r->d.loop];
     for (uint32_t id = r->d.loop; id-- > parent + 1;) {
         const vy_inst *i = inst(r, id);
-        if (i->op == VY_OP_ELSE && r->d.s->partner[r->d.s->partner[id]] == parent) return false;
+        if (i->op == VY_OP_ELSE && vy_opener(r->d.p, r->d.s, id) == parent) return false;
         if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer) continue;
         return i->op == VY_OP_ZERO && r->d.s->parent[id] == parent;
     }
