@@ -178,7 +178,7 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
             continue;
         }
         if (vy_is_loop(op) && !n->inner) n->inner = opener;
-        bool then = n->place < n->a->s->partner[opener];
+        bool then = vy_in_then(n->a->s, opener, n->place);
         bool exact = op == VY_OP_IF && !n->inner &&
                      !(n->a->holes && is_hole(n, vy_arg(p, opener, 0), then, 4)) &&
                      add_conjuncts(n, vy_arg(p, opener, 0), then, 4);

@@ -37,7 +37,7 @@ static void find_scopes(grad_facts *t)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         uint32_t up = t->s.parent[id];
         vy_op op = up ? (vy_op)p->insts.data[up].op : VY_OP_IF;
-        bool loop = op == VY_OP_LOOP || op == VY_OP_WHILE;
+        bool loop = vy_is_loop(op);
         t->home[id] = loop ? up : up ? t->home[up] : 0;
         t->scope[id] = loop || op == VY_OP_CHECKPOINT ? up : up ? t->scope[up] : 0;
     }

@@ -89,7 +89,7 @@ static bool has_replays(const reverse *r)
 {
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
-        bool replayed = op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT;
+        bool replayed = vy_is_loop(op) || op == VY_OP_CHECKPOINT;
         if (replayed && r->facts.busy[id]) return true;
     }
     return false;

@@ -54,7 +54,7 @@ static uint32_t beside(const owners *o, uint32_t load, uint32_t store)
     uint32_t region = s->parent[store], up = load;
     while (up && s->parent[up] != region) up = s->parent[up];
     if (!up || !region || o->p->insts.data[region].op != VY_OP_IF) return up;
-    return (up < s->partner[region]) == (store < s->partner[region]) ? up : 0;
+    return vy_in_then(s, region, up) == vy_in_then(s, region, store) ? up : 0;
 }
 
 // Does every invocation that executes `load` also execute `store`, with the same index, in the same
@@ -201,7 +201,7 @@ static bool is_single(const owners *o, uint32_t load)
     for (uint32_t loop = o->facts->home[load]; loop; loop = o->facts->home[loop])
         if (!separates_iterations(o, loop)) before = loop;
     for (uint32_t up = o->facts->s.parent[load]; up; up = o->facts->s.parent[up]) {
-        if (p->insts.data[up].op != VY_OP_IF || load > o->facts->s.partner[up]) continue;
+        if (p->insts.data[up].op != VY_OP_IF || !vy_in_then(&o->facts->s, up, load)) continue;
         uint32_t equal = vy_arg(p, up, 0);
         if (VY_IS_LEAF(equal) || p->insts.data[equal].op != VY_OP_EQ) continue;
         form x, y;

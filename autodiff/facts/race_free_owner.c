@@ -62,7 +62,7 @@ static bool implies(const proof *q, uint32_t load, uint32_t store)
     if (!region) return true;
     if (load < region || load > vy_closer(p, s, region)) return false;
     if (p->insts.data[region].op == VY_OP_IF) // the same arm
-        return (load < s->partner[region]) == (store < s->partner[region]);
+        return vy_in_then(s, region, load) == vy_in_then(s, region, store);
     if (p->insts.data[region].op != VY_OP_WHILE) return true;
     for (uint32_t id = load; id < store; id++) // the condition runs once more than the body
         if (p->insts.data[id].op == VY_OP_TEST && s->partner[id] == region) return false;

@@ -50,13 +50,7 @@ static bool is_apart(const grad_facts *f, uint32_t x, uint32_t y)
 // Are they in different arms of one `if`, without a common loop that could execute both?
 static bool is_exclusive(const grad_facts *f, uint32_t x, uint32_t y)
 {
-    if (shares_loop(f, x, y)) return false;
-    for (uint32_t up = f->s.parent[x]; up; up = f->s.parent[up]) {
-        if (f->p->insts.data[up].op != VY_OP_IF || !vy_encloses(f, up, x)) continue;
-        uint32_t middle = f->s.partner[up], end = f->s.partner[middle];
-        if (y > up && y < end) return (x < middle) != (y < middle);
-    }
-    return false;
+    return !shares_loop(f, x, y) && vy_in_different_arms(f->p, &f->s, x, y);
 }
 
 // May a later one of the buffer's `n` writes overwrite what `store` wrote?

@@ -35,11 +35,9 @@ static void visit(slicer *s, uint32_t construct, uint32_t id)
     s->failed = !vy_vec_push(&s->stack, id);
 }
 
-// The value of a LOOP is its variable: it depends on the bounds, not on the carried values.
 static void visit_args(slicer *s, uint32_t construct, uint32_t id)
 {
-    const vy_inst *i = &s->facts->p->insts.data[id];
-    uint32_t n = i->op == VY_OP_LOOP ? 3 : i->nargs;
+    uint32_t n = vy_value_args(s->facts->p, id);
     for (uint32_t k = 0; k < n; k++) visit(s, construct, vy_arg(s->facts->p, id, k));
 }
 

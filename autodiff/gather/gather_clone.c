@@ -103,11 +103,11 @@ static void open(gather_clone *c, uint32_t id)
     case VY_OP_IF: vy_begin_if(c->b, gather_map(c, vy_arg(g->r, id, 0))); return;
     case VY_OP_CHECKPOINT: return; // nothing is differentiated here
     case VY_OP_WHILE:
-        map_slots(c, &s, id, 0);
+        map_slots(c, &s, id, vy_init_arg(g->r, id));
         vy_begin_while(c->b, 0, s.n, s.mapped, s.made);
         break;
     default:
-        map_slots(c, &s, id, 3);
+        map_slots(c, &s, id, vy_init_arg(g->r, id));
         uint8_t reverse = i->flags & VY_FLAG_REVERSE;
         if (reverse && gather_iterations_commute(g, c->needed, id)) reverse = 0;
         c->map[id] =
@@ -156,7 +156,8 @@ static void forward_results(gather_clone *c, uint32_t end, uint8_t around)
     const bool then = g->r->insts.data[end].op == VY_OP_ENDIF && around == TAKEN;
     for (uint32_t k = 0; k < all; k++)
         if (needed(c, end + 1 + k) && is_made(c, opener, k))
-            c->map[end + 1 + k] = gather_map(c, vy_arg(g->r, then ? g->s.partner[opener] : end, k));
+            c->map[end + 1 + k] = gather_map(c, then ? vy_slot_then(g->r, &g->s, opener, k)
+                                                     : vy_slot_yield(g->r, &g->s, opener, k));
 }
 
 // A construct's marker, if it is copied.
@@ -164,8 +165,7 @@ static void marker(gather_clone *c, uint32_t id)
 {
     gather *g = c->g;
     vy_op op = (vy_op)g->r->insts.data[id].op;
-    uint32_t opener = vy_op_opens(op) ? id : g->s.partner[id];
-    if (op == VY_OP_ELSE) opener = g->s.partner[g->s.partner[id]];
+    uint32_t opener = vy_opener(g->r, &g->s, id);
     if (op == VY_OP_CARRY || op == VY_OP_RESULT) return; // made with their markers
     uint8_t around = c->around[opener];
     if (around == TAKEN || around == OTHER) {
@@ -174,10 +174,10 @@ static void marker(gather_clone *c, uint32_t id)
     }
     if (!around && !needed(c, opener)) return;
     if (around == GUARD) {
-        uint32_t site = c->sites[0]->id, middle = g->s.partner[opener];
+        uint32_t site = c->sites[0]->id;
         if (op == VY_OP_IF) {
             vy_if(c->b, (vy_value){gather_map(c, vy_arg(g->r, id, 0))});
-            if (site > middle) vy_else(c->b);
+            if (!vy_in_then(&g->s, opener, site)) vy_else(c->b);
         } else if (op == VY_OP_ENDIF) {
             vy_end(c->b);
         }
@@ -229,7 +229,8 @@ static void surround(gather_clone *c, uint8_t *around)
         const gather_site *site = c->sites[k];
         const vy_nest *n = &site->access.nest;
         for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up]) {
-            const bool arm = g->r->insts.data[up].op == VY_OP_IF && site->id > g->s.partner[up];
+            const bool arm =
+                g->r->insts.data[up].op == VY_OP_IF && !vy_in_then(&g->s, up, site->id);
             uint8_t kind = arm ? OTHER : TAKEN;
             for (uint32_t j = 0; j < n->loose_count; j++)
                 if (n->loose[j] == up) kind = site->single ? GUARD : WHOLE;

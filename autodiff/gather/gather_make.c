@@ -214,7 +214,7 @@ static bool same_arm(const gather *g, uint32_t x, uint32_t y)
 {
     const uint32_t around = g->s.parent[x];
     if (!around || g->r->insts.data[around].op != VY_OP_IF) return true;
-    return (x < g->s.partner[around]) == (y < g->s.partner[around]);
+    return vy_in_then(&g->s, around, x) == vy_in_then(&g->s, around, y);
 }
 
 // May y share x's walk?

@@ -27,24 +27,7 @@ static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
 {
     if ((r->facts.home[x] || r->facts.home[y]) && !vy_same_index(r->p, x, y, VY_NO_AXIS))
         return false;
-    for (uint32_t up = r->facts.s.parent[x]; up; up = r->facts.s.parent[up]) {
-        if (r->p->insts.data[up].op != VY_OP_IF) continue;
-        uint32_t middle = r->facts.s.partner[up], end = r->facts.s.partner[middle];
-        if (y > up && y < end) return (x < middle) != (y < middle);
-    }
-    return false;
-}
-
-// Do the indices differ in a constant?
-static bool apart(const reverse *r, uint32_t x, uint32_t y)
-{
-    uint32_t rank = r->p->buffers.data[r->p->insts.data[x].aux].rank;
-    for (uint32_t k = 0; k < rank; k++) {
-        const vy_scalar *a = vy_id_const(r->p, vy_arg(r->p, x, k));
-        const vy_scalar *b = vy_id_const(r->p, vy_arg(r->p, y, k));
-        if (a && b && a->i != b->i) return true;
-    }
-    return false;
+    return vy_in_different_arms(r->p, &r->facts.s, x, y);
 }
 
 // The end of the outermost loop around an instruction; the instruction itself if there is none.
@@ -79,7 +62,8 @@ static bool is_simple(const reverse *r, uint32_t buffer)
         }
         if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(&r->facts, id)) return false;
         for (uint32_t k = 0; k < n; k++)
-            if (!exclusive(r, stores[k], id) && !apart(r, stores[k], id)) return false;
+            if (!exclusive(r, stores[k], id) && !vy_different_elements(r->p, stores[k], id))
+                return false;
         stores[n++] = id;
     }
     for (uint32_t k = 0; k < n && adds; k++)

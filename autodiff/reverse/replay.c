@@ -144,7 +144,7 @@ static void collect_extra_yields(reverse *r, uint32_t first, uint32_t last, bool
 {
     for (uint32_t id = first; id < last && !r->failed; id++) {
         const vy_inst *i = &r->p->insts.data[id];
-        bool loop = i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
+        bool loop = vy_is_loop((vy_op)i->op);
         bool replayed = loop || i->op == VY_OP_CHECKPOINT;
         uint32_t *slot = loop ? &r->build.count[id] : &r->build.map[id];
         bool wanted = loop ? r->build.count[id] != 0 : (i->type != VY_VOID && r->facts.needed[id]);
@@ -271,8 +271,8 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
         if (op == VY_OP_IF) {
             replay_if(r, id);
-            id = r->facts.s.partner[r->facts.s.partner[id]];
-        } else if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+            id = vy_closer(r->p, &r->facts.s, id);
+        } else if (vy_is_loop(op)) {
             replay_loop(r, id);
             id = r->facts.s.partner[id];
         } else if (op == VY_OP_TEST) {
@@ -302,7 +302,7 @@ static void probe_block(reverse *r, uint32_t first, uint32_t last)
     for (uint32_t id = first; id < last; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
-        if (i->op != VY_OP_LOOP && i->op != VY_OP_WHILE) continue;
+        if (!vy_is_loop((vy_op)i->op)) continue;
         r->build.count[id] =
             vy_leaf_other(r->b, VY_LEAF_POISON, VY_U32, r->facts.s.partner[id], r->build.replaying);
     }

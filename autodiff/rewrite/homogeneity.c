@@ -177,12 +177,11 @@ static vy_degree operation(const vy_degrees *d, uint32_t id)
 static vy_degree control(const vy_degrees *d, uint32_t opener)
 {
     const vy_inst *i = &d->p->insts.data[opener];
-    uint32_t end = d->s->partner[opener];
-    if (i->op == VY_OP_IF) return plain(d, opener, 1);
-    if (i->op != VY_OP_LOOP) return none;
-    vy_degree bounds = plain(d, opener, 3);
-    if (!vy_exits(d->p, opener) || !vy_degree_stays(bounds)) return bounds;
-    return plain(d, end, 1);
+    if (i->op != VY_OP_IF && i->op != VY_OP_LOOP) return none;
+    vy_degree first = plain(d, opener, vy_control_args(d->p, d->s, opener));
+    if (!vy_exits(d->p, opener) || !vy_degree_stays(first)) return first;
+    uint32_t end = vy_closer(d->p, d->s, opener);
+    return plain(d, end, vy_control_args(d->p, d->s, end));
 }
 
 static bool steady(const vy_degrees *d, uint32_t id)
@@ -288,7 +287,7 @@ static vy_degree degree_of(const vy_degrees *d, uint32_t id)
         return (vy_degree){.kind = VY_DEGREE_TERM, .now = 1};
     if (i->op == VY_OP_CARRY && vy_arg(d->p, id, 0) == d->loop) return carried(d, id);
     if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) return slot(d, id);
-    if (i->op == VY_OP_LOOP) return plain(d, id, 3);
+    if (i->op == VY_OP_LOOP) return plain(d, id, vy_value_args(d->p, id));
     if (i->op == VY_OP_LOAD) return load(d, id);
     if (vy_op_infos[i->op].effect != VY_PURE) return none;
     return operation(d, id);

@@ -8,6 +8,7 @@
 // variable of an inner loop, or the same in all iterations, so no two updates alias.  Degrees
 // (homogeneity.c) say whether it is legal.
 #include "autodiff/rewrite/online_softmax.h"
+#include "ir/core/access.h"
 #include "ir/core/flow.h"
 
 enum { MOST_UPDATES = 64 }; // stores that update one array
@@ -61,7 +62,7 @@ static bool cleared_before(const vy_rescaled *r, uint32_t buffer)
     uint32_t parent = r->d.s->parent[r->d.loop];
     for (uint32_t id = r->d.loop; id-- > parent + 1;) {
         const vy_inst *i = inst(r, id);
-        if (i->op == VY_OP_ELSE && r->d.s->partner[r->d.s->partner[id]] == parent) return false;
+        if (i->op == VY_OP_ELSE && vy_opener(r->d.p, r->d.s, id) == parent) return false;
         if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer) continue;
         return i->op == VY_OP_ZERO && r->d.s->parent[id] == parent;
     }
@@ -77,7 +78,7 @@ static bool updates_once(const vy_rescaled *r, uint32_t id)
     for (uint32_t up = r->d.s->parent[id]; up != r->d.loop; up = r->d.s->parent[up]) {
         const vy_inst *o = inst(r, up);
         if (o->op == VY_OP_IF) {
-            uint8_t arm = id < r->d.s->partner[up] ? 1 : 2;
+            uint8_t arm = vy_in_then(r->d.s, up, id) ? 1 : 2;
             if (r->d.chain[up] != arm) return false;
             ifs++;
             continue;
@@ -99,23 +100,13 @@ static bool updates_once(const vy_rescaled *r, uint32_t id)
     return ifs == r->ifs && used == loops;
 }
 
-static bool apart(const vy_rescaled *r, uint32_t a, uint32_t b)
-{
-    const vy_program *p = r->d.p;
-    for (uint32_t k = 0; k < p->buffers.data[inst(r, a)->aux].rank; k++) {
-        const vy_scalar *x = vy_id_const(p, vy_arg(p, a, k)), *y = vy_id_const(p, vy_arg(p, b, k));
-        if (x && y && x->i != y->i) return true;
-    }
-    return false;
-}
-
 static bool same_place(const vy_rescaled *r, uint32_t load, uint32_t store)
 {
     const vy_program *p = r->d.p;
     if (r->d.s->parent[load] != r->d.s->parent[store]) return false;
     for (uint32_t up = r->d.s->parent[load]; up > r->d.loop; up = r->d.s->parent[up])
         if (inst(r, up)->op == VY_OP_IF &&
-            (load < r->d.s->partner[up]) != (store < r->d.s->partner[up]))
+            vy_in_then(r->d.s, up, load) != vy_in_then(r->d.s, up, store))
             return false;
     for (uint32_t k = 0; k < p->buffers.data[inst(r, load)->aux].rank; k++)
         if (vy_arg(p, load, k) != vy_arg(p, store, k)) return false;
@@ -132,7 +123,7 @@ static bool is_sum(vy_rescaled *r, uint32_t buffer)
         if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer || i->op == VY_OP_LOAD) continue;
         if (i->op != VY_OP_STORE || n == MOST_UPDATES || !updates_once(r, id)) return false;
         for (uint32_t k = 0; k < n; k++)
-            if (!apart(r, stores[k], id)) return false;
+            if (!vy_different_elements(r->d.p, stores[k], id)) return false;
         stores[n++] = id;
     }
     for (uint32_t id = first; id < last; id++) {

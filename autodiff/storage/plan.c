@@ -52,7 +52,7 @@ static int32_t cost_of_region(const reverse *r, uint32_t opener)
     int32_t cost = 1;
     for (uint32_t id = opener + 1; id < r->facts.s.partner[opener]; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
+        if (vy_is_loop(op) || op == VY_OP_CHECKPOINT) {
             cost += cost_of_region(r, id);
             id = r->facts.s.partner[id];
         } else {
@@ -129,7 +129,7 @@ static void add_result(planner *g, uint32_t id)
 {
     const reverse *r = g->r;
     uint32_t sources[3], n = vy_slot_sources(r->p, &r->facts.s, id, sources);
-    uint32_t end = vy_arg(r->p, id, 0), opener = r->facts.s.partner[end];
+    uint32_t opener = vy_opener(r->p, &r->facts.s, id), end = vy_closer(r->p, &r->facts.s, opener);
     add_value(g, id, 0, bytes_of(r, id));
     if (g->cut.oom) return;
     if (r->p->insts.data[opener].op != VY_OP_IF) {
@@ -169,7 +169,7 @@ static void add_body(planner *g)
         vy_op op = (vy_op)p->insts.data[id].op;
         uint32_t array = array_node(g, id);
         if (array && op != VY_OP_LOAD) add_store(g, id, array);
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
+        if (vy_is_loop(op) || op == VY_OP_CHECKPOINT) {
             add_nested(g, id);
             id = g->r->facts.s.partner[id];
         } else if (op == VY_OP_RESULT) {
@@ -204,7 +204,7 @@ static void read_plan(planner *g)
     uint32_t end = r->facts.s.partner[g->region];
     for (uint32_t id = g->region + 1; id < end; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT) {
+        if (vy_is_loop(op) || op == VY_OP_CHECKPOINT) {
             // g->node[close] is that of its trip count: it runs again if any of its results does.
             uint32_t close = r->facts.s.partner[id];
             bool again = recomputed(g, close);
@@ -280,8 +280,7 @@ bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept)
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_CHECKPOINT)
-            ok = plan_region(&g, id);
+        if (vy_is_loop(op) || op == VY_OP_CHECKPOINT) ok = plan_region(&g, id);
     }
     vy_arena_free(&arena);
     vy_cut_free(&g.cut);

@@ -95,18 +95,14 @@ static bool same(const stager *s, pairing *m, uint32_t x, uint32_t y, uint32_t d
            same_args(s, m, x, y, a->nargs, depth);
 }
 
-static bool in_then(const stager *s, uint32_t opener, uint32_t id)
-{
-    return id < s->r->facts.s.partner[opener];
-}
-
 // Does some `if` around the write `w` have the same condition?
 static bool same_condition(const stager *s, pairing *m, uint32_t opener, uint32_t store, uint32_t w)
 {
     const vy_program *p = s->p;
     for (uint32_t up = s->r->facts.s.parent[w]; up; up = s->r->facts.s.parent[up]) {
         if (p->insts.data[up].op != VY_OP_IF) continue;
-        if (in_then(s, opener, store) != in_then(s, up, w)) continue;
+        if (vy_in_then(&s->r->facts.s, opener, store) != vy_in_then(&s->r->facts.s, up, w))
+            continue;
         pairing before = *m;
         if (same(s, m, vy_arg(p, opener, 0), vy_arg(p, up, 0), 0)) return true;
         *m = before;
@@ -164,7 +160,7 @@ static uint32_t common_parent(const stager *s, uint32_t x, uint32_t y)
         else
             b = s->r->facts.s.parent[b];
     if (!a || s->p->insts.data[a].op != VY_OP_IF) return a;
-    return in_then(s, a, x) == in_then(s, a, y) ? a : UINT32_MAX;
+    return vy_in_then(&s->r->facts.s, a, x) == vy_in_then(&s->r->facts.s, a, y) ? a : UINT32_MAX;
 }
 
 // Do all invocations of the workgroup reach the construct's body?

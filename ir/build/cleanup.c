@@ -43,12 +43,9 @@ static bool settles(const vy_sweep *w, uint32_t next, uint32_t carry, uint32_t i
     if (p->insts.data[next].op == VY_OP_SELECT)
         return settles(w, vy_arg(p, next, 1), carry, init, depth - 1) &&
                settles(w, vy_arg(p, next, 2), carry, init, depth - 1);
-    if (p->insts.data[next].op != VY_OP_RESULT) return false;
-    uint32_t end = vy_arg(p, next, 0), k = p->insts.data[next].aux;
-    if (p->insts.data[end].op != VY_OP_ENDIF) return false;
-    uint32_t middle = w->w.s.partner[w->w.s.partner[end]];
-    return settles(w, vy_arg(p, middle, k), carry, init, depth - 1) &&
-           settles(w, vy_arg(p, end, k), carry, init, depth - 1);
+    uint32_t then, other;
+    if (!vy_choice(p, &w->w.s, next, &then, &other)) return false;
+    return settles(w, then, carry, init, depth - 1) && settles(w, other, carry, init, depth - 1);
 }
 
 // Slot k of the construct that `end` closes: is it one value all the time?

@@ -185,9 +185,8 @@ static uint32_t without_dead(void *pass, uint32_t id)
     builder *r = pass;
     vy_sweep *w = r->w;
     vy_op op = (vy_op)w->w.p->insts.data[id].op;
-    uint32_t opener = op == VY_OP_ELSE   ? w->w.s.partner[w->w.s.partner[id]]
-                      : vy_op_closes(op) ? w->w.s.partner[id]
-                                         : id;
+    bool belongs = op == VY_OP_ELSE || vy_op_closes(op);
+    uint32_t opener = belongs ? vy_opener(w->w.p, &w->w.s, id) : id;
     if (w->same[id] != id) r->w->w.map[id] = mapped(r, id);
     if (!w->live[opener] || op == VY_OP_CARRY || op == VY_OP_RESULT) return id;
     vy_rewrite_at(&w->w, id);
@@ -209,11 +208,12 @@ static uint32_t without_dead(void *pass, uint32_t id)
 static bool if_folds(const vy_sweep *w, uint32_t id)
 {
     const vy_program *p = w->w.p;
-    uint32_t middle = w->w.s.partner[id], end = w->w.s.partner[middle];
-    uint32_t cond = vy_same(w, vy_arg(p, id, 0));
+    uint32_t middle = w->w.s.partner[id], end = vy_closer(p, &w->w.s, id);
+    uint32_t cond = vy_same(w, vy_arg(p, id, 0)), n = vy_slot_count(p, &w->w.s, id);
     if (vy_id_const(p, cond) || (middle == id + 1 && end == middle + 1)) return true;
-    for (uint32_t k = 0; k < p->insts.data[end].nargs; k++) {
-        uint32_t x = vy_same(w, vy_arg(p, middle, k)), y = vy_same(w, vy_arg(p, end, k));
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t x = vy_same(w, vy_slot_then(p, &w->w.s, id, k));
+        uint32_t y = vy_same(w, vy_slot_yield(p, &w->w.s, id, k));
         if (vy_id_type(p, x) == VY_BOOL && const_bool(p, x, true) &&
             (y == cond || const_bool(p, y, false)))
             return true;
@@ -228,7 +228,7 @@ static bool marker_folds(const vy_sweep *w, uint32_t id)
     vy_op op = (vy_op)p->insts.data[id].op;
     if (op == VY_OP_ELSE || vy_op_closes(op)) return false; // as their opener
     if (op == VY_OP_RESULT) { // a loop's slot stays for its CARRY, even if the RESULT is dead
-        uint32_t opener = w->w.s.partner[vy_arg(p, id, 0)];
+        uint32_t opener = vy_opener(p, &w->w.s, id);
         return !w->live[id] && !vy_is_loop((vy_op)p->insts.data[opener].op);
     }
     if (!w->live[id]) return true;

@@ -5,6 +5,7 @@
 // the visibility of its values.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
+#include "ir/core/flow.h"
 
 #include <assert.h>
 #include <string.h>
@@ -248,7 +249,7 @@ static void copy_marker(vy_builder *b, vy_op op, const vy_inst *old, uint32_t n,
     *made = marker(b, op, (vy_type)old->type, old->aux, n, args);
     if (!*made) return;
     b->p->insts.data[*made].flags = old->flags;
-    if (op == VY_OP_LOOP || op == VY_OP_WHILE || op == VY_OP_ENDLOOP) b->epoch = ++b->clock;
+    if (vy_is_loop(op) || op == VY_OP_ENDLOOP) b->epoch = ++b->clock;
     if (vy_op_opens(op)) enter(b, *made);
     if (op == VY_OP_TEST) innermost(b)->middle = *made;
 }

@@ -68,39 +68,28 @@ static void differ_results(spread *d, uint32_t opener, uint32_t origin)
     for (uint32_t k = 0; k < n; k++) differ(d, end + 1 + k, origin);
 }
 
+// Operand k of a marker is a leaf that differs: it controls the construct, or a slot may take it.
+static void follow_marker(spread *d, uint32_t marker, uint32_t k, uint32_t origin)
+{
+    const vy_program *p = d->p;
+    uint32_t opener = vy_opener(p, d->s, marker), skip = vy_control_args(p, d->s, marker);
+    bool loop = vy_is_loop((vy_op)p->insts.data[opener].op);
+    if (k < skip) {
+        differ_results(d, opener, origin);
+        return;
+    }
+    if (loop) differ(d, vy_carry(opener, k - skip), origin);
+    if (marker != opener) differ(d, vy_result(p, d->s, opener, k - skip), origin);
+}
+
 // Operand k of `user` is a leaf that differs.
 static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
 {
-    const vy_program *p = d->p;
-    vy_op op = (vy_op)p->insts.data[user].op;
-    uint32_t partner = d->s->partner[user];
-    switch (op) {
-    case VY_OP_IF: differ_results(d, user, origin); break;
-    case VY_OP_ELSE: differ(d, partner + 1 + k, origin); break;
-    case VY_OP_ENDIF:
-    case VY_OP_ENDCHECKPOINT: differ(d, user + 1 + k, origin); break;
-    case VY_OP_LOOP:
-        if (k < 3)
-            differ_results(d, user, origin);
-        else
-            differ(d, user + 1 + k - 3, origin);
-        break;
-    case VY_OP_WHILE: differ(d, user + 1 + k, origin); break;
-    case VY_OP_TEST: differ_results(d, partner, origin); break;
-    case VY_OP_ENDLOOP: {
-        uint32_t skip = vy_next_arg(p, partner);
-        if (k < skip) {
-            differ_results(d, partner, origin);
-        } else {
-            differ(d, partner + 1 + k - skip, origin);
-            differ(d, user + 1 + k - skip, origin);
-        }
-        break;
-    }
-    case VY_OP_CARRY: // its loop differs, which alone does not make the value inside differ
-    case VY_OP_RESULT: break;
-    default: differ(d, user, origin);
-    }
+    vy_op op = (vy_op)d->p->insts.data[user].op;
+    if (!vy_is_marker(op))
+        differ(d, user, origin);
+    else if (!vy_is_slot(op)) // the operand of a slot is its marker
+        follow_marker(d, user, k, origin);
 }
 
 static bool prepare(spread *d, vy_arena *arena)

@@ -41,10 +41,8 @@ void vy_race_find_dependences(vy_races *r)
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         const vy_inst *i = &r->p->insts.data[id];
         const bool steady = i->op == VY_OP_LOAD && r->p->buffers.data[i->aux].cls == VY_IN;
-        if (vy_op_infos[i->op].effect == VY_PURE || steady)
-            r->on[id] = vy_race_on_args(r, id, i->nargs);
-        else
-            r->on[id] = i->op == VY_OP_LOOP ? vy_race_on_args(r, id, 3) : VY_RACE_UNKNOWN;
+        const bool known = vy_op_infos[i->op].effect == VY_PURE || steady || i->op == VY_OP_LOOP;
+        r->on[id] = known ? vy_race_on_args(r, id, vy_value_args(r->p, id)) : VY_RACE_UNKNOWN;
     }
     for (uint32_t v = 0; v < r->p->overs.count && v < 29; v++) {
         const vy_dim_node *d = &r->p->dims.data[r->p->overs.data[v].extent.id];

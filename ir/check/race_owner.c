@@ -244,7 +244,7 @@ static void mark_arms(const vy_races *r, vy_owner *o, uint32_t id)
 {
     uint32_t inside = id;
     for (uint32_t up = r->s->parent[id]; up; inside = up, up = r->s->parent[up])
-        if (r->p->insts.data[up].op == VY_OP_IF && inside < r->s->partner[up])
+        if (r->p->insts.data[up].op == VY_OP_IF && vy_in_then(r->s, up, inside))
             add_mark(o, VY_OWNER_ARM, 0, up, 0, pinned(r, vy_arg(r->p, up, 0)));
 }
 

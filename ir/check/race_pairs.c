@@ -157,7 +157,7 @@ static side value(const pair *m, uint32_t id)
     if (vy_op_infos[i->op].effect == VY_PURE) return compute(m, id);
     if (i->op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_IN)
         return of_args(m, id, i->nargs);
-    if (i->op == VY_OP_LOOP) return of_args(m, id, 3);
+    if (i->op == VY_OP_LOOP) return of_args(m, id, vy_value_args(p, id));
     return i->op == VY_OP_RESULT ? result_of(m, id) : not_known;
 }
 
@@ -166,7 +166,7 @@ static uint32_t next_if(const vy_races *r, uint32_t *inside, bool *then)
 {
     uint32_t up = r->s->parent[*inside];
     for (; up && r->p->insts.data[up].op != VY_OP_IF; up = r->s->parent[up]) *inside = up;
-    *then = up && *inside < r->s->partner[up];
+    *then = up && vy_in_then(r->s, up, *inside);
     *inside = up;
     return up;
 }
@@ -194,7 +194,7 @@ static bool reached(const pair *m, uint32_t store)
         if (i->op == VY_OP_CHECKPOINT) continue;
         if (i->op == VY_OP_LOOP && !vy_exits(m->r->p, up) && m->at[up].same) continue;
         const side c = i->op == VY_OP_IF ? arg(m, up, 0) : not_known;
-        if (!c.same || (c.known && (c.v[0].u != 0) != (inside < r->s->partner[up]))) return false;
+        if (!c.same || (c.known && (c.v[0].u != 0) != vy_in_then(r->s, up, inside))) return false;
     }
     return true;
 }

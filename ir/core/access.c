@@ -11,6 +11,15 @@ bool vy_same_index(const vy_program *p, uint32_t x, uint32_t y, uint32_t but)
     return true;
 }
 
+bool vy_different_elements(const vy_program *p, uint32_t x, uint32_t y)
+{
+    for (uint32_t k = 0; k < vy_rank_of(p, x); k++) {
+        const vy_scalar *a = vy_id_const(p, vy_arg(p, x, k)), *b = vy_id_const(p, vy_arg(p, y, k));
+        if (a && b && a->i != b->i) return true;
+    }
+    return false;
+}
+
 vy_strength vy_strength_of(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];

@@ -20,6 +20,9 @@ static inline bool vy_same_element(const vy_program *p, uint32_t x, uint32_t y)
 {
     return p->insts.data[x].aux == p->insts.data[y].aux && vy_same_index(p, x, y, VY_NO_AXIS);
 }
+// Do two accesses of one buffer surely name different elements: are their indices different
+// constants on some axis?
+bool vy_different_elements(const vy_program *p, uint32_t x, uint32_t y);
 
 // ------------------------------------------------------------------------------------- an update
 // M[i] = f(M[i], v), as a program has it or is to have it:

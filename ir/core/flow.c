@@ -16,6 +16,16 @@ uint32_t vy_opener(const vy_program *p, const vy_structure *s, uint32_t id)
     }
 }
 
+bool vy_in_different_arms(const vy_program *p, const vy_structure *s, uint32_t x, uint32_t y)
+{
+    for (uint32_t up = s->parent[x]; up; up = s->parent[up]) {
+        bool both = y > up && y < vy_closer(p, s, up);
+        if (p->insts.data[up].op == VY_OP_IF && both)
+            return vy_in_then(s, up, x) != vy_in_then(s, up, y);
+    }
+    return false;
+}
+
 uint32_t vy_slot_sources(const vy_program *p, const vy_structure *s, uint32_t id, uint32_t out[3])
 {
     uint32_t opener = vy_opener(p, s, id), k = p->insts.data[id].aux, n = 0;

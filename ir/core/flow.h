@@ -8,7 +8,7 @@
 //   IF            vy_result: either vy_slot_then or vy_slot_yield
 //   CHECKPOINT    vy_result: vy_slot_yield
 //
-// Everything but vy_count_uses takes constant time.
+// Everything but vy_count_uses and vy_in_different_arms takes constant time.
 #ifndef VYRE_FLOW_H
 #define VYRE_FLOW_H
 
@@ -27,6 +27,13 @@ static inline uint32_t vy_closer(const vy_program *p, const vy_structure *s, uin
     uint32_t c = s->partner[opener];
     return p->insts.data[opener].op == VY_OP_IF ? s->partner[c] : c;
 }
+// Is instruction `id` of an IF in its first arm?
+static inline bool vy_in_then(const vy_structure *s, uint32_t opener, uint32_t id)
+{
+    return id < s->partner[opener];
+}
+// Are x and y in different arms of one IF?
+bool vy_in_different_arms(const vy_program *p, const vy_structure *s, uint32_t x, uint32_t y);
 // Can the loop exit early, after an iteration?  Then the first operand of its ENDLOOP is `keep`.
 static inline bool vy_exits(const vy_program *p, uint32_t loop)
 {
@@ -104,6 +111,13 @@ static inline uint32_t vy_keep(const vy_program *p, const vy_structure *s, uint3
 // often it runs): of IF and TEST the condition, of LOOP the bounds and the step, of ENDLOOP `keep`.
 // 0 for all other instructions.
 uint32_t vy_control_args(const vy_program *p, const vy_structure *s, uint32_t id);
+// How many of the first operands of an instruction its value depends on: of a LOOP, whose value is
+// its variable, the bounds and the step, but not the values that it carries.
+static inline uint32_t vy_value_args(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_LOOP ? 3 : i->nargs;
+}
 // All values that control a construct; returns how many.
 uint32_t vy_deciders(const vy_program *p, const vy_structure *s, uint32_t opener, uint32_t out[4]);
 

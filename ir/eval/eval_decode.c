@@ -33,13 +33,6 @@ typedef struct decoder {
 
 static const vy_inst *inst_of(const decoder *d, uint32_t id) { return &d->p->insts.data[id]; }
 
-static uint32_t closing_of(const decoder *d, uint32_t opener)
-{
-    uint32_t id = d->s.partner[opener];
-    if (inst_of(d, id)->op == VY_OP_ELSE) id = d->s.partner[id];
-    return id;
-}
-
 // Values that leave the construct (operands moved at its markers) and where they start in the
 // operands of marker `id`.
 static uint32_t moves_from(const decoder *d, uint32_t id)
@@ -69,16 +62,16 @@ static void use(decoder *d, uint32_t id, uint32_t user)
         return;
     }
     const uint32_t depth = home_depth(d, id);
-    extend(d, id, d->s.depth[user] > depth ? closing_of(d, d->stack[depth]) : user);
+    extend(d, id, d->s.depth[user] > depth ? vy_closer(d->p, &d->s, d->stack[depth]) : user);
 }
 
 static void share_loop_results(decoder *d, uint32_t loop)
 {
-    const uint32_t end = closing_of(d, loop);
+    const uint32_t end = vy_closer(d->p, &d->s, loop);
     const uint32_t n = vy_slot_count(d->p, &d->s, loop);
     for (uint32_t k = 0; k < n; k++) {
-        d->same[end + 1 + k] = loop + 1 + k;
-        extend(d, loop + 1 + k, end);
+        d->same[vy_result(d->p, &d->s, loop, k)] = vy_carry(loop, k);
+        extend(d, vy_carry(loop, k), end);
     }
     if (inst_of(d, loop)->op != VY_OP_LOOP) return;
     extend(d, loop, end);
@@ -97,7 +90,7 @@ static void find_live_ranges(decoder *d)
             continue;
         }
         for (uint32_t k = 0; k < i->nargs; k++) use(d, vy_arg(d->p, id, k), id);
-        if (i->op == VY_OP_LOOP || i->op == VY_OP_WHILE) share_loop_results(d, id);
+        if (vy_is_loop((vy_op)i->op)) share_loop_results(d, id);
     }
     for (uint32_t id = 1; id < d->n; id++) {
         if (d->same[id] != id) continue;
@@ -133,7 +126,8 @@ static void define(decoder *d, uint32_t id)
     uint32_t count;
     const uint32_t first = results_of(d, id, &count);
     for (uint32_t k = 0; k < count; k++) take(d, first + k);
-    if (i->op == VY_OP_LOOP) take(d, closing_of(d, id)); // counts iterations, dies at ENDLOOP
+    if (i->op == VY_OP_LOOP)
+        take(d, vy_closer(d->p, &d->s, id)); // counts iterations, dies at ENDLOOP
 }
 
 static bool has_register(const decoder *d, uint32_t id)
@@ -173,10 +167,9 @@ static void decode_moves(decoder *d, vy_xinst *x, uint32_t id, uint32_t opener)
 static void decode_control(decoder *d, vy_xinst *x, uint32_t id)
 {
     const vy_inst *i = inst_of(d, id);
-    uint32_t opener = id;
-    while (!vy_op_opens((vy_op)inst_of(d, opener)->op)) opener = d->s.partner[opener];
+    const uint32_t opener = vy_opener(d->p, &d->s, id);
     const vy_inst *o = inst_of(d, opener);
-    const uint32_t end = closing_of(d, opener);
+    const uint32_t end = vy_closer(d->p, &d->s, opener);
     x->depth = d->s.depth[opener];
     if (x->depth >= d->m->max_depth) d->m->max_depth = x->depth + 1;
     x->target = end + 1;

@@ -179,7 +179,7 @@ static bool walk_code(walk *w)
     for (uint32_t id = 1; id < w->p->insts.count && !s->failed; id++) {
         const vy_inst *i = &w->p->insts.data[id];
         vy_op op = (vy_op)i->op;
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE)
+        if (vy_is_loop(op))
             open_loop(w, id);
         else if (op == VY_OP_ENDLOOP)
             close_frame(w);

@@ -364,7 +364,7 @@ static void collect(prover *q, uint32_t id)
 {
     uint32_t inner = q->s->parent[id];
     uint32_t arm = inner;
-    if (inner && inst(q, inner)->op == VY_OP_IF && id > q->s->partner[inner])
+    if (inner && inst(q, inner)->op == VY_OP_IF && !vy_in_then(q->s, inner, id))
         arm = q->s->partner[inner];
     if (inner && inst(q, inner)->op == VY_OP_WHILE && id > q->s->test[inner])
         arm = q->s->test[inner];
@@ -375,7 +375,7 @@ static void collect(prover *q, uint32_t id)
     for (int n = 0; n < MAX_PARENTS && q->s->parent[at]; n++) {
         uint32_t up = q->s->parent[at];
         vy_op op = (vy_op)inst(q, up)->op;
-        if (op == VY_OP_IF) learn(q, arg(q, up, 0), at < q->s->partner[up], 4);
+        if (op == VY_OP_IF) learn(q, arg(q, up, 0), vy_in_then(q->s, up, at), 4);
         if (op == VY_OP_WHILE && at > q->s->test[up]) learn(q, arg(q, q->s->test[up], 0), true, 4);
         at = up;
     }

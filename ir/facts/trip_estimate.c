@@ -202,7 +202,7 @@ static uint64_t range_iterations(estimate *t, uint32_t first, uint32_t end, bool
     for (uint32_t id = first; id < end; id++) {
         const vy_op op = (vy_op)t->p->insts.data[id].op;
         t->at[id] = (bounds){0};
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+        if (vy_is_loop(op)) {
             const uint32_t closer = t->s.partner[id];
             all = sum(all, loop_iterations(t, id, closer));
             id = closer;
@@ -225,7 +225,7 @@ static bool walk(estimate t, uint64_t *total, bool *complete)
     t.complete = true;
     bool ok = t.at && t.loops && vy_structure_make(p, &t.s);
     for (uint32_t id = 1, n = 0; ok && id < p->insts.count; id++) {
-        n += p->insts.data[id].op == VY_OP_LOOP || p->insts.data[id].op == VY_OP_WHILE;
+        n += vy_is_loop((vy_op)p->insts.data[id].op);
         t.loops[id] = n;
     }
     *total = ok ? range_iterations(&t, 1, p->insts.count, false) : 0;

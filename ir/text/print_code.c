@@ -23,10 +23,8 @@ static void push_frame(printer *o, print_frame f)
 static print_frame make_frame(printer *o, uint32_t opener)
 {
     print_frame f = {.opener = opener, .scope = o->names.scope.count};
-    uint32_t partner = o->s.partner[opener];
-    bool branches = op_of(o, opener) == VY_OP_IF;
-    f.middle = branches ? partner : 0;
-    f.closer = branches ? o->s.partner[partner] : partner;
+    f.middle = op_of(o, opener) == VY_OP_IF ? o->s.partner[opener] : 0;
+    f.closer = vy_closer(o->p, &o->s, opener);
     return f;
 }
 
@@ -146,23 +144,10 @@ static void open_loop(printer *o, uint32_t id)
     print_slots_enter(o, top(o));
 }
 
-// The TEST of the WHILE at `id`.
-static uint32_t test_of(const printer *o, uint32_t id)
-{
-    uint32_t test = id + 1;
-    while (op_of(o, test) != VY_OP_TEST || o->s.partner[test] != id) {
-        vy_op op = op_of(o, test);
-        if (vy_op_opens(op))
-            test = op == VY_OP_IF ? o->s.partner[o->s.partner[test]] : o->s.partner[test];
-        test++;
-    }
-    return test;
-}
-
 static void open_while(printer *o, uint32_t id)
 {
     print_frame f = make_frame(o, id);
-    f.middle = test_of(o, id);
+    f.middle = o->s.test[id];
     print_slots_open(o, &f);
     if (o->failed) return;
     uint32_t first = id + 1;
@@ -343,9 +328,8 @@ static uint32_t region_end(const printer *o, uint32_t id)
 {
     uint32_t opener = o->s.parent[id];
     if (!opener) return UINT32_MAX;
-    uint32_t partner = o->s.partner[opener];
-    if (op_of(o, opener) != VY_OP_IF) return partner;
-    return id < partner ? partner : o->s.partner[partner];
+    bool in_then = op_of(o, opener) == VY_OP_IF && vy_in_then(&o->s, opener, id);
+    return in_then ? o->s.partner[opener] : vy_closer(o->p, &o->s, opener);
 }
 
 // Arrays declared at the top: shared ones, and local ones whose first ZERO does not precede all

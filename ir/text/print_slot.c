@@ -24,11 +24,8 @@ static bool is_loop(const printer *o, uint32_t opener)
 
 static print_frame make_frame(const printer *o, uint32_t opener)
 {
-    print_frame f = {.opener = opener, .closer = o->s.partner[opener]};
-    if (o->p->insts.data[opener].op == VY_OP_IF) {
-        f.middle = f.closer;
-        f.closer = o->s.partner[f.middle];
-    }
+    print_frame f = {.opener = opener, .closer = vy_closer(o->p, &o->s, opener)};
+    if (o->p->insts.data[opener].op == VY_OP_IF) f.middle = o->s.partner[opener];
     return f;
 }
 
@@ -75,14 +72,9 @@ bool print_starts_variable(const printer *o, uint32_t id)
     // The last use must be at a construct in the region of `id`, as the initial value of a slot.
     uint32_t n = print_use_count(o, id);
     if (n == 0) return false;
-    uint32_t last = o->uses[o->use_start[id + 1] - 1], opener = last;
+    uint32_t last = o->uses[o->use_start[id + 1] - 1], opener = vy_opener(o->p, &o->s, last);
     vy_op op = (vy_op)o->p->insts.data[last].op;
-    if (op == VY_OP_ELSE)
-        opener = o->s.partner[o->s.partner[last]];
-    else if (op == VY_OP_ENDIF)
-        opener = o->s.partner[last];
-    else if (op != VY_OP_LOOP && op != VY_OP_WHILE)
-        return false;
+    if (op != VY_OP_ELSE && op != VY_OP_ENDIF && !vy_is_loop(op)) return false;
     if (opener < id || o->s.parent[opener] != o->s.parent[id] || last >= print_arm_end(o))
         return false;
     print_frame f = make_frame(o, opener);

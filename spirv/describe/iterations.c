@@ -229,7 +229,7 @@ static uint32_t total(walk *w, uint32_t *inside, uint32_t *most)
     inside[0] = number(w, 0);
     for (uint32_t id = 1; id < p->insts.count && !w->d.oom; id++) {
         const vy_op op = (vy_op)p->insts.data[id].op;
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+        if (vy_is_loop(op)) {
             w->open |= op == VY_OP_WHILE;
             most[++loops] = op == VY_OP_LOOP ? trips(w, id) : one;
             inside[loops] = number(w, 0);

@@ -10,6 +10,7 @@
 // the exception).
 #include "spirv/emit/emit.h"
 #include "spirv/facts/facts.h"
+#include "ir/core/flow.h"
 
 // bool: index below the extent; 0 when that is certain.  *as_u32: the index for the address.
 static uint32_t check_axis(vy_fn *f, uint32_t arg, vy_extent *e, bool guard, uint32_t *as_u32)
@@ -187,7 +188,7 @@ static bool in_loop(const vy_fn *f)
 {
     for (uint32_t k = 0; k < f->frames.count; k++) {
         const vy_op op = (vy_op)f->p->insts.data[f->frames.data[k].opener].op;
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE) return true;
+        if (vy_is_loop(op)) return true;
     }
     return false;
 }

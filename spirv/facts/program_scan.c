@@ -5,6 +5,7 @@
 // the first access, but depend on all of them.
 #include "spirv/facts/facts.h"
 #include "ir/core/access.h"
+#include "ir/core/flow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static bool scan(vy_facts *f, const vy_program *p)
         if (vy_op_is_memory(op)) note_memory(f, p, i);
         if (op == VY_OP_BARRIER || vy_clears_shared(p, i)) f->barrier = true;
         if (vy_op_is_subgroup(op)) f->subgroup = true;
-        if (op == VY_OP_LOOP || op == VY_OP_WHILE) f->loop = true;
+        if (vy_is_loop(op)) f->loop = true;
         if (vy_op_opens(op)) ok = vy_vec_push(&open, i);
         if (open.count > f->nesting) f->nesting = open.count;
         if ((op == VY_OP_ELSE || vy_op_closes(op)) && open.count) {

@@ -46,7 +46,7 @@ static void find_guards(counting *c)
         const uint32_t up = c->s->parent[id], middle = c->s->partner[up];
         const vy_op op = up ? (vy_op)c->p->insts.data[up].op : VY_OP_CHECKPOINT;
         if (op == VY_OP_IF)
-            c->guard[id] = id < middle ? up : middle;
+            c->guard[id] = vy_in_then(c->s, up, id) ? up : middle;
         else if (op != VY_OP_CHECKPOINT && !runs_same_iterations(c, up))
             c->guard[id] = up;
         else
@@ -110,11 +110,12 @@ static uint64_t made(const counting *c, uint32_t id)
         return made_of(c, vy_slot_init(c->p, opener, i->aux)) &
                made_of(c, vy_slot_next(c->p, c->s, opener, i->aux));
     case VY_OP_RESULT: return made_of_result(c, id);
-    case VY_OP_LOOP: return made_of_args(c, id, 3);
     case VY_OP_SELECT:
         return made_of(c, vy_arg(c->p, id, 0)) |
                (made_of(c, vy_arg(c->p, id, 1)) & made_of(c, vy_arg(c->p, id, 2)));
-    default: return made_of_args(c, id, i->nargs) | (is_load(c->p, id) ? inside(c, id, id + 1) : 0);
+    default:
+        return made_of_args(c, id, vy_value_args(c->p, id)) |
+               (is_load(c->p, id) ? inside(c, id, id + 1) : 0);
     }
 }
 

@@ -39,8 +39,7 @@ static void visit(closure *c, uint32_t id)
     switch ((vy_op)i->op) {
     case VY_OP_CARRY:
     case VY_OP_RESULT: reach_slot(c, id); break;
-    case VY_OP_LOOP: reach_args(c, id, 0, 3); break;
-    default: reach_args(c, id, 0, i->nargs); break;
+    default: reach_args(c, id, 0, vy_value_args(c->p, id)); break;
     }
 }
 
@@ -70,9 +69,8 @@ static void find_shared(const vy_program *p, uint8_t *shared)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        const bool loop = i->op == VY_OP_LOOP;
-        shared[id] = loop || vy_op_infos[i->op].effect == VY_PURE;
-        for (uint32_t k = 0; k < (loop ? 3 : i->nargs) && shared[id]; k++)
+        shared[id] = i->op == VY_OP_LOOP || vy_op_infos[i->op].effect == VY_PURE;
+        for (uint32_t k = 0; k < vy_value_args(p, id) && shared[id]; k++)
             shared[id] = is_shared(p, shared, vy_arg(p, id, k));
     }
 }

@@ -236,7 +236,7 @@ DIRECTED = (
     ("autodiff/affine/affine_value.c", None, "int64_t by = mask ? c + 1", "int64_t by = mask ? c"),
     ("autodiff/affine/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
     ("autodiff/affine/iteration_domain.c", None, "if (step > 1) {", "if (step > 8) {"),
-    ("autodiff/affine/iteration_domain.c", None, "bool then = n->place < n->a->s->partner[opener];", "bool then = true;"),
+    ("autodiff/affine/iteration_domain.c", None, "bool then = vy_in_then(n->a->s, opener, n->place);", "bool then = true;"),
     # the walk over the points
     ("autodiff/affine/scan.c", None, """isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
     schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",
@@ -252,7 +252,7 @@ DIRECTED = (
     # values, and what is kept of them
     ("autodiff/gather/gather_need.c", None, "return g->last_write[buffer] < from;", "return true;"),
     ("autodiff/gather/gather_clone.c", None, "kind = site->single ? GUARD : WHOLE;", "kind = TAKEN;"),
-    ("autodiff/gather/gather_clone.c", None, "if (site > middle) vy_else(c->b);", ""),
+    ("autodiff/gather/gather_clone.c", None, "if (!vy_in_then(&g->s, opener, site)) vy_else(c->b);", ""),
     ("autodiff/gather/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
      "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[0].id;"),
     ("autodiff/gather/gather_rest.c", None, "if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);", ""),
@@ -329,7 +329,7 @@ STORES = ("stores_meet.py", (
     ("ir/check/race_owner.c", None, "return e && sum < e->i;", "return e;"),
     ("ir/check/race_owner.c", None, "if (vy_race_on(r, id) != 0 || depth > DEEP) return false;", ""),
     ("ir/check/race_owner.c", None, "if (!i) return true;\n    if (i->nargs > 2 ||", "if (!i || i->op == VY_OP_LOOP) return true;\n    if (i->nargs > 2 ||"),
-    ("ir/check/race_owner.c", None, "inside < r->s->partner[up])\n            add_mark", "true)\n            add_mark"),
+    ("ir/check/race_owner.c", None, "vy_in_then(r->s, up, inside))\n            add_mark", "true)\n            add_mark"),
     ("ir/check/race_owner.c", None, "x->kind == m->kind && x->axis == m->axis &&", "x->kind == m->kind &&"),
     ("ir/check/race_pairs.c", None, "return of_args(m, store, b->rank).same && reached(m, store) &&", "return of_args(m, store, b->rank).same &&"),
     ("ir/check/race_pairs.c", None, "one(a % m->shape[axis], b % m->shape[axis])", "one(0, 0)"),

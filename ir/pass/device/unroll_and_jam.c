@@ -188,8 +188,7 @@ static void copy_straight_line(jam *j, uint32_t from, uint32_t to)
 // Copies an `if` that diverges between the copies, from its IF to its last RESULT.
 static uint32_t copy_divergent_if(jam *j, uint32_t opener)
 {
-    const uint32_t end = j->w.s.partner[j->w.s.partner[opener]];
-    const uint32_t last = end + j->w.p->insts.data[end].nargs;
+    const uint32_t last = vy_last_result(j->w.p, &j->w.s, opener);
     for (uint32_t q = 0; q < j->factor; q++)
         for (uint32_t id = opener; id <= last && !stopped(j); id++) {
             const bool guard = writes(j, id);

@@ -101,9 +101,8 @@ static bool visible(const share *x, uint32_t first, uint32_t second)
     if (!up) return false;
     const vy_program *p = x->w.p;
     if (!region) return true;
-    uint32_t middle = x->w.s.partner[region]; // of an IF, its ELSE: the arm must be the same
-    vy_op op = (vy_op)p->insts.data[region].op;
-    return op != VY_OP_IF || (first < middle) == (up < middle);
+    if (p->insts.data[region].op != VY_OP_IF) return true;
+    return vy_in_then(&x->w.s, region, first) == vy_in_then(&x->w.s, region, up); // the same arm
 }
 
 static bool equal(const share *x, uint32_t first, uint32_t second)

@@ -132,7 +132,7 @@ static bool marker(forward *f, uint32_t id, vy_op op)
 {
     uint32_t depth = f->w.s.depth[id];
     bool ok = true;
-    if (op == VY_OP_LOOP || op == VY_OP_WHILE) {
+    if (vy_is_loop(op)) {
         forget_between(f, id, f->w.s.partner[id]);
         ok = save(f, &f->saved[depth]);
     } else if (vy_op_opens(op)) {

@@ -34,21 +34,19 @@ typedef struct fuse {
 } fuse;
 
 static uint32_t middle_of(const fuse *f, uint32_t id) { return f->w.s.partner[id]; }
-static uint32_t end_of(const fuse *f, uint32_t id) { return f->w.s.partner[f->w.s.partner[id]]; }
+static uint32_t end_of(const fuse *f, uint32_t id) { return vy_closer(f->w.p, &f->w.s, id); }
 
 // The value that determines `cond`; *inverted is flipped if `cond` is its negation.
 static uint32_t truth(const fuse *f, uint32_t cond, bool *inverted)
 {
     const vy_program *p = f->w.p;
     while (!VY_IS_LEAF(cond)) {
-        const vy_inst *i = &p->insts.data[cond];
-        uint32_t end = i->op == VY_OP_RESULT ? vy_arg(p, cond, 0) : 0;
-        if (i->op == VY_OP_NOT) {
+        uint32_t then, other, opener = vy_choice(p, &f->w.s, cond, &then, &other);
+        if (p->insts.data[cond].op == VY_OP_NOT) {
             *inverted = !*inverted;
             cond = vy_arg(p, cond, 0);
-        } else if (end && p->insts.data[end].op == VY_OP_ENDIF) {
-            uint32_t opener = f->w.s.partner[end], yes = vy_arg(p, f->w.s.partner[opener], i->aux);
-            const vy_scalar *x = vy_id_const(p, yes), *y = vy_id_const(p, vy_arg(p, end, i->aux));
+        } else if (opener) {
+            const vy_scalar *x = vy_id_const(p, then), *y = vy_id_const(p, other);
             if (!x || !y || x->u == y->u) break;
             *inverted ^= x->u == 0;
             cond = vy_arg(p, opener, 0);
@@ -83,11 +81,8 @@ static bool may_move(const fuse *f, uint32_t id, uint32_t k)
     vy_effect effect = vy_op_infos[p->insts.data[k].op].effect;
     if (effect != VY_PURE && p->insts.data[k].op != VY_OP_LOAD) return false;
     for (uint32_t n = 0; n < p->insts.data[k].nargs; n++) {
-        uint32_t a = vy_arg(p, k, n);
-        if (VY_IS_LEAF(a) || p->insts.data[a].op != VY_OP_RESULT) continue;
-        uint32_t end = vy_arg(p, a, 0);
-        if (p->insts.data[end].op != VY_OP_ENDIF) continue;
-        if (decides(f, f->w.s.partner[end]) == decides(f, id)) return false;
+        uint32_t then, other, opener = vy_choice(p, &f->w.s, vy_arg(p, k, n), &then, &other);
+        if (opener && decides(f, opener) == decides(f, id)) return false;
     }
     return effect == VY_PURE ||
            !vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k);

@@ -55,11 +55,12 @@ static bool choose(ifconvert *c)
 static void emit_selects(ifconvert *c, uint32_t end)
 {
     vy_rewrite *w = &c->w;
-    uint32_t opener = w->s.partner[end], middle = w->s.partner[opener];
-    for (uint32_t k = 0; k < w->p->insts.data[end].nargs; k++) {
-        uint32_t args[3] = {vy_new_arg(w, opener, 0), vy_new_arg(w, middle, k),
-                            vy_new_arg(w, end, k)};
-        uint32_t result = end + 1 + k;
+    uint32_t opener = vy_opener(w->p, &w->s, end), n = vy_slot_count(w->p, &w->s, opener);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t args[3] = {vy_new_arg(w, opener, 0),
+                            vy_new(w, vy_slot_then(w->p, &w->s, opener, k)),
+                            vy_new(w, vy_slot_yield(w->p, &w->s, opener, k))};
+        uint32_t result = vy_result(w->p, &w->s, opener, k);
         vy_rewrite_at(w, result);
         vy_rewrite_as(w, result, vy_emit(w->b, VY_OP_SELECT, vy_id_type(w->p, result), 0, 3, args));
     }
@@ -69,12 +70,7 @@ static uint32_t instead(void *pass, uint32_t id)
 {
     ifconvert *c = pass;
     vy_op op = (vy_op)c->w.p->insts.data[id].op;
-    uint32_t opener = op == VY_OP_IF       ? id
-                      : op == VY_OP_ELSE   ? c->w.s.partner[c->w.s.partner[id]]
-                      : op == VY_OP_ENDIF  ? c->w.s.partner[id]
-                      : op == VY_OP_RESULT ? c->w.s.partner[vy_arg(c->w.p, id, 0)]
-                                           : 0;
-    if (!c->flat[opener]) return 0;
+    if (!vy_is_marker(op) || !c->flat[vy_opener(c->w.p, &c->w.s, id)]) return 0;
     if (op == VY_OP_ENDIF) emit_selects(c, id);
     return id;
 }

@@ -58,28 +58,26 @@ static void assume(steady *x)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (p->insts.data[id].op != VY_OP_CARRY) continue;
         uint32_t loop = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-        x->assumed[id] =
-            may_pass_through(p, vy_arg(p, x->w.s.partner[loop], vy_next_arg(p, loop) + k));
+        x->assumed[id] = may_pass_through(p, vy_slot_next(p, &x->w.s, loop, k));
         x->count += x->assumed[id];
     }
 }
 
 static uint32_t initial_of(const steady *x, uint32_t loop, uint32_t k)
 {
-    return vy_map(x->w.map, vy_arg(x->w.p, loop, vy_init_arg(x->w.p, loop) + k));
+    return vy_map(x->w.map, vy_slot_init(x->w.p, loop, k));
 }
 
 // Drops assumptions that do not hold for the body just copied.  True if there were any.
 static bool drop(steady *x, uint32_t end)
 {
     const vy_program *p = x->w.p;
-    uint32_t loop = x->w.s.partner[end], n = vy_slot_count(p, &x->w.s, loop);
+    uint32_t loop = vy_opener(p, &x->w.s, end), n = vy_slot_count(p, &x->w.s, loop);
     bool dropped = false;
     for (uint32_t k = 0; k < n; k++) {
-        if (!x->assumed[loop + 1 + k]) continue;
-        if (vy_map(x->w.map, vy_arg(p, end, vy_next_arg(p, loop) + k)) == initial_of(x, loop, k))
-            continue;
-        x->assumed[loop + 1 + k] = 0;
+        uint32_t next = vy_map(x->w.map, vy_slot_next(p, &x->w.s, loop, k));
+        if (!x->assumed[vy_carry(loop, k)] || next == initial_of(x, loop, k)) continue;
+        x->assumed[vy_carry(loop, k)] = 0;
         x->count--;
         dropped = true;
     }
@@ -90,12 +88,11 @@ static bool drop(steady *x, uint32_t end)
 static uint32_t known(const steady *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
-    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux, opener = x->w.s.partner[end];
-    if (p->insts.data[end].op == VY_OP_ENDLOOP)
-        return x->assumed[opener + 1 + k] ? initial_of(x, opener, k) : 0;
-    if (p->insts.data[end].op != VY_OP_ENDIF) return 0;
-    uint32_t yes = vy_map(x->w.map, vy_arg(p, x->w.s.partner[opener], k));
-    uint32_t no = vy_map(x->w.map, vy_arg(p, end, k));
+    uint32_t opener = vy_opener(p, &x->w.s, id), k = p->insts.data[id].aux, then, other;
+    if (vy_is_loop((vy_op)p->insts.data[opener].op))
+        return x->assumed[vy_carry(opener, k)] ? initial_of(x, opener, k) : 0;
+    if (!vy_choice(p, &x->w.s, id, &then, &other)) return 0;
+    uint32_t yes = vy_map(x->w.map, then), no = vy_map(x->w.map, other);
     return yes == no && (VY_IS_LEAF(yes) || yes < x->w.map[opener]) ? yes : 0;
 }
 

@@ -26,12 +26,10 @@ typedef struct settle {
 static bool settled(const settle *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
-    uint32_t end = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    if (p->insts.data[end].op != VY_OP_ENDLOOP) return false;
-    uint32_t loop = x->w.s.partner[end];
+    uint32_t loop = vy_opener(p, &x->w.s, id), k = p->insts.data[id].aux;
     if (p->insts.data[loop].op != VY_OP_LOOP || vy_exits(p, loop)) return false;
-    uint32_t next = vy_arg(p, end, k);
-    return (VY_IS_LEAF(next) || next < loop) && !x->used[loop + 1 + k];
+    uint32_t next = vy_slot_next(p, &x->w.s, loop, k);
+    return (VY_IS_LEAF(next) || next < loop) && !x->used[vy_carry(loop, k)];
 }
 
 // Does CARRY `id` always keep its initial value: x = c, then x = c || x?
@@ -39,8 +37,7 @@ static bool constant(const settle *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
     uint32_t loop = vy_arg(p, id, 0), k = p->insts.data[id].aux;
-    uint32_t initial = vy_arg(p, loop, vy_init_arg(p, loop) + k);
-    uint32_t next = vy_arg(p, x->w.s.partner[loop], vy_next_arg(p, loop) + k);
+    uint32_t initial = vy_slot_init(p, loop, k), next = vy_slot_next(p, &x->w.s, loop, k);
     if (VY_IS_LEAF(next)) return false;
     vy_op op = (vy_op)p->insts.data[next].op;
     if (op != VY_OP_OR && op != VY_OP_AND) return false;
@@ -55,7 +52,7 @@ static bool reads(const settle *x, uint32_t id, uint32_t k)
     const vy_program *p = x->w.p;
     if (!vy_is_loop((vy_op)p->insts.data[id].op) || k < vy_init_arg(p, id)) return true;
     uint32_t slot = k - vy_init_arg(p, id);
-    return x->used[id + 1 + slot] || x->used[x->w.s.partner[id] + 1 + slot];
+    return x->used[vy_carry(id, slot)] || x->used[vy_result(p, &x->w.s, id, slot)];
 }
 
 static void find_used(settle *x)

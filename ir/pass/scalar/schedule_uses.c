@@ -52,7 +52,7 @@ static void find_regions(order *o)
         o->region[id] = up ? innermost[up] : 0;
         if (vy_op_opens(op)) innermost[id] = id;
         if (op == VY_OP_ELSE) {
-            uint32_t opener = o->w.s.partner[o->w.s.partner[id]];
+            uint32_t opener = vy_opener(o->w.p, &o->w.s, id);
             o->region[id] = innermost[opener]; // its operands are the first arm's
             innermost[opener] = id;
         } else if (vy_op_closes(op)) {

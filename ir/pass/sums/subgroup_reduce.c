@@ -149,7 +149,7 @@ static bool lift_out(reduce *r, uint32_t site)
 {
     for (uint32_t c = site; c != r->out[site];) {
         uint32_t parent = r->w.s.parent[c];
-        lift l = {.site = site, .in_else = site > r->w.s.partner[parent]};
+        lift l = {.site = site, .in_else = !vy_in_then(&r->w.s, parent, site)};
         if (!vy_vec_push(&r->lifts, l)) return false;
         if (r->last[parent])
             r->lifts.data[r->last[parent] - 1].next = r->lifts.count;
