@@ -206,12 +206,21 @@ static bool finish(vy_program *p)
            vy_pass_dce(p, &c) && vy_drop_unused(p, false) && vy_check_program(p);
 }
 
+// The tangent of an inout input takes the place of that of its first contents, asked for or not.
+static void choose(reverse *r, const vy_program *source)
+{
+    vy_reverse_choose(r, source);
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->facts.buffers[i].wrt && r->p->buffers.data[i].cls == VY_INOUT)
+            r->facts.buffers[i].of = true;
+}
+
 bool vy_forward(reverse *r, vy_program *p, const vy_program *source)
 {
     forward f = {.r = r};
     vy_pass_context c = {0};
     bool ok = vy_rewrite_begin(&f.w, p) && make_tables(&f) && vy_reverse_tables(r);
-    if (ok) vy_reverse_choose(r, source);
+    if (ok) choose(r, source);
     ok = ok && !r->failed && vy_activity(&r->facts) && vy_find_unreached(&f);
     if (ok) build(&f);
     ok = vy_rewrite_end(&f.w, ok || r->failed, &c.changed) && !r->failed;
