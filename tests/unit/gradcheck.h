@@ -30,14 +30,13 @@ typedef struct gradcheck {
     uint64_t unknown;             // length of `?` buffers; 0: 5
     double step;                  // 0: 1e-4
     double tolerance;             // 0: 1e-6, times max(1, |g|, |fd|)
-    double differences;           // tolerance of differences alone; 0: `tolerance`
     uint32_t seed;
     uint32_t groups[3]; // of programs without `over`; 0: 1
     bool seeded;        // random cotangents
     uint32_t subgroup;  // lanes; 0: 32
     bool optimised;     // optimise the gradient first
     bool reverse_too;   // forward mode may refuse it
-    bool reverse_only;  // forward mode is not asked
+    bool exact_only;    // no differences: it has kinks, or is no function of its inputs
 } gradcheck;
 
 // NULL when everything agrees, else what does not (static buffer).
