@@ -222,6 +222,10 @@ typedef struct vy_derivative_role {
     const char *root;
     uint32_t root_parameter;
 } vy_derivative_role;
+static inline bool vy_is_tangent(vy_derivative_kind kind)
+{
+    return kind == VY_IS_TANGENT || kind == VY_IS_TANGENT_OUT;
+}
 static inline bool vy_is_gradient(vy_derivative_kind kind)
 {
     return kind == VY_IS_GRADIENT || kind == VY_IS_SCALAR_GRADIENT;

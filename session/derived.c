@@ -2,7 +2,8 @@
 // derived.c: the data of a derived program, from that of the program it was derived from.
 //
 // By docs/language.md 9.1 its buffers are those of the forward program, cotangents grad_o and ct_x
-// going in, gradients grad_w coming out; the n-th order writes gradn_.
+// going in, gradients grad_w coming out; the n-th order writes gradn_.  Forwards tangents dot_w go
+// in and dot_o come out.
 #include "session/bind.h"
 
 #include "session/internal.h"
@@ -16,7 +17,7 @@ const char *vys_source_name(const vy_buffer_info *info)
 {
     const vy_derivative_kind kind = info->role.kind;
     if (kind == VY_IS_PARAMETER) return vy_text_base(info->name);
-    return vy_is_gradient(kind) || kind == VY_IS_COTANGENT ? info->role.of : NULL;
+    return vy_is_gradient(kind) || kind == VY_IS_COTANGENT || vy_is_tangent(kind) ? info->role.of : NULL;
 }
 
 const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info)

@@ -61,7 +61,8 @@ VYS_API const char *vys_session_message(const vys_session *s, uint32_t index);
 // only program of the module, else the last pipeline); settings->order says how many times it is
 // differentiated: 1 or 2; 0, it runs itself.  settings NULL: all zero.  Parameters are those of the
 // program and, of a derivative, the gradients grad_x (ct_x with settings->seed_buffer: cotangents,
-// ones if they are not set), as vy_grad names them.  Errors: those of vy_parse and vy_grad; E0803;
+// ones if they are not set), as vy_grad names them; with settings->forward the tangents dot_x, which
+// are ones if they are not set, and dot_y, as vy_jvp names them.  Errors: those of vy_parse and vy_grad; E0803;
 // E0801 settings outside of their bounds (target.h).
 VYS_API bool vys_task_parse(vys_session *s, const char *text, size_t size, const char *file,
                             const vys_settings *settings, vys_task **out, vy_diag *d);
@@ -103,12 +104,13 @@ typedef enum vys_role {
     VYS_ROLE_BUFFER,    // of the program
     VYS_ROLE_COTANGENT, // goes in
     VYS_ROLE_GRADIENT,  // comes out
+    VYS_ROLE_TANGENT,   // forward mode: of an input goes in, of an output comes out
 } vys_role;
 
 typedef struct vys_parameter {
     const char *name;
     vys_role role;
-    const char *of; // cotangents and gradients: the parameter they belong to, else NULL
+    const char *of; // cotangents, gradients and tangents: the parameter they belong to, else NULL
     // For derivatives of derivatives: the parameter of the source itself whose shape it has.
     const char *root;
     vy_buffer_class cls; // of buffers: IN, OUT, INOUT
