@@ -63,6 +63,12 @@ static bool copy_contents(vys_binding *b, const vys_binding *forward, vy_diag *d
     return true;
 }
 
+// What the caller did not give; tangents that come out alone begin as zeros.
+bool vys_begins_as_ones(const vys_bound *b)
+{
+    return !b->given && b->info.cls != VY_OUT && b->info.role.kind != VY_IS_TANGENT_OUT;
+}
+
 void vys_binding_follow(vys_binding *b, const vys_binding *forward)
 {
     take_scalars(b, forward);
@@ -82,7 +88,7 @@ bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed see
         vys_bound *buf = &b->buffers[i];
         if (vys_binding_find(forward, buf->info.name) || buf->info.cls == VY_OUT) continue;
         buf->given = seed ? seed(user, &buf->info) : NULL;
-        buf->ones = !buf->given;
+        buf->ones = vys_begins_as_ones(buf);
     }
     return vys_binding_fill(b, d) && copy_contents(b, forward, d);
 }

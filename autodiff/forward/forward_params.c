@@ -8,6 +8,7 @@
 //   in, asked for   dot_x: in          the tangent of its contents
 //   inout           dot_x: inout       the tangent of its first contents, then that of its last
 //   out             x: out  with --with-value; else  @workspace x: inout, gone if nothing loads it
+//                   (with respect to others alone: it must hold zeros when the program begins)
 //   out, asked for  dot_x: out
 //   scalar          dot_s: in [1]
 //   @workspace, local, shared: x as it is, and dot_x like it, if it has a derivative
@@ -54,8 +55,7 @@ static void declare_dot(forward *f, uint32_t i)
     const bool given = facts->wrt && b->cls != VY_OUT;
     const char *name = vy_derived_name(f->r, "dot", b->name);
     if (f->r->failed) return;
-    const vy_buffer_class cls = !given ? VY_OUT : b->cls;
-    const uint32_t dot = declare_twin(f, i, name, cls);
+    const uint32_t dot = declare_twin(f, i, name, b->cls);
     if (!dot) return;
     set_role(f, dot, given ? VY_IS_TANGENT : VY_IS_TANGENT_OUT, i);
     if (vy_forward_has_twin(f, i)) f->twin[i] = dot;

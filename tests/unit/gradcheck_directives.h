@@ -26,6 +26,7 @@ typedef struct job {
     double loose;         // bound of comparisons between levels
     uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient
     char notes[600];     // ways that were refused where others were not: ` | WAY refused CODE …`
+    uint32_t forwards;   // programs derived forwards
     uint32_t ways, axes; // other ways to the gradient that agreed; those among them with other axes
     bool gathered, atomic, plain, ordered; // how gradients were added up in them
 } job;

@@ -22,6 +22,7 @@
 //   twice    running again gives the same; what goes in is left alone
 //   order    workgroups in another order give the same, to rounding, primal and gradient
 //   value    outputs asked for together with the gradient are the program's
+//   jvp      forward mode (vy_jvp) against dual numbers: gradcheck_tangents.h
 //   second   the gradient can be differentiated again, or says why not; against dual numbers
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
 //   ends, constants   what is said about a program beside its numbers: gradcheck_claims.h
@@ -195,6 +196,30 @@ static void refused(job *j, const vy_module *m, const vy_diag *d)
     memcpy(message, was, sizeof message);
 }
 
+// Forward mode at every size.
+static bool check_jvp(job *j, const vy_module *m)
+{
+    bool ok = true;
+    vy_diag d = {0};
+    for (uint32_t k = 0; ok && k < j->launch_count && d.severity != VY_ERROR; k++) {
+        use_launch(j, k);
+        gradcheck c = j->c;
+        c.subgroup = launch.subgroup_size;
+        c.tolerance = fmax(j->loose, c.tolerance);
+        const job_launch *l = &j->launches[k];
+        ok = check_tangents(&c, m, last_program(m), &l->x, l->of, NULL, &d);
+    }
+    use_launch(j, 0);
+    if (!ok) return fail(j, "jvp");
+    if (d.severity == VY_ERROR && !is_refusal(&d)) {
+        snprintf(message, sizeof message, "forward mode: %s %s", d.code, d.text);
+        return fail(j, "jvp");
+    }
+    if (d.severity == VY_ERROR) note(j, "jvp", &d);
+    j->forwards += d.severity != VY_ERROR;
+    return true;
+}
+
 static bool check_seed(job *j, const vy_module *m, bool first)
 {
     const vy_program *p = last_program(m);
@@ -213,7 +238,8 @@ static bool check_seed(job *j, const vy_module *m, bool first)
         return false;
     }
     note_ways(j, gm, false);
-    ok = check_default(j, m, gm) && (!first || check_ways(j, m, gm));
+    ok = check_default(j, m, gm) && (!first || j->alike || check_jvp(j, m)) &&
+         (!first || check_ways(j, m, gm));
     use_launch(j, 0);
     if (ok && first && !j->alike) {
         const bool value = j->thorough || turn(j, j->brief ? 2 : 4) == 0;
@@ -274,9 +300,9 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
     if (invalid)
         printf("%s: invalid %s\n", name, message);
     else if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, "
+        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
                "%u gathered, %u atomic, %u plain, %u ordered%s\n",
-               name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes,
+               name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
                j->gathered, j->atomic, j->plain, j->ordered, j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);

@@ -59,6 +59,8 @@ static const char *const programs[] = {
     "program f(x: in f64[N], u: inout f64[N], N: u32) over(i: N) "
     "{ if i % 2 == 0 { u[i] = u[i] * x[i]; } }",
     "program f(x: in f64[N], u: inout f64[N], y: out f64[N], N: u32) over(i: N) "
+    "{ u[i] = u[i] * x[i]; y[i] = u[i] * u[i]; }",
+    "program f(x: in f64[N], u: inout f64[N], y: out f64[N], N: u32) over(i: N) "
     "{ u[i] = 1.0; y[i] = x[i] * u[i]; }",
     "program f(x: in f64[N, M], at: in u32[N], y: out f64[M], N: u32, M: u32) over(i: N, j: M) "
     "{ atomic_add(y[at[i] % M], x[i, j] * x[i, at[i] % M]); }",
@@ -102,6 +104,7 @@ static void check(const char *text, bool scalar)
                        .seeded = variant % 2,
                        .optimised = variant > 1};
         if (scalar) c.wrt[0] = "x", c.wrt[1] = "s";
+        if (!scalar && variant == 3) c.wrt[0] = "x";
         const char *wrong = gradcheck_run(&c);
         if (wrong) fail_msg("%s (variant %u)\n%s", wrong, variant, text);
     }
