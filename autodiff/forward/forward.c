@@ -10,12 +10,6 @@
 
 static uint32_t zero(forward *f, vy_type type) { return vy_zero(f->w.b, type).id; }
 
-uint32_t vy_forward_tangent(forward *f, uint32_t id)
-{
-    const uint32_t t = vy_forward_dot(f, id);
-    return t ? t : zero(f, vy_id_type(f->w.p, id));
-}
-
 static uint32_t select_value(forward *f, uint32_t c, uint32_t x, uint32_t y)
 {
     return vy_select(f->w.b, (vy_value){c}, (vy_value){x}, (vy_value){y}).id;

@@ -49,7 +49,11 @@ static inline uint32_t vy_forward_dot(const forward *f, uint32_t id)
     return VY_IS_LEAF(id) ? f->leaf_dot[VY_LEAF_INDEX(id)] : f->dot[id];
 }
 // The same as a value.
-uint32_t vy_forward_tangent(forward *f, uint32_t id);
+static inline uint32_t vy_forward_tangent(forward *f, uint32_t id)
+{
+    const uint32_t t = vy_forward_dot(f, id);
+    return t ? t : vy_zero(f->w.b, vy_id_type(f->w.p, id)).id;
+}
 
 // ---- unreached.c
 bool vy_find_unreached(forward *f); // fills f->unreached; false: memory
