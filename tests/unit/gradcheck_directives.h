@@ -22,6 +22,7 @@ typedef struct job {
     bool thorough;        // nothing is taken in turn: all of it
     bool brief;           // the types as written: primal, value and gradient
     bool alike;           // whether the ways agree, and nothing else
+    bool tangents;        // forward mode, and nothing else
     const char *oracle;   // what failed
     double loose;         // bound of comparisons between levels
     uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient
@@ -135,6 +136,7 @@ static void read_directives(job *j, uint32_t *first)
     if ((s = directive(j, "only"))) {
         j->brief = strcmp(s, "brief") == 0;
         j->alike = strcmp(s, "ways") == 0;
+        j->tangents = strcmp(s, "jvp") == 0;
     }
     if (j->alike) launch.max_steps = 20000000;
 }

@@ -49,6 +49,8 @@ static const char *const programs[] = {
     // memory
     OVER "{ local t: f64[4]; for k in 0..4 { t[k] = x[i] * f64(k); } var s: f64 = 0.0; "
          "for k in 0..4 { s += t[k] * t[3 - k]; } y[i] = s; }",
+    OVER "{ local t: f64[2]; if x[i] > 9.0 { t[0] = x[i]; } y[i] = sqrt(t[i % 2]) + x[i]; }",
+    OVER "{ for k in 0..3 { local t: f64[3]; t[k] = x[i] * x[i]; y[i] += t[i % 3] * x[k]; } }",
     OVER "{ local t: f64[2]; t[0] = x[i]; t[1] = t[0] * t[0]; t[0] = 2.0; y[i] = t[0] * t[1]; }",
     OVER "{ y[i] = x[i]; y[i] = y[i] * y[i]; y[i] = y[i] * sin(y[i]); }",
     OVER "{ y[i] = x[i]; if i == 1 { y[i] = 3.0; } y[i] = y[i] * x[i]; }",
