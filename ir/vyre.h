@@ -200,9 +200,9 @@ typedef enum vy_derivative_kind {
     VY_IS_SCALAR_GRADIENT, // of a scalar: one element
     VY_IS_COTANGENT,       // of an output; of an `inout` buffer: of its final contents
     VY_IS_WORKSPACE,       // compiler-made
-    VY_IS_TANGENT,         // of an input or a scalar, given; of an `inout` buffer: replaced by that of
-                           // its final contents
-    VY_IS_TANGENT_OUT,     // of an output; an `inout` one begins as zeros
+    VY_IS_TANGENT,     // of an input or a scalar, given; of an `inout` buffer: replaced by that of
+                       // its final contents
+    VY_IS_TANGENT_OUT, // of an output; an `inout` one begins as zeros
 } vy_derivative_kind;
 
 typedef enum vy_derivative_mode {

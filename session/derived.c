@@ -17,7 +17,8 @@ const char *vys_source_name(const vy_buffer_info *info)
 {
     const vy_derivative_kind kind = info->role.kind;
     if (kind == VY_IS_PARAMETER) return vy_text_base(info->name);
-    return vy_is_gradient(kind) || kind == VY_IS_COTANGENT || vy_is_tangent(kind) ? info->role.of : NULL;
+    return vy_is_gradient(kind) || kind == VY_IS_COTANGENT || vy_is_tangent(kind) ? info->role.of
+                                                                                  : NULL;
 }
 
 const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info)

@@ -284,16 +284,15 @@ bool vys_task_parameter(const vys_task *t, uint32_t index, vys_parameter *out)
         const vys_bound *b = &t->data.buffers[index];
         const bool known = b->state == VYS_SHAPE_FULL;
         const vy_derivative_kind kind = b->info.role.kind;
-        *out =
-            (vys_parameter){.name = b->info.name,
-                            .role = role_of(kind),
-                            .of = role_of(kind) == VYS_ROLE_BUFFER ? NULL : b->info.role.of,
-                            .root = b->info.role.root,
-                            .cls = b->info.cls,
-                            .type = b->info.type,
-                            .rank = b->info.rank,
-                            .shape = known ? b->value.shape : NULL,
-                            .count = known ? b->value.count : 0};
+        *out = (vys_parameter){.name = b->info.name,
+                               .role = role_of(kind),
+                               .of = role_of(kind) == VYS_ROLE_BUFFER ? NULL : b->info.role.of,
+                               .root = b->info.role.root,
+                               .cls = b->info.cls,
+                               .type = b->info.type,
+                               .rank = b->info.rank,
+                               .shape = known ? b->value.shape : NULL,
+                               .count = known ? b->value.count : 0};
         return true;
     }
     index -= t->data.buffer_count;

@@ -45,10 +45,7 @@ bool load_again(command *c, vy_module **out, vy_diag *d); // parses what was rea
 bool take_settings(command *c, vy_diag *d);
 // The program or pipeline meant by -p; without: the only one, else the last pipeline.
 bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag *d);
-static inline bool derives_forward(const command *c)
-{
-    return c->o.jvp || c->o.verb == VERB_JVP;
-}
+static inline bool derives_forward(const command *c) { return c->o.jvp || c->o.verb == VERB_JVP; }
 // Differentiates into c->work.derived as the options say (--order too).  `seeds`: names whose
 // cotangent is a buffer: then all cotangents of that order are.
 bool derive(command *c, vys_entry from, const names *seeds, vy_diag *d);

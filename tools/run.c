@@ -65,7 +65,7 @@ static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag
             const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
             const bool any = (b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace;
             const bool first = c->o.grad || c->o.jvp ? vys_entry_default_of(what, (vy_buffer){i})
-                                         : vys_entry_is_output(what, (vy_buffer){i});
+                                                     : vys_entry_is_output(what, (vy_buffer){i});
             if ((round ? any : first) && !names_add(&s->shown, b.name)) return fail_memory(d);
         }
     return true;

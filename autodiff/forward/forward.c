@@ -25,7 +25,8 @@ static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
     r->out[k] = 0;
     if (!r->g) return 0;
     vy_rule_apply((vy_op)f->w.p->insts.data[id].op, r);
-    const bool linear = r->out[k] == r->g || vy_rule_kind_of((vy_op)f->w.p->insts.data[id].op) == RULE_LINEAR;
+    const bool linear =
+        r->out[k] == r->g || vy_rule_kind_of((vy_op)f->w.p->insts.data[id].op) == RULE_LINEAR;
     if (linear || VY_IS_LEAF(operand) || !f->unreached[operand]) return r->out[k];
     const uint32_t none = zero(f, r->type);
     const uint32_t reached = vy_ne(f->w.b, (vy_value){r->g}, (vy_value){none}).id;
@@ -107,7 +108,8 @@ static bool is_carried(const forward *f, uint32_t opener, uint32_t k)
            (loop && vy_forward_is_active(f, vy_carry(opener, k)));
 }
 
-typedef uint32_t slot_value(const vy_program *p, const vy_structure *s, uint32_t opener, uint32_t k);
+typedef uint32_t slot_value(const vy_program *p, const vy_structure *s, uint32_t opener,
+                            uint32_t k);
 
 static uint32_t init_of(const vy_program *p, const vy_structure *s, uint32_t opener, uint32_t k)
 {

@@ -70,8 +70,8 @@ static void declare_inner(forward *f, uint32_t i)
     const char *name = vy_derived_name(f->r, "dot", b->name);
     if (f->r->failed) return;
     const bool array = b->cls >= VY_SHARED;
-    f->twin[i] = declare_twin(f, i, vy_reverse_free_name(f->r, name, 0, own),
-                              array ? b->cls : VY_INOUT);
+    f->twin[i] =
+        declare_twin(f, i, vy_reverse_free_name(f->r, name, 0, own), array ? b->cls : VY_INOUT);
     if (!array) vy_buffer_workspace(f->w.b, (vy_buffer){f->twin[i]});
 }
 
@@ -94,8 +94,11 @@ static void declare_scalar(forward *f, uint32_t leaf)
     if (f->r->failed) return;
     const uint32_t b = vy_param_buffer(f->w.b, name, VY_IN, (vy_type)l->type, 1, &one).id;
     vy_buffer_role(f->w.b, (vy_buffer){b},
-                   &(vy_derivative_role){.kind = VY_IS_TANGENT, .of = of, .parameter = l->index,
-                                         .root = of, .root_parameter = l->index});
+                   &(vy_derivative_role){.kind = VY_IS_TANGENT,
+                                         .of = of,
+                                         .parameter = l->index,
+                                         .root = of,
+                                         .root_parameter = l->index});
     const uint32_t at = vy_int(f->w.b, VY_U32, 0).id;
     f->leaf_dot[leaf] = vy_emit(f->w.b, VY_OP_LOAD, (vy_type)l->type, b, 1, &at);
 }

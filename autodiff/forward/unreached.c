@@ -44,8 +44,7 @@ static bool visit(const forward *f, uint32_t id)
     uint32_t s[3];
     if (vy_op_is_memory((vy_op)i->op)) return p->buffers.data[i->aux].cls != VY_IN;
     if (vy_op_is_subgroup((vy_op)i->op)) return true; // lanes that do not exist give 0
-    if (vy_is_slot((vy_op)i->op))
-        return any_unreached(f, vy_slot_sources(p, &f->w.s, id, s), s);
+    if (vy_is_slot((vy_op)i->op)) return any_unreached(f, vy_slot_sources(p, &f->w.s, id, s), s);
     const uint32_t first = i->op == VY_OP_SELECT;
     if (first || vy_rule_kind_of((vy_op)i->op) == RULE_PICK)
         return any_unreached(f, i->nargs - first, vy_args(p, id) + first);

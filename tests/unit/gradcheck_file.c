@@ -301,10 +301,11 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
     if (invalid)
         printf("%s: invalid %s\n", name, message);
     else if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
-               "%u gathered, %u atomic, %u plain, %u ordered%s\n",
-               name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
-               j->gathered, j->atomic, j->plain, j->ordered, j->notes);
+        printf(
+            "%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
+            "%u gathered, %u atomic, %u plain, %u ordered%s\n",
+            name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
+            j->gathered, j->atomic, j->plain, j->ordered, j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

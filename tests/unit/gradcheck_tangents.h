@@ -152,8 +152,7 @@ static bool same_products(const gradcheck *c, const vy_program *p, const vy_prog
     for (uint32_t i = 0; i < x->n; i++) {
         const int k = of[i] ? find(g, tangents_name(jp, x->buffers[i].name)) : -1;
         for (uint64_t e = 0; k >= 0 && e < x->counts[i]; e++)
-            forward +=
-                ((double *)g->buffers[k].data)[e] * cotangent(c, x->buffers[i].name, e);
+            forward += ((double *)g->buffers[k].data)[e] * cotangent(c, x->buffers[i].name, e);
     }
     for (uint32_t i = 0; i < grad->n; i++) {
         const char *name = grad->buffers[i].name;
@@ -162,8 +161,7 @@ static bool same_products(const gradcheck *c, const vy_program *p, const vy_prog
         const vy_buffer own = vy_program_find_buffer(p, name + 5);
         if (own.id && vy_program_buffer(p, own).cls == VY_OUT) continue; // a cotangent
         for (uint64_t e = 0; e < grad->counts[i]; e++) {
-            const double term =
-                ((double *)grad->buffers[i].data)[e] * tangent_at(c, name + 5, e);
+            const double term = ((double *)grad->buffers[i].data)[e] * tangent_at(c, name + 5, e);
             backward += term;
             size += fabs(term);
         }

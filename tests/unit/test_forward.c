@@ -6,6 +6,7 @@
 #include "gradcheck.h"
 #include "autodiff/grad.h"
 #include "autodiff/transform.h"
+#include "ir/core/mem.h"
 #include "ir/eval/dual.h"
 
 #include <math.h>
@@ -33,7 +34,8 @@ static const char *const programs[] = {
     OVER "{ var s = x[i]; while s < 20.0 { s = s * (1.5 + x[i]); } y[i] = s; }",
     OVER "{ var s: f64 = 0.0; var n = 0; while n < 9 { s = s + x[i] * x[i]; n += 1; "
          "if s > 2.0 { break; } } y[i] = s; }",
-    OVER "{ var s = x[i]; for k in rev(0..4) { if k == 2 { continue; } s = s * s * 0.7; } y[i] = s; }",
+    OVER
+    "{ var s = x[i]; for k in rev(0..4) { if k == 2 { continue; } s = s * s * 0.7; } y[i] = s; }",
     OVER "{ y[i] = select(x[i] < 0.8, x[i] * x[i], exp(x[i])); }",
     OVER "{ var s = x[i]; for j in 0..3 { for k in 0..j { s += s * x[k]; } } y[i] = s; }",
     OVER "{ var s = x[i]; checkpoint { s = s * s; s = sin(s) * x[i]; } y[i] = s; }",
@@ -42,7 +44,8 @@ static const char *const programs[] = {
     OVER "{ y[i] = sqrt(abs(x[i] - x[i])) + x[i]; }",
     OVER "{ y[i] = sqrt(max(x[i] - 3.0, 0.0)) + log(max(x[i] * 0.0, 0.0) + x[i]); }",
     OVER "{ var s: f64 = 0.0; if x[i] > 0.9 { s = x[i] - 0.9; } y[i] = sqrt(s) + x[i]; }",
-    OVER "{ var s: f64 = 0.0; for k in 0..3 { if x[i] > 9.0 { s = x[i]; } } y[i] = sqrt(s) * 2.0 + x[i]; }",
+    OVER
+    "{ var s: f64 = 0.0; for k in 0..3 { if x[i] > 9.0 { s = x[i]; } } y[i] = sqrt(s) * 2.0 + x[i]; }",
     OVER "{ y[i] = select(x[i] > 9.0, sqrt(x[i] - 9.0), x[i]); }",
     OVER "{ y[i] = hypot(x[i] - x[i], 0.0) + pow(x[i], 2.0) + atan2(x[i], 2.0) + cbrt(x[i]); }",
     OVER "{ y[i] = stop_grad(x[i]) * x[i] + straight_through(floor(x[i]), x[i] * x[i]); }",
@@ -71,9 +74,10 @@ static const char *const programs[] = {
     // shared memory and subgroups
     GROUPS "{ shared t: f64[8]; let i = gid.x; let l = lid.x; if i < N { t[l] = x[i] * x[i]; } "
            "barrier(); if i < N { y[i] = t[7 - l] * x[i] + t[0]; } }",
-    GROUPS "{ shared t: f64[8]; let i = gid.x; let l = lid.x; if i < N { t[l] = x[i]; } barrier(); "
-           "for k in 0..3 { let d = 4 >> k; if l < d { t[l] = t[l] + t[l + d] * t[l]; } barrier(); } "
-           "if l == 0 { y[0] = t[0]; } }",
+    GROUPS
+    "{ shared t: f64[8]; let i = gid.x; let l = lid.x; if i < N { t[l] = x[i]; } barrier(); "
+    "for k in 0..3 { let d = 4 >> k; if l < d { t[l] = t[l] + t[l + d] * t[l]; } barrier(); } "
+    "if l == 0 { y[0] = t[0]; } }",
     GROUPS "{ let i = gid.x; let s = subgroup_add(x[min(i, N - 1)] * x[0]); "
            "if i < N { y[i] = s * x[i]; } }",
     GROUPS "{ let i = gid.x; let v = x[min(i, N - 1)]; let s = subgroup_inclusive_add(v * v); "
@@ -184,7 +188,8 @@ static void pipelines(void **state)
 {
     (void)state;
     vy_diag d;
-    vy_module *m = parse("program g" "(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
+    vy_module *m = parse("program g"
+                         "(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
                          "{ y[i] = x[i]; }\n"
                          "pipeline f(x: in f32[N], y: out f32[N], N: u32) { g(x, y); }");
     assert_null(vy_jvp(m, &(vy_grad_options){.program = "f"}, &d));
@@ -203,12 +208,9 @@ static void parameters(void **state)
         vy_buffer_class cls;
         vy_derivative_kind kind;
     } want[] = {
-        {"x", "x", VY_IN, VY_IS_PRIMAL},
-        {"u", "u", VY_INOUT, VY_IS_PRIMAL},
-        {"y", "y", VY_OUT, VY_IS_VALUE},
-        {"dot_x", "x", VY_IN, VY_IS_TANGENT},
-        {"dot_u", "u", VY_INOUT, VY_IS_TANGENT},
-        {"dot_y", "y", VY_OUT, VY_IS_TANGENT_OUT},
+        {"x", "x", VY_IN, VY_IS_PRIMAL},         {"u", "u", VY_INOUT, VY_IS_PRIMAL},
+        {"y", "y", VY_OUT, VY_IS_VALUE},         {"dot_x", "x", VY_IN, VY_IS_TANGENT},
+        {"dot_u", "u", VY_INOUT, VY_IS_TANGENT}, {"dot_y", "y", VY_OUT, VY_IS_TANGENT_OUT},
         {"dot_s", "s", VY_IN, VY_IS_TANGENT},
     };
     static const char text[] =
@@ -252,8 +254,9 @@ static void roles_of_texts(void **state)
         const vy_derivative_role a = vy_program_buffer(p, (vy_buffer){k}).role;
         const vy_derivative_role b = vy_role_of(q, (vy_buffer){k}, vy_module_program(m, 0));
         if (a.kind != b.kind || strcmp(a.of, b.of) != 0)
-            fail_msg("%s: %d of %s, from its name %d of %s", vy_program_buffer(p, (vy_buffer){k}).name,
-                     a.kind, a.of, b.kind, b.of ? b.of : "nothing");
+            fail_msg("%s: %d of %s, from its name %d of %s",
+                     vy_program_buffer(p, (vy_buffer){k}).name, a.kind, a.of, b.kind,
+                     b.of ? b.of : "nothing");
     }
     free(printed);
     vy_module_free(again);
@@ -282,8 +285,8 @@ static void of_gradients(void **state)
         double v[2][N], hv[2][N], x[N], product[2] = {0};
         vy_diag d;
         vy_module *m = parse(texts[k]);
-        vy_module *gm = vy_grad(
-            m, &(vy_grad_options){.accumulate = VY_ACCUMULATE_ATOMIC, .again = true}, &d);
+        vy_module *gm =
+            vy_grad(m, &(vy_grad_options){.accumulate = VY_ACCUMULATE_ATOMIC, .again = true}, &d);
         if (!gm) fail_msg("%s", d.text);
         if (vy_module_pipeline_count(gm)) { // whose length is not known
             vy_module_free(gm);
@@ -319,13 +322,34 @@ static void of_gradients(void **state)
     }
 }
 
+// Whichever allocation fails: an error, and nothing else happens to the module.
+static void out_of_memory(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT(programs); k += 5) {
+        vy_module *m = parse(programs[k]);
+        vy_diag d;
+        long n = 0;
+        for (;; n++) {
+            vy_test_fail_after(n);
+            vy_module *jm = vy_jvp(m, NULL, &d);
+            vy_test_fail_after(-1);
+            vy_module_free(jm);
+            if (jm) break;
+            assert_string_equal(d.code, "E0001");
+        }
+        assert_true(n > 20 && vy_module_ok(m));
+        vy_module_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constructs), cmocka_unit_test(refused),
-        cmocka_unit_test(inactive),   cmocka_unit_test(pipelines),
-        cmocka_unit_test(parameters), cmocka_unit_test(roles_of_texts),
-        cmocka_unit_test(of_gradients),
+        cmocka_unit_test(constructs),   cmocka_unit_test(refused),
+        cmocka_unit_test(inactive),     cmocka_unit_test(pipelines),
+        cmocka_unit_test(parameters),   cmocka_unit_test(roles_of_texts),
+        cmocka_unit_test(of_gradients), cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
