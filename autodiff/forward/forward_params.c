@@ -18,6 +18,8 @@
 
 #include "autodiff/reverse/sweeps.h"
 
+#include <string.h>
+
 // ----------------------------------------------------------------------------------- declarations
 static vy_buf *buffer_of(forward *f, uint32_t b)
 {
@@ -61,6 +63,19 @@ static void declare_dot(forward *f, uint32_t i)
     if (vy_forward_has_twin(f, i)) f->twin[i] = dot;
 }
 
+// A workspace; one of open length is as long as the primal's buffer, which stays a parameter.
+static uint32_t declare_workspace(forward *f, uint32_t i, const char *name)
+{
+    const vy_buf *b = &f->w.p->buffers.data[i];
+    vy_dim dims[VY_MAX_RANK];
+    memcpy(dims, b->dims, b->rank * sizeof *dims);
+    if (f->w.p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN)
+        dims[0] = vy_dim_binary(f->w.b, VY_DIM_MAX, dims[0], vy_dim_const(f->w.b, 0));
+    const vy_buffer twin = vy_param_buffer(f->w.b, name, VY_INOUT, b->type, b->rank, dims);
+    vy_buffer_workspace(f->w.b, twin);
+    return twin.id;
+}
+
 // That of memory which nobody outside sees.
 static void declare_inner(forward *f, uint32_t i)
 {
@@ -69,10 +84,9 @@ static void declare_inner(forward *f, uint32_t i)
     if (!vy_forward_has_twin(f, i) || f->twin[i]) return;
     const char *name = vy_derived_name(f->r, "dot", b->name);
     if (f->r->failed) return;
-    const bool array = b->cls >= VY_SHARED;
+    name = vy_reverse_free_name(f->r, name, 0, own);
     f->twin[i] =
-        declare_twin(f, i, vy_reverse_free_name(f->r, name, 0, own), array ? b->cls : VY_INOUT);
-    if (!array) vy_buffer_workspace(f->w.b, (vy_buffer){f->twin[i]});
+        b->cls >= VY_SHARED ? declare_twin(f, i, name, b->cls) : declare_workspace(f, i, name);
 }
 
 // What begins as a copy of another buffer has its tangent, too.
