@@ -201,6 +201,9 @@ typedef enum vy_derivative_kind {
     VY_IS_SCALAR_GRADIENT, // of a scalar: one element
     VY_IS_COTANGENT,       // of an output; of an `inout` buffer: of its final contents
     VY_IS_WORKSPACE,       // compiler-made
+    VY_IS_TANGENT,     // of an input or a scalar, given; of an `inout` buffer: replaced by that of
+                       // its final contents
+    VY_IS_TANGENT_OUT, // of an output; an `inout` one begins as zeros
 } vy_derivative_kind;
 
 typedef enum vy_derivative_mode {
@@ -220,6 +223,10 @@ typedef struct vy_derivative_role {
     const char *root;
     uint32_t root_parameter;
 } vy_derivative_role;
+static inline bool vy_is_tangent(vy_derivative_kind kind)
+{
+    return kind == VY_IS_TANGENT || kind == VY_IS_TANGENT_OUT;
+}
 static inline bool vy_is_gradient(vy_derivative_kind kind)
 {
     return kind == VY_IS_GRADIENT || kind == VY_IS_SCALAR_GRADIENT;

@@ -124,6 +124,7 @@ typedef void *(*vys_seed)(void *user, const vy_buffer_info *cotangent);
 VYS_API void vys_binding_follow(vys_binding *b, const vys_binding *forward);
 VYS_API bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed seed,
                                 void *user, vy_diag *d);
+bool vys_begins_as_ones(const vys_bound *b); // of a derived program; not given: ones, else zeros
 // Refuses a derived program whose compiler-made buffers need more than `limit` bytes (0: 1 GiB),
 // once shapes are known (E0811).  The needs of a pipeline are known only while it runs: then the
 // engine refuses.

@@ -2,7 +2,8 @@
 // derived.c: the data of a derived program, from that of the program it was derived from.
 //
 // By docs/language.md 9.1 its buffers are those of the forward program, the cotangents grad_o and
-// ct_x as inputs and the gradients grad_w as outputs; the n-th order writes gradn_.
+// ct_x as inputs and the gradients grad_w as outputs; the n-th order writes gradn_.  In forward mode the tangents
+// dot_w are inputs and dot_o outputs.
 #include "session/bind.h"
 
 #include "session/internal.h"
@@ -16,7 +17,8 @@ const char *vys_source_name(const vy_buffer_info *info)
 {
     const vy_derivative_kind kind = info->role.kind;
     if (kind == VY_IS_PARAMETER) return vy_text_base(info->name);
-    return vy_is_gradient(kind) || kind == VY_IS_COTANGENT ? info->role.of : NULL;
+    return vy_is_gradient(kind) || kind == VY_IS_COTANGENT || vy_is_tangent(kind) ? info->role.of
+                                                                                  : NULL;
 }
 
 const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info)
@@ -62,6 +64,12 @@ static bool copy_contents(vys_binding *b, const vys_binding *forward, vy_diag *d
     return true;
 }
 
+// What the caller did not give; tangents that come out alone begin as zeros.
+bool vys_begins_as_ones(const vys_bound *b)
+{
+    return !b->given && b->info.cls != VY_OUT && b->info.role.kind != VY_IS_TANGENT_OUT;
+}
+
 void vys_binding_follow(vys_binding *b, const vys_binding *forward)
 {
     take_scalars(b, forward);
@@ -81,7 +89,7 @@ bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed see
         vys_bound *buf = &b->buffers[i];
         if (vys_binding_find(forward, buf->info.name) || buf->info.cls == VY_OUT) continue;
         buf->given = seed ? seed(user, &buf->info) : NULL;
-        buf->ones = !buf->given;
+        buf->ones = vys_begins_as_ones(buf);
     }
     return vys_binding_fill(b, d) && copy_contents(b, forward, d);
 }

@@ -78,7 +78,7 @@ static bool bind(vys_task *t, vy_diag *d)
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
         const bool own = vys_binding_find(&t->forward, buf->info.name) != NULL;
-        buf->ones = !own && buf->info.cls != VY_OUT; // a cotangent that is not given
+        buf->ones = !own && vys_begins_as_ones(buf); // a cotangent, a tangent
         lend(t, buf);
     }
     return vys_binding_fill(b, d) &&

@@ -270,6 +270,13 @@ void vys_task_free(vys_task *t)
     free(t);
 }
 
+static vys_role role_of(vy_derivative_kind kind)
+{
+    if (vy_is_gradient(kind)) return VYS_ROLE_GRADIENT;
+    if (vy_is_tangent(kind)) return VYS_ROLE_TANGENT;
+    return kind == VY_IS_COTANGENT ? VYS_ROLE_COTANGENT : VYS_ROLE_BUFFER;
+}
+
 bool vys_task_parameter(const vys_task *t, uint32_t index, vys_parameter *out)
 {
     *out = (vys_parameter){0};
@@ -277,19 +284,15 @@ bool vys_task_parameter(const vys_task *t, uint32_t index, vys_parameter *out)
         const vys_bound *b = &t->data.buffers[index];
         const bool known = b->state == VYS_SHAPE_FULL;
         const vy_derivative_kind kind = b->info.role.kind;
-        *out =
-            (vys_parameter){.name = b->info.name,
-                            .role = vy_is_gradient(kind)      ? VYS_ROLE_GRADIENT
-                                    : kind == VY_IS_COTANGENT ? VYS_ROLE_COTANGENT
-                                                              : VYS_ROLE_BUFFER,
-                            .of = vy_is_gradient(kind) || kind == VY_IS_COTANGENT ? b->info.role.of
-                                                                                  : NULL,
-                            .root = b->info.role.root,
-                            .cls = b->info.cls,
-                            .type = b->info.type,
-                            .rank = b->info.rank,
-                            .shape = known ? b->value.shape : NULL,
-                            .count = known ? b->value.count : 0};
+        *out = (vys_parameter){.name = b->info.name,
+                               .role = role_of(kind),
+                               .of = role_of(kind) == VYS_ROLE_BUFFER ? NULL : b->info.role.of,
+                               .root = b->info.role.root,
+                               .cls = b->info.cls,
+                               .type = b->info.type,
+                               .rank = b->info.rank,
+                               .shape = known ? b->value.shape : NULL,
+                               .count = known ? b->value.count : 0};
         return true;
     }
     index -= t->data.buffer_count;

@@ -65,8 +65,9 @@ VYS_API const char *vys_session_message(const vys_session *s, uint32_t index);
 // only program of the module, else the last pipeline); settings->order is how many times it is
 // differentiated: 1 or 2; 0: the program itself runs.  settings NULL: all zero.  Parameters are
 // those of the program and, for a derivative, the gradients grad_x (with settings->seed_buffer also
-// cotangents ct_x, ones if they are not set), as vy_grad names them.  Errors: those of vy_parse and
-// vy_grad; E0803; E0801 settings outside of their bounds (target.h).
+// cotangents ct_x, ones if they are not set), as vy_grad names them; with
+// settings->forward the tangents dot_x (ones if they are not set) and dot_y, as vy_jvp names them.
+// Errors: those of vy_parse and vy_grad; E0803; E0801 settings outside of their bounds (target.h).
 VYS_API bool vys_task_parse(vys_session *s, const char *text, size_t size, const char *file,
                             const vys_settings *settings, vys_task **out, vy_diag *d);
 // The same for a module that was built or read.
@@ -107,12 +108,13 @@ typedef enum vys_role {
     VYS_ROLE_BUFFER,    // of the program
     VYS_ROLE_COTANGENT, // an input
     VYS_ROLE_GRADIENT,  // an output
+    VYS_ROLE_TANGENT,   // in forward mode: of an input an input, of an output an output
 } vys_role;
 
 typedef struct vys_parameter {
     const char *name;
     vys_role role;
-    const char *of; // cotangents and gradients: the parameter they belong to, else NULL
+    const char *of; // cotangents, gradients, tangents: the parameter they belong to, else NULL
     // For derivatives of derivatives: the parameter of the original source whose shape it has.
     const char *root;
     vy_buffer_class cls; // of buffers: IN, OUT, INOUT

@@ -47,6 +47,8 @@ bool vys_settings_check(const vys_settings *s, vy_diag *d)
                             choices[i].value);
     if (s->precise && s->fast_math)
         return vys_fail(d, VYS_USAGE, "give one of them", "precise and fast_math contradict");
+    if (s->forward && s->order > 1)
+        return vys_fail(d, VYS_USAGE, "differentiate once", "forward mode takes order 1 only");
     return (!s->order || vys_order_check("order", s->order, d)) &&
            vys_subgroup_size_check("subgroup_size", s->subgroup_size, d);
 }

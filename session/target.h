@@ -54,6 +54,7 @@ typedef struct vys_settings {
     uint32_t wrt_count;
     uint32_t order;     // how many times differentiated: 1 or 2; 0: 1 (of a task: not at all)
     bool seed_buffer;   // cotangents are buffers; else ones
+    bool forward;       // forward mode: tangents dot_o (vy_jvp), once
     bool with_value;    // the forward outputs too
     bool deterministic; // no sum depends on the order of invocations, forward runs included
     vy_accumulate accumulate;

@@ -153,6 +153,8 @@ bool binding_create(binding *b, vys_entry what, bool f64, vy_diag *d)
 // -------------------------------------------------------------------------------------- cotangents
 spec *specs_find_seed(const specs *ct, const vy_buffer_info *cotangent)
 {
+    // The tangent of an inout buffer that nobody asked about begins as zeros.
+    if (cotangent->role.kind == VY_IS_TANGENT_OUT) return NULL;
     const char *of = vys_source_name(cotangent);
     return of ? specs_find(ct, of) : NULL;
 }
@@ -167,7 +169,17 @@ bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d)
     return vys_binding_derive(b, forward, seed, ct, d);
 }
 
-bool specs_all_used(const specs *ct, const binding *derived, const binding *forward, vy_diag *d)
+static bool unused_seed(const char *name, bool tangents, vy_diag *d)
+{
+    if (tangents)
+        return fail(d, TOOL_USAGE, "name it in --wrt",
+                    "--dot %s: it is none of the inputs of the derivative", name);
+    return fail(d, TOOL_USAGE, "name it in --of",
+                "--ct %s: it is none of the outputs that are differentiated", name);
+}
+
+bool specs_all_used(const specs *ct, bool tangents, const binding *derived, const binding *forward,
+                    vy_diag *d)
 {
     for (uint32_t i = 0; i < ct->count; i++) {
         bool used = false;
@@ -176,10 +188,7 @@ bool specs_all_used(const specs *ct, const binding *derived, const binding *forw
             used |= b->cls != VY_OUT && !vys_binding_find(forward, b->name) &&
                     specs_find_seed(ct, b) == &ct->data[i];
         }
-        if (!used)
-            return fail(d, TOOL_USAGE, "name it in --of",
-                        "--ct %s: it is none of the outputs that are differentiated",
-                        ct->data[i].name);
+        if (!used) return unused_seed(ct->data[i].name, tangents, d);
     }
     return true;
 }

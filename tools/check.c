@@ -158,8 +158,7 @@ static bool default_outputs(checking *k, vy_diag *d)
 static bool refuse_options(const command *c, vy_diag *d)
 {
     if (c->o.dot.count)
-        return fail(d, TOOL_UNAVAILABLE, "leave it out",
-                    "--dot is not available yet in this version");
+        return fail(d, TOOL_USAGE, "use `run --jvp --dot`", "`check` chooses tangents itself");
     if (c->o.out.count)
         return fail(d, TOOL_USAGE, "use `run --grad --out`", "`check` writes no arrays");
     return true;
@@ -217,7 +216,7 @@ static bool check_file(checking *k, command *c, vy_diag *d)
     check_lanes(c);
     if (!select_entry(c, c->module, &k->source, d) || !parse_data(k, c, d) ||
         !derive_all(k, c, d) || !check_choose(k, c, d) || !bind_derived(k, c, d) ||
-        !specs_all_used(&k->ct, &k->cotangents, &k->start, d) || !optimize_all(k, c, d) ||
+        !specs_all_used(&k->ct, false, &k->cotangents, &k->start, d) || !optimize_all(k, c, d) ||
         !run_round(k, c, d) || !second_round(k, c, d))
         return false;
     k->ms = now_ms() - start;

@@ -26,8 +26,7 @@ typedef struct command {
 } command;
 
 // Each returns false with *d.
-bool verb_later(command *c, vy_diag *d); // a verb that this version does not have yet
-bool verb_grad(command *c, vy_diag *d);
+bool verb_grad(command *c, vy_diag *d); // and jvp
 bool verb_compile(command *c, vy_diag *d);
 bool verb_print(command *c, vy_diag *d);
 bool verb_run(command *c, vy_diag *d);
@@ -46,6 +45,7 @@ bool load_again(command *c, vy_module **out, vy_diag *d); // parses the same tex
 bool take_settings(command *c, vy_diag *d);
 // The program or pipeline that -p names; without -p the only one, else the last pipeline.
 bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag *d);
+static inline bool derives_forward(const command *c) { return c->o.jvp || c->o.verb == VERB_JVP; }
 // Differentiates into c->work.derived as the options request (--order too).  `seeds`: names whose
 // cotangent is a buffer; if there are any, all cotangents of that order are buffers.
 bool derive(command *c, vys_entry from, const names *seeds, vy_diag *d);

@@ -11,12 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool verb_later(command *c, vy_diag *d)
-{
-    return fail(d, TOOL_UNAVAILABLE, "`vyre-grad --help` lists what there is",
-                "`%s` is not available yet in this version", verb_name(c->o.verb));
-}
-
 static bool (*const run_verb[VERB_COUNT])(command *, vy_diag *) = {
 #define X(id, name, function, ...) [VERB_##id] = function,
     VERBS(X)

@@ -67,12 +67,12 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(color),         ALL,   "--color",         "auto|always|never", "colours in diagnostics"},
     {0,   OPT_FLAG,   AT(json),          TAKES_JSON, "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
     {0,   OPT_FLAG,   AT(grad),          TAKES_GRAD, "--grad",  NULL,         "run the derivative too; inspect: look at its kernels instead"},
-    {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         NULL},
+    {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         "run forward mode too: tangents dot_O along dot_W"},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
     {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy or FILE.bin"},
     {0,   OPT_LIST,   AT(ct),            DATA,  "--ct",            "O=SPEC",     "cotangent of an output"},
-    {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     NULL},
+    {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     "tangent of an input, for --jvp; default: ones"},
     {0,   OPT_TEXT,   AT(groups),        SIZES,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
     {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
     {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
@@ -284,6 +284,9 @@ static bool consistent(const options *o, vy_diag *d)
     if (o->quiet && o->verbose)
         return fail(d, TOOL_USAGE, "give one of them", "--quiet and --verbose contradict");
     if (!vys_order_check("--order", o->order, d)) return false;
+    if ((o->jvp || o->verb == VERB_JVP) && o->order > 1)
+        return fail(d, TOOL_USAGE, "run jvp on what grad has written",
+                    "forward mode takes --order 1 only");
     if (o->runs < 1 || o->runs > 100000) return fail(d, TOOL_USAGE, "", "--runs is 1 to 100000");
     if (!vys_subgroup_size_check("--subgroup-size", o->subgroup_size, d)) return false;
     if (o->report && o->engine != ENGINE_EVAL)
@@ -354,7 +357,7 @@ void options_help(verb v, text *out)
             "usage: vyre-grad VERB FILE [options]\n\n"
             "Gradients of GPU compute programs as SPIR-V.  FILE ends in .vyre; - is stdin.\n\n");
         for (verb i = 0; i < VERB_COUNT; i++)
-            if (verbs[i].help) text_printf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
+            text_printf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
         text_puts(out, "\nOptions of most verbs; `vyre-grad VERB --help` lists those of one:\n");
     } else {
         text_printf(out, "usage: vyre-grad %s%s [options]\n\n%s\n\nOptions:\n", verbs[v].name,

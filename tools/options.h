@@ -25,11 +25,10 @@ enum {
         TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES | TAKES_DATA | TAKES_DEVICE | TAKES_TIMEOUT,
 };
 
-// X(ID, name, function, what it takes, what it does; NULL: known, but refused in this version, so
-// not listed)
+// X(ID, name, function, what it takes, what it does)
 #define VERBS(X)                                                                                   \
     X(GRAD, "grad", verb_grad, TAKES_MODULE, "reverse mode: writes the backward program(s)")       \
-    X(JVP, "jvp", verb_later, TAKES_MODULE, NULL)                                                  \
+    X(JVP, "jvp", verb_grad, TAKES_MODULE, "forward mode: writes the program of tangents")         \
     X(COMPILE, "compile", verb_compile, TAKES_MODULE, "forward program to SPIR-V")                 \
     X(RUN, "run", verb_run, TAKES_RUN | TAKES_GRAD,                                                \
       "runs a program, or its derivative, on given data")                                          \

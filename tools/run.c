@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // run.c: `vyre-grad run`.
 //
-// The forward program and its derivative are two runs on copies of the same data: grad is
-// self-contained and leaves the primal as it is.
+// The forward program and its derivative are two runs on copies of the same data: a derivative, in
+// reverse or forwards, is self-contained and leaves the primal as it is.
 #include "tools/json_out.h"
 #include "tools/runner.h"
 
@@ -15,7 +15,8 @@ typedef struct result {
 } result;
 
 typedef struct session {
-    specs in, ct, out;
+    specs in, out;
+    specs given; // of the derivative: cotangents; forwards: tangents
     binding forward, backward;
     runner run_forward, run_backward;
     names shown; // forward buffers
@@ -63,8 +64,8 @@ static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag
         for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++) {
             const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
             const bool any = (b.cls == VY_OUT || b.cls == VY_INOUT) && !b.workspace;
-            const bool first = c->o.grad ? vys_entry_default_of(what, (vy_buffer){i})
-                                         : vys_entry_is_output(what, (vy_buffer){i});
+            const bool first = c->o.grad || c->o.jvp ? vys_entry_default_of(what, (vy_buffer){i})
+                                                     : vys_entry_is_output(what, (vy_buffer){i});
             if ((round ? any : first) && !names_add(&s->shown, b.name)) return fail_memory(d);
         }
     return true;
@@ -89,12 +90,11 @@ static bool check_out(const session *s, vy_diag *d)
 static bool check_options(const command *c, vy_diag *d)
 {
     const options *o = &c->o;
-    if (o->jvp || o->dot.count)
-        return fail(d, TOOL_UNAVAILABLE, "use --grad", "%s is not available yet in this version",
-                    o->jvp ? "run --jvp" : "--dot");
+    if (o->dot.count && !o->jvp)
+        return fail(d, TOOL_USAGE, "add --jvp", "--dot needs a derivative in forward mode");
     if (o->ct.count && !o->grad)
         return fail(d, TOOL_USAGE, "add --grad", "--ct needs a derivative");
-    if (o->wrt.count && !o->grad)
+    if (o->wrt.count && !o->grad && !o->jvp)
         return fail(d, TOOL_USAGE, "add --grad", "--wrt needs a derivative");
     return true;
 }
@@ -104,8 +104,8 @@ static bool derive_for(session *s, command *c, vys_entry what, vy_diag *d)
 {
     names seeds = {0};
     bool ok = true;
-    for (uint32_t i = 0; ok && i < s->ct.count; i++)
-        ok = names_add(&seeds, s->ct.data[i].name) || fail_memory(d);
+    for (uint32_t i = 0; ok && i < s->given.count; i++)
+        ok = names_add(&seeds, s->given.data[i].name) || fail_memory(d);
     ok = ok && derive(c, what, &seeds, d);
     names_free(&seeds);
     return ok;
@@ -123,8 +123,8 @@ static bool bind_backward(session *s, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return binding_create(&s->backward, vys_entry_result(c->work.derived), f64, d) &&
-           specs_all_used(&s->ct, &s->backward, &s->forward, d) &&
-           binding_derive(&s->backward, &s->forward, &s->ct, d) &&
+           specs_all_used(&s->given, c->o.jvp, &s->backward, &s->forward, d) &&
+           binding_derive(&s->backward, &s->forward, &s->given, d) &&
            vys_binding_tape(&s->backward, c->o.tape_limit, d);
 }
 
@@ -170,6 +170,12 @@ static bool run_backward(session *s, command *c, vys_entry what, vy_diag *d)
     return true;
 }
 
+static bool parse_given(session *s, const options *o, vy_diag *d)
+{
+    return o->jvp ? specs_parse(&s->given, "--dot", &o->dot, d)
+                  : specs_parse(&s->given, "--ct", &o->ct, d);
+}
+
 static bool session_run(session *s, command *c, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
@@ -177,7 +183,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
     if (!check_options(c, d) || !load_module(c, d)) return false;
     vys_entry what;
     if (!select_entry(c, c->module, &what, d) || !choose_outputs(s, c, what, d) ||
-        !specs_parse(&s->in, "--in", &c->o.in, d) || !specs_parse(&s->ct, "--ct", &c->o.ct, d) ||
+        !specs_parse(&s->in, "--in", &c->o.in, d) || !parse_given(s, &c->o, d) ||
         !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
     vys_entry forward = what;
@@ -185,7 +191,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
     s->compile_ms = now_ms() - start;
     if (!eval && !gpu_open_device(c, d)) return false;
     start = now_ms(); // for this device
-    if ((c->o.grad && !prepare_backward(s, c, what, d)) || !check_out(s, d) ||
+    if (((c->o.grad || c->o.jvp) && !prepare_backward(s, c, what, d)) || !check_out(s, d) ||
         !optimize(c, forward_module(c), eval, &s->forward, d))
         return false;
     s->compile_ms += now_ms() - start;
@@ -194,7 +200,13 @@ static bool session_run(session *s, command *c, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- results
-// Result `index`, or false after the last: the forward outputs, then the gradients.
+static bool is_result(const session *s, const vy_buffer_info *info)
+{
+    const bool written = info->cls == VY_INOUT && vy_is_tangent(info->role.kind);
+    return (info->cls == VY_OUT || written) && !vys_binding_find(&s->forward, info->name);
+}
+
+// Result `index`, or false after the last: the forward outputs, then gradients or tangents.
 static bool result_at(const session *s, uint32_t index, result *out)
 {
     if (index < s->shown.count) {
@@ -205,7 +217,7 @@ static bool result_at(const session *s, uint32_t index, result *out)
     index -= s->shown.count;
     for (uint32_t i = 0; i < s->backward.buffer_count; i++) {
         const bound_buffer *b = &s->backward.buffers[i];
-        if (b->info.cls != VY_OUT || vys_binding_find(&s->forward, b->info.name)) continue;
+        if (!is_result(s, &b->info)) continue;
         if (index-- == 0) return *out = (result){b->info.name, &b->value}, true;
     }
     return false;
@@ -272,7 +284,7 @@ bool verb_run(command *c, vy_diag *d)
     vys_binding_free(&s.forward);
     vys_binding_free(&s.backward);
     specs_free(&s.in);
-    specs_free(&s.ct);
+    specs_free(&s.given);
     specs_free(&s.out);
     names_free(&s.shown);
     return ok;

@@ -166,6 +166,7 @@ bool take_settings(command *c, vy_diag *d)
                        .wrt_count = o->wrt.count,
                        .order = (uint32_t)o->order,
                        .seed_buffer = o->seed == SEED_BUFFER,
+                       .forward = derives_forward(c),
                        .with_value = o->with_value,
                        .deterministic = o->deterministic,
                        .accumulate = (vy_accumulate)o->accumulate,
@@ -230,7 +231,7 @@ bool derive(command *c, vys_entry from, const names *seeds, vy_diag *d)
 {
     const bool ok = take_settings(c, d) && vys_derive(&c->work, from, seeds ? seeds->data : NULL,
                                                       seeds ? seeds->count : 0, d);
-    if (ok) tell_ends(c, from);
+    if (ok && !derives_forward(c)) tell_ends(c, from);
     return ok;
 }
 

@@ -31,9 +31,12 @@ vy_derivative_role vy_role_of(const vy_program *derived, vy_buffer b, const vy_p
         const char *base = vy_text_base(info.name);
         if (!base) return role.kind = VY_IS_PARAMETER, role;
         of = vy_program_find_buffer(source, base);
-        role.kind = info.cls == VY_IN ? VY_IS_COTANGENT
-                    : of.id           ? VY_IS_GRADIENT
-                                      : VY_IS_SCALAR_GRADIENT;
+        if (strncmp(info.name, "dot", 3) == 0)
+            role.kind = info.cls == VY_OUT ? VY_IS_TANGENT_OUT : VY_IS_TANGENT;
+        else
+            role.kind = info.cls == VY_IN ? VY_IS_COTANGENT
+                        : of.id           ? VY_IS_GRADIENT
+                                          : VY_IS_SCALAR_GRADIENT;
         role.of = role.root = base;
     }
     if (of.id) role.of = role.root = vy_program_buffer(source, of).name;

@@ -118,6 +118,15 @@ UNITS = {
         ("autodiff/rewrite/ends.c", None, "for (uint32_t k = 0; k < n; k++) reach(e, sources[k]);",
          "for (uint32_t k = 0; k < n / 2; k++) reach(e, sources[k]);"),
     ),
+    "test_forward": (
+        ("autodiff/forward/forward_memory.c", None, "case VY_OP_ZERO: emit_twin(f, id, VY_OP_ZERO, VY_VOID, 0, 0); return;",
+         "case VY_OP_ZERO: return;"),
+        ("autodiff/forward/forward_memory.c", None, "emit_twin(f, id, VY_OP_STORE, VY_VOID, 1, vy_forward_tangent(f, value));",
+         "if (vy_forward_dot(f, value)) emit_twin(f, id, VY_OP_STORE, VY_VOID, 1, vy_forward_dot(f, value));"),
+        ("autodiff/forward/forward.c", None, "return select_value(f, reached, r->out[k], none);", "return r->out[k];"),
+        ("autodiff/forward/unreached.c", None, "return p->buffers.data[i->aux].cls != VY_IN;", "return false;"),
+        ("autodiff/forward/unreached.c", None, "!is_unreached(f, a) && !vy_rule_drops(f->w.p, id, k))", "!is_unreached(f, a))"),
+    ),
     "test_transform": (
         ("autodiff/reverse/params.c", None, ".parameter = like,", ".parameter = like + 1,"),
     ),

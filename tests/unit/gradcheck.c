@@ -2,6 +2,7 @@
 #include "gradcheck.h"
 #include "autodiff/grad.h"
 #include "ir/core/ir.h"
+#include "ir/eval/dual.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ static bool evaluate(const vy_program *p, image *m, const vy_eval_options *o,
 
 static bool run(const gradcheck *c, const vy_program *p, image *m)
 {
-    vy_eval_options o = {.f64 = true, .report_races = true};
+    vy_eval_options o = {.f64 = true, .report_races = true, .subgroup_size = c->subgroup};
     memcpy(o.groups, c->groups, sizeof o.groups);
     vy_eval_report report = {0};
     vy_diag d = {0};
@@ -245,6 +246,8 @@ static void start_gradient(const gradcheck *c, const vy_program *gp, const image
     }
 }
 
+#include "gradcheck_tangents.h"
+
 static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
 {
     vy_program *p = vy_module_program(m, vy_module_program_count(m) - 1);
@@ -278,7 +281,14 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
         of[i] = chosen(c->of, x.buffers[i].name, vy_grad_default_of(p, b));
     }
     start_gradient(c, gp, &x, &g);
-    bool ok = run(c, gp, &g) && compare(c, p, &x, &g, of);
+    vy_diag refused = {0};
+    bool ok = run(c, gp, &g) && (c->exact_only || compare(c, p, &x, &g, of)) &&
+              check_tangents(c, m, p, &x, of, &g, &refused);
+    if (ok && refused.severity == VY_ERROR && !c->reverse_too) {
+        snprintf(message, sizeof message, "forward mode: %u:%u %s [%s]", refused.line,
+                 refused.column, refused.text, refused.code);
+        ok = false;
+    }
     image_free(&x);
     image_free(&g);
     return ok;

@@ -2,7 +2,8 @@
 // gradcheck.h: the finite-difference oracle for unit tests.
 //
 // Runs a program and its gradient in the interpreter, floats in double, and compares every element
-// of every gradient with central differences at two step sizes (Richardson).
+// of every gradient with central differences at two step sizes (Richardson), and forward mode with
+// dual numbers and with the gradient (gradcheck_tangents.h).
 #ifndef VYRE_GRADCHECK_H
 #define VYRE_GRADCHECK_H
 
@@ -32,7 +33,10 @@ typedef struct gradcheck {
     uint32_t seed;
     uint32_t groups[3]; // of programs without `over`; 0: 1
     bool seeded;        // random cotangents
+    uint32_t subgroup;  // lanes; 0: 32
     bool optimised;     // optimise the gradient first
+    bool reverse_too;   // forward mode may refuse it
+    bool exact_only;    // no differences: it has kinks, or is no function of its inputs
 } gradcheck;
 
 // NULL when everything agrees, else what disagrees (static buffer).

@@ -22,10 +22,12 @@ typedef struct job {
     bool thorough;        // all variants, none alternating
     bool brief;           // the types as written: primal, value and gradient
     bool ways_only;       // check that the ways agree, and nothing else
+    bool tangents;        // check forward mode, and nothing else
     const char *oracle;   // what failed
     double tolerance;     // bound of comparisons between levels
     uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient made
     char notes[600];     // ways that were refused where others were not: ` | WAY refused CODE …`
+    uint32_t forwards;   // programs derived forwards
     uint32_t ways, axes; // other ways to the gradient that agreed; those among them with other axes
     bool gathered, atomic, plain, ordered; // how gradients were added up in them
 } job;
@@ -134,6 +136,7 @@ static void read_directives(job *j, uint32_t *first)
     if ((s = directive(j, "only"))) {
         j->brief = strcmp(s, "brief") == 0;
         j->ways_only = strcmp(s, "ways") == 0;
+        j->tangents = strcmp(s, "jvp") == 0;
     }
     if (j->ways_only) launch.max_steps = 20000000;
 }

@@ -24,6 +24,7 @@
 //   twice    a second run gives the same; inputs are unchanged
 //   order    workgroups in another order give the same, to rounding, primal and gradient
 //   value    outputs requested together with the gradient are the program's
+//   jvp      forward mode (vy_jvp) against dual numbers: gradcheck_tangents.h
 //   second   the gradient can be differentiated again, or is refused with a reason; against dual
 //            numbers
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
@@ -49,6 +50,7 @@
 //   // launch: N=9 groups=3,1,1  run the same gradients at these sizes too
 //   // only: brief               primal, value and gradient: for the types as written
 //   // only: ways                whether all ways agree
+//   // only: jvp                 forward mode
 //   // program: NAME             instead of the last one
 #include "gradcheck.c" // its images and data
 
@@ -207,12 +209,37 @@ static void refused(job *j, const vy_module *m, const vy_diag *d)
     memcpy(message, was, sizeof message);
 }
 
+// Forward mode at every size.
+static bool check_jvp(job *j, const vy_module *m)
+{
+    bool ok = true;
+    vy_diag d = {0};
+    for (uint32_t k = 0; ok && k < j->launch_count && d.severity != VY_ERROR; k++) {
+        use_launch(j, k);
+        gradcheck c = j->c;
+        c.subgroup = launch.subgroup_size;
+        c.tolerance = j->tolerance;
+        const job_launch *l = &j->launches[k];
+        ok = check_tangents(&c, m, last_program(m), &l->x, l->of, NULL, &d);
+    }
+    use_launch(j, 0);
+    if (!ok) return fail(j, "jvp");
+    if (d.severity == VY_ERROR && !is_refusal(&d)) {
+        snprintf(message, sizeof message, "forward mode: %s %s", d.code, d.text);
+        return fail(j, "jvp");
+    }
+    if (d.severity == VY_ERROR) note(j, "jvp", &d);
+    j->forwards += d.severity != VY_ERROR;
+    return true;
+}
+
 static bool check_seed(job *j, const vy_module *m, bool first)
 {
     const vy_program *p = last_program(m);
     const image *x = &j->launches[0].x;
     use_launch(j, 0);
     bool ok = true;
+    if (j->tangents) return check_jvp(j, m);
     if (first && !j->ways_only)
         ok = (j->brief || check_primal(j, x, false)) && check_primal(j, x, true) &&
              check_primal_order(j, p, x) && check_constants(j, m) &&
@@ -225,7 +252,8 @@ static bool check_seed(job *j, const vy_module *m, bool first)
         return false;
     }
     note_ways(j, gm, false);
-    ok = check_default(j, m, gm) && (!first || check_ways(j, m, gm));
+    ok = check_default(j, m, gm) && (!first || j->ways_only || check_jvp(j, m)) &&
+         (!first || check_ways(j, m, gm));
     use_launch(j, 0);
     if (ok && first && !j->ways_only) {
         const bool value = j->thorough || alternate(j, j->brief ? 2 : 4) == 0;
@@ -287,10 +315,11 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
     if (invalid)
         printf("%s: invalid %s\n", name, message);
     else if (ok)
-        printf("%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, "
-               "%u gathered, %u atomic, %u plain, %u ordered%s\n",
-               name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes,
-               j->gathered, j->atomic, j->plain, j->ordered, j->notes);
+        printf(
+            "%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
+            "%u gathered, %u atomic, %u plain, %u ordered%s\n",
+            name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
+            j->gathered, j->atomic, j->plain, j->ordered, j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

@@ -173,6 +173,39 @@ static void cotangents_and_choice(void **state)
     }
 }
 
+// Forward mode: tangents that nobody gives are ones; of an inout output alone, zeros.
+static void tangents(void **state)
+{
+    const char *of[] = {"y", "u"}, *wrt[] = {"x"};
+    EACH_ENGINE(s)
+    {
+        vys_settings o = {.order = 1, .forward = true, .of = of, .of_count = 2};
+        o.wrt = wrt;
+        o.wrt_count = 1;
+        vys_task *t =
+            task(s,
+                 "program f(x: in f32[N], u: inout f32[N], y: out f32[N], N: u32) over(i: N) "
+                 "{ u[i] = u[i] * x[i]; y[i] = u[i] * u[i]; }",
+                 &o);
+        set(t, "x", 2, FLOATS(1, 2));
+        set(t, "u", 2, FLOATS(3, 4));
+        run(t);
+        expect(t, "dot_u", 2, FLOATS(3, 4), 0);
+        expect(t, "dot_y", 2, FLOATS(18, 64), 0);
+        set(t, "dot_x", 2, FLOATS(0, 0.5f));
+        run(t);
+        expect(t, "dot_y", 2, FLOATS(0, 32), 0);
+        vys_parameter p;
+        uint32_t count = 0;
+        for (uint32_t i = 0; vys_task_parameter(t, i, &p); i++) count += p.role == VYS_ROLE_TANGENT;
+        assert_int_equal(count, 3);
+        vys_task_free(t);
+        vy_diag d = {0};
+        o.order = 2;
+        refuses(vys_task_parse(s, "", 0, NULL, &o, &t, &d), &d, "E0801", "order 1");
+    }
+}
+
 static void second_order(void **state)
 {
     EACH_ENGINE(s)
@@ -750,6 +783,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(value_and_gradient),
         cmocka_unit_test(cotangents_and_choice),
+        cmocka_unit_test(tangents),
         cmocka_unit_test(second_order),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(long_loops),

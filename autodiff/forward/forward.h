@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// forward.h: forward mode: a program that computes tangents beside values.
+//
+//   y = x * w;                y = x * w;  dot_y = dot_x * w + x * dot_w;
+//   t[k] = y;                 t[k] = y;   dot_t[k] = dot_y;
+//
+// The rows of the table of operations are linear in the adjoint G (ir/core/ops.h), so each is its
+// own transpose: read with the tangent of operand k in place of G, contribution k is what that
+// operand adds to the tangent of the result.  Nothing is stored and nothing runs backwards: control
+// flow, barriers and indices are the primal's.
+//
+// What the reverse leaves out, forward mode leaves out too, or <ct, J dot> = <Jᵀ ct, dot> would not
+// hold: a partial that is zero by convention (abs at 0), the arm of an `if` or the side of a `max`
+// that was not taken.  Such a tangent is exactly 0, and 0·inf must not become NaN where it meets
+// the partial of sqrt at 0.  unreached.c finds the values whose tangent may be such a zero; where
+// one of them meets a partial, the product is select(t != 0, partial·t, 0).
+#ifndef VYRE_FORWARD_H
+#define VYRE_FORWARD_H
+
+#include "autodiff/core/reverse.h"
+#include "ir/build/rewrite.h"
+
+// Makes the forward derivative of r->p out of its copy `p`, a program of r->out, in place.  r: the
+// request; `source`: the program as it was written.  False: r->out's diag.
+bool vy_forward(reverse *r, vy_program *p, const vy_program *source);
+
+// ------------------------------------------------------------------------- between the files here
+typedef struct forward {
+    vy_rewrite w;
+    reverse *r;
+    uint32_t *dot;      // by old instruction: its tangent in the new program; 0: none
+    uint32_t *leaf_dot; // by old leaf
+    uint8_t *unreached; // by old instruction, see unreached.c
+    uint32_t *twin;     // by old buffer: holds the tangents of its elements; 0: none
+} forward;
+
+static inline bool vy_forward_is_active(const forward *f, uint32_t id)
+{
+    return vy_is_active(&f->r->facts, id);
+}
+static inline bool vy_forward_has_twin(const forward *f, uint32_t buffer)
+{
+    return (f->r->facts.buffers[buffer].activity & ACTIVE) == ACTIVE &&
+           vy_type_is_float(f->w.p->buffers.data[buffer].type);
+}
+// The tangent of a value of the old program; 0: none.
+static inline uint32_t vy_forward_dot(const forward *f, uint32_t id)
+{
+    return VY_IS_LEAF(id) ? f->leaf_dot[VY_LEAF_INDEX(id)] : f->dot[id];
+}
+// The same as a value.
+static inline uint32_t vy_forward_tangent(forward *f, uint32_t id)
+{
+    const uint32_t t = vy_forward_dot(f, id);
+    return t ? t : vy_zero(f->w.b, vy_id_type(f->w.p, id)).id;
+}
+
+// ---- unreached.c
+bool vy_find_unreached(forward *f); // fills f->unreached; false: memory
+// ---- forward_params.c
+bool vy_forward_declare(forward *f); // once the new program is begun; false: an error
+// ---- forward_memory.c
+void vy_forward_memory(forward *f, uint32_t id); // an access, and that to the twin
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// forward_params.c: the parameters of the forward derivative.
+//
+// What is there for a buffer `x` of the primal; tangents come behind the primal's own, those of inputs
+// first:
+//   in              x: in
+//   inout           x: inout           changed in place, as the primal does
+//   in, asked for   dot_x: in          the tangent of its contents
+//   inout           dot_x: inout       the tangent of its first contents, then that of its last
+//   out             x: out  with --with-value; else  @workspace x: inout, gone if nothing loads it
+//                   (with respect to others alone: it must hold zeros when the program begins)
+//   out, asked for  dot_x: out
+//   scalar          dot_s: in [1]
+//   @workspace, local, shared: x as it is, and dot_x like it, if it has a derivative
+#include "autodiff/forward/forward.h"
+
+#include "autodiff/storage/storage.h"
+
+#include "autodiff/reverse/sweeps.h"
+
+#include <string.h>
+
+// ----------------------------------------------------------------------------------- declarations
+static vy_buf *buffer_of(forward *f, uint32_t b)
+{
+    return &vy_builder_program(f->w.b)->buffers.data[b];
+}
+
+static void set_role(forward *f, uint32_t b, vy_derivative_kind kind, uint32_t of)
+{
+    const vy_buf *buf = &f->w.p->buffers.data[of];
+    const vy_derivative_role *was = &buf->role;
+    vy_buffer_role(f->w.b, (vy_buffer){b},
+                   &(vy_derivative_role){.kind = kind,
+                                         .of = buf->name,
+                                         .parameter = of,
+                                         .root = was->root ? was->root : buf->name,
+                                         .root_parameter = was->root ? was->root_parameter : of});
+}
+
+static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer_class cls)
+{
+    const vy_buf *b = &f->w.p->buffers.data[i];
+    if (cls <= VY_INOUT && vy_program_find_buffer(vy_builder_program(f->w.b), name).id) {
+        vy_reverse_fail(f->r, VY_E_GRAD_NAME, 0, NULL,
+                        "the derivative needs the name `%s`, which the program uses already", name);
+        return 0;
+    }
+    return vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
+}
+
+// The tangent of an input, of an output, or of both.
+static void declare_dot(forward *f, uint32_t i)
+{
+    const buffer_facts *facts = &f->r->facts.buffers[i];
+    const vy_buf *b = &f->w.p->buffers.data[i];
+    const bool given = facts->wrt && b->cls != VY_OUT;
+    const char *name = vy_derived_name(f->r, "dot", b->name);
+    if (f->r->failed) return;
+    const uint32_t dot = declare_twin(f, i, name, b->cls);
+    if (!dot) return;
+    set_role(f, dot, given ? VY_IS_TANGENT : VY_IS_TANGENT_OUT, i);
+    if (vy_forward_has_twin(f, i)) f->twin[i] = dot;
+}
+
+// A workspace; one of open length is as long as the primal's buffer, which stays a parameter.
+static uint32_t declare_workspace(forward *f, uint32_t i, const char *name)
+{
+    const vy_buf *b = &f->w.p->buffers.data[i];
+    vy_dim dims[VY_MAX_RANK];
+    memcpy(dims, b->dims, b->rank * sizeof *dims);
+    if (f->w.p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN)
+        dims[0] = vy_dim_binary(f->w.b, VY_DIM_MAX, dims[0], vy_dim_const(f->w.b, 0));
+    const vy_buffer twin = vy_param_buffer(f->w.b, name, VY_INOUT, b->type, b->rank, dims);
+    vy_buffer_workspace(f->w.b, twin);
+    return twin.id;
+}
+
+// That of memory which nobody outside sees.
+static void declare_inner(forward *f, uint32_t i)
+{
+    const vy_buf *b = &f->w.p->buffers.data[i];
+    char own[VY_FREE_NAME];
+    if (!vy_forward_has_twin(f, i) || f->twin[i]) return;
+    const char *name = vy_derived_name(f->r, "dot", b->name);
+    if (f->r->failed) return;
+    name = vy_reverse_free_name(f->r, name, 0, own);
+    f->twin[i] =
+        b->cls >= VY_SHARED ? declare_twin(f, i, name, b->cls) : declare_workspace(f, i, name);
+}
+
+// What begins as a copy of another buffer has its tangent, too.
+static void copy_start(forward *f, uint32_t i)
+{
+    const vy_buf *b = &f->w.p->buffers.data[i];
+    if (b->init != VY_INIT_COPY || !f->twin[i]) return;
+    const uint32_t from = f->twin[vy_program_find_buffer(f->w.p, b->init_from).id];
+    if (from)
+        vy_buffer_init(f->w.b, (vy_buffer){f->twin[i]}, VY_INIT_COPY, buffer_of(f, from)->name);
+}
+
+static void declare_scalar(forward *f, uint32_t leaf)
+{
+    const vy_leaf *l = &f->w.p->leaves.data[leaf];
+    const char *of = f->w.p->scalars.data[l->index].name;
+    const char *name = vy_derived_name(f->r, "dot", of);
+    const vy_dim one = vy_dim_const(f->w.b, 1);
+    if (f->r->failed) return;
+    const uint32_t b = vy_param_buffer(f->w.b, name, VY_IN, (vy_type)l->type, 1, &one).id;
+    vy_buffer_role(f->w.b, (vy_buffer){b},
+                   &(vy_derivative_role){.kind = VY_IS_TANGENT,
+                                         .of = of,
+                                         .parameter = l->index,
+                                         .root = of,
+                                         .root_parameter = l->index});
+    const uint32_t at = vy_int(f->w.b, VY_U32, 0).id;
+    f->leaf_dot[leaf] = vy_emit(f->w.b, VY_OP_LOAD, (vy_type)l->type, b, 1, &at);
+}
+
+// What of the primal's own values the caller gets.
+static void keep_values(forward *f, uint32_t i)
+{
+    const vy_buf *old = &f->w.p->buffers.data[i];
+    const bool values = f->r->options->with_value;
+    if (old->workspace || old->cls > VY_INOUT) return;
+    set_role(f, i, old->cls == VY_OUT ? VY_IS_VALUE : VY_IS_PRIMAL, i);
+    if (values || old->cls == VY_IN) return;
+    if (old->cls == VY_INOUT) { // changed in place, as its tangent is
+        if (!vy_is_written(f->w.p, i)) buffer_of(f, i)->cls = VY_IN;
+        return;
+    }
+    // One of open length is the caller's in any case.
+    if (f->w.p->dims.data[old->dims[0].id].op == VY_DIM_UNKNOWN) return;
+    buffer_of(f, i)->cls = VY_INOUT;
+    buffer_of(f, i)->workspace = true;
+}
+
+bool vy_forward_declare(forward *f)
+{
+    const uint32_t count = f->w.p->buffers.count;
+    for (uint32_t inputs = 2; inputs-- > 0;)
+        for (uint32_t i = 1; i < count && !f->r->failed; i++) {
+            const buffer_facts *facts = &f->r->facts.buffers[i];
+            const bool input = facts->wrt && f->w.p->buffers.data[i].cls != VY_OUT;
+            if (input == inputs && (facts->of || facts->wrt)) declare_dot(f, i);
+        }
+    for (uint32_t k = 0; k < f->w.p->leaves.count && !f->r->failed; k++)
+        if (f->r->facts.leaf_wrt[k]) declare_scalar(f, k);
+    for (uint32_t i = 1; i < count && !f->r->failed; i++) declare_inner(f, i);
+    for (uint32_t i = 1; i < count && !f->r->failed; i++) copy_start(f, i);
+    for (uint32_t i = 1; i < count && !vy_builder_failed(f->w.b); i++) keep_values(f, i);
+    return !f->r->failed && !vy_builder_failed(f->w.b);
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// gradcheck_tangents.h: forward mode of programs (vy_jvp) against the dual numbers of the
+// interpreter, which share nothing with it; part of gradcheck.c.
+//
+// Both are given the same random tangents of all inputs asked for, and run with all floats in
+// double: every tangent of an output must agree.  With the gradient of the same program and its
+// cotangents ct, <ct, J dot> = <Jᵀ ct, dot> must hold.
+
+// What belongs to element e of parameter `name`, in (−1, 1) and not 0.
+static double tangent_at(const gradcheck *c, const char *name, uint64_t e)
+{
+    uint64_t s = c->seed * 7919u + e * 131 + 3;
+    for (const char *t = name; *t; t++) s = s * 257 + (uint64_t)*t;
+    return ((double)(next_random(&s) >> 12) + 0.5) * 0x1p-51 - 1;
+}
+
+typedef struct duals {
+    vy_dual_buffer buffers[MOST_BUFFERS];
+    vy_dual_scalar scalars[64];
+    uint32_t n, scalar_count;
+} duals;
+
+static void duals_free(duals *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) free(t->buffers[i].tangent);
+}
+
+static void duals_make(const gradcheck *c, const vy_program *p, const image *x, duals *t)
+{
+    *t = (duals){0};
+    for (uint32_t i = 0; i < x->n; i++) {
+        const char *name = x->buffers[i].name;
+        const vy_buffer id = vy_program_find_buffer(p, name);
+        const vy_buf *b = &p->buffers.data[id.id];
+        if (!vy_type_is_float(b->type)) continue;
+        double *dot = calloc(x->counts[i] + 1, sizeof *dot);
+        const bool given = b->cls != VY_OUT && chosen(c->wrt, name, vy_grad_default_wrt(p, id));
+        for (uint64_t e = 0; given && e < x->counts[i]; e++) dot[e] = tangent_at(c, name, e);
+        t->buffers[t->n++] = (vy_dual_buffer){name, dot};
+    }
+    for (uint32_t s = 0; s < p->scalars.count; s++) {
+        const char *name = p->scalars.data[s].name;
+        if (!vy_type_is_float(p->scalars.data[s].type) || !chosen(c->wrt, name, false)) continue;
+        t->scalars[t->scalar_count++] = (vy_dual_scalar){name, tangent_at(c, name, 0)};
+    }
+}
+
+// The inputs of jp, the forward derivative: those of the primal, and tangents.  What goes out is
+// NaN before.
+static void start_tangents(const gradcheck *c, const vy_program *jp, const image *x, image *g)
+{
+    make_image(c, jp, g);
+    memcpy(g->scalars, x->scalars, sizeof g->scalars);
+    for (uint32_t i = 0; i < g->n; i++) {
+        const char *name = g->buffers[i].name;
+        const vy_buffer_info b = vy_program_buffer(jp, vy_program_find_buffer(jp, name));
+        double *data = g->buffers[i].data;
+        const int from = find(x, name);
+        if (b.cls == VY_OUT)
+            for (uint64_t e = 0; e < g->counts[i]; e++) data[e] = NAN;
+        else if (b.role.kind == VY_IS_TANGENT)
+            for (uint64_t e = 0; e < g->counts[i]; e++) data[e] = tangent_at(c, b.role.of, e);
+        else if (from >= 0)
+            memcpy(data, x->buffers[from].data, g->counts[i] * 8);
+    }
+}
+
+static const char *tangents_name(const vy_program *jp, const char *of)
+{
+    for (uint32_t i = 1; i <= vy_program_buffer_count(jp); i++) {
+        const vy_buffer_info b = vy_program_buffer(jp, (vy_buffer){i});
+        const bool out = b.role.kind == VY_IS_TANGENT_OUT || b.cls == VY_INOUT;
+        if (out && b.role.of && strcmp(b.role.of, of) == 0 &&
+            (b.role.kind == VY_IS_TANGENT || b.role.kind == VY_IS_TANGENT_OUT))
+            return b.name;
+    }
+    return NULL;
+}
+
+static bool same_tangents(const vy_program *jp, const image *x, const image *g, const duals *t,
+                          const bool *of, double tolerance)
+{
+    for (uint32_t i = 0; i < x->n; i++) {
+        if (!of[i]) continue;
+        const char *name = tangents_name(jp, x->buffers[i].name);
+        const int k = name ? find(g, name) : -1;
+        uint32_t at = 0;
+        double scale = 1e-3;
+        while (at < t->n && strcmp(t->buffers[at].name, x->buffers[i].name) != 0) at++;
+        if (k < 0 || at == t->n) {
+            snprintf(message, sizeof message, "there is no tangent of %s", x->buffers[i].name);
+            return false;
+        }
+        const double *want = t->buffers[at].tangent, *got = g->buffers[k].data;
+        for (uint64_t e = 0; e < x->counts[i]; e++)
+            if (isfinite(want[e])) scale = fmax(scale, fabs(want[e]));
+        for (uint64_t e = 0; e < x->counts[i]; e++) {
+            const bool same = want[e] == got[e] || (isnan(want[e]) && isnan(got[e])) ||
+                              fabs(want[e] - got[e]) <= tolerance * scale;
+            if (same || (isinf(want[e]) && !isfinite(got[e]))) continue;
+            snprintf(message, sizeof message, "%s[%llu] = %.17g, dual numbers %.17g", name,
+                     (unsigned long long)e, got[e], want[e]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_narrow(const vy_program *p)
+{
+    for (uint32_t k = 0; k < p->leaves.count; k++)
+        if (p->leaves.data[k].type == VY_F32 || p->leaves.data[k].type == VY_F16) return true;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].type == VY_F32 || p->insts.data[id].type == VY_F16) return true;
+    return false;
+}
+
+// Constants are rounded to their own types (ln 2 in f32), also where the rest is in double.
+static double tangents_tolerance(const gradcheck *c, const vy_program *p)
+{
+    const double own = has_narrow(p) ? 2e-6 : 1e-12;
+    return c->tolerance > own ? c->tolerance : own;
+}
+
+static bool run_duals(const gradcheck *c, const vy_program *p, const image *x, const duals *t)
+{
+    image m = *x;
+    for (uint32_t i = 0; i < m.n; i++) {
+        m.buffers[i].data = malloc(m.counts[i] * 8 + 8);
+        memcpy(m.buffers[i].data, x->buffers[i].data, m.counts[i] * 8);
+        m.buffers[i].shape = m.shapes[i];
+    }
+    vy_eval_options o = {.f64 = true, .subgroup_size = c->subgroup};
+    memcpy(o.groups, c->groups, sizeof o.groups);
+    const vy_dual dual = {.buffers = t->buffers,
+                          .buffer_count = t->n,
+                          .scalars = t->scalars,
+                          .scalar_count = t->scalar_count};
+    vy_diag d = {0};
+    const bool ok = vy_eval_dual(p, NULL, m.buffers, m.n, m.scalars, m.scalar_count, &o, &dual, &d);
+    if (!ok) snprintf(message, sizeof message, "dual numbers: %s", d.text);
+    image_free(&m);
+    return ok;
+}
+
+// Tells where forward mode and the gradient `grad` (NULL: none) disagree.
+static bool same_products(const gradcheck *c, const vy_program *p, const vy_program *jp,
+                          const image *x, const image *g, const image *grad, const bool *of,
+                          double tolerance)
+{
+    double forward = 0, backward = 0, size = 1e-3;
+    for (uint32_t i = 0; i < x->n; i++) {
+        const int k = of[i] ? find(g, tangents_name(jp, x->buffers[i].name)) : -1;
+        for (uint64_t e = 0; k >= 0 && e < x->counts[i]; e++)
+            forward += ((double *)g->buffers[k].data)[e] * cotangent(c, x->buffers[i].name, e);
+    }
+    for (uint32_t i = 0; i < grad->n; i++) {
+        const char *name = grad->buffers[i].name;
+        if (strncmp(name, "grad_", 5) != 0 || find(x, name) >= 0) continue;
+        if (!chosen(c->wrt, name + 5, find(x, name + 5) >= 0)) continue;
+        const vy_buffer own = vy_program_find_buffer(p, name + 5);
+        if (own.id && vy_program_buffer(p, own).cls == VY_OUT) continue; // a cotangent
+        for (uint64_t e = 0; e < grad->counts[i]; e++) {
+            const double term = ((double *)grad->buffers[i].data)[e] * tangent_at(c, name + 5, e);
+            backward += term;
+            size += fabs(term);
+        }
+    }
+    if (fabs(forward - backward) <= 10 * tolerance * size || !isfinite(forward)) return true;
+    snprintf(message, sizeof message, "forwards %.17g, in reverse %.17g", forward, backward);
+    return false;
+}
+
+// Forward mode of the last program of m.  x: its data; of: by buffer of x, what is asked for; grad:
+// what the gradient left, or NULL.  *refused: why there is none.
+static bool check_tangents(const gradcheck *c, const vy_module *m, const vy_program *p,
+                           const image *x, const bool *of, const image *grad, vy_diag *refused)
+{
+    uint32_t n_of = 0, n_wrt = 0;
+    while (n_of < 16 && c->of[n_of]) n_of++;
+    while (n_wrt < 16 && c->wrt[n_wrt]) n_wrt++;
+    const vy_grad_options o = {.program = vy_program_name(p),
+                               .of = n_of ? c->of : NULL,
+                               .of_count = n_of,
+                               .wrt = n_wrt ? c->wrt : NULL,
+                               .wrt_count = n_wrt};
+    vy_module *jm = vy_jvp(m, &o, refused);
+    if (!jm) return true;
+    const vy_opt_options opt = {.level = 2};
+    bool ok = !c->optimised || vy_optimize(jm, &opt);
+    if (!ok) snprintf(message, sizeof message, "optimise: %s", vy_module_diag(jm)->text);
+    const vy_program *jp = vy_module_program(jm, 0);
+    duals t;
+    image g = {0};
+    duals_make(c, p, x, &t);
+    if (ok) start_tangents(c, jp, x, &g);
+    const double tolerance = tangents_tolerance(c, p);
+    ok = ok && run_duals(c, p, x, &t) && run(c, jp, &g) &&
+         same_tangents(jp, x, &g, &t, of, tolerance) &&
+         (!grad || same_products(c, p, jp, x, &g, grad, of, tolerance));
+    if (!ok) {
+        static const char what[] = "forward mode: ";
+        memmove(message + sizeof what - 1, message, sizeof message - sizeof what);
+        memcpy(message, what, sizeof what - 1);
+    }
+    if (!ok && getenv("GRADCHECK_PRINT")) {
+        char *text = vy_print(jm, NULL);
+        fprintf(stderr, "%s\n", text ? text : "");
+        free(text);
+    }
+    image_free(&g);
+    duals_free(&t);
+    vy_module_free(jm);
+    return ok;
+}
