@@ -302,16 +302,6 @@ vkrt_cache vkrt_plan_kernel_cache(const vkrt_plan *plan, uint32_t index, const c
     return known ? plan->caches[index] : VKRT_CACHE_MISS;
 }
 
-bool vkrt_plan_find_buffer(const vkrt_plan *plan, const char *name, uint32_t *index)
-{
-    for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
-        if (strcmp(plan->plan->buffers[i].name, name) != 0) continue;
-        *index = i;
-        return true;
-    }
-    return false;
-}
-
 vkrt_buffer_info vkrt_plan_buffer(const vkrt_plan *plan, uint32_t index)
 {
     if (index >= plan->plan->buffer_count) return (vkrt_buffer_info){0};
