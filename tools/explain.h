@@ -7,14 +7,14 @@
 
 #include "autodiff/explain.h"
 
-// "f32[K, D]"
-void explain_type(vy_type type, const char *shape, text *out);
 bool explain_json(const vy_explanation *e, text *out); // false: memory
 void explain_text(const vy_explanation *e, text *out);
-// Gradient over forward operations; negative where it is not known.
-double explain_ratio(const vy_explanation *e);
 
 // ---- explain_cells.c
+// "f32[K, D]"
+void explain_type(vy_type type, const char *shape, text *out);
+// Gradient over forward operations; negative where it is not known.
+double explain_ratio(const vy_explanation *e);
 // A formula as one writes it by hand: 5 + 12·K·D².
 void explain_formula(const char *s, text *out);
 // … and its value: 4·N·T = 160
