@@ -86,6 +86,11 @@ typedef struct vkrt_step_sets {
     VkDescriptorBufferInfo *key; // one per binding, then the parameter chunk
 } vkrt_step_sets;
 
+typedef struct vkrt_names { // find.c
+    uint32_t *slots;        // place in the table + 1; 0: free
+    size_t mask;            // number of slots, a power of two, minus 1
+} vkrt_names;
+
 struct vkrt_plan {
     vkrt_device *device;
     const vy_plan *plan;
@@ -101,6 +106,7 @@ struct vkrt_plan {
     int64_t *symbols;
     vkrt_source *sources;
     uint32_t *source_buffer, *source_axis; // of inferred ones
+    vkrt_names symbol_names, buffer_names;
     uint32_t groups[3];
     bool has_groups;
     bool prepared;
@@ -135,6 +141,7 @@ struct vkrt_plan {
 };
 
 // --- find.c ----------------------------------------------------------------------------------------
+bool vkrt_names_make(vkrt_plan *plan); // false: memory
 bool vkrt_find_symbol(const vkrt_plan *plan, const char *name, uint32_t *index);
 
 // --- value.c ---------------------------------------------------------------------------------------
