@@ -4,6 +4,8 @@
 
 #include "session/internal.h"
 
+#include "autodiff/transform.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +62,15 @@ vys_bound *vys_binding_find(const vys_binding *b, const char *name)
 {
     const uint32_t place = b->place ? b->place[vy_program_find_buffer(b->program, name).id] : 0;
     return place ? &b->buffers[place - 1] : NULL;
+}
+
+const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info)
+{
+    const bool text = info->role.kind == VY_IS_PARAMETER;
+    const char *name = text ? vy_text_base(info->name) : info->role.root;
+    const vys_bound *found = name ? vys_binding_find(b, name) : NULL;
+    while (!found && text && name && (name = vy_text_base(name))) found = vys_binding_find(b, name);
+    return found;
 }
 
 static vys_bound_scalar *find_scalar(const vys_binding *b, const char *name)

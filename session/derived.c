@@ -21,15 +21,6 @@ const char *vys_source_name(const vy_buffer_info *info)
                                                                                   : NULL;
 }
 
-const vys_bound *vys_binding_base(const vys_binding *b, const vy_buffer_info *info)
-{
-    const bool text = info->role.kind == VY_IS_PARAMETER;
-    const char *name = text ? vy_text_base(info->name) : info->role.root;
-    const vys_bound *found = name ? vys_binding_find(b, name) : NULL;
-    while (!found && text && name && (name = vy_text_base(name))) found = vys_binding_find(b, name);
-    return found;
-}
-
 static void take_from(vys_bound *buf, const vys_bound *base)
 {
     if (!base || base->info.rank != buf->info.rank) return;

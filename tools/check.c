@@ -17,26 +17,6 @@
 #define MORE_BUDGET (UINT64_C(1) << 27)
 
 // ------------------------------------------------------------------------------------- derivatives
-bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
-                  vy_diag *d)
-{
-    names seeds = {0};
-    const options asked = c->o;
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < k->ct.count; i++)
-        ok = names_add(&seeds, k->ct.data[i].name) || fail_memory(d);
-    c->o.with_value = value;
-    c->o.order = order;
-    if (seeded) c->o.seed = SEED_BUFFER;
-    ok = ok && derive(c, k->source, &seeds, d);
-    c->o = asked;
-    names_free(&seeds);
-    out->module = c->work.derived;
-    c->work.derived = NULL;
-    if (ok) out->what = vys_entry_result(out->module);
-    return ok;
-}
-
 // The gradient as requested, and with values and random cotangents.  At second order the source is
 // not the program that was differentiated, so only as requested.
 static bool derive_all(checking *k, command *c, vy_diag *d)

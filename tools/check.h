@@ -64,6 +64,7 @@ static inline bool check_passed(const checking *k)
     return k->result->passed && !k->result->unverified && (!k->more || check_passed(k->more));
 }
 
+// ---- check_derive.c
 // Derives again from the source.  `value`: with --with-value; `seeded`: all cotangents are buffers.
 bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
                   vy_diag *d);

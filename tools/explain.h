@@ -7,14 +7,14 @@
 
 #include "autodiff/explain.h"
 
-// "f32[K, D]"
-void explain_type(vy_type type, const char *shape, text *out);
 bool explain_json(const vy_explanation *e, text *out); // false: memory
 void explain_text(const vy_explanation *e, text *out);
-// Operations of the gradient divided by those of the forward program; negative: not known.
-double explain_ratio(const vy_explanation *e);
 
 // ---- explain_cells.c
+// "f32[K, D]"
+void explain_type(vy_type type, const char *shape, text *out);
+// Operations of the gradient divided by those of the forward program; negative: not known.
+double explain_ratio(const vy_explanation *e);
 // A formula in common notation: 5 + 12·K·D².
 void explain_formula(const char *s, text *out);
 // … and its value: 4·N·T = 160

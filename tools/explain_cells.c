@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: MIT
-// explain_cells.c: formulas, amounts and columns of the text of `vyre-grad explain`.
+// explain_cells.c: types, formulas, amounts, columns and the ratio of the text of `vyre-grad
+// explain`.
 #include "tools/explain.h"
 
 #include <string.h>
+
+void explain_type(vy_type type, const char *shape, text *out)
+{
+    text_printf(out, "%s[%s]", vy_type_name(type), shape);
+}
+
+double explain_ratio(const vy_explanation *e)
+{
+    const vy_amount *f = &e->forward.all_flops, *g = &e->gradient.all_flops;
+    const bool constants = e->forward.each_flops.known && e->gradient.each_flops.known;
+    if (constants && !(f->known && g->known))
+        f = &e->forward.each_flops, g = &e->gradient.each_flops;
+    return f->known && g->known && f->value ? (double)g->value / (double)f->value : -1;
+}
 
 void explain_formula(const char *s, text *out)
 {

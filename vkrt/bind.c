@@ -7,16 +7,6 @@
 
 // --- Scalars -------------------------------------------------------------------------------------
 
-bool vkrt_find_symbol(const vkrt_plan *plan, const char *name, uint32_t *index)
-{
-    for (uint32_t i = 0; i < plan->plan->symbol_count; i++) {
-        if (strcmp(plan->plan->symbols[i].name, name) != 0) continue;
-        *index = i;
-        return true;
-    }
-    return false;
-}
-
 static vkrt_status idle(const vkrt_plan *plan, vkrt_error *error)
 {
     if (!plan->in_flight) return VKRT_OK;

@@ -96,3 +96,8 @@ vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error)
     c->step++;
     return VKRT_OK;
 }
+
+void vkrt_plan_invalidate(vkrt_plan *plan)
+{
+    for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) plan->segments[i].valid = false;
+}

@@ -14,24 +14,6 @@ uint64_t vkrt_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-vkrt_status vkrt_device_fail(vkrt_device *device, vkrt_error *error, VkResult result,
-                             const char *what)
-{
-    if (result == VK_ERROR_DEVICE_LOST) device->lost = true;
-    return vkrt_fail_vk(error, result, what);
-}
-
-void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
-                       VkPipelineStageFlags before, VkPipelineStageFlags after)
-{
-    VkMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-    };
-    device->vk.vkCmdPipelineBarrier(commands, before, after, 0, 1, &barrier, 0, NULL, 0, NULL);
-}
-
 // A positive integer from the environment; 0: none.
 static uint64_t env_number(const char *name)
 {

@@ -64,12 +64,6 @@ static vkrt_status domain_groups(vkrt_dispatch *d, vkrt_error *error)
     return VKRT_OK;
 }
 
-vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error)
-{
-    return vkrt_fail(error, VKRT_UNSET, "give --groups X,Y,Z (vkrt_plan_set_groups)",
-                     "%s has no domain, so it needs group counts", name);
-}
-
 static vkrt_status choose_groups(vkrt_dispatch *d, vkrt_error *error)
 {
     vkrt_plan *plan = d->plan;

@@ -70,3 +70,16 @@ vkrt_status vkrt_fail_vk(vkrt_error *error, VkResult result, const char *what)
     return vkrt_fail(error, VKRT_DRIVER, "update the driver or choose another device (VYRE_DEVICE)",
                      "%s: the driver failed with VkResult %d", what, (int)result);
 }
+
+vkrt_status vkrt_device_fail(vkrt_device *device, vkrt_error *error, VkResult result,
+                             const char *what)
+{
+    if (result == VK_ERROR_DEVICE_LOST) device->lost = true;
+    return vkrt_fail_vk(error, result, what);
+}
+
+vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error)
+{
+    return vkrt_fail(error, VKRT_UNSET, "give --groups X,Y,Z (vkrt_plan_set_groups)",
+                     "%s has no domain, so it needs group counts", name);
+}

@@ -20,6 +20,10 @@ __attribute__((format(printf, 4, 5))) vkrt_status vkrt_fail(vkrt_error *error, v
                                                             ...);
 vkrt_status vkrt_fail_memory(vkrt_error *error);
 vkrt_status vkrt_fail_vk(vkrt_error *error, VkResult result, const char *what);
+// Records that the device is lost, if that is what `result` says, then fails.
+vkrt_status vkrt_device_fail(vkrt_device *device, vkrt_error *error, VkResult result,
+                             const char *what);
+vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error); // group counts were not given
 
 // --- loader.c ------------------------------------------------------------------------------------
 // Functions of one VkInstance.  volk keeps these in globals, which two instances would fight over.
@@ -248,16 +252,15 @@ struct vkrt_device {
     vkrt_instance_table instance_vk;
 };
 
-// Records that the device is lost, if that is what `result` says, then fails.
-vkrt_status vkrt_device_fail(vkrt_device *device, vkrt_error *error, VkResult result,
-                             const char *what);
-// Everything before in the queue, then everything after; makes all writes visible.
-void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
-                       VkPipelineStageFlags before, VkPipelineStageFlags after);
 uint64_t vkrt_now_ns(void);
 // Gives up a device that does not finish: from now on calls fail, and destroying it, its plans and
 // its instance frees host memory only.
 void vkrt_device_abandon(vkrt_device *device);
+
+// --- barrier.c -------------------------------------------------------------------------------------
+// Everything before in the queue, then everything after; makes all writes visible.
+void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
+                       VkPipelineStageFlags before, VkPipelineStageFlags after);
 
 // --- scalar.c ------------------------------------------------------------------------------------
 // A scalar's bits from a number; false: it does not fit `type` (or the type is unknown).

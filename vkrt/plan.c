@@ -39,7 +39,7 @@ static bool allocate_arrays(vkrt_plan *x)
     bool ok = x->pipelines && x->caches && x->compile_ns && x->buffers && x->symbols &&
               x->sources && x->source_buffer && x->source_axis && x->values && x->value_known &&
               x->value_bad && x->sizing && x->bounds && x->step_sets && x->kernel_symbols &&
-              x->kernel_values && x->infos && x->writes && x->params &&
+              x->kernel_values && x->infos && x->writes && x->params && vkrt_names_make(x) &&
               vkrt_cursor_alloc(x, &x->at);
     for (uint32_t i = 0; ok && i < p->buffer_count; i++) {
         x->buffers[i].shape = zeros(p->buffers[i].rank, sizeof(uint64_t));
@@ -181,11 +181,29 @@ void vkrt_plan_destroy(vkrt_plan *x)
     for (uint32_t i = 0; x->step_sets && i < x->plan->step_count; i++) free(x->step_sets[i].key);
     vkrt_cursor_free(&x->at);
     void *const arrays[] = {
-        x->pipelines,      x->caches,      x->compile_ns,    x->buffers,       x->symbols,
-        x->sources,        x->source_axis, x->values,        x->value_known,   x->step_sets,
-        x->kernel_symbols, x->infos,       x->source_buffer, x->kernel_values, x->writes,
-        x->params,         x->times,       x->owned,         x->value_bad,     x->sizing,
+        x->pipelines,
+        x->caches,
+        x->compile_ns,
+        x->buffers,
+        x->symbols,
+        x->sources,
+        x->source_axis,
+        x->values,
+        x->value_known,
+        x->step_sets,
+        x->kernel_symbols,
+        x->infos,
+        x->source_buffer,
+        x->kernel_values,
+        x->writes,
+        x->params,
+        x->times,
+        x->owned,
+        x->value_bad,
+        x->sizing,
         x->bounds,
+        x->symbol_names.slots,
+        x->buffer_names.slots,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(x);
@@ -300,16 +318,6 @@ vkrt_cache vkrt_plan_kernel_cache(const vkrt_plan *plan, uint32_t index, const c
     if (name) *name = known ? plan->plan->kernels[index].name : NULL;
     if (ns) *ns = known ? plan->compile_ns[index] : 0;
     return known ? plan->caches[index] : VKRT_CACHE_MISS;
-}
-
-bool vkrt_plan_find_buffer(const vkrt_plan *plan, const char *name, uint32_t *index)
-{
-    for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
-        if (strcmp(plan->plan->buffers[i].name, name) != 0) continue;
-        *index = i;
-        return true;
-    }
-    return false;
 }
 
 vkrt_buffer_info vkrt_plan_buffer(const vkrt_plan *plan, uint32_t index)

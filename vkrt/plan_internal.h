@@ -86,6 +86,11 @@ typedef struct vkrt_step_sets {
     VkDescriptorBufferInfo *key; // one per binding, then the parameter chunk
 } vkrt_step_sets;
 
+typedef struct vkrt_names { // find.c
+    uint32_t *slots;        // place in the table + 1; 0: free
+    size_t mask;            // number of slots, a power of two, minus 1
+} vkrt_names;
+
 struct vkrt_plan {
     vkrt_device *device;
     const vy_plan *plan;
@@ -101,6 +106,7 @@ struct vkrt_plan {
     int64_t *symbols;
     vkrt_source *sources;
     uint32_t *source_buffer, *source_axis; // of inferred ones
+    vkrt_names symbol_names, buffer_names;
     uint32_t groups[3];
     bool has_groups;
     bool prepared;
@@ -134,9 +140,21 @@ struct vkrt_plan {
     vkrt_plan_buf dummy;          // the device's, as far as hazards go
 };
 
-// --- bind.c, shape.c -----------------------------------------------------------------------------
+// --- find.c ----------------------------------------------------------------------------------------
+bool vkrt_names_make(vkrt_plan *plan); // false: memory
 bool vkrt_find_symbol(const vkrt_plan *plan, const char *name, uint32_t *index);
-void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments
+
+// --- value.c ---------------------------------------------------------------------------------------
+void vkrt_plan_evaluate(vkrt_plan *plan); // expressions at the cursor
+// The value of an expression, once evaluated.  `what` it is for, in errors: UNSET, BAD_SHAPE.
+vkrt_status vkrt_plan_value(const vkrt_plan *plan, uint32_t expr, const char *what, int64_t *value,
+                            vkrt_error *error);
+// Fails: the expression has no value that 64 bits hold.
+vkrt_status vkrt_bad_value(const vkrt_plan *plan, uint32_t expr, vkrt_error *error);
+// Appends the expression as C-like text, truncated to the space available.  Returns the new end.
+size_t vkrt_expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, size_t used);
+
+// --- shape.c ---------------------------------------------------------------------------------------
 // Determines the shape of buffer `b` at the cursor, and allocates it if needed.  *known = false:
 // not decidable yet.
 vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error);
@@ -144,10 +162,6 @@ vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_err
 vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error);
 vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error);
 vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt_error *error);
-void vkrt_plan_evaluate(vkrt_plan *plan); // expressions at the cursor
-// The value of an expression, once evaluated.  `what` it is for, in errors: UNSET, BAD_SHAPE.
-vkrt_status vkrt_plan_value(const vkrt_plan *plan, uint32_t expr, const char *what, int64_t *value,
-                            vkrt_error *error);
 vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, uint64_t *bytes,
                              vkrt_error *error);
 void vkrt_shape_text(uint32_t rank, const uint64_t *shape, char *text, size_t size);
@@ -160,10 +174,13 @@ bool vkrt_cursor_equal(const vkrt_plan *plan, const vkrt_cursor *a, const vkrt_c
 void vkrt_cursor_reset(vkrt_plan *plan);  // plan->at := the start
 bool vkrt_cursor_settle(vkrt_plan *plan); // closes bodies; false: at the end
 vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error); // enters the REPEAT at hand
+void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments, which begin at cursors
 
 // --- record.c ------------------------------------------------------------------------------------
 vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *segment, vkrt_error *error);
 void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *segment);
+
+// --- barrier.c -------------------------------------------------------------------------------------
 // Orders an access to `b` after those it must follow, then notes it.
 void vkrt_order(vkrt_plan *plan, vkrt_segment *segment, const vkrt_plan_buf *b, bool writes);
 void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, bool writes, VkPipelineStageFlags stage);
@@ -209,7 +226,6 @@ void vkrt_part_box(const uint32_t groups[3], const uint32_t limit[3], uint64_t f
                    uint32_t base[3], uint32_t count[3]);
 
 // --- dispatch.c, descriptor.c --------------------------------------------------------------------
-vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error); // nobody gave group counts
 // As much of the dispatch at the cursor as the segment takes.  *ends: the segment ends here; the
 // cursor stays at the step, with `part` moved on, until all of it is recorded.
 vkrt_status vkrt_record_dispatch(vkrt_plan *plan, vkrt_segment *segment, uint32_t step, bool *ends,

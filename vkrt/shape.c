@@ -14,69 +14,6 @@ void vkrt_shape_text(uint32_t rank, const uint64_t *shape, char *text, size_t si
     if (used < size) snprintf(text + used, size - used, "]");
 }
 
-// The expression as C-like text, truncated to the space available.
-static size_t expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, size_t used)
-{
-    static const char *const OPS[] = {"", "", "+", "-", "*", "/", "%", " min ", " max "};
-    const vy_expr *e = &p->exprs[i];
-    if (used + 1 >= size) return used;
-    int n = 0;
-    if (e->op == VY_EXPR_CONST) n = snprintf(text + used, size - used, "%lld", (long long)e->value);
-    if (e->op == VY_EXPR_SYMBOL)
-        n = snprintf(text + used, size - used, "%s", p->symbols[e->value].name);
-    if (e->op == VY_EXPR_CONST || e->op == VY_EXPR_SYMBOL) return used + (size_t)(n > 0 ? n : 0);
-    if (e->op == VY_EXPR_SQRT) {
-        used += (size_t)snprintf(text + used, size - used, "isqrt(");
-        used = expr_text(p, e->a, text, size, used);
-        return used < size ? used + (size_t)snprintf(text + used, size - used, ")") : used;
-    }
-    used += (size_t)snprintf(text + used, size - used, "(");
-    used = expr_text(p, e->a, text, size, used);
-    if (used < size) used += (size_t)snprintf(text + used, size - used, "%s", OPS[e->op]);
-    used = expr_text(p, e->b, text, size, used);
-    if (used < size) used += (size_t)snprintf(text + used, size - used, ")");
-    return used;
-}
-
-// Expressions that are never used may be invalid, so errors are recorded per expression and
-// reported on use.
-void vkrt_plan_evaluate(vkrt_plan *plan)
-{
-    const vy_plan *p = plan->plan;
-    bool *known = plan->value_known, *bad = plan->value_bad;
-    for (uint32_t i = 0; i < p->expr_count && !plan->evaluated; i++) {
-        const vy_expr *e = &p->exprs[i];
-        const bool leaf = e->op == VY_EXPR_CONST || e->op == VY_EXPR_SYMBOL;
-        bad[i] = !leaf && (bad[e->a] || bad[e->b]);
-        known[i] =
-            leaf ? e->op == VY_EXPR_CONST || plan->at.known[e->value] : known[e->a] && known[e->b];
-        if (!known[i]) continue;
-        bad[i] = !vy_expr_node(e, plan->at.symbols, plan->values, &plan->values[i]);
-        known[i] = !bad[i];
-    }
-    plan->evaluated = true;
-}
-
-static vkrt_status bad_value(const vkrt_plan *plan, uint32_t expr, vkrt_error *error)
-{
-    char text[160] = "";
-    expr_text(plan->plan, expr, text, sizeof text, 0);
-    return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
-                     "%s overflows 64 bits or divides by zero", text);
-}
-
-vkrt_status vkrt_plan_value(const vkrt_plan *plan, uint32_t expr, const char *what, int64_t *value,
-                            vkrt_error *error)
-{
-    *value = plan->values[expr];
-    if (plan->value_known[expr]) return VKRT_OK;
-    if (plan->value_bad[expr]) return bad_value(plan, expr, error);
-    char text[160] = "";
-    expr_text(plan->plan, expr, text, sizeof text, 0);
-    return vkrt_fail(error, VKRT_UNSET, "give the scalar it depends on", "%s: %s is not known",
-                     what, text);
-}
-
 vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, uint64_t *bytes,
                              vkrt_error *error)
 {
@@ -251,7 +188,7 @@ static vkrt_status negative(const vkrt_plan *plan, uint32_t b, uint32_t axis, vk
 {
     const uint32_t e = plan->plan->buffers[b].dims[axis];
     char text[160] = "";
-    expr_text(plan->plan, e, text, sizeof text, 0);
+    vkrt_expr_text(plan->plan, e, text, sizeof text, 0);
     return vkrt_fail(error, VKRT_BAD_SHAPE, "check the scalars and shapes",
                      "axis %u of buffer '%s' is %s = %lld, which is negative", axis,
                      plan->plan->buffers[b].name, text, (long long)plan->values[e]);
@@ -263,7 +200,7 @@ vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error)
     if (plan->buffers[b].available) return VKRT_OK;
     for (uint32_t a = 0; a < declared->rank; a++) {
         const uint32_t e = declared->dims[a];
-        if (plan->value_bad[e]) return bad_value(plan, e, error);
+        if (plan->value_bad[e]) return vkrt_bad_value(plan, e, error);
         if (plan->value_known[e] && plan->values[e] < 0) return negative(plan, b, a, error);
     }
     return vkrt_fail(error, VKRT_UNSET, "give its shape or the scalar it depends on",
@@ -282,7 +219,7 @@ static vkrt_status decided(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error 
         *known = *known && plan->value_known[e] && !below;
         if (!bad && !below) continue;
         plan->buffers[b].available = false;
-        if (!later) return bad ? bad_value(plan, e, error) : negative(plan, b, a, error);
+        if (!later) return bad ? vkrt_bad_value(plan, e, error) : negative(plan, b, a, error);
     }
     return VKRT_OK;
 }
@@ -299,7 +236,7 @@ static vkrt_status declared_count(vkrt_plan *plan, uint32_t b, bool *known, uint
         uint32_t e = declared->dims[a];
         int64_t v = plan->values[e];
         char text[160] = "";
-        expr_text(plan->plan, e, text, sizeof text, 0);
+        vkrt_expr_text(plan->plan, e, text, sizeof text, 0);
         if (state->shaped && state->shape[a] != (uint64_t)v)
             return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
                              "axis %u of buffer '%s' must be %s = %lld, but %llu was given", a,

@@ -6,8 +6,8 @@ in circles.
 Rooms are folders, from left to right in ROOMS below; docs/design.md walks through them.  A file may
 include what its own room or a room to its left has.  The same holds for what it calls, which is
 read from the symbols of the object files.  Files that call each other in a circle are the recursive
-parts of front ends, sweeps and emitter: CIRCLES lists them.  Each room has a README.md of a few
-lines, which names only files that exist.
+parts of front ends, sweeps and emitter: CIRCLES lists them.  vkrt/, session/ and tools/ have none.
+Each room has a README.md of a few lines, which names only files that exist.
 
 Includes are written from the top: "folder/file.h".  vkrt/ uses spirv/kernel.h and spirv/plan.h
 only; session/ and tools/ are ordinary users of the libraries, so what they include from outside
@@ -46,6 +46,14 @@ CIRCLES = {
         "autodiff/reverse/sweep.c", "autodiff/reverse/sweep_control.c", "autodiff/reverse/sweep_loop.c"},
     "emitter: code calls functions of the library, which are code": {
         "spirv/emit/emit.c", "spirv/emit/emit_math.c", "spirv/emit/emit_ops.c", "spirv/emit/library.c"},
+}
+# Where the objects of each product are, how many there are at least, and what precedes a source's
+# name in theirs: its folder, or nothing where meson writes the folder into the object's name.
+OBJECTS = {
+    "libvyre": ("libvyre.so.*.p", 200, ""),
+    "vkrt": ("vkrt/libvkrt.so.*.p", 25, "vkrt/"),
+    "session": ("session/libvyre-session.a.p", 10, "session/"),
+    "tools": ("tools/vyre-grad.p", 35, "tools/"),
 }
 README_LINES = 18  # at most
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -104,14 +112,14 @@ def includes(installed, wrong):
         wrong.append("%d includes seen: is the test looking in the right place?" % seen)
 
 
-def calls():
-    """Which file of libvyre uses which, by the symbols of its objects: {file: {file: symbol}}."""
+def calls(folder, before):
+    """Which file of a product uses which, by the symbols of its objects: {file: {file: symbol}}."""
     objects = {}
     for name in sources():
-        if name.endswith(".c"):
-            objects[name.replace("/", "_") + ".o"] = name
+        if name.endswith(".c") and name.startswith(before):
+            objects[name[len(before):].replace("/", "_") + ".o"] = name
     defined, undefined = {}, collections.defaultdict(set)
-    for path in sorted(glob.glob(os.path.join(BUILD, "libvyre.so.*.p", "*.o"))):
+    for path in sorted(glob.glob(os.path.join(BUILD, folder, "*.o"))):
         name = objects.get(os.path.basename(path))
         if not name:
             continue  # an object of a removed source
@@ -165,22 +173,53 @@ def components(uses):
 
 
 def directions(uses, wrong):
-    if len(uses) < 200:
-        wrong.append("%d objects seen: is the test looking in the right place?" % len(uses))
     for name in sorted(uses):
         order = ROOMS[name.startswith("spirv/")]
         for target, symbol in sorted(uses[name].items()):
             here, there = room(name, order), room(target, order)
             if here is None or there is None or there > here:
                 wrong.append("%s calls %s of %s, which is not to the left" % (name, symbol, target))
-    allowed = {frozenset(files) for files in CIRCLES.values()}
+
+
+def unnamed(uses):
+    """Circles of files that CIRCLES does not name."""
+    return [one for one in components(uses) if not any(set(one) <= files for files in CIRCLES.values())]
+
+
+def circles(uses, wrong):
+    for one in unnamed(uses):
+        wrong.append("a circle of files that CIRCLES does not name: " + " ".join(one))
     found = components(uses)
     for name, files in sorted(CIRCLES.items()):
-        if not any(set(files) <= set(one) for one in found):
+        if files & set(uses) and not any(set(files) <= set(one) for one in found):
             wrong.append("CIRCLES names what is no circle any more: %s" % name)
-    for one in found:
-        if not any(set(one) <= files for files in allowed):
-            wrong.append("a circle of files that CIRCLES does not name: " + " ".join(one))
+
+
+def notices(product, uses, wrong):
+    """Whether a call back would be noticed: for every call across files there is one."""
+    silent = []
+    for name in sorted(uses):
+        for target in sorted(uses[name]):
+            if any({name, target} <= files for files in CIRCLES.values()):
+                continue
+            back = dict(uses, **{target: dict(uses[target], **{name: "made_up"})})
+            if not any({name, target} <= set(one) for one in unnamed(back)):
+                silent.append("%s and %s" % (name, target))
+            if product == "libvyre":
+                break  # one of each file is enough there
+    if silent or not any(uses.values()):
+        wrong.append("%s: a circle would not be noticed: %s" % (product, ", ".join(silent[:3]) or "no calls seen"))
+
+
+def products(wrong):
+    for product, (folder, least, before) in OBJECTS.items():
+        uses = calls(folder, before)
+        if len(uses) < least:
+            wrong.append("%s: %d objects seen: is the test looking in the right place?" % (product, len(uses)))
+        if product == "libvyre":
+            directions(uses, wrong)
+        circles(uses, wrong)
+        notices(product, uses, wrong)
 
 
 def readmes(wrong):
@@ -206,7 +245,7 @@ def main():
     with open(os.path.join(BUILD, "meson-info", "intro-install_plan.json"), encoding="utf-8") as f:
         installed = {os.path.relpath(p, ROOT) for p in json.load(f).get("headers", {})}
     includes(installed, wrong)
-    directions(calls(), wrong)
+    products(wrong)
     print("\n".join(wrong))
     return bool(wrong)
 
