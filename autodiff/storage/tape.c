@@ -317,16 +317,13 @@ bool vy_tape_declare(reverse *r)
     return ok && !vy_builder_failed(r->b);
 }
 
-// The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may exceed
-// the greatest signed number.
+// The number of the current iteration of a counted loop.
 static uint32_t iteration_of(reverse *r, uint32_t loop)
 {
-    vy_type type = (vy_type)r->p->insts.data[loop].type;
-    vy_type u = vy_type_size(type) == 8 ? VY_U64 : VY_U32;
-    vy_value k = vy_cast(r->b, u, (vy_value){r->build.map[loop]});
-    vy_value from = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 0))});
-    vy_value step = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 2))});
-    return vy_div(r->b, vy_sub(r->b, k, from), step).id;
+    vy_type u = vy_iteration_type((vy_type)r->p->insts.data[loop].type);
+    vy_value k = {r->build.map[loop]}, from = {vy_primal(r, vy_arg(r->p, loop, 0))};
+    vy_value step = {vy_primal(r, vy_arg(r->p, loop, 2))};
+    return vy_iteration_number(r->b, u, k, from, step).id;
 }
 
 // The index of the element for the current iteration and invocation; returns the rank.
