@@ -23,6 +23,7 @@
 #include "autodiff/core/reverse.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/dims.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -239,21 +240,11 @@ static uint32_t end_of_group(const reverse *r, uint32_t first)
     return r->facts.home[first] ? r->facts.s.partner[r->facts.home[first]] : r->p->insts.count;
 }
 
-// Structural equality; some equal dimensions are not recognised.
-static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, uint32_t depth)
-{
-    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
-    if (a == b) return true;
-    if (x->op != y->op || depth == 8) return false;
-    if (x->op < VY_DIM_ADD) return x->value == y->value;
-    return same_dim(p, x->a, y->a, depth + 1) && same_dim(p, x->b, y->b, depth + 1);
-}
-
 static bool same_group(const vy_program *p, const tape_group *x, const tape_group *y)
 {
     if (x->type != y->type || x->counter != y->counter || x->rank != y->rank) return false;
     for (uint32_t k = 0; k < x->rank; k++)
-        if (!same_dim(p, x->loops[k].id, y->loops[k].id, 0)) return false;
+        if (!vy_equal_dims(p, x->loops[k], y->loops[k])) return false;
     return true;
 }
 
