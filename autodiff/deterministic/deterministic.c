@@ -150,12 +150,7 @@ static void element(vy_builder *b, uint32_t buffer, vy_value *at)
     vy_dim all = of.dims[0];
     for (uint32_t k = 1; k < of.rank; k++) all = vy_dim_binary(b, VY_DIM_MUL, all, of.dims[k]);
     vy_value e = vy_over(b, of.rank == 1 ? "i" : "e", all);
-    for (uint32_t k = of.rank; k-- > 1;) {
-        vy_value n = vy_len(b, (vy_buffer){buffer}, k);
-        at[k] = vy_rem(b, e, n);
-        e = vy_div(b, e, n);
-    }
-    at[0] = e;
+    vy_split_index(b, (vy_buffer){buffer}, of.rank, e, at);
 }
 
 // The program that adds the accumulators of buffer `id`, which are `kept`, to it.

@@ -249,17 +249,6 @@ void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
 }
 
 // -------------------------------------------------------------------------------------- the totals
-// Splits e into places on the first n axes of `buf`.
-static void split(vy_builder *b, vy_buffer buf, uint32_t n, vy_value e, vy_value *at)
-{
-    for (uint32_t k = n; k-- > 1;) {
-        vy_value length = vy_len(b, buf, k);
-        at[k] = vy_rem(b, e, length);
-        e = vy_div(b, e, length);
-    }
-    if (n) at[0] = e;
-}
-
 static vy_dim elements(const vy_ordering *o, vy_builder *b, uint32_t id)
 {
     vy_dim dims[VY_MAX_RANK + 1], all = vy_dim_const(b, 1);
@@ -308,7 +297,7 @@ static vy_program *make_parts(vy_ordering *o, uint32_t id, const vy_buf *kept, v
     if (!vy_builder_failed(b)) parts->link = vy_builder_program(b)->buffers.data[to.id].link;
     vy_value at[VY_MAX_RANK + 1], e = vy_over(b, "e", times(b, elements(o, b, id), count));
     vy_value step = vy_len(b, to, n), part = n ? vy_rem(b, e, step) : e;
-    if (n) split(b, from, n, vy_div(b, e, step), at);
+    if (n) vy_split_index(b, from, n, vy_div(b, e, step), at);
     vy_value sum = add_up(b, from, n, at, part, vy_len(b, from, n), step);
     at[n] = part;
     vy_store(b, to, at, sum);
@@ -328,7 +317,7 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const vy_buf *parts)
     take_link(b, from, parts);
     vy_builder_program(b)->buffers.data[from.id].made = VY_MADE_PARTS;
     vy_value at[VY_MAX_RANK + 1], to[VY_MAX_RANK];
-    split(b, from, n, vy_over(b, "e", elements(o, b, id)), at);
+    vy_split_index(b, from, n, vy_over(b, "e", elements(o, b, id)), at);
     vy_value sum = add_up(b, from, n, at, u32(b, 0), vy_len(b, from, n), u32(b, 1));
     for (uint32_t a = 0; a < of.rank; a++) to[a] = q->fixed[a] ? (vy_value){q->fixed[a]} : at[k++];
     if (!vy_total_starts(o, id)) {

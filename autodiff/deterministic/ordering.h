@@ -62,6 +62,8 @@ vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix);
 vy_program *vy_total_end(vy_builder *b);
 // Do the totals initialise the buffer?
 bool vy_total_starts(const vy_ordering *o, uint32_t id);
+// Splits a linear index e, in row-major order, into places on the first n axes of `buf`.
+void vy_split_index(vy_builder *b, vy_buffer buf, uint32_t n, vy_value e, vy_value *at);
 
 // deterministic.c
 // Replaces program p by stages whose additions have an order or, with `wide`, whose additions of

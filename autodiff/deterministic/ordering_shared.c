@@ -103,12 +103,7 @@ void vy_shared_clear(vy_ordering *o, uint32_t id)
     if (alone) vy_if(b, vy_eq(b, lane, first));
     vy_value step = vy_int(b, VY_U32, alone ? 1 : (int64_t)w[0] * w[1] * w[2]);
     vy_value e = vy_for_step(b, "e", alone ? first : lane, all, step, false);
-    for (uint32_t k = of.rank; k-- > 1;) {
-        vy_value n = vy_int(b, VY_U32, o->w.p->dims.data[of.dims[k].id].value);
-        index[k] = vy_rem(b, e, n);
-        e = vy_div(b, e, n);
-    }
-    index[0] = e;
+    vy_split_index(b, (vy_buffer){buffer}, of.rank, e, index);
     uint32_t rank = vy_shared_index(o, buffer, index, at);
     vy_fixed_clear(b, o->sums[buffer], rank, at, of.type);
     vy_end(b);

@@ -40,3 +40,13 @@ vy_program *vy_total_end(vy_builder *b)
     vy_program_free(p);
     return NULL;
 }
+
+void vy_split_index(vy_builder *b, vy_buffer buf, uint32_t n, vy_value e, vy_value *at)
+{
+    for (uint32_t k = n; k-- > 1;) {
+        vy_value length = vy_len(b, buf, k);
+        at[k] = vy_rem(b, e, length);
+        e = vy_div(b, e, length);
+    }
+    if (n) at[0] = e;
+}

@@ -14,7 +14,7 @@
 // reversed on its own would it have to be taped; so carried values are marked only of the loops
 // around the construct.
 #include "autodiff/facts/facts.h"
-#include "ir/core/flow.h"
+#include "ir/core/dataflow.h"
 
 #include <string.h>
 
@@ -22,17 +22,16 @@ enum { MOST_WORK = 1 << 26 }; // beyond it, values may be taped, and the checker
 
 typedef struct slicer {
     grad_facts *facts;
+    vy_dataflow flow;
     uint32_t *seen; // by instruction: the construct for which it was visited
-    vy_id_vec stack;
     uint64_t work;
-    bool failed;
 } slicer;
 
 static void visit(slicer *s, uint32_t construct, uint32_t id)
 {
-    if (VY_IS_LEAF(id) || s->seen[id] == construct || s->failed) return;
+    if (VY_IS_LEAF(id) || s->seen[id] == construct) return;
     s->seen[id] = construct;
-    s->failed = !vy_vec_push(&s->stack, id);
+    vy_dataflow_push(&s->flow, id);
 }
 
 static void visit_args(slicer *s, uint32_t construct, uint32_t id)
@@ -58,8 +57,7 @@ static void visit_slot(slicer *s, uint32_t construct, uint32_t id)
 static void drain(slicer *s, uint32_t construct)
 {
     const vy_program *p = s->facts->p;
-    while (s->stack.count && !s->failed) {
-        uint32_t id = s->stack.data[--s->stack.count];
+    for (uint32_t id; (id = vy_dataflow_pop(&s->flow));) {
         vy_op op = (vy_op)p->insts.data[id].op;
         bool carry = op == VY_OP_CARRY;
         bool around = carry && vy_encloses(s->facts, vy_arg(p, id, 0), construct);
@@ -90,17 +88,16 @@ bool vy_together(grad_facts *f)
     uint32_t n = f->p->insts.count;
     slicer s = {.facts = f, .seen = vy_arena_alloc(&arena, n * sizeof *s.seen)};
     uint8_t *convergent = vy_arena_alloc(&arena, n);
-    s.failed = !s.seen || !convergent;
-    if (!s.failed) mark_convergent(f, convergent);
-    for (uint32_t id = 1; id < n && !s.failed && s.work < MOST_WORK; id++) {
+    bool ok = s.seen && convergent && vy_dataflow_make(&s.flow, f->p, &f->s, &arena);
+    if (ok) mark_convergent(f, convergent);
+    for (uint32_t id = 1; ok && id < n && s.work < MOST_WORK; id++) {
         if (!convergent[id] || !vy_op_opens((vy_op)f->p->insts.data[id].op)) continue;
         if (f->p->insts.data[id].op != VY_OP_IF) f->together[f->s.partner[id]] = 1; // its count
         visit_control(&s, id, id);
         drain(&s, id);
     }
-    vy_vec_free(&s.stack);
     vy_arena_free(&arena);
-    return !s.failed;
+    return ok;
 }
 
 void vy_together_explain(vy_module *out)

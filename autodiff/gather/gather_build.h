@@ -136,6 +136,10 @@ bool gather_iterations_commute(gather *g, const uint8_t *needed, uint32_t loop);
 // can be neither copied nor kept (site->why).  What has to be kept is entered into g->kept.
 bool gather_need(gather *g, gather_site *site);
 double gather_weight(const gather *g, uint32_t id); // of one instruction
+// w times the expected trip counts of the loops around `id`, `outermost` (0: none) included and no
+// further out; without those in the nest of `site`, unless it is NULL.
+double gather_repeated(const gather *g, uint32_t id, double w, uint32_t outermost,
+                       const gather_site *site);
 // Operations for one point of the site, except those marked in counted[] (by instruction), and
 // marks them there; a value from further out is recomputed for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);

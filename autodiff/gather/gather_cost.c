@@ -20,9 +20,7 @@ static double whole_cost(const gather *g)
     double sum = 0;
     for (uint32_t id = 1; id < g->r->insts.count; id++) {
         double w = g->r->insts.data[id].op == VY_OP_ATOMIC_ADD ? 0 : gather_weight(g, id);
-        for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
-            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= vy_expected_trips(g->r, up);
-        sum += w;
+        sum += gather_repeated(g, id, w, 0, NULL);
     }
     return sum;
 }
@@ -35,9 +33,7 @@ double gather_adding(const gather *g, const gather_site *site)
         spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
                                                           x->nest.overs) == isl_bool_true;
     double w = spread ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
-    for (uint32_t up = g->s.parent[site->id]; up; up = g->s.parent[up])
-        if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= vy_expected_trips(g->r, up);
-    return w;
+    return gather_repeated(g, site->id, w, 0, NULL);
 }
 
 // Sites with the same nest share a walk, and what it computes.
@@ -96,12 +92,8 @@ static double count(vy_program *p)
     double sum = 0;
     if (!vy_structure_make(p, &s)) return -1;
     const gather all = {.r = p, .s = s};
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        double w = gather_weight(&all, id);
-        for (uint32_t up = s.parent[id]; up && w > 0; up = s.parent[up])
-            if (vy_is_loop((vy_op)p->insts.data[up].op)) w *= vy_expected_trips(p, up);
-        sum += w;
-    }
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        sum += gather_repeated(&all, id, gather_weight(&all, id), 0, NULL);
     vy_structure_free(&s);
     return sum;
 }

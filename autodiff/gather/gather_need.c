@@ -218,6 +218,15 @@ static double kept_cost(const gather *g, const gather_site *site, uint32_t id)
     return gather_loops(g, id, loops) < n->count - n->overs ? read : read + VY_PRICE_KEPT_WRITE;
 }
 
+double gather_repeated(const gather *g, uint32_t id, double w, uint32_t outermost,
+                       const gather_site *site)
+{
+    for (uint32_t up = g->s.parent[id]; up && up >= outermost && w > 0; up = g->s.parent[up])
+        if (vy_is_loop((vy_op)g->r->insts.data[up].op) && !(site && is_level(site, up)))
+            w *= vy_expected_trips(g->r, up);
+    return w;
+}
+
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
 {
     double sum = 0;
@@ -225,10 +234,7 @@ double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
         if (!site->need[id] || counted[id]) continue;
         counted[id] = 1;
         double w = g->keep[id] ? kept_cost(g, site, id) : gather_weight(g, id);
-        for (uint32_t up = g->s.parent[id]; up && w > 0; up = g->s.parent[up])
-            if (vy_is_loop((vy_op)g->r->insts.data[up].op) && !is_level(site, up))
-                w *= vy_expected_trips(g->r, up);
-        sum += w;
+        sum += gather_repeated(g, id, w, 0, site);
     }
     return sum;
 }

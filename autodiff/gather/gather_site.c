@@ -36,12 +36,8 @@ static uint32_t depth_of(const gather *g, const gather_site *site, uint32_t id)
 static double loop_cost(const gather *g, uint32_t opener)
 {
     double sum = 0;
-    for (uint32_t id = opener + 1; id < vy_closer(g->r, &g->s, opener); id++) {
-        double w = gather_weight(g, id);
-        for (uint32_t up = g->s.parent[id]; up >= opener && up && w > 0; up = g->s.parent[up])
-            if (vy_is_loop((vy_op)g->r->insts.data[up].op)) w *= vy_expected_trips(g->r, up);
-        sum += w;
-    }
+    for (uint32_t id = opener + 1; id < vy_closer(g->r, &g->s, opener); id++)
+        sum += gather_repeated(g, id, gather_weight(g, id), opener, NULL);
     return sum;
 }
 

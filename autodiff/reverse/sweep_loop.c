@@ -107,21 +107,20 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
     for (uint32_t i = 0; i < list->count; i++) *list_slot(r, list->data[i].id) = 0;
 }
 
-// Bounds of a counted loop as unsigned numbers: to − from may exceed the greatest signed number.
+// Bounds of a counted loop as unsigned numbers.
 typedef struct span {
     vy_type type;                  // u32 or u64
-    vy_value from, to, step, last; // last: number of the last iteration, ⌈(to − from)/step⌉ − 1
+    vy_value from, to, step, last; // last: the greatest number of an iteration
 } span;
 
 static span span_of(reverse *r, const loop_facts *f)
 {
     const vy_inst *o = &r->p->insts.data[f->opener];
-    span s = {.type = vy_type_size((vy_type)o->type) == 8 ? VY_U64 : VY_U32};
+    span s = {.type = vy_iteration_type((vy_type)o->type)};
     vy_value *to[] = {&s.from, &s.to, &s.step};
     for (uint32_t k = 0; k < 3; k++)
         *to[k] = vy_cast(r->b, s.type, (vy_value){vy_primal(r, vy_arg(r->p, f->opener, k))});
-    vy_value one = vy_int(r->b, s.type, 1), width = vy_sub(r->b, s.to, s.from);
-    s.last = vy_div(r->b, vy_sub(r->b, width, one), s.step);
+    s.last = vy_iteration_last(r->b, s.type, s.from, s.to, s.step);
     return s;
 }
 
@@ -130,8 +129,8 @@ static uint32_t iteration(reverse *r, const loop_facts *f, vy_type type, uint32_
 {
     if (f->counted_run) return vy_cast(r->b, type, (vy_value){counter}).id;
     span s = span_of(r, f);
-    vy_value k = vy_cast(r->b, s.type, (vy_value){r->build.map[f->opener]});
-    vy_value number = vy_div(r->b, vy_sub(r->b, k, s.from), s.step);
+    vy_value k = {r->build.map[f->opener]};
+    vy_value number = vy_iteration_number(r->b, s.type, k, s.from, s.step);
     if (r->p->insts.data[f->opener].flags & VY_FLAG_REVERSE) number = vy_sub(r->b, s.last, number);
     return vy_cast(r->b, type, number).id;
 }

@@ -11,6 +11,7 @@
 #include "autodiff/facts/facts.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/dims.h"
 
 // The index of the element's adjoint; returns its rank.
 static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
@@ -21,17 +22,6 @@ static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
     return before + rank;
 }
 
-// Are the dimensions structurally equal, as in over(i: (N + 1) / 2) and y: f32[(N + 1) / 2]?  Nodes
-// may be shared, so steps are limited.
-static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, int *steps)
-{
-    if (a == b) return true;
-    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
-    if (x->op != y->op || --*steps < 0) return false;
-    if (x->op < VY_DIM_ADD) return x->value == y->value;
-    return same_dim(p, x->a, y->a, steps) && same_dim(p, x->b, y->b, steps);
-}
-
 // Is the index in range by its form: a domain variable or loop counter of that extent?
 static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
 {
@@ -40,9 +30,7 @@ static bool proved(reverse *r, uint32_t buffer, uint32_t axis, uint32_t index)
     if (VY_IS_LEAF(index)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(index)];
         if (l->kind != VY_LEAF_OVER) return false;
-        int steps = 64;
-        return same_dim(p, p->overs.data[l->index].extent.id, p->buffers.data[buffer].dims[axis].id,
-                        &steps);
+        return vy_equal_dims(p, p->overs.data[l->index].extent, p->buffers.data[buffer].dims[axis]);
     }
     const vy_inst *i = &p->insts.data[index];
     return i->op == VY_OP_LOOP && !vy_type_is_signed((vy_type)i->type) &&

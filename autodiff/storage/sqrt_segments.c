@@ -37,18 +37,12 @@ static uint32_t cast(segmenter *g, vy_type type, uint32_t v)
     return vy_cast(g->w.b, type, (vy_value){v}).id;
 }
 
-// The trip count as an unsigned number of the same width:
-// to <= from ? 0 : (to − from − 1)/step + 1.
+// The trip count of the loop, if it does not exit early.
 static uint32_t trip_count(segmenter *g, uint32_t loop, vy_type u)
 {
-    uint32_t b[3];
-    vy_new_args(&g->w, loop, 3, b);
-    uint32_t span = emit2(g, VY_OP_SUB, u, cast(g, u, b[1]), cast(g, u, b[0]));
-    span = emit2(g, VY_OP_SUB, u, span, number(g, u, 1));
-    uint32_t n =
-        emit2(g, VY_OP_ADD, u, emit2(g, VY_OP_DIV, u, span, cast(g, u, b[2])), number(g, u, 1));
-    uint32_t none = vy_le(g->w.b, (vy_value){b[1]}, (vy_value){b[0]}).id;
-    return vy_select(g->w.b, (vy_value){none}, (vy_value){number(g, u, 0)}, (vy_value){n}).id;
+    vy_value n = vy_new_trips(&g->w, loop), from = {vy_new_arg(&g->w, loop, 0)};
+    vy_value none = vy_le(g->w.b, (vy_value){vy_new_arg(&g->w, loop, 1)}, from);
+    return vy_select(g->w.b, none, vy_zero(g->w.b, u), n).id;
 }
 
 // ⌈√n⌉, at least 1, exact: the device's root, one step of Newton's method, and a correction.
@@ -131,7 +125,7 @@ static void pass_on(const vy_remade *x) { memcpy(x->in, x->out, x->total * sizeo
 static uint32_t cut_loop(segmenter *g, uint32_t loop)
 {
     const bool leaves = vy_exits(g->w.p, loop); // then the condition to go on is carried, too
-    vy_type t = vy_id_type(g->w.p, loop), u = vy_type_size(t) == 8 ? VY_U64 : VY_U32;
+    vy_type t = vy_id_type(g->w.p, loop), u = vy_iteration_type(t);
     vy_remade x;
     if (!vy_remake(&g->w, &x, loop, leaves)) return loop;
     vy_rewrite_at(&g->w, loop);

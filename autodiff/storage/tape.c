@@ -23,6 +23,7 @@
 #include "autodiff/core/reverse.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/storage/storage.h"
+#include "ir/core/dims.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -239,21 +240,11 @@ static uint32_t end_of_group(const reverse *r, uint32_t first)
     return r->facts.home[first] ? r->facts.s.partner[r->facts.home[first]] : r->p->insts.count;
 }
 
-// Structural equality; some equal dimensions are not recognised.
-static bool same_dim(const vy_program *p, uint32_t a, uint32_t b, uint32_t depth)
-{
-    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
-    if (a == b) return true;
-    if (x->op != y->op || depth == 8) return false;
-    if (x->op < VY_DIM_ADD) return x->value == y->value;
-    return same_dim(p, x->a, y->a, depth + 1) && same_dim(p, x->b, y->b, depth + 1);
-}
-
 static bool same_group(const vy_program *p, const tape_group *x, const tape_group *y)
 {
     if (x->type != y->type || x->counter != y->counter || x->rank != y->rank) return false;
     for (uint32_t k = 0; k < x->rank; k++)
-        if (!same_dim(p, x->loops[k].id, y->loops[k].id, 0)) return false;
+        if (!vy_equal_dims(p, x->loops[k], y->loops[k])) return false;
     return true;
 }
 
@@ -317,16 +308,13 @@ bool vy_tape_declare(reverse *r)
     return ok && !vy_builder_failed(r->b);
 }
 
-// The number of the current iteration of a counted loop, from 0.  Unsigned: to − from may exceed
-// the greatest signed number.
+// The number of the current iteration of a counted loop.
 static uint32_t iteration_of(reverse *r, uint32_t loop)
 {
-    vy_type type = (vy_type)r->p->insts.data[loop].type;
-    vy_type u = vy_type_size(type) == 8 ? VY_U64 : VY_U32;
-    vy_value k = vy_cast(r->b, u, (vy_value){r->build.map[loop]});
-    vy_value from = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 0))});
-    vy_value step = vy_cast(r->b, u, (vy_value){vy_primal(r, vy_arg(r->p, loop, 2))});
-    return vy_div(r->b, vy_sub(r->b, k, from), step).id;
+    vy_type u = vy_iteration_type((vy_type)r->p->insts.data[loop].type);
+    vy_value k = {r->build.map[loop]}, from = {vy_primal(r, vy_arg(r->p, loop, 0))};
+    vy_value step = {vy_primal(r, vy_arg(r->p, loop, 2))};
+    return vy_iteration_number(r->b, u, k, from, step).id;
 }
 
 // The index of the element for the current iteration and invocation; returns the rank.

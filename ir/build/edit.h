@@ -55,6 +55,16 @@ void vy_end_if(vy_builder *b, uint32_t n, const uint32_t *else_yields, uint32_t 
 // type: of the loop variable.  carries[n] receives the CARRY ids.  Returns the loop variable.
 uint32_t vy_begin_loop(vy_builder *b, vy_type type, uint8_t flags, uint32_t from, uint32_t to,
                        uint32_t step, uint32_t n, const uint32_t *inits, uint32_t *carries);
+// The iterations of a LOOP have numbers from 0, unsigned and of its variable's width: to − from may
+// exceed the greatest signed number.
+static inline vy_type vy_iteration_type(vy_type variable)
+{
+    return vy_type_size(variable) == 8 ? VY_U64 : VY_U32;
+}
+// (k − from)/step: the number of the iteration in which the loop variable is k.
+vy_value vy_iteration_number(vy_builder *b, vy_type u, vy_value k, vy_value from, vy_value step);
+// (to − from − 1)/step: the greatest such number, if the loop runs at all.
+vy_value vy_iteration_last(vy_builder *b, vy_type u, vy_value from, vy_value to, vy_value step);
 void vy_begin_while(vy_builder *b, uint8_t flags, uint32_t n, const uint32_t *inits,
                     uint32_t *carries);
 void vy_loop_test(vy_builder *b, uint32_t cond);

@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: MIT
-// loops.c: structured loops over variables, on top of control.c.
+// loops.c: structured loops over variables, on top of control.c; numbers of iterations.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
+
+// ---------------------------------------------------------------------------- numbers of iterations
+vy_value vy_iteration_number(vy_builder *b, vy_type u, vy_value k, vy_value from, vy_value step)
+{
+    k = vy_cast(b, u, k);
+    from = vy_cast(b, u, from);
+    step = vy_cast(b, u, step);
+    return vy_div(b, vy_sub(b, k, from), step);
+}
+
+vy_value vy_iteration_last(vy_builder *b, vy_type u, vy_value from, vy_value to, vy_value step)
+{
+    from = vy_cast(b, u, from);
+    to = vy_cast(b, u, to);
+    step = vy_cast(b, u, step);
+    return vy_div(b, vy_sub(b, vy_sub(b, to, from), vy_int(b, u, 1)), step);
+}
 
 // ------------------------------------------------------------------------------------------ loops
 static bool carry_var(vy_builder *b, uint32_t var)

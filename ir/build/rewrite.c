@@ -109,6 +109,16 @@ vy_value vy_new_runs(vy_rewrite *w, uint32_t loop)
     return vy_lt(w->b, (vy_value){vy_new_arg(w, loop, 0)}, (vy_value){vy_new_arg(w, loop, 1)});
 }
 
+vy_value vy_new_trips(vy_rewrite *w, uint32_t loop)
+{
+    uint32_t v[3];
+    vy_type u = vy_iteration_type((vy_type)w->p->insts.data[loop].type);
+    vy_new_args(w, loop, 3, v);
+    vy_value last =
+        vy_iteration_last(w->b, u, (vy_value){v[0]}, (vy_value){v[1]}, (vy_value){v[2]});
+    return vy_add(w->b, last, vy_int(w->b, u, 1));
+}
+
 uint32_t vy_rewrite_ended(const vy_rewrite *w, uint32_t id)
 {
     vy_op op = (vy_op)w->p->insts.data[id].op;

@@ -112,3 +112,20 @@ bool vy_dim_facts_make(vy_dim_facts *f, const vy_program *p, vy_arena *arena)
     find_least(f, p);
     return true;
 }
+
+// Nodes may be shared, so the number of comparisons is limited.
+static bool equal_nodes(const vy_program *p, uint32_t a, uint32_t b, uint32_t *steps)
+{
+    if (a == b) return true;
+    const vy_dim_node *x = &p->dims.data[a], *y = &p->dims.data[b];
+    if (x->op != y->op || !*steps) return false;
+    --*steps;
+    if (x->op < VY_DIM_ADD) return x->value == y->value;
+    return equal_nodes(p, x->a, y->a, steps) && equal_nodes(p, x->b, y->b, steps);
+}
+
+bool vy_equal_dims(const vy_program *p, vy_dim a, vy_dim b)
+{
+    uint32_t steps = 256;
+    return equal_nodes(p, a.id, b.id, &steps);
+}

@@ -29,6 +29,9 @@ static inline bool vy_other_dim(const vy_dim_facts *f, vy_dim a, vy_dim b)
 {
     return f->form[a.id].base == f->form[b.id].base && f->form[a.id].offset != f->form[b.id].offset;
 }
+// Are the expressions equal node by node?  Needs no facts; some equal dimensions, and those of more
+// than a few hundred nodes, are not recognised.
+bool vy_equal_dims(const vy_program *p, vy_dim a, vy_dim b);
 // Classes of equal expressions, by dimension.  NULL: out of memory.
 uint32_t *vy_dim_classes(const vy_program *p, vy_arena *arena);
 

@@ -12,6 +12,7 @@
 // condition around it, depends on such values, it is unclear what would have been stored: then all
 // unfilled elements of the array count as dropped in a workgroup with such invocations.  Where
 // reads of unwritten elements are reported anyway, that report takes precedence: it says more.
+#include "ir/core/dataflow.h"
 #include "ir/eval/eval.h"
 
 #include <stdio.h>
@@ -31,41 +32,62 @@ static bool is_unclear(const clarity *c, uint32_t id)
     return c->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_OVER;
 }
 
-static bool has_unclear(const clarity *c, uint32_t id)
+static bool any_unclear(const clarity *c, const uint32_t *ids, uint32_t n)
 {
-    for (uint32_t k = 0; k < c->p->insts.data[id].nargs; k++)
-        if (is_unclear(c, vy_arg(c->p, id, k))) return true;
+    for (uint32_t k = 0; k < n; k++)
+        if (is_unclear(c, ids[k])) return true;
     return false;
 }
 
-// Over-approximates CARRYs and RESULTs: any value that the construct passes on counts.
+static bool decided_unclear(const clarity *c, uint32_t opener)
+{
+    uint32_t ids[4];
+    return any_unclear(c, ids, vy_deciders(c->p, &c->s, opener, ids));
+}
+
 static bool find_value(const clarity *c, uint32_t id)
 {
     const vy_inst *i = &c->p->insts.data[id];
-    if (i->op == VY_OP_LOAD || has_unclear(c, id)) return true;
-    if (i->op != VY_OP_CARRY && i->op != VY_OP_RESULT) return false;
-    const uint32_t first = vy_arg(c->p, id, 0), second = c->s.partner[first];
-    return has_unclear(c, first) || has_unclear(c, second) || has_unclear(c, c->s.partner[second]);
+    const vy_op op = (vy_op)i->op;
+    uint32_t ids[3];
+    if (op == VY_OP_LOAD) return true;
+    if (vy_op_opens(op)) return decided_unclear(c, id);
+    if (!vy_is_slot(op)) return !vy_is_marker(op) && any_unclear(c, vy_args(c->p, id), i->nargs);
+    return decided_unclear(c, vy_opener(c->p, &c->s, id)) ||
+           any_unclear(c, ids, vy_slot_sources(c->p, &c->s, id, ids));
 }
 
 static bool find_inside(const clarity *c, uint32_t id)
 {
     const uint32_t up = c->s.parent[id];
     if (!up || c->inside[up]) return up;
-    const vy_inst *i = &c->p->insts.data[up];
-    return i->op == VY_OP_WHILE || i->flags & VY_FLAG_EXIT || has_unclear(c, up);
+    return c->p->insts.data[up].op == VY_OP_WHILE || vy_exits(c->p, up) || c->value[up];
+}
+
+// A construct is unclear if a value that controls it is; then so are its CARRYs and RESULTs.
+static void push_dependents(const clarity *c, vy_dataflow *d, uint32_t id)
+{
+    vy_dataflow_push_users(d, id);
+    if (!vy_op_opens((vy_op)c->p->insts.data[id].op)) return;
+    const uint32_t n = vy_slot_count(c->p, &c->s, id);
+    for (uint32_t k = 0; k < n; k++) {
+        if (vy_is_loop((vy_op)c->p->insts.data[id].op)) vy_dataflow_push(d, vy_carry(id, k));
+        vy_dataflow_push(d, vy_result(c->p, &c->s, id, k));
+    }
+}
+
+static void find_values(const clarity *c, vy_dataflow *d)
+{
+    vy_dataflow_push_all(d);
+    for (uint32_t id; (id = vy_dataflow_pop(d));) {
+        if (c->value[id] || !find_value(c, id)) continue;
+        c->value[id] = 1;
+        push_dependents(c, d, id);
+    }
 }
 
 static void find_unclear(const clarity *c, vy_bound *bounds)
 {
-    for (bool changed = true; changed;) { // to a fixpoint: depth of loop nesting + 1 rounds
-        changed = false;
-        for (uint32_t id = 1; id < c->p->insts.count; id++) {
-            if (c->value[id] || !find_value(c, id)) continue;
-            c->value[id] = 1;
-            changed = true;
-        }
-    }
     for (uint32_t id = 1; id < c->p->insts.count; id++) {
         const vy_inst *i = &c->p->insts.data[id];
         c->inside[id] = find_inside(c, id);
@@ -79,14 +101,20 @@ static void find_unclear(const clarity *c, vy_bound *bounds)
 static bool mark_unclear(vy_machine *m)
 {
     clarity c = {.p = m->p};
+    vy_dataflow d;
+    vy_arena arena = {0};
     c.value = vy_eval_alloc(m, m->p->insts.count, sizeof *c.value);
     c.inside = vy_eval_alloc(m, m->p->insts.count, sizeof *c.inside);
-    const bool made = c.value && c.inside && vy_structure_make(m->p, &c.s);
-    if (made)
+    const bool made = c.value && c.inside && vy_structure_make(m->p, &c.s) &&
+                      vy_dataflow_make(&d, m->p, &c.s, &arena);
+    if (made) {
+        find_values(&c, &d);
         find_unclear(&c, m->bounds);
-    else if (!m->failed)
+    } else if (!m->failed) {
         vy_eval_fail(m, VY_E_MEMORY, 0, 0, "out of memory");
+    }
     vy_structure_free(&c.s);
+    vy_arena_free(&arena);
     vy_free(c.value);
     vy_free(c.inside);
     return made;

@@ -61,8 +61,8 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("autodiff/reverse/sweep_memory.c", None, "if (!found) return false;", ""),
     ("autodiff/reverse/sweep_memory.c", None, "facts->sites == 1 &&", ""),
     # tapes, loops that count, checkpoints
-    ("autodiff/storage/tape.c", None, "return vy_div(r->b, vy_sub(r->b, k, from), step).id;",
-     "return vy_sub(r->b, k, from).id;"),
+    ("ir/build/loops.c", None, "return vy_div(b, vy_sub(b, k, from), step);",
+     "return vy_sub(b, k, from);"),
     ("autodiff/storage/tape.c", None, "if (r->build.untested && r->facts.home[id] == r->build.untested) return;", ""),
     ("autodiff/storage/tape.c", None, "vy_add(r->b, (vy_value){built(r, c)->base}, (vy_value){r->build.map[c->at]}).id",
      "r->build.map[c->at]"),

@@ -35,15 +35,10 @@ static bool suits(const chunk *c, uint32_t loop)
 
 static vy_value mapped(const chunk *c, uint32_t id) { return (vy_value){vy_new(&c->w, id)}; }
 
-// The trip count, as an unsigned value of the loop's width.
 static vy_value count_iterations(chunk *c, uint32_t loop, vy_type u)
 {
-    vy_builder *b = c->w.b;
-    vy_value from = mapped(c, vy_arg(c->w.p, loop, 0)), to = mapped(c, vy_arg(c->w.p, loop, 1));
-    vy_value step = vy_cast(b, u, mapped(c, vy_arg(c->w.p, loop, 2))), one = vy_int(b, u, 1);
-    vy_value span = vy_sub(b, vy_cast(b, u, to), vy_cast(b, u, from));
-    vy_value n = vy_add(b, vy_div(b, vy_sub(b, span, one), step), one);
-    return vy_select(b, vy_lt(b, from, to), n, vy_zero(b, u));
+    vy_value n = vy_new_trips(&c->w, loop);
+    return vy_select(c->w.b, vy_new_runs(&c->w, loop), n, vy_zero(c->w.b, u));
 }
 
 // The body once, for iteration number t of n.
@@ -99,7 +94,7 @@ static void split(chunk *c, uint32_t loop)
     const vy_program *p = c->w.p;
     const vy_inst *i = &p->insts.data[loop];
     uint32_t slots = vy_slot_count(p, &c->w.s, loop), end = c->w.s.partner[loop];
-    vy_type u = vy_type_size((vy_type)i->type) == 8 ? VY_U64 : VY_U32;
+    vy_type u = vy_iteration_type((vy_type)i->type);
     uint32_t *values = vy_realloc(NULL, (slots + 1) * sizeof *values);
     if (!values) {
         c->w.oom = true;
