@@ -2,8 +2,8 @@
 // derived.c: the data of a derived program, from that of the program it was derived from.
 //
 // By docs/language.md 9.1 its buffers are those of the forward program, the cotangents grad_o and
-// ct_x as inputs and the gradients grad_w as outputs; the n-th order writes gradn_.  In forward mode the tangents
-// dot_w are inputs and dot_o outputs.
+// ct_x as inputs and the gradients grad_w as outputs; the n-th order writes gradn_.  In forward
+// mode the tangents dot_w are inputs and dot_o outputs.
 #include "session/bind.h"
 
 #include "session/internal.h"

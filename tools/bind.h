@@ -37,8 +37,8 @@ bool binding_derive(binding *b, const binding *forward, specs *ct, vy_diag *d);
 // The SPEC for cotangent buffer `grad_o` or `ct_o` (of any order), or tangent `dot_x`, or
 // NULL.
 spec *specs_find_seed(const specs *ct, const vy_buffer_info *cotangent);
-// Has every --ct reached a cotangent, a buffer of `derived` that `forward` has not?  tangents: every
-// --dot a tangent.
+// Has every --ct reached a cotangent, a buffer of `derived` that `forward` has not?  tangents:
+// every --dot a tangent.
 bool specs_all_used(const specs *ct, bool tangents, const binding *derived, const binding *forward,
                     vy_diag *d);
 

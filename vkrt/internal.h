@@ -257,7 +257,7 @@ uint64_t vkrt_now_ns(void);
 // its instance frees host memory only.
 void vkrt_device_abandon(vkrt_device *device);
 
-// --- barrier.c -------------------------------------------------------------------------------------
+// --- barrier.c -----------------------------------------------------------------------------------
 // Everything before in the queue, then everything after; makes all writes visible.
 void vkrt_full_barrier(const vkrt_device *device, VkCommandBuffer commands,
                        VkPipelineStageFlags before, VkPipelineStageFlags after);

@@ -140,11 +140,11 @@ struct vkrt_plan {
     vkrt_plan_buf dummy;          // the device's, as far as hazards go
 };
 
-// --- find.c ----------------------------------------------------------------------------------------
+// --- find.c --------------------------------------------------------------------------------------
 bool vkrt_names_make(vkrt_plan *plan); // false: memory
 bool vkrt_find_symbol(const vkrt_plan *plan, const char *name, uint32_t *index);
 
-// --- value.c ---------------------------------------------------------------------------------------
+// --- value.c -------------------------------------------------------------------------------------
 void vkrt_plan_evaluate(vkrt_plan *plan); // expressions at the cursor
 // The value of an expression, once evaluated.  `what` it is for, in errors: UNSET, BAD_SHAPE.
 vkrt_status vkrt_plan_value(const vkrt_plan *plan, uint32_t expr, const char *what, int64_t *value,
@@ -154,7 +154,7 @@ vkrt_status vkrt_bad_value(const vkrt_plan *plan, uint32_t expr, vkrt_error *err
 // Appends the expression as C-like text, truncated to the space available.  Returns the new end.
 size_t vkrt_expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, size_t used);
 
-// --- shape.c ---------------------------------------------------------------------------------------
+// --- shape.c -------------------------------------------------------------------------------------
 // Determines the shape of buffer `b` at the cursor, and allocates it if needed.  *known = false:
 // not decidable yet.
 vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error);
@@ -180,7 +180,7 @@ void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments, which 
 vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *segment, vkrt_error *error);
 void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *segment);
 
-// --- barrier.c -------------------------------------------------------------------------------------
+// --- barrier.c -----------------------------------------------------------------------------------
 // Orders an access to `b` after those it must follow, then notes it.
 void vkrt_order(vkrt_plan *plan, vkrt_segment *segment, const vkrt_plan_buf *b, bool writes);
 void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, bool writes, VkPipelineStageFlags stage);

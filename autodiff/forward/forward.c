@@ -159,7 +159,7 @@ static uint32_t construct(forward *f, uint32_t id)
     return vy_remake_last(&f->w, &l);
 }
 
-// ---------------------------------------------------------------------------------- the whole of it
+// ------------------------------------------------------------------------------------ the program
 static uint32_t step(void *pass, uint32_t id)
 {
     forward *f = pass;

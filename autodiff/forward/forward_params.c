@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // forward_params.c: the parameters of the forward derivative.
 //
-// What is there for a buffer `x` of the primal; tangents come behind the primal's own, those of inputs
-// first:
+// What is declared for a buffer `x` of the primal; tangents follow the primal's own buffers, those
+// of inputs first:
 //   in              x: in
 //   inout           x: inout           changed in place, as the primal does
 //   in, asked for   dot_x: in          the tangent of its contents

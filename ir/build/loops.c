@@ -3,7 +3,7 @@
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
 
-// ---------------------------------------------------------------------------- numbers of iterations
+// --------------------------------------------------------------------------- numbers of iterations
 vy_value vy_iteration_number(vy_builder *b, vy_type u, vy_value k, vy_value from, vy_value step)
 {
     k = vy_cast(b, u, k);

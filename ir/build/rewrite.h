@@ -83,8 +83,8 @@ static inline void vy_new_args(const vy_rewrite *w, uint32_t id, uint32_t n, uin
 }
 // Does the loop run at all: is its first bound less than the second?
 vy_value vy_new_runs(vy_rewrite *w, uint32_t loop);
-// (to − from − 1)/step + 1: the trip count of a LOOP that runs at all, if it does not exit early, as
-// an unsigned number of its variable's width.
+// (to − from − 1)/step + 1: the trip count of a LOOP that runs at all, if it does not exit early,
+// as an unsigned number of its variable's width.
 vy_value vy_new_trips(vy_rewrite *w, uint32_t loop);
 // The loop of which `id` is the last instruction, be it ENDLOOP or a RESULT; 0: none.  What is
 // inserted after a loop has to follow its RESULTs.
