@@ -42,7 +42,7 @@ typedef struct term {
 } term;
 
 typedef struct flattening {
-    vy_access *x;
+    vy_affine_access *x;
     factors f;
     term terms[MAX_TERMS];
     uint32_t count;
@@ -137,7 +137,7 @@ static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
 // Adds term t to its axis.
 static bool add_to_axis(flattening *l, const term *t)
 {
-    vy_access *x = l->x;
+    vy_affine_access *x = l->x;
     vy_affine_why why;
     int axis = axis_of(l, t);
     int64_t c = t->minus ? -t->constant : t->constant, k;
@@ -155,7 +155,7 @@ static bool add_to_axis(flattening *l, const term *t)
     return true;
 }
 
-static void clear_indices(vy_access *x)
+static void clear_indices(vy_affine_access *x)
 {
     for (uint32_t k = 0; k < VY_MAX_AXES; k++) {
         isl_pw_aff_free(x->index[k]);
@@ -164,7 +164,7 @@ static void clear_indices(vy_access *x)
 }
 
 // Replaces the single index of x by one per recovered axis.  False: x is unchanged.
-static bool unflatten(vy_access *x)
+static bool unflatten(vy_affine_access *x)
 {
     vy_affine *a = x->nest.a;
     const vy_buf *buf = &a->p->buffers.data[x->buffer];
@@ -196,9 +196,9 @@ static bool unflatten(vy_access *x)
 }
 
 // ---------------------------------------------------------------------------------------- accesses
-bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels)
+bool vy_access_make(vy_affine_access *x, vy_affine *a, uint32_t id, uint32_t levels)
 {
-    *x = (vy_access){.id = id, .buffer = a->p->insts.data[id].aux};
+    *x = (vy_affine_access){.id = id, .buffer = a->p->insts.data[id].aux};
     const vy_buf *buf = &a->p->buffers.data[x->buffer];
     if (!vy_nest_make(&x->nest, a, id, levels)) return false;
     x->rank = buf->rank;
@@ -212,20 +212,20 @@ bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels)
     return vy_affine_ok(a);
 }
 
-void vy_access_free(vy_access *x)
+void vy_access_free(vy_affine_access *x)
 {
     clear_indices(x);
     vy_nest_free(&x->nest);
 }
 
-bool vy_access_exact(const vy_access *x)
+bool vy_access_exact(const vy_affine_access *x)
 {
     for (uint32_t k = 0; k < x->rank; k++)
         if (!x->index[k]) return false;
     return x->nest.domain && !x->nest.loose_count && !x->nest.inner;
 }
 
-isl_map *vy_access_map(const vy_access *x, uint32_t axes)
+isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes)
 {
     const vy_nest *n = &x->nest;
     isl_map *map = isl_map_from_domain(isl_set_copy(n->domain));
@@ -249,7 +249,7 @@ isl_map *vy_access_map(const vy_access *x, uint32_t axes)
     return isl_map_coalesce(map);
 }
 
-const char *vy_access_text(const vy_access *x, vy_arena *arena)
+const char *vy_access_text(const vy_affine_access *x, vy_arena *arena)
 {
     isl_map *map = vy_access_map(x, UINT32_MAX);
     map = isl_map_gist_params(map, isl_set_copy(x->nest.a->context));

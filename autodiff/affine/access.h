@@ -14,7 +14,7 @@
 
 enum { VY_MAX_AXES = VY_MAX_RANK };
 
-typedef struct vy_access {
+typedef struct vy_affine_access {
     vy_nest nest; // of the instruction
     uint32_t id;  // LOAD, STORE or ATOMIC_*
     uint32_t buffer;
@@ -25,17 +25,17 @@ typedef struct vy_access {
     isl_pw_aff *index[VY_MAX_AXES]; // NULL: not affine …
     vy_affine_why why[VY_MAX_AXES]; // … because
     uint32_t value[VY_MAX_AXES];    // the index operand; flat: 0
-} vy_access;
+} vy_affine_access;
 
 // `levels` as for vy_nest_make.  False: memory, or isl gave up.  Call vy_access_free either way.
-bool vy_access_make(vy_access *x, vy_affine *a, uint32_t id, uint32_t levels);
-void vy_access_free(vy_access *x);
+bool vy_access_make(vy_affine_access *x, vy_affine *a, uint32_t id, uint32_t levels);
+void vy_access_free(vy_affine_access *x);
 // Is every axis affine, and the iteration domain exact?
-bool vy_access_exact(const vy_access *x);
+bool vy_access_exact(const vy_affine_access *x);
 // { nest → elements }, projected onto the axes in `axes` (a bit mask; UINT32_MAX: all) and
 // restricted to elements that exist.  NULL: an axis is not affine, or isl gave up.
-isl_map *vy_access_map(const vy_access *x, uint32_t axes);
+isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes);
 // The relation as isl prints it, in the arena; NULL: memory, or not affine.
-const char *vy_access_text(const vy_access *x, vy_arena *arena);
+const char *vy_access_text(const vy_affine_access *x, vy_arena *arena);
 
 #endif

@@ -38,7 +38,7 @@ static bool is_same(const vy_explain_access *a, const vy_explain_access *b)
 static bool describe(explaining *x, vy_affine *a, uint32_t id, vy_explain_access *e)
 {
     const vy_inst *i = &x->forward->insts.data[id];
-    vy_access access;
+    vy_affine_access access;
     vy_affine_reset(a);
     bool made = vy_access_make(&access, a, id, UINT32_MAX);
     *e = (vy_explain_access){.kind = kind_of((vy_op)i->op), .line = i->line, .why = ""};

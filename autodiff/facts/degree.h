@@ -24,10 +24,10 @@ typedef struct vy_degree {
 
 // How a local array is used, see vy_degrees.
 typedef enum vy_degree_role {
-    VY_ROLE_FIXED, // not written in the loop
-    VY_ROLE_SUM,   // every element updated once per iteration: `held` before, and after it as `now`
-    VY_ROLE_SCRATCH, // `held`, of all elements
-    VY_ROLE_OTHER,   // unknown
+    VY_ARRAY_FIXED, // not written in the loop
+    VY_ARRAY_SUM, // every element updated once per iteration: `held` before, and after it as `now`
+    VY_ARRAY_SCRATCH, // `held`, of all elements
+    VY_ARRAY_OTHER,   // unknown
 } vy_degree_role;
 
 typedef struct vy_degrees {

@@ -86,7 +86,7 @@ static bool choose_buffers(const vy_program *p, const uint8_t *sites, const uint
 // First pass over all accesses: which axes are affine.  Second pass (`build`): the map of those.
 static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
 {
-    vy_access x;
+    vy_affine_access x;
     vy_affine_reset(a);
     bool ok = vy_access_make(&x, a, id, UINT32_MAX);
     if (ok && !build) {

@@ -238,7 +238,7 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
         if (!alone) alone = (in_phase | self) == self && is_single(o, loads[k]);
         o->facts->own[loads[k]] = alone;
     }
-    for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_touch){0};
+    for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_phase_access){0};
 }
 
 static bool collect(owners *o, uint32_t buffer, vy_id_vec *loads, vy_id_vec *stores)

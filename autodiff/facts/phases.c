@@ -10,21 +10,21 @@ bool vy_phases_make(vy_phases *f, const vy_program *p, const vy_structure *s, vy
 {
     size_t n = p->insts.count;
     *f = (vy_phases){.p = p, .s = s};
-    vy_touch **tables[] = {&f->touch, &f->before, &f->after, &f->phase, &f->head, &f->side};
+    vy_phase_access **tables[] = {&f->touch, &f->before, &f->after, &f->phase, &f->head, &f->side};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
         if (!(*tables[k] = vy_arena_alloc(arena, n * sizeof **tables[k]))) return false;
     return (f->removed = vy_arena_alloc(arena, n)) != NULL;
 }
 
-static bool same(vy_touch x, vy_touch y)
+static bool same(vy_phase_access x, vy_phase_access y)
 {
     return x.loads == y.loads && x.stores == y.stores && x.updates == y.updates;
 }
 
 // Joins `t` into the state at a loop's head.
-static vy_touch grow(vy_phases *f, uint32_t loop, vy_touch t, bool *grew)
+static vy_phase_access grow(vy_phases *f, uint32_t loop, vy_phase_access t, bool *grew)
 {
-    vy_touch sum = vy_touch_both(f->head[loop], t);
+    vy_phase_access sum = vy_touch_both(f->head[loop], t);
     *grew |= !same(sum, f->head[loop]);
     return f->head[loop] = sum;
 }
@@ -35,12 +35,12 @@ static bool stops(const vy_phases *f, uint32_t id)
 }
 
 // From the state before instruction `id` to that after it.
-static vy_touch forward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
+static vy_phase_access forward(vy_phases *f, uint32_t id, vy_phase_access t, bool *grew)
 {
     uint32_t partner = f->s->partner[id];
     f->before[id] = t;
     switch ((vy_op)f->p->insts.data[id].op) {
-    case VY_OP_BARRIER: return stops(f, id) ? (vy_touch){0} : t;
+    case VY_OP_BARRIER: return stops(f, id) ? (vy_phase_access){0} : t;
     case VY_OP_ELSE: {
         uint32_t opener = f->s->partner[partner];
         f->side[opener] = t;
@@ -56,16 +56,16 @@ static vy_touch forward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
 }
 
 // From the state after instruction `id` to that before it.
-static vy_touch backward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
+static vy_phase_access backward(vy_phases *f, uint32_t id, vy_phase_access t, bool *grew)
 {
     uint32_t partner = f->s->partner[id];
     f->after[id] = t;
     switch ((vy_op)f->p->insts.data[id].op) {
-    case VY_OP_BARRIER: return stops(f, id) ? (vy_touch){0} : t;
+    case VY_OP_BARRIER: return stops(f, id) ? (vy_phase_access){0} : t;
     case VY_OP_ENDIF: return f->side[partner] = t; // after the construct
     case VY_OP_ELSE: {
         uint32_t opener = f->s->partner[partner];
-        vy_touch behind = f->side[opener];
+        vy_phase_access behind = f->side[opener];
         f->side[opener] = t; // before the second arm
         return behind;
     }
@@ -79,7 +79,7 @@ static vy_touch backward(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
 }
 
 // All invocations reach a barrier together; from there, some may take any path to the next one.
-static vy_touch carry(vy_phases *f, uint32_t id, vy_touch t, bool *grew)
+static vy_phase_access carry(vy_phases *f, uint32_t id, vy_phase_access t, bool *grew)
 {
     uint32_t partner = f->s->partner[id];
     f->phase[id] = t;
@@ -105,7 +105,7 @@ void vy_phases_fill(vy_phases *f)
     memset(f->head, 0, n * sizeof *f->head);
     memset(f->side, 0, n * sizeof *f->side);
     for (bool grew = true; grew; f->work += n) {
-        vy_touch t = f->start;
+        vy_phase_access t = f->start;
         grew = false;
         for (uint32_t id = 1; id < n; id++) t = carry(f, id, t, &grew);
     }
@@ -117,13 +117,13 @@ void vy_phases_find(vy_phases *f)
     memset(f->head, 0, n * sizeof *f->head);
     memset(f->side, 0, n * sizeof *f->side);
     for (bool grew = true; grew; f->work += n) {
-        vy_touch t = {0};
+        vy_phase_access t = {0};
         grew = false;
         for (uint32_t id = 1; id < n; id++) t = forward(f, id, t, &grew);
     }
     memset(f->head, 0, n * sizeof *f->head);
     for (bool grew = true; grew; f->work += n) {
-        vy_touch t = {0};
+        vy_phase_access t = {0};
         grew = false;
         for (uint32_t id = n; id-- > 1;) t = backward(f, id, t, &grew);
         f->start = t;

@@ -6,13 +6,13 @@
 #include "ir/core/ir.h"
 
 // Sets of up to 64 items (memories, or accesses) that are loaded, stored to, updated atomically.
-typedef struct vy_touch {
+typedef struct vy_phase_access {
     uint64_t loads, stores, updates;
-} vy_touch;
+} vy_phase_access;
 
-static inline vy_touch vy_touch_both(vy_touch x, vy_touch y)
+static inline vy_phase_access vy_touch_both(vy_phase_access x, vy_phase_access y)
 {
-    return (vy_touch){x.loads | y.loads, x.stores | y.stores, x.updates | y.updates};
+    return (vy_phase_access){x.loads | y.loads, x.stores | y.stores, x.updates | y.updates};
 }
 
 // The phases of one program.  Callers fill `touch` (what an instruction touches) and `removed`
@@ -20,15 +20,15 @@ static inline vy_touch vy_touch_both(vy_touch x, vy_touch y)
 typedef struct vy_phases {
     const vy_program *p;
     const vy_structure *s;
-    vy_touch *touch;
+    vy_phase_access *touch;
     uint8_t *removed;
-    vy_touch *before; // by instruction: since the preceding barrier, on any path to it
-    vy_touch *after;  // up to the following barrier, on any path from it
+    vy_phase_access *before; // by instruction: since the preceding barrier, on any path to it
+    vy_phase_access *after;  // up to the following barrier, on any path from it
     // By any invocation in the same phase, also in arms that this one does not take.
-    vy_touch *phase;
-    vy_touch start;        // up to the first barrier
-    vy_touch *head, *side; // scratch
-    uint64_t work;         // instructions visited so far
+    vy_phase_access *phase;
+    vy_phase_access start;        // up to the first barrier
+    vy_phase_access *head, *side; // scratch
+    uint64_t work;                // instructions visited so far
 } vy_phases;
 
 bool vy_phases_make(vy_phases *f, const vy_program *p, const vy_structure *s, vy_arena *arena);

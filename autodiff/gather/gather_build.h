@@ -46,20 +46,20 @@ VY_VEC_TYPE(gather_kept_vec, gather_kept);
 typedef struct gather_site {
     uint32_t id;
     bool gathered;
-    bool joins;       // stays with others that are not gathered
-    const char *why;  // if not
-    const char *text; // the access for readers, if there are notes
-    vy_access access; // with the loops of the chosen nest
-    uint32_t axes;    // those that identify the element, a mask
-    bool small;       // its buffer has few elements, whatever the sizes
-    bool single;      // one element at a time: the sum is a variable, not memory
-    bool cells;       // … of those that the constants on the other axes identify
-    isl_map *map;     // { nest → those axes }
-    uint8_t *need;    // by instruction: it is copied
-    uint32_t hash;    // of the map
-    uint32_t points;  // class of sites that are added to at the same points
-    double adding;    // what the addition would cost, for all points of an invocation
-    uint32_t program; // 1 + index
+    bool joins;              // stays with others that are not gathered
+    const char *why;         // if not
+    const char *text;        // the access for readers, if there are notes
+    vy_affine_access access; // with the loops of the chosen nest
+    uint32_t axes;           // those that identify the element, a mask
+    bool small;              // its buffer has few elements, whatever the sizes
+    bool single;             // one element at a time: the sum is a variable, not memory
+    bool cells;              // … of those that the constants on the other axes identify
+    isl_map *map;            // { nest → those axes }
+    uint8_t *need;           // by instruction: it is copied
+    uint32_t hash;           // of the map
+    uint32_t points;         // class of sites that are added to at the same points
+    double adding;           // what the addition would cost, for all points of an invocation
+    uint32_t program;        // 1 + index
 } gather_site;
 
 typedef struct gather_program {

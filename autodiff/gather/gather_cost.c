@@ -27,7 +27,7 @@ static double whole_cost(const gather *g)
 
 double gather_adding(const gather *g, const gather_site *site)
 {
-    const vy_access *x = &site->access;
+    const vy_affine_access *x = &site->access;
     bool spread = false;
     for (uint32_t a = 0; a < x->rank; a++)
         spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
@@ -120,7 +120,7 @@ static double built_cost(gather *g, uint32_t k)
 // compared.
 static bool same_domain(const gather *g, uint32_t program)
 {
-    const vy_access *x = &g->sites[g->programs[program].first].access;
+    const vy_affine_access *x = &g->sites[g->programs[program].first].access;
     uint32_t axes = g->sites[g->programs[program].first].axes, n = 0;
     for (uint32_t k = 0; k < x->rank; k++) {
         if (!(axes >> k & 1)) continue;

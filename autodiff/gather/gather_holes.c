@@ -23,9 +23,9 @@ static bool same_nest(const vy_nest *n, const vy_nest *m)
     return true;
 }
 
-static bool same_shape(const gather_site *site, const vy_access *x)
+static bool same_shape(const gather_site *site, const vy_affine_access *x)
 {
-    const vy_access *y = &site->access;
+    const vy_affine_access *y = &site->access;
     if (x->rank != y->rank || x->flat != y->flat || !same_nest(&x->nest, &y->nest)) return false;
     for (uint32_t k = 0; k < x->rank; k++)
         if (!x->index[k] != !y->index[k] || x->dim[k].id != y->dim[k].id) return false;
@@ -36,7 +36,7 @@ void gather_fill_holes(gather *g, gather_site *site)
 {
     const vy_nest *n = &site->access.nest;
     int pieces = (int)isl_map_n_basic_map(site->map);
-    vy_access x = {0};
+    vy_affine_access x = {0};
     isl_map *map = NULL;
     if (!site->single || pieces < 2) return; // a loop that is copied whole has its conditions
     g->a.holes = true;
@@ -44,7 +44,7 @@ void gather_fill_holes(gather *g, gather_site *site)
     g->a.holes = false;
     if (made && same_shape(site, &x)) map = vy_access_map(&x, site->axes);
     map = isl_map_coalesce(map);
-    vy_access whole = site->access;
+    vy_affine_access whole = site->access;
     if (map && (int)isl_map_n_basic_map(map) < pieces) {
         site->access = x;
         if (gather_need(g, site)) { // the conditions have to be computed where the points are

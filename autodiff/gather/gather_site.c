@@ -71,7 +71,7 @@ static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
 // p[i, 1].
 static void choose_axes(const gather *g, gather_site *site)
 {
-    const vy_access *x = &site->access;
+    const vy_affine_access *x = &site->access;
     uint32_t all = x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1;
     uint32_t fixed = x->flat ? 0 : g->fixed[x->buffer];
     site->axes = 0;
@@ -89,7 +89,7 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
         site->why = "is too involved";
         return false;
     }
-    const vy_access *x = &site->access;
+    const vy_affine_access *x = &site->access;
     choose_axes(g, site);
     for (uint32_t k = 0; k < x->rank; k++) {
         if ((site->axes >> k & 1) && gather_is_open(g->r, x->dim[k].id)) {
@@ -134,7 +134,7 @@ static bool constant_extent(const vy_program *p, vy_dim d, double *product)
 // nothing to do in parallel.
 static bool is_small(const gather *g, const gather_site *site)
 {
-    const vy_access *x = &site->access;
+    const vy_affine_access *x = &site->access;
     const vy_nest *n = &x->nest;
     double elements = 1, points = 1;
     for (uint32_t k = 0; k < x->rank; k++)

@@ -38,7 +38,7 @@ static bool makes_sum(const gather_making *w, uint32_t k)
 
 static void element_index(gather_making *w, const gather_site *site, vy_value *index)
 {
-    const vy_access *x = &site->access;
+    const vy_affine_access *x = &site->access;
     if (!x->flat) {
         for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
         for (uint32_t k = 0, n = 0; k < x->rank; k++)

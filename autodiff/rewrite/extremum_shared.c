@@ -129,9 +129,9 @@ static void touch(const vy_voting *e, vy_phases *f, uint32_t buffer, bool on)
         const vy_inst *i = &e->w.p->insts.data[id];
         vy_op op = (vy_op)i->op;
         if (!vy_op_is_memory(op) || i->aux != buffer) continue;
-        f->touch[id] = (vy_touch){.loads = on && op == VY_OP_LOAD,
-                                  .stores = on && (op == VY_OP_STORE || op == VY_OP_ZERO),
-                                  .updates = on && vy_op_is_atomic(op) ? kind_of(op) : 0};
+        f->touch[id] = (vy_phase_access){.loads = on && op == VY_OP_LOAD,
+                                         .stores = on && (op == VY_OP_STORE || op == VY_OP_ZERO),
+                                         .updates = on && vy_op_is_atomic(op) ? kind_of(op) : 0};
     }
 }
 

@@ -248,11 +248,11 @@ static vy_degree load(const vy_degrees *d, uint32_t id)
     vy_degree index = plain(d, id, i->nargs), held = d->held[i->aux];
     uint32_t update = d->update[id];
     if (!vy_degree_stays(index)) return index;
-    if (d->behind) return d->role[i->aux] == VY_ROLE_SUM ? held : fixed;
+    if (d->behind) return d->role[i->aux] == VY_ARRAY_SUM ? held : fixed;
     switch (d->role[i->aux]) {
-    case VY_ROLE_FIXED: return fixed;
-    case VY_ROLE_SCRATCH: return held;
-    case VY_ROLE_SUM:
+    case VY_ARRAY_FIXED: return fixed;
+    case VY_ARRAY_SCRATCH: return held;
+    case VY_ARRAY_SUM:
         if (!update) return none;
         if (update < id && held.kind == VY_DEGREE_FACTOR) held.now = held.old, held.old = 0;
         return held;
@@ -268,7 +268,7 @@ static void store(vy_degrees *d, uint32_t id)
     vy_degree value = arg(d, id, i->nargs - 1);
     if (!vy_degree_stays(plain(d, id, i->nargs - 1)) || !steady(d, id))
         *held = none;
-    else if (d->role[i->aux] == VY_ROLE_SUM)
+    else if (d->role[i->aux] == VY_ARRAY_SUM)
         *held = vy_degree_join(*held, carried_over(value));
     else
         *held = vy_degree_join(*held, value);
@@ -332,7 +332,7 @@ static bool lasting(const vy_degrees *d, uint32_t id)
     vy_effect effect = vy_op_infos[i->op].effect;
     uint32_t last = vy_control_args(d->p, d->s, id);
     if (effect == VY_WRITE || effect == VY_CONV) last = i->nargs;
-    if (i->op == VY_OP_STORE && d->role[i->aux] == VY_ROLE_SUM) {
+    if (i->op == VY_OP_STORE && d->role[i->aux] == VY_ARRAY_SUM) {
         // What is stored to an element of a sum must have the degree of the others.
         vy_degree value = arg(d, id, last - 1);
         if (!vy_degree_same(vy_degree_join(value, d->held[i->aux]), d->held[i->aux])) return false;
@@ -367,7 +367,7 @@ bool vy_degrees_cancel(vy_degrees *d)
         first++;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        bool sum = vy_op_is_memory((vy_op)i->op) && d->role[i->aux] == VY_ROLE_SUM;
+        bool sum = vy_op_is_memory((vy_op)i->op) && d->role[i->aux] == VY_ARRAY_SUM;
         if (sum && i->op != VY_OP_ZERO && (id < d->loop || id >= last)) return false;
     }
     d->behind = true;

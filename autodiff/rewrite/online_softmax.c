@@ -84,7 +84,7 @@ static uint32_t replace_in_copy(void *pass, uint32_t id)
     const vy_degrees *d = &w->r.d;
     const bool is_maximum = w->M && d->chain[id];
     vy_rewrite_at(&w->w, id);
-    if (vy_op_is_memory((vy_op)i->op) && d->role[i->aux] != VY_ROLE_FIXED)
+    if (vy_op_is_memory((vy_op)i->op) && d->role[i->aux] != VY_ARRAY_FIXED)
         copy_memory(w, id);
     else if (is_maximum && i->type != VY_VOID && i->op != VY_OP_RESULT)
         w->w.map[id] = w->M;
@@ -120,7 +120,7 @@ static void make_arrays(rescale *w, bool scratch)
     for (uint32_t i = 1; i < w->w.p->buffers.count; i++) {
         const vy_buf *buf = &w->w.p->buffers.data[i];
         uint8_t role = w->r.d.role[i];
-        bool own = role == VY_ROLE_SUM || (role == VY_ROLE_SCRATCH && scratch);
+        bool own = role == VY_ARRAY_SUM || (role == VY_ARRAY_SCRATCH && scratch);
         w->fresh[i] =
             own ? vy_local_array(w->w.b, buf->name, buf->type, buf->rank, buf->dims).id : 0;
     }
@@ -206,7 +206,7 @@ static void replace_results(rescale *w)
             map[result] = derive_as(w, vy_id_type(p, result), map[result], l.out[k]);
     }
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (w->r.d.role[i] == VY_ROLE_SUM) derive_array_as(w, i, w->kept[i], w->fresh[i]);
+        if (w->r.d.role[i] == VY_ARRAY_SUM) derive_array_as(w, i, w->kept[i], w->fresh[i]);
 }
 
 static uint32_t replace_rescaling(void *pass, uint32_t id)

@@ -149,21 +149,21 @@ static void choose_roles(vy_rescaled *r)
 {
     const vy_program *p = r->d.p;
     for (uint32_t i = 0; i < p->buffers.count; i++) {
-        r->d.role[i] = VY_ROLE_FIXED;
+        r->d.role[i] = VY_ARRAY_FIXED;
         r->d.held[i] = (vy_degree){.kind = VY_DEGREE_UNSEEN};
     }
     for (uint32_t id = r->d.loop + 1; id < closer(r); id++) {
         uint32_t buffer = inst(r, id)->aux;
         r->d.update[id] = 0;
         if (vy_op_infos[inst(r, id)->op].effect != VY_WRITE) continue;
-        r->d.role[buffer] = VY_ROLE_OTHER;
+        r->d.role[buffer] = VY_ARRAY_OTHER;
     }
     for (uint32_t i = 1; i < p->buffers.count; i++) {
-        if (r->d.role[i] == VY_ROLE_FIXED || p->buffers.data[i].cls != VY_LOCAL) continue;
+        if (r->d.role[i] == VY_ARRAY_FIXED || p->buffers.data[i].cls != VY_LOCAL) continue;
         if (is_scratch(r, i))
-            r->d.role[i] = VY_ROLE_SCRATCH;
+            r->d.role[i] = VY_ARRAY_SCRATCH;
         else if (is_sum(r, i))
-            r->d.role[i] = VY_ROLE_SUM;
+            r->d.role[i] = VY_ARRAY_SUM;
     }
 }
 
@@ -186,11 +186,11 @@ static bool has_sums(vy_rescaled *r, const uint8_t *active)
     for (uint32_t k = 0; k < n; k++)
         any |= vy_rescaled_sum(r, k) && changes(r->d.at[r->d.loop + 1 + k]) && active[end + 1 + k];
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (r->d.role[i] == VY_ROLE_SUM && r->d.held[i].kind != VY_DEGREE_FACTOR)
-            r->d.role[i] = VY_ROLE_OTHER;
+        if (r->d.role[i] == VY_ARRAY_SUM && r->d.held[i].kind != VY_DEGREE_FACTOR)
+            r->d.role[i] = VY_ARRAY_OTHER;
     for (uint32_t id = r->d.loop + 1; id < p->insts.count && !any; id++) {
         const vy_inst *i = inst(r, id);
-        any = i->op == VY_OP_LOAD && active[id] && r->d.role[i->aux] == VY_ROLE_SUM &&
+        any = i->op == VY_OP_LOAD && active[id] && r->d.role[i->aux] == VY_ARRAY_SUM &&
               changes(r->d.held[i->aux]);
     }
     return any;

@@ -33,7 +33,7 @@ typedef struct barriers {
     vy_phases phases;
 } barriers;
 
-static bool conflict(vy_touch x, vy_touch y)
+static bool conflict(vy_phase_access x, vy_phase_access y)
 {
     return (x.stores & (y.loads | y.stores | y.updates)) | (y.stores & (x.loads | x.updates)) |
            (x.loads & y.updates) | (x.updates & y.loads);
@@ -45,7 +45,7 @@ static void note_accesses(barriers *b)
         const vy_inst *i = &b->w.p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !b->bit[i->aux]) continue;
         uint64_t bit = UINT64_C(1) << (b->bit[i->aux] - 1);
-        vy_touch *t = &b->phases.touch[id];
+        vy_phase_access *t = &b->phases.touch[id];
         *(i->op == VY_OP_LOAD             ? &t->loads
           : vy_op_is_atomic((vy_op)i->op) ? &t->updates
                                           : &t->stores) = bit;

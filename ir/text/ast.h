@@ -38,7 +38,7 @@ typedef enum vy_token_kind {
 
 typedef struct vy_decl vy_decl;
 typedef struct vy_func vy_func;
-typedef struct vy_expr vy_expr;
+typedef struct vy_ast_expr vy_ast_expr;
 typedef struct vy_stmt vy_stmt;
 typedef struct vy_builtin_info vy_builtin_info;
 
@@ -87,19 +87,19 @@ typedef enum vy_expr_kind {
 
 typedef struct vy_range { // k in from..to step s
     vy_decl *var;
-    vy_expr *from, *to, *step;
+    vy_ast_expr *from, *to, *step;
     bool reverse;
     struct vy_range *next;
 } vy_range;
 
-struct vy_expr {
+struct vy_ast_expr {
     uint8_t kind, type;
     uint8_t op;   // token kind; literals: suffix; EX_BUILTIN: vy_builtin; EX_CAST: target;
                   // EX_INDEX: marks, vy_inst_flags
     uint8_t link; // in a chain: the operator before this operand
     uint32_t line, column;
-    uint32_t count; // of list; EX_BUILTIN: axis
-    vy_expr *next;  // sibling
+    uint32_t count;    // of list; EX_BUILTIN: axis
+    vy_ast_expr *next; // sibling
     union {
         uint64_t value; // EX_INT, EX_BOOL
         struct {
@@ -109,19 +109,19 @@ struct vy_expr {
         struct {
             vy_name_rec *name;
             vy_decl *decl;
-            vy_expr *list;
+            vy_ast_expr *list;
         } ref; // NAME INDEX CALL
         struct {
             vy_name_rec *name, *member;
         } member;
         struct {
-            vy_expr *a, *b, *c;
+            vy_ast_expr *a, *b, *c;
         } sub;
         struct {
             vy_range *ranges;
-            vy_expr *body;
+            vy_ast_expr *body;
         } reduce;
-        vy_expr *list; // CHAIN LOGIC TUPLE
+        vy_ast_expr *list; // CHAIN LOGIC TUPLE
     } u;
 };
 
@@ -154,7 +154,7 @@ struct vy_decl {
     uint32_t loop_depth; // how many loops of the function enclose the declaration
     uint32_t mark;       // last loop to whose assigned set it was added
     uint32_t rank, set, binding;
-    vy_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
+    vy_ast_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
     vy_name_rec *name, *init_from;
     vy_decl *init_decl;  // PS_BUFFER: the same, after sema
     vy_func *func;       // DK_FUNC, DK_PROGRAM
@@ -201,10 +201,10 @@ struct vy_stmt {
     bool ends;   // leaves, or never ends
     uint32_t line, column;
     vy_stmt *next;
-    vy_decl *decl;   // LET ARRAY; TUPLE: list
-    vy_expr *value;  // LET ASSIGN CALL TUPLE RETURN; IF, WHILE: the condition
-    vy_expr *target; // ASSIGN
-    vy_stmt *body;   // IF FOR WHILE BLOCK CHECKPOINT
+    vy_decl *decl;       // LET ARRAY; TUPLE: list
+    vy_ast_expr *value;  // LET ASSIGN CALL TUPLE RETURN; IF, WHILE: the condition
+    vy_ast_expr *target; // ASSIGN
+    vy_stmt *body;       // IF FOR WHILE BLOCK CHECKPOINT
     vy_stmt *other;  // IF: the else arm, an ST_IF or ST_BLOCK; WHILE: statements of the condition
     vy_range *range; // FOR
     vy_loop *loop;   // FOR WHILE
@@ -227,7 +227,7 @@ typedef enum vy_pipe_stmt_kind {
 typedef struct vy_pipe_actual { // argument of a dispatch
     vy_name_rec *name;          // of a scalar given as name=value; NULL: a buffer
     uint32_t line, column;
-    vy_expr *value;
+    vy_ast_expr *value;
     vy_decl *param; // scalar: what it is given to
     struct vy_pipe_actual *next;
 } vy_pipe_actual;
@@ -235,22 +235,22 @@ typedef struct vy_pipe_actual { // argument of a dispatch
 typedef struct vy_pipe_stmt {
     uint8_t kind, keep; // vy_keep_states
     uint32_t line, column;
-    uint32_t buffers, scalars; // DISPATCH: how many arguments
-    vy_decl *decl;             // BUFFER; LET, REPEAT: the number
-    vy_name_rec *name;         // DISPATCH: the program
-    vy_func *func;             // DISPATCH: the same, after sema
-    vy_pipe_actual *args;      // DISPATCH
-    vy_expr *groups;           // DISPATCH: one to three, or NULL
-    vy_expr *value;            // LET; REPEAT: from
-    vy_expr *to, *keep_count;  // REPEAT
-    struct vy_pipe_stmt *body; // REPEAT, CHECKPOINT
+    uint32_t buffers, scalars;    // DISPATCH: how many arguments
+    vy_decl *decl;                // BUFFER; LET, REPEAT: the number
+    vy_name_rec *name;            // DISPATCH: the program
+    vy_func *func;                // DISPATCH: the same, after sema
+    vy_pipe_actual *args;         // DISPATCH
+    vy_ast_expr *groups;          // DISPATCH: one to three, or NULL
+    vy_ast_expr *value;           // LET; REPEAT: from
+    vy_ast_expr *to, *keep_count; // REPEAT
+    struct vy_pipe_stmt *body;    // REPEAT, CHECKPOINT
     struct vy_pipe_stmt *next;
 } vy_pipe_stmt;
 
 struct vy_func { // function, program or pipeline
     vy_decl *decl;
     vy_decl *params, *overs;
-    vy_expr *workgroup;
+    vy_ast_expr *workgroup;
     vy_stmt *body;
     vy_pipe_stmt *steps; // of a pipeline
     uint32_t program;    // index in the module, when lowered

@@ -16,7 +16,7 @@ static vy_decl *find_constant(const vy_front *f, const char *name)
     return d;
 }
 
-static bool is_number(const vy_expr *e)
+static bool is_number(const vy_ast_expr *e)
 {
     static const char *const names[] = {"inf", "nan", "pi"};
     if (e->kind == EX_UNARY && e->op == TK_SUB) e = e->u.sub.a;
@@ -42,7 +42,7 @@ void vy_define_refused(vy_front *f, const vy_decl *d)
 }
 
 // Errors in it are reported for the value (vy_define_refused); all others point at the declaration.
-static void place(vy_expr *e, const vy_decl *d)
+static void place(vy_ast_expr *e, const vy_decl *d)
 {
     e->line = d->line;
     e->column = d->column;
@@ -66,7 +66,7 @@ static void define(vy_front *f, vy_decl *d, const char *value)
     f->end = text + size;
     f->line = 1;
     vy_advance(f);
-    vy_expr *e = vy_parse_expr(f);
+    vy_ast_expr *e = vy_parse_expr(f);
     d->given = text;
     if (!f->failed && (f->tok.kind != TK_END || !is_number(e)))
         vy_front_error(f, VY_E_CONSTANT, d->line, d->column, NULL, "not a number");

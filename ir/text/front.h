@@ -89,13 +89,13 @@ size_t vy_number_print(vy_type type, double value, char out[40]); // shortest th
 // parse*.c
 bool vy_parse_text(vy_front *f);
 vy_stmt *vy_parse_block(vy_front *f); // `{ … }`
-vy_expr *vy_parse_expr(vy_front *f);
-vy_range *vy_parse_range(vy_front *f);                  // `k in a..b step s`
-vy_expr *vy_parse_dims(vy_front *f, uint32_t *rank);    // `[…]`
-vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind); // the name only
-vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind); // name and parameters
-void vy_parse_init(vy_front *f, vy_decl *d);            // `(ones)` or `(NAME)`
-vy_func *vy_parse_pipeline(vy_front *f);                // parse_pipe.c
+vy_ast_expr *vy_parse_expr(vy_front *f);
+vy_range *vy_parse_range(vy_front *f);                   // `k in a..b step s`
+vy_ast_expr *vy_parse_dims(vy_front *f, uint32_t *rank); // `[…]`
+vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind);  // the name only
+vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind);  // name and parameters
+void vy_parse_init(vy_front *f, vy_decl *d);             // `(ones)` or `(NAME)`
+vy_func *vy_parse_pipeline(vy_front *f);                 // parse_pipe.c
 // parse_token.c
 uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant);
 // An unsigned number in brackets: the argument of an attribute.
@@ -142,23 +142,25 @@ bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of a built-i
 bool vy_sema(vy_front *f);
 void vy_sema_body(vy_front *f, vy_func *fn);
 void vy_sema_dims(vy_front *f, vy_decl *d);
-void vy_sema_dim(vy_front *f, vy_expr *e); // one integer expression
+void vy_sema_dim(vy_front *f, vy_ast_expr *e); // one integer expression
 void vy_sema_parameters(vy_front *f, vy_func *fn);
 void vy_sema_range(vy_front *f, vy_range *r);
-uint8_t vy_synth(vy_front *f, vy_expr *e);             // bottom up; may stay VY_ANY_…
-void vy_settle(vy_front *f, vy_expr *e, uint8_t type); // an expression of literals gets its type
-void vy_operator_error(vy_front *f, const vy_expr *at, uint8_t op, uint8_t t);
-uint8_t vy_synth_literal(vy_front *f, vy_expr *e);
-bool vy_is_least(const vy_expr *e, uint8_t type); // 2147483648 if the type's minimum is −2147483648
-uint8_t vy_check_value(vy_front *f, vy_expr *e); // synth, then i32 or f32
-void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what);
-uint8_t vy_join(vy_front *f, uint8_t so_far, vy_expr *e, uint8_t t, const char *what);
-uint8_t vy_synth_call(vy_front *f, vy_expr *e);
-void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type);
-uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out); // VY_VOID if not one value
+uint8_t vy_synth(vy_front *f, vy_ast_expr *e); // bottom up; may stay VY_ANY_…
+void vy_settle(vy_front *f, vy_ast_expr *e,
+               uint8_t type); // an expression of literals gets its type
+void vy_operator_error(vy_front *f, const vy_ast_expr *at, uint8_t op, uint8_t t);
+uint8_t vy_synth_literal(vy_front *f, vy_ast_expr *e);
+bool vy_is_least(const vy_ast_expr *e,
+                 uint8_t type); // 2147483648 if the type's minimum is −2147483648
+uint8_t vy_check_value(vy_front *f, vy_ast_expr *e); // synth, then i32 or f32
+void vy_check_as(vy_front *f, vy_ast_expr *e, uint8_t type, const char *what);
+uint8_t vy_join(vy_front *f, uint8_t so_far, vy_ast_expr *e, uint8_t t, const char *what);
+uint8_t vy_synth_call(vy_front *f, vy_ast_expr *e);
+void vy_settle_call(vy_front *f, vy_ast_expr *e, uint8_t type);
+uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out); // VY_VOID if not one value
 // marks: a mask of those that the access may have
-uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, uint8_t marks);
-const vy_builtin_info *vy_call_builtin(const vy_expr *e);
+uint8_t vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks);
+const vy_builtin_info *vy_call_builtin(const vy_ast_expr *e);
 bool vy_operator_fits(uint8_t op, uint8_t type); // binary operator on operands of that type
 static inline bool vy_is_any(uint8_t t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }
 void vy_declare(vy_front *f, vy_decl *d); // sema_scope.c
@@ -168,8 +170,8 @@ const char *vy_any_type_name(uint8_t type); // also of expressions of literals
 const char *vy_operator_text(uint8_t op);
 
 // The buffer of a slice or element, in a pipeline; NULL after an error.
-vy_decl *vy_sema_find_buffer(vy_front *f, const vy_expr *e);
-void vy_sema_element(vy_front *f, vy_expr *e); // value(buf[…])
+vy_decl *vy_sema_find_buffer(vy_front *f, const vy_ast_expr *e);
+void vy_sema_element(vy_front *f, vy_ast_expr *e); // value(buf[…])
 void vy_sema_pipeline(vy_front *f, vy_func *fn);
 
 // lower*.c
@@ -189,22 +191,22 @@ typedef struct vy_lower {
 bool vy_lower_module(vy_front *f);                  // constants, then programs
 void vy_lower_head(vy_lower *l, const vy_func *fn); // parameters, domain, workgroup
 bool vy_lower_pipeline(vy_front *f, vy_func *fn);
-vy_dim vy_lower_element(vy_lower *l, const vy_expr *e); // value(buf[…])
+vy_dim vy_lower_element(vy_lower *l, const vy_ast_expr *e); // value(buf[…])
 bool vy_lower_constant(vy_lower *l, vy_decl *d);
 bool vy_lower_constants(vy_front *f); // all of them
 bool vy_keep_constants(vy_front *f);  // their names stay with the module, for diagnostics
 void vy_lower_block(vy_lower *l, const vy_stmt *block); // with a scope of its own
 void vy_lower_body(vy_lower *l, const vy_func *fn);
-vy_value vy_lower_expr(vy_lower *l, const vy_expr *e);
-vy_value vy_lower_builtin(vy_lower *l, const vy_expr *e);
-bool vy_lower_index(vy_lower *l, const vy_expr *e, vy_value index[VY_MAX_RANK]);
+vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e);
+vy_value vy_lower_builtin(vy_lower *l, const vy_ast_expr *e);
+bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]);
 vy_buffer vy_lower_buffer(const vy_lower *l, const vy_decl *d);
 // Inlines a call; results[n].
-bool vy_lower_call(vy_lower *l, const vy_expr *e, uint32_t n, vy_value *results);
+bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results);
 vy_value vy_lower_operator(vy_lower *l, uint8_t op, vy_value x, vy_value y);
 // Opens the loop and binds its variable; false after an error.
 bool vy_lower_range(vy_lower *l, const vy_range *r, const vy_loop_hint *hint);
-vy_dim vy_lower_dim(vy_lower *l, const vy_expr *e);
+vy_dim vy_lower_dim(vy_lower *l, const vy_ast_expr *e);
 bool vy_lower_dims(vy_lower *l, const vy_decl *d, vy_dim dims[VY_MAX_RANK]);
 bool vy_dim_known(const vy_lower *l, vy_dim d, int64_t *value);
 void vy_lower_at(vy_lower *l, uint32_t line, uint32_t column);

@@ -96,7 +96,7 @@ static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t n
     vy_lower l = {.f = f, .b = b, .fixed_place = true};
     l.frame = vy_front_alloc(f, nargs * sizeof *l.frame + 1);
     vy_decl *decls = vy_front_alloc(f, nargs * sizeof *decls + 1);
-    vy_expr *exprs = vy_front_alloc(f, (nargs + 1) * sizeof *exprs);
+    vy_ast_expr *exprs = vy_front_alloc(f, (nargs + 1) * sizeof *exprs);
     if (f->failed) return false;
     uint32_t i = 0;
     for (const vy_decl *p = fn->params; p; p = p->next, i++) {
@@ -107,11 +107,11 @@ static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t n
         }
         l.frame[i] = args[i].id;
         decls[i] = (vy_decl){.kind = DK_PARAM, .type = p->type, .slot = i};
-        exprs[i] = (vy_expr){.kind = EX_NAME, .type = p->type};
+        exprs[i] = (vy_ast_expr){.kind = EX_NAME, .type = p->type};
         exprs[i].u.ref.decl = &decls[i];
         exprs[i].next = i + 1 < nargs ? &exprs[i + 1] : NULL;
     }
-    exprs[nargs] = (vy_expr){.kind = EX_CALL, .count = nargs};
+    exprs[nargs] = (vy_ast_expr){.kind = EX_CALL, .count = nargs};
     exprs[nargs].u.ref.decl = fn->decl;
     exprs[nargs].u.ref.list = nargs ? exprs : NULL;
     return vy_lower_call(&l, &exprs[nargs], n, results);

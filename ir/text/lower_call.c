@@ -6,9 +6,9 @@
 #include <string.h>
 
 // -------------------------------------------------------------------------------------- built in
-static vy_value lower_atomic(vy_lower *l, const vy_expr *e, const vy_builtin_info *b)
+static vy_value lower_atomic(vy_lower *l, const vy_ast_expr *e, const vy_builtin_info *b)
 {
-    const vy_expr *target = e->u.ref.list;
+    const vy_ast_expr *target = e->u.ref.list;
     vy_value index[VY_MAX_RANK];
     if (!vy_lower_index(l, target, index)) return (vy_value){0};
     vy_buffer buf = vy_lower_buffer(l, target->u.ref.decl);
@@ -36,10 +36,10 @@ static vy_value lower_operation(vy_lower *l, const vy_builtin_info *b, uint32_t 
     return (vy_value){vy_emit(l->b, (vy_op)b->op, t, 0, n, ids)};
 }
 
-vy_value vy_lower_builtin(vy_lower *l, const vy_expr *e)
+vy_value vy_lower_builtin(vy_lower *l, const vy_ast_expr *e)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
-    const vy_expr *a = e->u.ref.list;
+    const vy_ast_expr *a = e->u.ref.list;
     vy_value args[3];
     uint32_t n = 0;
     if (vy_lower_stopped(l)) return (vy_value){0};
@@ -65,11 +65,11 @@ vy_value vy_lower_builtin(vy_lower *l, const vy_expr *e)
 
 // -------------------------------------------------------------------------------------- functions
 // A dimension that the function states and the buffer has, both known, must agree.
-static void check_shape(vy_lower *inner, const vy_decl *p, const vy_expr *at)
+static void check_shape(vy_lower *inner, const vy_decl *p, const vy_ast_expr *at)
 {
     const vy_program *prog = vy_builder_program(inner->b);
     uint32_t axis = 0;
-    for (const vy_expr *e = p->dims; e && !inner->f->failed; e = e->next, axis++) {
+    for (const vy_ast_expr *e = p->dims; e && !inner->f->failed; e = e->next, axis++) {
         int64_t want, have;
         bool number = e->kind == EX_INT;
         bool name = e->kind == EX_NAME && e->u.ref.name && e->u.ref.decl->kind == DK_CONST;
@@ -83,9 +83,9 @@ static void check_shape(vy_lower *inner, const vy_decl *p, const vy_expr *at)
     }
 }
 
-static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_expr *e)
+static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr *e)
 {
-    const vy_expr *a = e->u.ref.list;
+    const vy_ast_expr *a = e->u.ref.list;
     for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next) {
         if (p->kind == DK_BUFFER)
             inner->frame[p->slot] = vy_lower_buffer(l, a->u.ref.decl).id;
@@ -114,7 +114,7 @@ static void inline_body(vy_lower *inner, uint32_t n, vy_value *results)
     for (uint32_t i = 0; inner->results && i < n; i++) results[i] = vy_get(inner->b, vars[i]);
 }
 
-bool vy_lower_call(vy_lower *l, const vy_expr *e, uint32_t n, vy_value *results)
+bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results)
 {
     if (vy_lower_stopped(l)) return false;
     vy_func *fn = e->u.ref.decl->func;

@@ -21,7 +21,7 @@ vy_buffer vy_lower_buffer(const vy_lower *l, const vy_decl *d)
     return (vy_buffer){l->frame[d->slot]};
 }
 
-static vy_dim dim_name(vy_lower *l, const vy_expr *e)
+static vy_dim dim_name(vy_lower *l, const vy_ast_expr *e)
 {
     const vy_decl *d = e->u.ref.decl;
     if (d->kind == DK_CONST) return vy_dim_const(l->b, d->value.i);
@@ -36,9 +36,9 @@ static vy_dim dim_name(vy_lower *l, const vy_expr *e)
     return vy_dim_value(l->b, v);
 }
 
-static vy_dim dim_call(vy_lower *l, const vy_expr *e)
+static vy_dim dim_call(vy_lower *l, const vy_ast_expr *e)
 {
-    const vy_expr *a = e->u.ref.list;
+    const vy_ast_expr *a = e->u.ref.list;
     const char *name = e->u.ref.name->text;
     if (name[0] == 'i') {
         vy_dim x = vy_lower_dim(l, a);
@@ -60,7 +60,7 @@ static vy_dim dim_call(vy_lower *l, const vy_expr *e)
     return vy_builder_program(l->b)->buffers.data[buf.id].dims[axis];
 }
 
-vy_dim vy_lower_dim(vy_lower *l, const vy_expr *e)
+vy_dim vy_lower_dim(vy_lower *l, const vy_ast_expr *e)
 {
     // In the order of the tokens.
     static const vy_dim_op ops[] = {VY_DIM_ADD, VY_DIM_SUB, VY_DIM_MUL, VY_DIM_DIV, VY_DIM_REM};
@@ -80,7 +80,7 @@ vy_dim vy_lower_dim(vy_lower *l, const vy_expr *e)
         x = vy_lower_dim(l, e->u.sub.a);
         return vy_dim_binary(l->b, VY_DIM_SUB, vy_dim_const(l->b, 0), x);
     case EX_CHAIN:
-        for (const vy_expr *o = e->u.list; o; o = o->next) {
+        for (const vy_ast_expr *o = e->u.list; o; o = o->next) {
             vy_dim y = vy_lower_dim(l, o);
             x = o == e->u.list ? y : vy_dim_binary(l->b, ops[o->link - TK_ADD], x, y);
         }
@@ -100,7 +100,7 @@ bool vy_dim_known(const vy_lower *l, vy_dim d, int64_t *value)
 bool vy_lower_dims(vy_lower *l, const vy_decl *d, vy_dim dims[VY_MAX_RANK])
 {
     uint32_t n = 0;
-    for (const vy_expr *e = d->dims; e; e = e->next) {
+    for (const vy_ast_expr *e = d->dims; e; e = e->next) {
         int64_t value;
         dims[n] = vy_lower_dim(l, e);
         if (vy_lower_stopped(l)) return false;
@@ -116,12 +116,12 @@ bool vy_lower_dims(vy_lower *l, const vy_decl *d, vy_dim dims[VY_MAX_RANK])
     return true;
 }
 
-vy_dim vy_lower_element(vy_lower *l, const vy_expr *e)
+vy_dim vy_lower_element(vy_lower *l, const vy_ast_expr *e)
 {
-    const vy_expr *x = e->u.ref.list;
+    const vy_ast_expr *x = e->u.ref.list;
     vy_dim index[VY_MAX_RANK], zero = {0};
     uint32_t n = 0;
-    for (const vy_expr *i = x->u.ref.list; i; i = i->next) index[n++] = vy_lower_dim(l, i);
+    for (const vy_ast_expr *i = x->u.ref.list; i; i = i->next) index[n++] = vy_lower_dim(l, i);
     if (vy_lower_stopped(l)) return zero;
     vy_lower_at(l, e->line, e->column);
     return vy_pipeline_value(l->pipe, vy_lower_buffer(l, x->u.ref.decl), index);

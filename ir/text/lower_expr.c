@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-static vy_value lower_literal(vy_lower *l, const vy_expr *e)
+static vy_value lower_literal(vy_lower *l, const vy_ast_expr *e)
 {
     vy_type t = (vy_type)e->type;
     if (e->kind == EX_BOOL) return vy_bool(l->b, e->u.value);
@@ -27,7 +27,7 @@ static vy_value lower_literal(vy_lower *l, const vy_expr *e)
     return vy_float(l->b, t, vy_number_parse(t, e->u.number.text, e->u.number.length));
 }
 
-static vy_value lower_name(vy_lower *l, const vy_expr *e)
+static vy_value lower_name(vy_lower *l, const vy_ast_expr *e)
 {
     vy_decl *d = e->u.ref.decl;
     switch (d->kind) {
@@ -63,10 +63,10 @@ vy_value vy_lower_operator(vy_lower *l, uint8_t op, vy_value x, vy_value y)
     }
 }
 
-static vy_value lower_chain(vy_lower *l, const vy_expr *e)
+static vy_value lower_chain(vy_lower *l, const vy_ast_expr *e)
 {
     vy_value v = vy_lower_expr(l, e->u.list);
-    for (const vy_expr *o = e->u.list->next; o && !vy_lower_stopped(l); o = o->next) {
+    for (const vy_ast_expr *o = e->u.list->next; o && !vy_lower_stopped(l); o = o->next) {
         vy_value right = vy_lower_expr(l, o);
         vy_lower_at(l, o->line, o->column);
         v = vy_lower_operator(l, o->link, v, right);
@@ -76,7 +76,7 @@ static vy_value lower_chain(vy_lower *l, const vy_expr *e)
 
 // -------------------------------------------------------------------------------- && || ? :
 // Is it cheap and unobservable to evaluate `e` speculatively?
-static bool cheap(const vy_expr *e, int *budget)
+static bool cheap(const vy_ast_expr *e, int *budget)
 {
     if (--*budget < 0) return false;
     switch (e->kind) {
@@ -90,7 +90,7 @@ static bool cheap(const vy_expr *e, int *budget)
     case EX_COMPARE: return cheap(e->u.sub.a, budget) && cheap(e->u.sub.b, budget);
     case EX_CHAIN:
     case EX_LOGIC:
-        for (const vy_expr *o = e->u.list; o; o = o->next) {
+        for (const vy_ast_expr *o = e->u.list; o; o = o->next) {
             if (o->link == TK_DIV || o->link == TK_REM) return false;
             if (!cheap(o, budget)) return false;
         }
@@ -99,11 +99,11 @@ static bool cheap(const vy_expr *e, int *budget)
     }
 }
 
-static vy_value lower_logic(vy_lower *l, const vy_expr *e)
+static vy_value lower_logic(vy_lower *l, const vy_ast_expr *e)
 {
     bool both = e->op == TK_ANDAND;
     vy_value v = vy_lower_expr(l, e->u.list);
-    for (const vy_expr *o = e->u.list->next; o && !vy_lower_stopped(l); o = o->next) {
+    for (const vy_ast_expr *o = e->u.list->next; o && !vy_lower_stopped(l); o = o->next) {
         int budget = VY_CHEAP_NODES;
         if (l->constant || cheap(o, &budget)) {
             vy_value right = vy_lower_expr(l, o);
@@ -121,14 +121,14 @@ static vy_value lower_logic(vy_lower *l, const vy_expr *e)
     return v;
 }
 
-static bool is_plain(const vy_expr *e)
+static bool is_plain(const vy_ast_expr *e)
 {
     if (e->kind == EX_UNARY && e->op == TK_SUB) e = e->u.sub.a;
     return e->kind == EX_INT || e->kind == EX_FLOAT || e->kind == EX_BOOL || e->kind == EX_NAME ||
            e->kind == EX_BUILTIN;
 }
 
-static vy_value lower_cond(vy_lower *l, const vy_expr *e)
+static vy_value lower_cond(vy_lower *l, const vy_ast_expr *e)
 {
     vy_value c = vy_lower_expr(l, e->u.sub.a);
     if (vy_lower_stopped(l)) return (vy_value){0};
@@ -161,7 +161,7 @@ static vy_value reduce_start(vy_lower *l, uint8_t op, vy_type t)
 }
 
 // Nested loops over one accumulator.
-static vy_value lower_reduce(vy_lower *l, const vy_expr *e)
+static vy_value lower_reduce(vy_lower *l, const vy_ast_expr *e)
 {
     vy_type t = (vy_type)e->type;
     vy_lower_at(l, e->line, e->column);
@@ -185,14 +185,14 @@ static vy_value lower_reduce(vy_lower *l, const vy_expr *e)
 }
 
 // ------------------------------------------------------------------------------------------ memory
-bool vy_lower_index(vy_lower *l, const vy_expr *e, vy_value index[VY_MAX_RANK])
+bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK])
 {
     uint32_t n = 0;
-    for (const vy_expr *i = e->u.ref.list; i; i = i->next) index[n++] = vy_lower_expr(l, i);
+    for (const vy_ast_expr *i = e->u.ref.list; i; i = i->next) index[n++] = vy_lower_expr(l, i);
     return !vy_lower_stopped(l);
 }
 
-static vy_value lower_load(vy_lower *l, const vy_expr *e)
+static vy_value lower_load(vy_lower *l, const vy_ast_expr *e)
 {
     vy_value index[VY_MAX_RANK];
     if (!vy_lower_index(l, e, index)) return (vy_value){0};
@@ -202,28 +202,28 @@ static vy_value lower_load(vy_lower *l, const vy_expr *e)
     return v;
 }
 
-static vy_value lower_unary(vy_lower *l, const vy_expr *e)
+static vy_value lower_unary(vy_lower *l, const vy_ast_expr *e)
 {
     vy_value v = vy_lower_expr(l, e->u.sub.a);
     vy_lower_at(l, e->line, e->column);
     return e->op == TK_SUB ? vy_neg(l->b, v) : vy_not(l->b, v);
 }
 
-static vy_value lower_compare(vy_lower *l, const vy_expr *e)
+static vy_value lower_compare(vy_lower *l, const vy_ast_expr *e)
 {
     vy_value x = vy_lower_expr(l, e->u.sub.a), y = vy_lower_expr(l, e->u.sub.b);
     vy_lower_at(l, e->line, e->column);
     return vy_lower_operator(l, e->op, x, y);
 }
 
-static vy_value lower_call(vy_lower *l, const vy_expr *e)
+static vy_value lower_call(vy_lower *l, const vy_ast_expr *e)
 {
     vy_value v = {0};
     if (!e->u.ref.decl) return vy_lower_builtin(l, e);
     return vy_lower_call(l, e, 1, &v) ? v : (vy_value){0};
 }
 
-vy_value vy_lower_expr(vy_lower *l, const vy_expr *e)
+vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e)
 {
     if (vy_lower_stopped(l)) return (vy_value){0};
     switch (e->kind) {

@@ -33,7 +33,7 @@ static void lower_parameters(vy_lower *l, const vy_func *fn)
 static void lower_workgroup(vy_lower *l, const vy_func *fn)
 {
     uint32_t xyz[3] = {1, 1, 1}, n = 0;
-    for (const vy_expr *e = fn->workgroup; e; e = e->next) {
+    for (const vy_ast_expr *e = fn->workgroup; e; e = e->next) {
         int64_t value = 0;
         vy_dim d = vy_lower_dim(l, e);
         if (vy_lower_stopped(l)) return;

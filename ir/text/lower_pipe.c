@@ -50,7 +50,7 @@ static void lower_buffer(vy_lower *l, const vy_pipe_stmt *s)
 // -------------------------------------------------------------------------------------- dispatches
 static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *out)
 {
-    const vy_expr *e = a->value;
+    const vy_ast_expr *e = a->value;
     const vy_decl *p = a->param;
     *out = (vy_pipe_scalar){.name = p->name->text};
     if (vy_type_is_integer((vy_type)p->type)) {
@@ -74,13 +74,14 @@ static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *o
     return !vy_lower_stopped(l);
 }
 
-static bool lower_slice(vy_lower *l, const vy_expr *e, vy_pipe_arg *out)
+static bool lower_slice(vy_lower *l, const vy_ast_expr *e, vy_pipe_arg *out)
 {
     *out = (vy_pipe_arg){.buffer = vy_lower_buffer(l, e->u.ref.decl)};
     if (e->kind == EX_NAME) return true;
     vy_dim *index = vy_front_alloc(l->f, e->count * sizeof *index);
     if (l->f->failed) return false;
-    for (const vy_expr *i = e->u.ref.list; i; i = i->next) index[out->rank++] = vy_lower_dim(l, i);
+    for (const vy_ast_expr *i = e->u.ref.list; i; i = i->next)
+        index[out->rank++] = vy_lower_dim(l, i);
     out->index = index;
     return !vy_lower_stopped(l);
 }
@@ -92,7 +93,7 @@ static void lower_dispatch(vy_lower *l, const vy_pipe_stmt *s)
     vy_dim groups[3];
     uint32_t n = 0, k = 0, g = 0;
     if (l->f->failed) return;
-    for (const vy_expr *e = s->groups; e; e = e->next) groups[g++] = vy_lower_dim(l, e);
+    for (const vy_ast_expr *e = s->groups; e; e = e->next) groups[g++] = vy_lower_dim(l, e);
     for (const vy_pipe_actual *a = s->args; a && !vy_lower_stopped(l); a = a->next)
         if (a->name ? !lower_scalar(l, a, &scalars[k++]) : !lower_slice(l, a->value, &args[n++]))
             return;

@@ -88,7 +88,7 @@ static void lower_if(vy_lower *l, const vy_stmt *s)
 {
     uint32_t open = 0;
     for (; s && s->kind == ST_IF && !vy_lower_stopped(l); s = s->other) {
-        const vy_expr *e = s->value;
+        const vy_ast_expr *e = s->value;
         bool swapped = false;
         for (; !s->other && e->kind == EX_UNARY && e->op == TK_NOT; e = e->u.sub.a)
             swapped = !swapped;
@@ -125,7 +125,7 @@ static void lower_tuple(vy_lower *l, const vy_stmt *s)
 
 static void lower_assign(vy_lower *l, const vy_stmt *s)
 {
-    const vy_expr *t = s->target;
+    const vy_ast_expr *t = s->target;
     bool compound = s->op != TK_SET;
     vy_value index[VY_MAX_RANK], v, old = {0};
     if (t->kind == EX_NAME) {
@@ -151,7 +151,7 @@ static void lower_assign(vy_lower *l, const vy_stmt *s)
 
 static void lower_call(vy_lower *l, const vy_stmt *s)
 {
-    const vy_expr *e = s->value;
+    const vy_ast_expr *e = s->value;
     vy_value results[VY_MAX_RANK];
     if (e->u.ref.decl)
         vy_lower_call(l, e, e->u.ref.decl->func->result_count, results);
@@ -163,7 +163,7 @@ static void lower_return(vy_lower *l, const vy_stmt *s)
 {
     vy_value v[VY_MAX_RANK];
     uint32_t n = l->func->result_count, i = 0;
-    const vy_expr *e = s->value;
+    const vy_ast_expr *e = s->value;
     if (n > 1 && e->kind == EX_CALL) {
         if (!vy_lower_call(l, e, n, v)) return;
     } else {

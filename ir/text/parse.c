@@ -32,7 +32,7 @@ static vy_func *parse_function(vy_front *f)
 static void parse_workgroup(vy_front *f, vy_func *fn)
 {
     vy_token at = f->tok;
-    vy_expr **tail = &fn->workgroup;
+    vy_ast_expr **tail = &fn->workgroup;
     uint32_t n = 0;
     vy_advance(f);
     vy_expect(f, TK_LPAREN, "behind `workgroup`");

@@ -7,19 +7,21 @@
 
 #include <string.h>
 
-static vy_expr *new_expr(vy_front *f, vy_expr_kind kind, const vy_token *at)
+static vy_ast_expr *new_expr(vy_front *f, vy_expr_kind kind, const vy_token *at)
 {
-    vy_expr *e = vy_front_alloc(f, sizeof *e);
-    *e =
-        (vy_expr){.kind = (uint8_t)kind, .type = VY_BROKEN, .line = at->line, .column = at->column};
+    vy_ast_expr *e = vy_front_alloc(f, sizeof *e);
+    *e = (vy_ast_expr){.kind = (uint8_t)kind,
+                       .type = VY_BROKEN,
+                       .line = at->line,
+                       .column = at->column};
     f->nodes++;
     return e;
 }
 
 // Expressions separated by commas up to `close`, which is consumed.
-static vy_expr *parse_list(vy_front *f, vy_token_kind close, uint32_t *count)
+static vy_ast_expr *parse_list(vy_front *f, vy_token_kind close, uint32_t *count)
 {
-    vy_expr *list = NULL, **tail = &list;
+    vy_ast_expr *list = NULL, **tail = &list;
     *count = 0;
     while (f->tok.kind != close && !f->failed) {
         *tail = vy_parse_expr(f);
@@ -32,7 +34,7 @@ static vy_expr *parse_list(vy_front *f, vy_token_kind close, uint32_t *count)
 }
 
 // ---------------------------------------------------------------------------------------- primary
-static vy_expr *parse_reduce(vy_front *f, vy_expr *e)
+static vy_ast_expr *parse_reduce(vy_front *f, vy_ast_expr *e)
 {
     e->kind = EX_REDUCE;
     const char *word = e->u.ref.name->text;
@@ -53,7 +55,7 @@ static vy_expr *parse_reduce(vy_front *f, vy_expr *e)
 }
 
 // `summ(k in 0..3: x[k])`
-static void refuse_reduction(vy_front *f, const vy_expr *e)
+static void refuse_reduction(vy_front *f, const vy_ast_expr *e)
 {
     const vy_name_rec *name = e->u.ref.name;
     vy_front_error(f, VY_E_SYNTAX, e->line, e->column,
@@ -95,7 +97,7 @@ static bool parse_mark_word(vy_front *f, vy_token *word)
 }
 
 // `@in_range @owned` after an element.
-static void parse_marks(vy_front *f, vy_expr *e)
+static void parse_marks(vy_front *f, vy_ast_expr *e)
 {
     vy_token word;
     char text[48];
@@ -112,9 +114,9 @@ static void parse_marks(vy_front *f, vy_expr *e)
 }
 
 // `@candidate(v, n)`: rows of ops.h with form LOWERED.
-static vy_expr *parse_lowered_call(vy_front *f)
+static vy_ast_expr *parse_lowered_call(vy_front *f)
 {
-    vy_expr *e = new_expr(f, EX_CALL, &f->tok);
+    vy_ast_expr *e = new_expr(f, EX_CALL, &f->tok);
     vy_token word;
     char text[48];
     if (!parse_mark_word(f, &word)) return e;
@@ -130,9 +132,9 @@ static vy_expr *parse_lowered_call(vy_front *f)
     return e;
 }
 
-static vy_expr *parse_named(vy_front *f)
+static vy_ast_expr *parse_named(vy_front *f)
 {
-    vy_expr *e = new_expr(f, EX_NAME, &f->tok);
+    vy_ast_expr *e = new_expr(f, EX_NAME, &f->tok);
     e->u.ref.name = f->tok.name;
     vy_advance(f);
     if (vy_accept(f, TK_LPAREN)) {
@@ -155,13 +157,13 @@ static vy_expr *parse_named(vy_front *f)
     return e;
 }
 
-static vy_expr *parse_bracket(vy_front *f)
+static vy_ast_expr *parse_bracket(vy_front *f)
 {
     vy_token at = f->tok;
     vy_advance(f);
-    vy_expr *e = vy_parse_expr(f);
+    vy_ast_expr *e = vy_parse_expr(f);
     if (f->tok.kind == TK_COMMA) {
-        vy_expr *tuple = new_expr(f, EX_TUPLE, &at);
+        vy_ast_expr *tuple = new_expr(f, EX_TUPLE, &at);
         vy_advance(f);
         tuple->u.list = e;
         e->next = parse_list(f, TK_RPAREN, &tuple->count);
@@ -172,11 +174,11 @@ static vy_expr *parse_bracket(vy_front *f)
     return e;
 }
 
-static vy_expr *parse_literal(vy_front *f)
+static vy_ast_expr *parse_literal(vy_front *f)
 {
     static const uint8_t kinds[] = {[TK_INT] = EX_INT, [TK_FLOAT] = EX_FLOAT};
     bool truth = f->tok.kind == TK_TRUE || f->tok.kind == TK_FALSE;
-    vy_expr *e = new_expr(f, truth ? EX_BOOL : (vy_expr_kind)kinds[f->tok.kind], &f->tok);
+    vy_ast_expr *e = new_expr(f, truth ? EX_BOOL : (vy_expr_kind)kinds[f->tok.kind], &f->tok);
     uint8_t suffix = f->tok.type;
     if (truth) {
         e->u.value = f->tok.kind == TK_TRUE;
@@ -192,9 +194,9 @@ static vy_expr *parse_literal(vy_front *f)
     return e;
 }
 
-static vy_expr *parse_cast(vy_front *f)
+static vy_ast_expr *parse_cast(vy_front *f)
 {
-    vy_expr *e = new_expr(f, EX_CAST, &f->tok);
+    vy_ast_expr *e = new_expr(f, EX_CAST, &f->tok);
     e->op = f->tok.type;
     vy_advance(f);
     vy_expect(f, TK_LPAREN, "behind the type: a conversion is written f32(x)");
@@ -203,7 +205,7 @@ static vy_expr *parse_cast(vy_front *f)
     return e;
 }
 
-static vy_expr *parse_primary(vy_front *f)
+static vy_ast_expr *parse_primary(vy_front *f)
 {
     char text[48];
     switch (f->tok.kind) {
@@ -224,11 +226,11 @@ static vy_expr *parse_primary(vy_front *f)
 }
 
 // -------------------------------------------------------------------------------------- operators
-static vy_expr *parse_unary(vy_front *f)
+static vy_ast_expr *parse_unary(vy_front *f)
 {
     uint8_t k = f->tok.kind;
     if (k != TK_SUB && k != TK_NOT && k != TK_TILDE) return parse_primary(f);
-    vy_expr *e = new_expr(f, EX_UNARY, &f->tok);
+    vy_ast_expr *e = new_expr(f, EX_UNARY, &f->tok);
     e->op = k;
     if (vy_enter(f)) {
         vy_advance(f);
@@ -264,12 +266,12 @@ static int precedence(uint8_t kind)
     }
 }
 
-static vy_expr *parse_binary(vy_front *f, int least);
+static vy_ast_expr *parse_binary(vy_front *f, int least);
 
 // All operators of level p that follow `left`.
-static vy_expr *parse_level(vy_front *f, vy_expr *left, int p)
+static vy_ast_expr *parse_level(vy_front *f, vy_ast_expr *left, int p)
 {
-    vy_expr *chain = NULL, *last = left;
+    vy_ast_expr *chain = NULL, *last = left;
     bool compares = p == 6 || p == 7;
     uint32_t comparisons = 0;
     while (precedence(f->tok.kind) == p && !f->failed) {
@@ -285,7 +287,7 @@ static vy_expr *parse_level(vy_front *f, vy_expr *left, int p)
             chain->count = 1;
         }
         vy_advance(f);
-        vy_expr *right = parse_binary(f, p + 1);
+        vy_ast_expr *right = parse_binary(f, p + 1);
         right->link = op.kind;
         chain->count++;
         if (compares)
@@ -301,13 +303,13 @@ static vy_expr *parse_level(vy_front *f, vy_expr *left, int p)
     return left;
 }
 
-static vy_expr *parse_binary(vy_front *f, int least)
+static vy_ast_expr *parse_binary(vy_front *f, int least)
 {
     if (!vy_enter(f)) {
         vy_leave(f);
         return new_expr(f, EX_BOOL, &f->tok);
     }
-    vy_expr *left = parse_unary(f);
+    vy_ast_expr *left = parse_unary(f);
     for (int p = precedence(f->tok.kind); p >= least && p && !f->failed;
          p = precedence(f->tok.kind))
         left = parse_level(f, left, p);
@@ -315,11 +317,11 @@ static vy_expr *parse_binary(vy_front *f, int least)
     return left;
 }
 
-vy_expr *vy_parse_expr(vy_front *f)
+vy_ast_expr *vy_parse_expr(vy_front *f)
 {
-    vy_expr *c = parse_binary(f, 1);
+    vy_ast_expr *c = parse_binary(f, 1);
     if (f->tok.kind != TK_QUESTION) return c;
-    vy_expr *e = new_expr(f, EX_COND, &f->tok);
+    vy_ast_expr *e = new_expr(f, EX_COND, &f->tok);
     if (vy_enter(f)) {
         vy_advance(f);
         e->u.sub.a = c;

@@ -82,17 +82,17 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     return d;
 }
 
-vy_expr *vy_parse_dims(vy_front *f, uint32_t *rank)
+vy_ast_expr *vy_parse_dims(vy_front *f, uint32_t *rank)
 {
-    vy_expr *list = NULL, **tail = &list;
+    vy_ast_expr *list = NULL, **tail = &list;
     uint32_t n = 0;
     vy_token open = f->tok;
     vy_expect(f, TK_LBRACKET, "with the dimensions");
     while (f->tok.kind != TK_RBRACKET && !f->failed) {
-        vy_expr *e;
+        vy_ast_expr *e;
         if (f->tok.kind == TK_QUESTION) {
             e = vy_front_alloc(f, sizeof *e);
-            *e = (vy_expr){.kind = EX_NAME, .line = f->tok.line, .column = f->tok.column};
+            *e = (vy_ast_expr){.kind = EX_NAME, .line = f->tok.line, .column = f->tok.column};
             vy_advance(f);
         } else {
             e = vy_parse_expr(f);

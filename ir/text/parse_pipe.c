@@ -34,13 +34,13 @@ static vy_pipe_stmt *parse_block(vy_front *f)
 // ------------------------------------------------------------------------------------- attributes
 typedef struct attributes {
     vy_token groups_at, init_at; // kind TK_END: not given
-    vy_expr *groups;
+    vy_ast_expr *groups;
     vy_decl init; // init, init_from
 } attributes;
 
-static vy_expr *parse_groups(vy_front *f)
+static vy_ast_expr *parse_groups(vy_front *f)
 {
-    vy_expr *list = NULL, **tail = &list;
+    vy_ast_expr *list = NULL, **tail = &list;
     uint32_t n = 0;
     vy_token at = f->tok;
     vy_expect(f, TK_LPAREN, "behind `groups`");

@@ -161,7 +161,7 @@ static vy_stmt *parse_return(vy_front *f)
 static vy_stmt *parse_simple(vy_front *f)
 {
     vy_token at = f->tok;
-    vy_expr *e = vy_parse_expr(f);
+    vy_ast_expr *e = vy_parse_expr(f);
     bool set = f->tok.kind >= TK_SET && f->tok.kind <= TK_SET_SHR && !f->failed;
     vy_stmt *s = new_stmt(f, set ? ST_ASSIGN : ST_CALL, &at);
     if (set) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const vy_builtin_info *vy_call_builtin(const vy_expr *e)
+const vy_builtin_info *vy_call_builtin(const vy_ast_expr *e)
 {
     vy_name_rec *n = e->u.ref.name;
     if (n->builtin == -2) {
@@ -15,7 +15,7 @@ const vy_builtin_info *vy_call_builtin(const vy_expr *e)
     return n->info;
 }
 
-static bool count_is(vy_front *f, const vy_expr *e, const char *name, uint32_t n)
+static bool count_is(vy_front *f, const vy_ast_expr *e, const char *name, uint32_t n)
 {
     if (e->count == n) return true;
     vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, NULL, "`%s` takes %u arguments, not %u",
@@ -24,7 +24,7 @@ static bool count_is(vy_front *f, const vy_expr *e, const char *name, uint32_t n
 }
 
 // --------------------------------------------------------------------------------- user functions
-static void sema_buffer_argument(vy_front *f, vy_expr *a, const vy_decl *p, const char *name)
+static void sema_buffer_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p, const char *name)
 {
     vy_decl *d = a->kind == EX_NAME && a->u.ref.name ? a->u.ref.name->local : NULL;
     if (!d || (d->kind != DK_BUFFER && d->kind != DK_SHARED && d->kind != DK_LOCAL)) {
@@ -44,7 +44,7 @@ static void sema_buffer_argument(vy_front *f, vy_expr *a, const vy_decl *p, cons
                        "`%s` may only be read, but `%s` writes it", d->name->text, name);
 }
 
-static void note_callee(vy_front *f, vy_func *fn, const vy_expr *e)
+static void note_callee(vy_front *f, vy_func *fn, const vy_ast_expr *e)
 {
     vy_callee *last = f->func->callees;
     if (last && last->func == fn) return;
@@ -54,7 +54,7 @@ static void note_callee(vy_front *f, vy_func *fn, const vy_expr *e)
     f->func->callees = c;
 }
 
-uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out)
+uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
 {
     vy_decl *g = e->u.ref.name->global;
     const char *name = e->u.ref.name->text;
@@ -76,7 +76,7 @@ uint8_t vy_sema_user_call(vy_front *f, vy_expr *e, vy_func **out)
     }
     vy_func *fn = g->func;
     if (!count_is(f, e, name, fn->param_count)) return e->type = VY_BROKEN;
-    vy_expr *a = e->u.ref.list;
+    vy_ast_expr *a = e->u.ref.list;
     for (vy_decl *p = fn->params; p && !f->failed; p = p->next, a = a->next) {
         if (p->kind == DK_BUFFER) {
             // The callee may not have been analysed yet: `f32[]` has one dimension.
@@ -111,17 +111,17 @@ static bool rule_fits(uint8_t rule, uint8_t t)
     }
 }
 
-static void rule_error(vy_front *f, const vy_expr *e, const char *name, uint8_t t)
+static void rule_error(vy_front *f, const vy_ast_expr *e, const char *name, uint8_t t)
 {
     vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column, NULL,
                    "`%s` is not for values of type %s", name, vy_any_type_name(t));
 }
 
 // All arguments from `a` on must have one type.
-static uint8_t synth_alike(vy_front *f, vy_expr *e, vy_expr *a, const vy_builtin_info *b)
+static uint8_t synth_alike(vy_front *f, vy_ast_expr *e, vy_ast_expr *a, const vy_builtin_info *b)
 {
     uint8_t t = VY_VOID;
-    for (vy_expr *x = a; x && !f->failed; x = x->next)
+    for (vy_ast_expr *x = a; x && !f->failed; x = x->next)
         t = vy_join(f, t, x, vy_synth(f, x), b->text);
     if (f->failed) return e->type = VY_BROKEN;
     if (!rule_fits(b->rule, t)) rule_error(f, e, b->text, t);
@@ -129,14 +129,14 @@ static uint8_t synth_alike(vy_front *f, vy_expr *e, vy_expr *a, const vy_builtin
     if (to_bool && vy_is_any(t)) t = VY_F32;
     if (b->rule == VY_RULE_F && t == VY_ANY_INT) t = VY_ANY_FLOAT;
     if (!vy_is_any(t))
-        for (vy_expr *x = a; x && !f->failed; x = x->next) vy_settle(f, x, t);
+        for (vy_ast_expr *x = a; x && !f->failed; x = x->next) vy_settle(f, x, t);
     return e->type = to_bool ? VY_BOOL : t;
 }
 
 // The element that an atomic updates, which determines the type of its operands.
-static uint8_t synth_atomic(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+static uint8_t synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
 {
-    vy_expr *target = e->u.ref.list;
+    vy_ast_expr *target = e->u.ref.list;
     if (target->kind != EX_INDEX) {
         vy_front_error(f, VY_E_NAME_KIND, target->line, target->column, "pass an element: `x[i]`",
                        "`%s` works on an element of a buffer", b->text);
@@ -149,14 +149,14 @@ static uint8_t synth_atomic(vy_front *f, vy_expr *e, const vy_builtin_info *b)
         rule_error(f, e, b->text, target->u.ref.decl->type);
         return e->type = VY_BROKEN;
     }
-    for (vy_expr *v = target->next; v && !f->failed; v = v->next)
+    for (vy_ast_expr *v = target->next; v && !f->failed; v = v->next)
         vy_check_as(f, v, t, "the element");
     return e->type = t;
 }
 
-static uint8_t synth_len(vy_front *f, vy_expr *e)
+static uint8_t synth_len(vy_front *f, vy_ast_expr *e)
 {
-    vy_expr *a = e->u.ref.list, *axis = a ? a->next : NULL;
+    vy_ast_expr *a = e->u.ref.list, *axis = a ? a->next : NULL;
     vy_decl *d = a && a->kind == EX_NAME && a->u.ref.name ? a->u.ref.name->local : NULL;
     if (e->count > 2 || !d ||
         (d->kind != DK_BUFFER && d->kind != DK_SHARED && d->kind != DK_LOCAL)) {
@@ -175,9 +175,9 @@ static uint8_t synth_len(vy_front *f, vy_expr *e)
     return e->type = VY_U32;
 }
 
-static uint8_t synth_polygamma(vy_front *f, vy_expr *e)
+static uint8_t synth_polygamma(vy_front *f, vy_ast_expr *e)
 {
-    vy_expr *n = e->u.ref.list;
+    vy_ast_expr *n = e->u.ref.list;
     uint8_t t = vy_synth(f, n->next);
     if (f->failed) return e->type = VY_BROKEN;
     if (n->kind != EX_INT || n->u.value > 1000)
@@ -187,9 +187,9 @@ static uint8_t synth_polygamma(vy_front *f, vy_expr *e)
     return e->type = t == VY_ANY_INT ? VY_ANY_FLOAT : t;
 }
 
-static uint8_t synth_bitcast(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+static uint8_t synth_bitcast(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
 {
-    vy_expr *a = e->u.ref.list;
+    vy_ast_expr *a = e->u.ref.list;
     uint8_t t = vy_check_value(f, a);
     if (!f->failed && (t == VY_BOOL || vy_type_size((vy_type)t) != vy_type_size((vy_type)b->op)))
         rule_error(f, e, b->text, t);
@@ -197,7 +197,7 @@ static uint8_t synth_bitcast(vy_front *f, vy_expr *e, const vy_builtin_info *b)
 }
 
 // A value, and the number of a lane or candidate.
-static uint8_t synth_numbered(vy_front *f, vy_expr *e, const vy_builtin_info *b, vy_rule rule,
+static uint8_t synth_numbered(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b, vy_rule rule,
                               const char *what)
 {
     uint8_t t = vy_synth(f, e->u.ref.list);
@@ -206,9 +206,9 @@ static uint8_t synth_numbered(vy_front *f, vy_expr *e, const vy_builtin_info *b,
     return e->type = t;
 }
 
-static uint8_t synth_select(vy_front *f, vy_expr *e)
+static uint8_t synth_select(vy_front *f, vy_ast_expr *e)
 {
-    vy_expr *c = e->u.ref.list, *a = c->next, *b = a->next;
+    vy_ast_expr *c = e->u.ref.list, *a = c->next, *b = a->next;
     vy_check_as(f, c, VY_BOOL, "the condition");
     uint8_t t = f->failed ? VY_BROKEN : vy_synth(f, a);
     if (!f->failed) t = vy_join(f, t, b, vy_synth(f, b), "`select`");
@@ -226,7 +226,7 @@ static bool allowed_in_const(const vy_builtin_info *b)
            b->kind == BF_BITCAST;
 }
 
-static uint8_t synth_operation(vy_front *f, vy_expr *e, const vy_builtin_info *b)
+static uint8_t synth_operation(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
 {
     if (vy_op_has_lane(b->op)) return synth_numbered(f, e, b, VY_RULE_CB, "the lane");
     if (b->op == VY_OP_CANDIDATE) return synth_numbered(f, e, b, VY_RULE_F, "the number");
@@ -237,7 +237,7 @@ static uint8_t synth_operation(vy_front *f, vy_expr *e, const vy_builtin_info *b
     return synth_alike(f, e, e->u.ref.list, b);
 }
 
-uint8_t vy_synth_call(vy_front *f, vy_expr *e)
+uint8_t vy_synth_call(vy_front *f, vy_ast_expr *e)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
     if (!b || (e->u.ref.name->global && e->u.ref.name->global->kind == DK_FUNC)) {
@@ -274,7 +274,7 @@ uint8_t vy_synth_call(vy_front *f, vy_expr *e)
 }
 
 // A call with only literals as arguments gets its type from the context.
-void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type)
+void vy_settle_call(vy_front *f, vy_ast_expr *e, uint8_t type)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
     const bool candidate = b->kind == BF_OP && b->op == VY_OP_CANDIDATE;
@@ -283,7 +283,7 @@ void vy_settle_call(vy_front *f, vy_expr *e, uint8_t type)
         return;
     }
     bool lane = vy_op_has_lane(b->op) && b->kind == BF_OP;
-    vy_expr *a = e->u.ref.list;
+    vy_ast_expr *a = e->u.ref.list;
     if (b->kind == BF_SELECT || b->kind == BF_POLYGAMMA) a = a->next;
     for (; a && !f->failed; a = a->next) {
         vy_settle(f, a, type);

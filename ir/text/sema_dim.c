@@ -9,7 +9,7 @@ static bool is_dim_operator(uint8_t op)
     return op == TK_ADD || op == TK_SUB || op == TK_MUL || op == TK_DIV || op == TK_REM;
 }
 
-static void sema_dim_name(vy_front *f, vy_expr *e)
+static void sema_dim_name(vy_front *f, vy_ast_expr *e)
 {
     vy_name_rec *n = e->u.ref.name;
     vy_decl *d = n->local ? n->local : n->global;
@@ -28,7 +28,7 @@ static void sema_dim_name(vy_front *f, vy_expr *e)
     e->u.ref.decl = d;
 }
 
-static void sema_dim_call(vy_front *f, vy_expr *e)
+static void sema_dim_call(vy_front *f, vy_ast_expr *e)
 {
     const char *name = e->u.ref.name->text;
     if (strcmp(name, "len") == 0 && (e->count == 1 || e->count == 2)) {
@@ -53,7 +53,7 @@ static void sema_dim_call(vy_front *f, vy_expr *e)
                    "`%s(…)` is not allowed in a dimension", name);
 }
 
-void vy_sema_dim(vy_front *f, vy_expr *e)
+void vy_sema_dim(vy_front *f, vy_ast_expr *e)
 {
     if (f->failed) return;
     switch (e->kind) {
@@ -69,7 +69,7 @@ void vy_sema_dim(vy_front *f, vy_expr *e)
         vy_sema_dim(f, e->u.sub.a);
         return;
     case EX_CHAIN:
-        for (vy_expr *o = e->u.list; o; o = o->next) {
+        for (vy_ast_expr *o = e->u.list; o; o = o->next) {
             if (o != e->u.list && !is_dim_operator(o->link)) goto bad;
             vy_sema_dim(f, o);
         }
@@ -82,7 +82,7 @@ bad:
 
 void vy_sema_dims(vy_front *f, vy_decl *d)
 {
-    for (vy_expr *e = d->dims; e && !f->failed; e = e->next) {
+    for (vy_ast_expr *e = d->dims; e && !f->failed; e = e->next) {
         bool unknown = e->kind == EX_NAME && !e->u.ref.name;
         if (!unknown) {
             vy_sema_dim(f, e);
@@ -112,7 +112,7 @@ void vy_sema_parameters(vy_front *f, vy_func *fn)
     }
     for (vy_decl *d = fn->overs; d && !f->failed; d = d->next) vy_sema_dim(f, d->dims);
     for (vy_decl *d = fn->overs; d; d = d->next) vy_declare(f, d);
-    for (vy_expr *e = fn->workgroup; e && !f->failed; e = e->next) vy_sema_dim(f, e);
+    for (vy_ast_expr *e = fn->workgroup; e && !f->failed; e = e->next) vy_sema_dim(f, e);
     for (uint32_t i = 0; i < fn->result_count; i++)
         if (vy_type_loaded((vy_type)fn->results[i]) != fn->results[i])
             vy_front_error(f, VY_E_TYPE_WRONG, fn->decl->line, fn->decl->column, NULL,
@@ -120,7 +120,7 @@ void vy_sema_parameters(vy_front *f, vy_func *fn)
                            vy_type_name((vy_type)fn->results[i]));
 }
 
-vy_decl *vy_sema_find_buffer(vy_front *f, const vy_expr *e)
+vy_decl *vy_sema_find_buffer(vy_front *f, const vy_ast_expr *e)
 {
     bool named = (e->kind == EX_NAME || e->kind == EX_INDEX) && e->u.ref.name;
     vy_decl *d = named ? e->u.ref.name->local : NULL;
@@ -140,9 +140,9 @@ vy_decl *vy_sema_find_buffer(vy_front *f, const vy_expr *e)
     return NULL;
 }
 
-void vy_sema_element(vy_front *f, vy_expr *e)
+void vy_sema_element(vy_front *f, vy_ast_expr *e)
 {
-    vy_expr *x = e->u.ref.list;
+    vy_ast_expr *x = e->u.ref.list;
     if (e->count != 1 || x->kind != EX_INDEX) {
         vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "write value(x[i])",
                        "`value` takes one element of a buffer");
@@ -152,5 +152,5 @@ void vy_sema_element(vy_front *f, vy_expr *e)
     if (d && x->count != d->rank)
         vy_front_error(f, VY_E_RANK, x->line, x->column, NULL, "`%s` has %u dimensions, not %u",
                        d->name->text, d->rank, x->count);
-    for (vy_expr *i = x->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
+    for (vy_ast_expr *i = x->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
 }

@@ -47,16 +47,16 @@ bool vy_operator_fits(uint8_t op, uint8_t t)
     }
 }
 
-static uint8_t broken(vy_expr *e) { return e->type = VY_BROKEN; }
+static uint8_t broken(vy_ast_expr *e) { return e->type = VY_BROKEN; }
 
-void vy_operator_error(vy_front *f, const vy_expr *at, uint8_t op, uint8_t t)
+void vy_operator_error(vy_front *f, const vy_ast_expr *at, uint8_t op, uint8_t t)
 {
     vy_front_error(f, VY_E_TYPE_WRONG, at->line, at->column,
                    t == VY_BOOL && (op == TK_ADD || op == TK_MUL) ? "use & | ^ ! or u32(x)" : NULL,
                    "`%s` is not for values of type %s", vy_operator_text(op), vy_any_type_name(t));
 }
 
-uint8_t vy_join(vy_front *f, uint8_t so_far, vy_expr *e, uint8_t t, const char *what)
+uint8_t vy_join(vy_front *f, uint8_t so_far, vy_ast_expr *e, uint8_t t, const char *what)
 {
     if (t == VY_BROKEN || so_far == VY_BROKEN) return VY_BROKEN;
     if (so_far == VY_VOID || so_far == t) return t;
@@ -69,7 +69,7 @@ uint8_t vy_join(vy_front *f, uint8_t so_far, vy_expr *e, uint8_t t, const char *
 }
 
 // ------------------------------------------------------------------------------------------ names
-static uint8_t literal_name(vy_expr *e)
+static uint8_t literal_name(vy_ast_expr *e)
 {
     static const char *const names[] = {"inf", "nan", "pi"};
     for (uint32_t i = 0; i < 3; i++) {
@@ -83,7 +83,7 @@ static uint8_t literal_name(vy_expr *e)
     return VY_BROKEN;
 }
 
-static uint8_t name_error(vy_front *f, vy_expr *e, const char *name)
+static uint8_t name_error(vy_front *f, vy_ast_expr *e, const char *name)
 {
     const vy_decl *d = e->u.ref.name->local ? e->u.ref.name->local : e->u.ref.name->global;
     if (d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL))
@@ -103,7 +103,7 @@ static uint8_t name_error(vy_front *f, vy_expr *e, const char *name)
     return broken(e);
 }
 
-static uint8_t synth_name(vy_front *f, vy_expr *e)
+static uint8_t synth_name(vy_front *f, vy_ast_expr *e)
 {
     if (!e->u.ref.name) return name_error(f, e, "?");
     vy_name_rec *n = e->u.ref.name;
@@ -130,7 +130,7 @@ static uint8_t synth_name(vy_front *f, vy_expr *e)
     return name_error(f, e, n->text);
 }
 
-static uint8_t synth_member(vy_front *f, vy_expr *e)
+static uint8_t synth_member(vy_front *f, vy_ast_expr *e)
 {
     vy_name_rec *n = e->u.member.name, *part = e->u.member.member;
     vy_builtin id;
@@ -149,7 +149,7 @@ static uint8_t synth_member(vy_front *f, vy_expr *e)
     return e->type = VY_U32;
 }
 
-static void refuse_mark(vy_front *f, const vy_expr *e, uint8_t allowed)
+static void refuse_mark(vy_front *f, const vy_ast_expr *e, uint8_t allowed)
 {
     uint8_t wrong = e->op & (uint8_t)~allowed;
     const bool once = allowed & VY_FLAG_OWNED && wrong & VY_FLAG_ONCE;
@@ -160,7 +160,7 @@ static void refuse_mark(vy_front *f, const vy_expr *e, uint8_t allowed)
                    e->u.ref.name->text);
 }
 
-uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, uint8_t marks)
+uint8_t vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks)
 {
     vy_decl *d = e->u.ref.name->local;
     const char *name = e->u.ref.name->text;
@@ -190,7 +190,7 @@ uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, uint8_t marks)
         return broken(e);
     }
     if (e->op & ~marks) refuse_mark(f, e, marks);
-    for (vy_expr *i = e->u.ref.list; i && !f->failed; i = i->next) {
+    for (vy_ast_expr *i = e->u.ref.list; i && !f->failed; i = i->next) {
         uint8_t t = vy_check_value(f, i);
         if (!f->failed && !vy_operator_fits(TK_REM, t))
             vy_front_error(f, VY_E_TYPE_WRONG, i->line, i->column, "write u32(x)",
@@ -200,17 +200,17 @@ uint8_t vy_sema_index(vy_front *f, vy_expr *e, bool write, uint8_t marks)
 }
 
 // -------------------------------------------------------------------------------------- operators
-static uint8_t synth_chain(vy_front *f, vy_expr *e)
+static uint8_t synth_chain(vy_front *f, vy_ast_expr *e)
 {
     uint8_t t = VY_VOID;
-    for (vy_expr *o = e->u.list; o && !f->failed; o = o->next) {
+    for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
         const char *text = vy_operator_text(o == e->u.list && o->next ? o->next->link : o->link);
         char what[8] = {'`', text[0], text[1], text[1] ? '`' : 0, 0};
         if (!text[1]) what[2] = '`';
         t = vy_join(f, t, o, vy_synth(f, o), what);
     }
     if (f->failed) return broken(e);
-    for (vy_expr *o = e->u.list; o && !f->failed; o = o->next) {
+    for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
         if (o != e->u.list && !vy_operator_fits(o->link, t))
             vy_operator_error(f, e, o->link, t);
         else if (!vy_is_any(t) && vy_is_any(o->type))
@@ -219,9 +219,9 @@ static uint8_t synth_chain(vy_front *f, vy_expr *e)
     return e->type = t;
 }
 
-static uint8_t synth_compare(vy_front *f, vy_expr *e)
+static uint8_t synth_compare(vy_front *f, vy_ast_expr *e)
 {
-    vy_expr *a = e->u.sub.a, *b = e->u.sub.b;
+    vy_ast_expr *a = e->u.sub.a, *b = e->u.sub.b;
     uint8_t t = vy_synth(f, a);
     if (!f->failed) t = vy_join(f, t, b, vy_synth(f, b), "a comparison");
     if (f->failed) return broken(e);
@@ -232,9 +232,9 @@ static uint8_t synth_compare(vy_front *f, vy_expr *e)
     return e->type = VY_BOOL;
 }
 
-static uint8_t synth_unary(vy_front *f, vy_expr *e)
+static uint8_t synth_unary(vy_front *f, vy_ast_expr *e)
 {
-    vy_expr *a = e->u.sub.a;
+    vy_ast_expr *a = e->u.sub.a;
     bool least = e->op == TK_SUB && vy_is_least(a, a->op);
     uint8_t t = least ? (a->type = a->op) : vy_synth(f, a);
     if (f->failed) return broken(e);
@@ -252,10 +252,10 @@ static uint8_t synth_unary(vy_front *f, vy_expr *e)
     return e->type = t;
 }
 
-static uint8_t synth_cond(vy_front *f, vy_expr *e)
+static uint8_t synth_cond(vy_front *f, vy_ast_expr *e)
 {
     vy_check_as(f, e->u.sub.a, VY_BOOL, "the condition");
-    vy_expr *b = e->u.sub.b, *c = e->u.sub.c;
+    vy_ast_expr *b = e->u.sub.b, *c = e->u.sub.c;
     if (f->failed) return broken(e);
     uint8_t t = vy_synth(f, b);
     if (!f->failed) t = vy_join(f, t, c, vy_synth(f, c), "`? :`");
@@ -267,7 +267,7 @@ static uint8_t synth_cond(vy_front *f, vy_expr *e)
     return e->type = t;
 }
 
-static uint8_t synth_cast(vy_front *f, vy_expr *e)
+static uint8_t synth_cast(vy_front *f, vy_ast_expr *e)
 {
     vy_check_value(f, e->u.sub.a);
     if (!f->failed && vy_type_loaded((vy_type)e->op) != e->op)
@@ -277,7 +277,7 @@ static uint8_t synth_cast(vy_front *f, vy_expr *e)
     return e->type = e->op;
 }
 
-static uint8_t synth_reduce(vy_front *f, vy_expr *e)
+static uint8_t synth_reduce(vy_front *f, vy_ast_expr *e)
 {
     vy_decl *mark = f->scope;
     if (f->in_const) {
@@ -292,14 +292,14 @@ static uint8_t synth_reduce(vy_front *f, vy_expr *e)
     return e->type = t;
 }
 
-static uint8_t synth_logic(vy_front *f, vy_expr *e)
+static uint8_t synth_logic(vy_front *f, vy_ast_expr *e)
 {
-    for (vy_expr *o = e->u.list; o && !f->failed; o = o->next)
+    for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next)
         vy_check_as(f, o, VY_BOOL, e->op == TK_OROR ? "`||`" : "`&&`");
     return e->type = VY_BOOL;
 }
 
-static uint8_t synth_call(vy_front *f, vy_expr *e)
+static uint8_t synth_call(vy_front *f, vy_ast_expr *e)
 {
     uint8_t t = vy_synth_call(f, e);
     if (t == VY_VOID && !f->failed)
@@ -308,7 +308,7 @@ static uint8_t synth_call(vy_front *f, vy_expr *e)
     return t;
 }
 
-uint8_t vy_synth(vy_front *f, vy_expr *e)
+uint8_t vy_synth(vy_front *f, vy_ast_expr *e)
 {
     if (f->failed) return broken(e);
     switch (e->kind) {

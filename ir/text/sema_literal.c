@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static void literal_range(vy_front *f, const vy_expr *e, uint8_t type)
+static void literal_range(vy_front *f, const vy_ast_expr *e, uint8_t type)
 {
     vy_front_error(f, VY_E_LITERAL_RANGE, e->line, e->column, NULL, "this literal does not fit %s",
                    vy_type_name((vy_type)type));
@@ -16,7 +16,7 @@ static uint64_t largest(uint8_t type)
     return UINT64_MAX >> (64 - bits + vy_type_is_signed((vy_type)type));
 }
 
-static void settle_int(vy_front *f, vy_expr *e, uint8_t type)
+static void settle_int(vy_front *f, vy_ast_expr *e, uint8_t type)
 {
     bool fits = type == VY_F16   ? e->u.value < 65520
                 : type >= VY_F32 ? vy_type_is_float((vy_type)type)
@@ -25,7 +25,7 @@ static void settle_int(vy_front *f, vy_expr *e, uint8_t type)
     e->type = type;
 }
 
-static void settle_float(vy_front *f, vy_expr *e, uint8_t type)
+static void settle_float(vy_front *f, vy_ast_expr *e, uint8_t type)
 {
     e->type = type;
     if (!vy_type_is_float((vy_type)type)) {
@@ -38,12 +38,12 @@ static void settle_float(vy_front *f, vy_expr *e, uint8_t type)
     }
 }
 
-bool vy_is_least(const vy_expr *e, uint8_t type)
+bool vy_is_least(const vy_ast_expr *e, uint8_t type)
 {
     return e->kind == EX_INT && vy_type_is_signed((vy_type)type) && e->u.value == largest(type) + 1;
 }
 
-uint8_t vy_synth_literal(vy_front *f, vy_expr *e)
+uint8_t vy_synth_literal(vy_front *f, vy_ast_expr *e)
 {
     bool whole = e->kind == EX_INT;
     if (!e->op) return e->type = whole ? VY_ANY_INT : VY_ANY_FLOAT;
@@ -54,9 +54,9 @@ uint8_t vy_synth_literal(vy_front *f, vy_expr *e)
     return e->type;
 }
 
-static void settle_chain(vy_front *f, vy_expr *e, uint8_t type)
+static void settle_chain(vy_front *f, vy_ast_expr *e, uint8_t type)
 {
-    for (vy_expr *o = e->u.list; o && !f->failed; o = o->next) {
+    for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
         if (o != e->u.list && !vy_operator_fits(o->link, type))
             vy_operator_error(f, e, o->link, type);
         else
@@ -66,9 +66,9 @@ static void settle_chain(vy_front *f, vy_expr *e, uint8_t type)
 
 static bool is_unsigned(uint8_t type) { return type == VY_U32 || type == VY_U64; }
 
-static void settle_unary(vy_front *f, vy_expr *e, uint8_t type)
+static void settle_unary(vy_front *f, vy_ast_expr *e, uint8_t type)
 {
-    vy_expr *a = e->u.sub.a;
+    vy_ast_expr *a = e->u.sub.a;
     // −2147483648 is a literal that fits, though 2147483648 is not.
     if (e->op == TK_SUB && vy_is_least(a, type))
         a->type = type;
@@ -83,7 +83,7 @@ static void settle_unary(vy_front *f, vy_expr *e, uint8_t type)
         vy_settle(f, a, type);
 }
 
-void vy_settle(vy_front *f, vy_expr *e, uint8_t type)
+void vy_settle(vy_front *f, vy_ast_expr *e, uint8_t type)
 {
     if (f->failed || e->type == type) return;
     if (!vy_is_any(e->type)) {
@@ -112,7 +112,7 @@ void vy_settle(vy_front *f, vy_expr *e, uint8_t type)
     e->type = type;
 }
 
-uint8_t vy_check_value(vy_front *f, vy_expr *e)
+uint8_t vy_check_value(vy_front *f, vy_ast_expr *e)
 {
     uint8_t t = vy_synth(f, e);
     // A suffixed literal has not been checked yet.
@@ -121,7 +121,7 @@ uint8_t vy_check_value(vy_front *f, vy_expr *e)
     return t;
 }
 
-void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what)
+void vy_check_as(vy_front *f, vy_ast_expr *e, uint8_t type, const char *what)
 {
     uint8_t t = vy_synth(f, e);
     if (f->failed) return;
@@ -137,7 +137,7 @@ void vy_check_as(vy_front *f, vy_expr *e, uint8_t type, const char *what)
 
 // The value of an expression of integer literals; false if it has another operation or does not fit
 // 64 bits.
-static bool literal_value(const vy_expr *e, int64_t *value)
+static bool literal_value(const vy_ast_expr *e, int64_t *value)
 {
     if (e->kind == EX_INT) {
         *value = (int64_t)e->u.value;
@@ -147,7 +147,7 @@ static bool literal_value(const vy_expr *e, int64_t *value)
         return e->op == TK_SUB && literal_value(e->u.sub.a, value) &&
                !__builtin_sub_overflow(0, *value, value);
     if (e->kind != EX_CHAIN || !literal_value(e->u.list, value)) return false;
-    for (const vy_expr *o = e->u.list->next; o; o = o->next) {
+    for (const vy_ast_expr *o = e->u.list->next; o; o = o->next) {
         int64_t x;
         if (!literal_value(o, &x)) return false;
         const bool overflow = o->link == TK_ADD   ? __builtin_add_overflow(*value, x, value)
@@ -159,7 +159,7 @@ static bool literal_value(const vy_expr *e, int64_t *value)
     return true;
 }
 
-static bool is_negative(const vy_expr *e)
+static bool is_negative(const vy_ast_expr *e)
 {
     int64_t value;
     return literal_value(e, &value) && value < 0;
@@ -167,7 +167,7 @@ static bool is_negative(const vy_expr *e)
 
 void vy_sema_range(vy_front *f, vy_range *r)
 {
-    vy_expr *parts[3] = {r->from, r->to, r->step};
+    vy_ast_expr *parts[3] = {r->from, r->to, r->step};
     uint8_t t = VY_VOID;
     for (int i = 0; i < 3 && !f->failed; i++)
         if (parts[i]) t = vy_join(f, t, parts[i], vy_synth(f, parts[i]), "a loop");

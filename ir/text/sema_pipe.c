@@ -6,7 +6,7 @@
 static void sema_steps(vy_front *f, vy_pipe_stmt *list);
 
 // -------------------------------------------------------------------------------------- dispatches
-static void sema_slice(vy_front *f, vy_expr *e)
+static void sema_slice(vy_front *f, vy_ast_expr *e)
 {
     vy_decl *d = e->u.ref.decl = vy_sema_find_buffer(f, e);
     if (!d || e->kind == EX_NAME) return;
@@ -15,7 +15,7 @@ static void sema_slice(vy_front *f, vy_expr *e)
                        "index leading dimensions only, and leave at least one",
                        "`%s` has %u dimensions, a slice of it cannot have %u indices",
                        d->name->text, d->rank, e->count);
-    for (vy_expr *i = e->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
+    for (vy_ast_expr *i = e->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
 }
 
 static void sema_scalar(vy_front *f, const vy_func *program, vy_pipe_actual *a)
@@ -30,7 +30,7 @@ static void sema_scalar(vy_front *f, const vy_func *program, vy_pipe_actual *a)
         return;
     }
     a->param = p;
-    vy_expr *e = a->value;
+    vy_ast_expr *e = a->value;
     vy_decl *d = e->kind == EX_NAME && e->u.ref.name ? e->u.ref.name->local : NULL;
     if (vy_type_is_integer((vy_type)p->type)) {
         vy_sema_dim(f, e);
@@ -66,13 +66,13 @@ static void sema_dispatch(vy_front *f, vy_pipe_stmt *s)
         else
             sema_slice(f, a->value);
     }
-    for (vy_expr *e = s->groups; e && !f->failed; e = e->next) vy_sema_dim(f, e);
+    for (vy_ast_expr *e = s->groups; e && !f->failed; e = e->next) vy_sema_dim(f, e);
 }
 
 // ------------------------------------------------------------------------------------------ steps
 static void sema_buffer(vy_front *f, vy_decl *d)
 {
-    for (const vy_expr *e = d->dims; e; e = e->next)
+    for (const vy_ast_expr *e = d->dims; e; e = e->next)
         if (e->kind == EX_NAME && !e->u.ref.name)
             vy_front_error(f, VY_E_EXTENT, e->line, e->column,
                            "give a size, like len(x) or value(n[0])",

@@ -137,7 +137,7 @@ static void sema_tuple(vy_front *f, vy_stmt *s)
     }
 }
 
-static uint8_t sema_variable_target(vy_front *f, vy_expr *e)
+static uint8_t sema_variable_target(vy_front *f, vy_ast_expr *e)
 {
     vy_decl *d = e->u.ref.name->local;
     if (!d) d = e->u.ref.name->global;
@@ -188,7 +188,7 @@ static void sema_assign(vy_front *f, vy_stmt *s)
 
 static void sema_call_statement(vy_front *f, vy_stmt *s)
 {
-    vy_expr *e = s->value;
+    vy_ast_expr *e = s->value;
     if (e->kind == EX_CALL) {
         vy_decl *g = e->u.ref.name->global;
         const vy_builtin_info *b = vy_call_builtin(e);
@@ -234,7 +234,7 @@ static void sema_break(vy_front *f, vy_stmt *s)
         f->loop->breaks = true;
 }
 
-static bool is_tuple_call(const vy_expr *e)
+static bool is_tuple_call(const vy_ast_expr *e)
 {
     const vy_decl *g = e->kind == EX_CALL ? e->u.ref.name->global : NULL;
     return g && g->kind == DK_FUNC && g->func->result_count > 1;
@@ -258,7 +258,7 @@ static void sema_return_call(vy_front *f, vy_stmt *s)
 static void sema_return(vy_front *f, vy_stmt *s)
 {
     vy_func *fn = f->func;
-    vy_expr *e = s->value;
+    vy_ast_expr *e = s->value;
     s->leaves = true;
     fn->return_count++;
     if (f->loop) f->loop->returns = true;
@@ -277,7 +277,7 @@ static void sema_return(vy_front *f, vy_stmt *s)
         return;
     }
     uint32_t i = 0;
-    for (vy_expr *v = given > 1 ? e->u.list : e; v && i < given; v = v->next)
+    for (vy_ast_expr *v = given > 1 ? e->u.list : e; v && i < given; v = v->next)
         vy_check_as(f, v, fn->results[i++], "the function's result");
 }
 

@@ -102,7 +102,7 @@ bool vy_buffers_declare(vy_fn *f)
 #define MAX_ELEMENTS (1u << 24)
 
 // Number of elements, from constant dimensions; false with a diagnostic.
-static bool array_length(vy_fn *f, const vy_buf *b, vy_extent *extents, uint32_t *length)
+static bool array_length(vy_fn *f, const vy_buf *b, vy_emit_extent *extents, uint32_t *length)
 {
     uint64_t n = 1;
     for (uint32_t k = 0; k < b->rank; k++) {
@@ -113,7 +113,7 @@ static bool array_length(vy_fn *f, const vy_buf *b, vy_extent *extents, uint32_t
                         "the size of array `%s` is not constant, or too large", b->name);
             return false;
         }
-        extents[k] = (vy_extent){.constant = true, .value = (uint32_t)extent};
+        extents[k] = (vy_emit_extent){.constant = true, .value = (uint32_t)extent};
         n *= extent;
     }
     *length = n ? (uint32_t)n : 1; // SPIR-V has no empty arrays; every access is out of range

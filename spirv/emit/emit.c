@@ -70,7 +70,7 @@ bool vy_fn_begin(vy_fn *f, vy_spv *m, const vy_program *p)
     memset(f->extents, 0, (extents + p->overs.count + 1) * sizeof *f->extents);
     f->leaf_ids = f->ids + insts;
     f->over_ids = f->leaf_ids + leaves;
-    vy_extent *next = f->extents;
+    vy_emit_extent *next = f->extents;
     for (uint32_t b = 1; b < p->buffers.count; b++) {
         f->arrays[b].extents = next;
         next += p->buffers.data[b].rank;

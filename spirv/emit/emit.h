@@ -16,12 +16,12 @@
 #include "spirv/describe/describe.h"
 
 // --------------------------------------------------------------------------------------- emit.c
-typedef struct vy_extent {
+typedef struct vy_emit_extent {
     bool constant;
     uint32_t value;          // if constant
     uint32_t field;          // else: field of the parameter block + 1
     uint32_t id, id31, id64; // as u32; at most 2³¹ (for signed indices); as u64.  0: not made yet
-} vy_extent;
+} vy_emit_extent;
 
 typedef struct vy_array { // a buffer, shared or local array of the function
     uint32_t var;
@@ -31,19 +31,19 @@ typedef struct vy_array { // a buffer, shared or local array of the function
     uint32_t pointer;    // pointer to one
     SpvStorageClass cls;
     vy_mem_form form;
-    vy_type type;          // element type as declared
-    vy_extent *extents;    // rank entries
-    uint32_t offset_field; // VY_PARAM_OFFSET: field of the parameter block + 1
+    vy_type type;            // element type as declared
+    vy_emit_extent *extents; // rank entries
+    uint32_t offset_field;   // VY_PARAM_OFFSET: field of the parameter block + 1
 } vy_array;
 
-typedef struct vy_frame {   // an open construct
-    uint32_t opener;        // instruction
-    uint32_t closer;        // IF: its ELSE
-    uint32_t cond;          // IF: id of the condition
-    uint32_t merge, other;  // labels: merge; else or continue.  merge 0: an IF without blocks
-    uint32_t header;        // label of the block that branches (IF) or of the loop header
-    uint32_t first_end;     // block where the first arm ended, or before a loop's guard or body
-    uint32_t phis, carries; // loops: offset in code of the first phi, and how many
+typedef struct vy_emit_frame { // an open construct
+    uint32_t opener;           // instruction
+    uint32_t closer;           // IF: its ELSE
+    uint32_t cond;             // IF: id of the condition
+    uint32_t merge, other;     // labels: merge; else or continue.  merge 0: an IF without blocks
+    uint32_t header;           // label of the block that branches (IF) or of the loop header
+    uint32_t first_end;        // block where the first arm ended, or before a loop's guard or body
+    uint32_t phis, carries;    // loops: offset in code of the first phi, and how many
     uint32_t go,
         go_phi; // loops: false in the iteration that leaves, and the place of its phi; or 0
     // Label after the guard of a LOOP, or after the body of a WHILE that its condition guards; or 0
@@ -55,8 +55,8 @@ typedef struct vy_frame {   // an open construct
     vy_type counter_type;
     bool test_first;       // loops: see emit_control.c
     const uint32_t *inits; // loops, while they begin
-} vy_frame;
-VY_VEC_TYPE(vy_frame_vec, vy_frame);
+} vy_emit_frame;
+VY_VEC_TYPE(vy_frame_vec, vy_emit_frame);
 
 // What spirv/target/ remembers of a function; 0: not needed yet.
 typedef struct vy_target_state {
@@ -73,22 +73,22 @@ typedef struct vy_fn {
     vy_describe *d; // NULL in a library function
     vy_words variables, prologue, code;
     vy_words *out;
-    uint32_t block;     // label of the block being written
-    uint32_t *ids;      // by instruction
-    uint32_t *leaf_ids; // by leaf
-    vy_array *arrays;   // by buffer id
-    vy_extent *extents; // of all arrays
+    uint32_t block;          // label of the block being written
+    uint32_t *ids;           // by instruction
+    uint32_t *leaf_ids;      // by leaf
+    vy_array *arrays;        // by buffer id
+    vy_emit_extent *extents; // of all arrays
     vy_frame_vec frames;
     vy_words init_ids;
-    vy_frame closed;     // the construct closed last: its RESULTs directly follow it
-    uint32_t closed_end; // block where its last arm, or its continue target, ended
-    uint32_t *params;    // by field of the parameter block: id of its value
-    uint32_t *members;   // by field: member of the struct
+    vy_emit_frame closed; // the construct closed last: its RESULTs directly follow it
+    uint32_t closed_end;  // block where its last arm, or its continue target, ended
+    uint32_t *params;     // by field of the parameter block: id of its value
+    uint32_t *members;    // by field: member of the struct
     uint32_t param_var;
     SpvStorageClass param_class;
     uint32_t base_field[3], count_field[3]; // GROUP_BASE, NUM_GROUPS by axis: field + 1
     uint32_t in_domain;                     // bool: this lane is not padding; 0: none is
-    vy_extent *over_extents;                // by over variable
+    vy_emit_extent *over_extents;           // by over variable
     uint32_t *over_ids;
     uint32_t input_values[VY_INPUT_COUNT * 3], input_vectors[VY_INPUT_COUNT], global_ids[3];
     bool exact;   // no contraction
@@ -221,7 +221,7 @@ uint32_t vy_lindex(vy_fn *f); // index of the invocation in its workgroup
 uint32_t vy_local_x(vy_fn *f);
 uint32_t vy_group_x(vy_fn *f); // as dispatched
 typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;
-uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form);
+uint32_t vy_extent_id(vy_fn *f, vy_emit_extent *e, vy_extent_form form);
 uint32_t vy_domain_check(vy_fn *f); // makes the over variables; bool: inside the domain, or 0
 uint32_t vy_half_of_word(vy_fn *f, uint32_t word, uint32_t half); // f16 number 0 or 1 of a u32
 bool vy_arrays_declare(vy_fn *f);  // arrays.c: shared and local arrays; false: m->diag

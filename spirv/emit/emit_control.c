@@ -58,7 +58,7 @@ static void patch(vy_fn *f, uint32_t phi, uint32_t next)
     if (!f->m->oom) f->code.data[phi + PHI_NEXT] = next;
 }
 
-static bool push(vy_fn *f, vy_frame frame)
+static bool push(vy_fn *f, vy_emit_frame frame)
 {
     if (vy_vec_push(&f->frames, frame)) return true;
     f->m->oom = true;
@@ -72,7 +72,7 @@ static bool begin_if(vy_fn *f, uint32_t i)
 {
     uint32_t closer = f->facts->partner[i], cond = vy_val(f, vy_arg(f->p, i, 0));
     bool no_then = empty_arm(f, i), no_else = empty_arm(f, closer);
-    vy_frame frame = {.opener = i, .closer = closer, .header = f->block, .cond = cond};
+    vy_emit_frame frame = {.opener = i, .closer = closer, .header = f->block, .cond = cond};
     if (no_then && no_else) return push(f, frame);
     vy_spv *m = f->m;
     frame.merge = vy_spv_id(m);
@@ -87,7 +87,7 @@ static bool begin_if(vy_fn *f, uint32_t i)
 
 static void begin_else(vy_fn *f, uint32_t i)
 {
-    vy_frame *frame = &f->frames.data[f->frames.count - 1];
+    vy_emit_frame *frame = &f->frames.data[f->frames.count - 1];
     if (!frame->merge) return;
     frame->first_end = frame->header;
     if (!empty_arm(f, frame->opener)) {
@@ -99,7 +99,7 @@ static void begin_else(vy_fn *f, uint32_t i)
 
 static void end_if(vy_fn *f)
 {
-    vy_frame frame = f->frames.data[--f->frames.count];
+    vy_emit_frame frame = f->frames.data[--f->frames.count];
     f->closed_end = frame.header;
     if (frame.merge) {
         vy_unnest(f, 1, 0);
@@ -114,7 +114,7 @@ static void end_if(vy_fn *f)
 
 static uint32_t if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 {
-    const vy_frame *frame = &f->closed;
+    const vy_emit_frame *frame = &f->closed;
     uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
     uint32_t yes = vy_val(f, vy_arg(f->p, frame->closer, k)), no = vy_val(f, vy_arg(f->p, end, k));
     if (yes == no) return yes;
@@ -124,7 +124,7 @@ static uint32_t if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 
 // ------------------------------------------------------------------------------------------- loops
 // The CARRYs that follow a LOOP or WHILE become phis of its header.
-static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before)
+static void carry_phis(vy_fn *f, uint32_t i, vy_emit_frame *frame, uint32_t before)
 {
     frame->carries = inst(f, i)->nargs - vy_init_arg(f->p, i);
     for (uint32_t k = 0; k < frame->carries; k++) {
@@ -136,7 +136,7 @@ static void carry_phis(vy_fn *f, uint32_t i, vy_frame *frame, uint32_t before)
     }
 }
 
-static bool reserve_inits(vy_fn *f, uint32_t i, vy_frame *frame)
+static bool reserve_inits(vy_fn *f, uint32_t i, vy_emit_frame *frame)
 {
     // Leaves are made in the prologue, but evaluating them here keeps ids in order of appearance.
     uint32_t n = inst(f, i)->nargs - vy_init_arg(f->p, i);
@@ -150,7 +150,7 @@ static bool reserve_inits(vy_fn *f, uint32_t i, vy_frame *frame)
     return true;
 }
 
-static void loop_merge(vy_fn *f, const vy_frame *frame)
+static void loop_merge(vy_fn *f, const vy_emit_frame *frame)
 {
     const vy_hooks *hooks = f->m->hooks;
     SpvLoopControlMask control = hooks->loop_control ? hooks->loop_control(f) : 0;
@@ -169,7 +169,7 @@ static bool is_tested_first(vy_fn *f, uint32_t i)
 }
 
 // go = phi(true, …), where something other than the counter may end the loop.
-static void go_phi(vy_fn *f, vy_frame *frame, uint32_t before)
+static void go_phi(vy_fn *f, vy_emit_frame *frame, uint32_t before)
 {
     frame->go = vy_spv_id(f->m);
     frame->go_phi =
@@ -178,7 +178,7 @@ static void go_phi(vy_fn *f, vy_frame *frame, uint32_t before)
 }
 
 // The only exit of a loop tested first; emission continues in the body.
-static void leave_at_header(vy_fn *f, vy_frame *frame, uint32_t condition)
+static void leave_at_header(vy_fn *f, vy_emit_frame *frame, uint32_t condition)
 {
     uint32_t body = vy_spv_id(f->m);
     vy_branch_if(f, vy_and_bool(f, frame->go, condition), body, frame->merge);
@@ -195,10 +195,10 @@ static void begin_test(vy_fn *f)
 static bool begin_loop(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
-    vy_frame frame = {.opener = i,
-                      .header = vy_spv_id(m),
-                      .merge = vy_spv_id(m),
-                      .other = vy_spv_id(m)};
+    vy_emit_frame frame = {.opener = i,
+                           .header = vy_spv_id(m),
+                           .merge = vy_spv_id(m),
+                           .other = vy_spv_id(m)};
     vy_counted c = vy_counted_loop(f, i);
     uint32_t initial = vy_counted_first(f, &c, vy_counted_simple(f, i)), phi = vy_spv_id(m);
     c.limit = vy_counted_limit(f, i, &c);
@@ -244,11 +244,11 @@ static bool is_plain(vy_fn *f, uint32_t i)
 static bool begin_while(vy_fn *f, uint32_t i)
 {
     vy_spv *m = f->m;
-    vy_frame frame = {.opener = i,
-                      .header = vy_spv_id(m),
-                      .merge = vy_spv_id(m),
-                      .other = vy_spv_id(m),
-                      .test_first = true};
+    vy_emit_frame frame = {.opener = i,
+                           .header = vy_spv_id(m),
+                           .merge = vy_spv_id(m),
+                           .other = vy_spv_id(m),
+                           .test_first = true};
     if (!reserve_inits(f, i, &frame)) return false;
     uint32_t before = f->block;
     bool inside = !leave_together(f, i) && !is_plain(f, i);
@@ -272,7 +272,7 @@ static uint32_t answer(vy_fn *f, uint32_t i)
 
 static void loop_leave_test(vy_fn *f, uint32_t i)
 {
-    vy_frame *frame = &f->frames.data[f->frames.count - 1];
+    vy_emit_frame *frame = &f->frames.data[f->frames.count - 1];
     uint32_t condition = answer(f, i), body;
     if (!frame->skip) {
         leave_at_header(f, frame, condition);
@@ -286,7 +286,7 @@ static void loop_leave_test(vy_fn *f, uint32_t i)
 }
 
 // Steps the counter of a LOOP; returns the condition to continue.
-static uint32_t step_counter(vy_fn *f, const vy_frame *frame)
+static uint32_t step_counter(vy_fn *f, const vy_emit_frame *frame)
 {
     vy_counted c = vy_counted_loop(f, frame->opener);
     uint32_t next = frame->counter_next, t = vy_spv_type(f->m, frame->counter_type);
@@ -299,7 +299,7 @@ static uint32_t step_counter(vy_fn *f, const vy_frame *frame)
 
 // A value for the next iteration.  After the body of a WHILE whose condition is inside the body
 // (body_end): where the condition was false, carries keep their values.
-static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint32_t next,
+static uint32_t next_value(vy_fn *f, const vy_emit_frame *frame, uint32_t type, uint32_t next,
                            uint32_t otherwise, uint32_t body_end)
 {
     if (!body_end || next == otherwise) return next;
@@ -307,12 +307,12 @@ static uint32_t next_value(vy_fn *f, const vy_frame *frame, uint32_t type, uint3
 }
 
 // The value that ENDLOOP `end` passes to carry k.
-static uint32_t next_of(const vy_fn *f, const vy_frame *frame, uint32_t end, uint32_t k)
+static uint32_t next_of(const vy_fn *f, const vy_emit_frame *frame, uint32_t end, uint32_t k)
 {
     return vy_arg(f->p, end, vy_next_arg(f->p, frame->opener) + k);
 }
 
-static void next_iteration(vy_fn *f, uint32_t i, const vy_frame *frame)
+static void next_iteration(vy_fn *f, uint32_t i, const vy_emit_frame *frame)
 {
     const bool leaves = vy_exits(f->p, frame->opener);
     uint32_t body_end = 0, keep = leaves ? answer(f, i) : 0;
@@ -335,7 +335,7 @@ static void next_iteration(vy_fn *f, uint32_t i, const vy_frame *frame)
     patch(f, frame->go_phi, next_value(f, frame, vy_bool_type(f), keep, no, body_end));
 }
 
-static void end_tested_first(vy_fn *f, uint32_t i, const vy_frame *frame)
+static void end_tested_first(vy_fn *f, uint32_t i, const vy_emit_frame *frame)
 {
     next_iteration(f, i, frame);
     vy_branch(f, frame->other);
@@ -345,7 +345,7 @@ static void end_tested_first(vy_fn *f, uint32_t i, const vy_frame *frame)
 }
 
 // A loop tested at its end.
-static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
+static void end_guarded(vy_fn *f, uint32_t i, const vy_emit_frame *frame)
 {
     const bool leaves = vy_exits(f->p, frame->opener);
     for (uint32_t k = 0; k < frame->carries; k++)
@@ -363,7 +363,7 @@ static void end_guarded(vy_fn *f, uint32_t i, const vy_frame *frame)
 
 static void end_loop(vy_fn *f, uint32_t i)
 {
-    vy_frame frame = f->frames.data[--f->frames.count];
+    vy_emit_frame frame = f->frames.data[--f->frames.count];
     vy_unnest(f, frame.skip != 0, 1);
     if (frame.test_first)
         end_tested_first(f, i, &frame);
@@ -374,7 +374,7 @@ static void end_loop(vy_fn *f, uint32_t i)
 
 static uint32_t loop_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
 {
-    const vy_frame *frame = &f->closed;
+    const vy_emit_frame *frame = &f->closed;
     if (frame->test_first) return f->ids[frame->opener + 1 + k]; // the carry
     uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
     uint32_t next = vy_val(f, next_of(f, frame, end, k));

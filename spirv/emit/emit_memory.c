@@ -13,7 +13,7 @@
 #include "ir/core/flow.h"
 
 // bool: index below the extent; 0 when that is certain.  *as_u32: the index for the address.
-static uint32_t check_axis(vy_fn *f, uint32_t arg, vy_extent *e, bool guard, uint32_t *as_u32)
+static uint32_t check_axis(vy_fn *f, uint32_t arg, vy_emit_extent *e, bool guard, uint32_t *as_u32)
 {
     vy_spv *m = f->m;
     vy_type t = vy_id_type(f->p, arg);
@@ -46,7 +46,7 @@ vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
 {
     const vy_inst *in = &f->p->insts.data[i];
     const vy_buf *b = &f->p->buffers.data[in->aux];
-    vy_extent *extents = f->arrays[in->aux].extents;
+    vy_emit_extent *extents = f->arrays[in->aux].extents;
     bool guard = !(in->flags & VY_FLAG_INRANGE) && !f->m->options->unchecked;
     vy_place place = {zero_on_padding ? f->in_domain : 0, 0};
     for (uint32_t k = 0; k < b->rank; k++) {

@@ -3,7 +3,7 @@
 // in the prologue, which dominates all code.
 #include "spirv/emit/emit.h"
 
-uint32_t vy_extent_id(vy_fn *f, vy_extent *e, vy_extent_form form)
+uint32_t vy_extent_id(vy_fn *f, vy_emit_extent *e, vy_extent_form form)
 {
     const uint32_t limit = 0x80000000u; // no i32 index reaches it; negative ones do, as u32
     if (e->constant) {
@@ -169,7 +169,7 @@ uint32_t vy_domain_check(vy_fn *f)
     if (n == 3) f->over_ids[0] = global_id(f, 2);
     if (n > 3) unfold_z(f);
     for (uint32_t v = 0; v < n; v++) {
-        vy_extent *e = &f->over_extents[v];
+        vy_emit_extent *e = &f->over_extents[v];
         uint32_t axis = n - 1 - v;
         vy_spv_name(f->m, f->over_ids[v], f->p->overs.data[v].name);
         if (axis > 2) axis = 2;

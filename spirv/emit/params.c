@@ -19,7 +19,8 @@ static uint32_t clamp_u32(int64_t v)
 }
 
 // Where an extent comes from: a constant, a 32-bit scalar as it is, or a field the host computes.
-static void extent_source(vy_fn *f, const char *what, uint32_t axis, uint32_t expr, vy_extent *e)
+static void extent_source(vy_fn *f, const char *what, uint32_t axis, uint32_t expr,
+                          vy_emit_extent *e)
 {
     const vy_expr *x = &f->d->exprs.data[expr];
     if (x->op == VY_EXPR_CONST) {

@@ -12,7 +12,7 @@ static const char *relation(const char *text, vy_arena *arena, vy_affine_why *wh
     vy_module *m = vy_parse(text, strlen(text), "access");
     vy_structure s;
     vy_affine a;
-    vy_access x;
+    vy_affine_access x;
     const char *out = NULL;
     assert_non_null(m);
     if (!vy_module_ok(m)) fail_msg("%s\n%s", vy_module_diag(m)->text, text);
