@@ -286,6 +286,7 @@ bool vys_task_parameter(const vys_task *t, uint32_t index, vys_parameter *out)
         const vy_derivative_kind kind = b->info.role.kind;
         *out = (vys_parameter){.name = b->info.name,
                                .role = role_of(kind),
+                               .mode = b->info.role.mode,
                                .of = role_of(kind) == VYS_ROLE_BUFFER ? NULL : b->info.role.of,
                                .root = b->info.role.root,
                                .cls = b->info.cls,

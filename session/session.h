@@ -114,6 +114,7 @@ typedef enum vys_role {
 typedef struct vys_parameter {
     const char *name;
     vys_role role;
+    vy_derivative_mode mode; // of buffers: read, overwritten, or changed in place
     const char *of; // cotangents, gradients, tangents: the parameter they belong to, else NULL
     // For derivatives of derivatives: the parameter of the original source whose shape it has.
     const char *root;

@@ -162,7 +162,11 @@ static void cotangents_and_choice(void **state)
         expect(t, "grad_x", 3, FLOATS(4, 80, 1200), 0);
         vys_parameter p;
         uint32_t roles[4] = {0};
-        for (uint32_t i = 0; vys_task_parameter(t, i, &p); i++) roles[p.role]++;
+        for (uint32_t i = 0; vys_task_parameter(t, i, &p); i++) {
+            roles[p.role]++;
+            const bool gradient = p.role == VYS_ROLE_GRADIENT;
+            if (p.rank) assert_int_equal(p.mode, gradient ? VY_OVERWRITES : VY_READS);
+        }
         assert_int_equal(roles[VYS_ROLE_BUFFER], 2);
         assert_int_equal(roles[VYS_ROLE_COTANGENT], 1);
         assert_int_equal(roles[VYS_ROLE_GRADIENT], 1);
@@ -197,7 +201,10 @@ static void tangents(void **state)
         expect(t, "dot_y", 2, FLOATS(0, 32), 0);
         vys_parameter p;
         uint32_t count = 0;
-        for (uint32_t i = 0; vys_task_parameter(t, i, &p); i++) count += p.role == VYS_ROLE_TANGENT;
+        for (uint32_t i = 0; vys_task_parameter(t, i, &p); i++) {
+            count += p.role == VYS_ROLE_TANGENT;
+            if (p.cls == VY_INOUT) assert_int_equal(p.mode, VY_IN_PLACE);
+        }
         assert_int_equal(count, 3);
         vys_task_free(t);
         vy_diag d = {0};
