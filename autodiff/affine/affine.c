@@ -17,8 +17,9 @@ const char *vy_affine_why_text(vy_affine_why why)
         [VY_AFFINE_DATA] = "depends on data",
         [VY_AFFINE_WRAP] = "could wrap around",
         [VY_AFFINE_PRODUCT] = "is a product of two values that are not constant",
-        [VY_AFFINE_DIVISION] = "divides by something other than a positive constant, or divides a "
-                               "value that may be negative",
+        [VY_AFFINE_DIVISION] =
+            ("divides by something other than a positive constant, or divides a value that may be "
+             "negative"),
         [VY_AFFINE_OPERATION] = "is not a sum of constant multiples",
         [VY_AFFINE_BUILTIN] = "depends on the place in the dispatch",
         [VY_AFFINE_LIMIT] = "is too involved",
