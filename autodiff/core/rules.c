@@ -160,3 +160,83 @@ uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g)
     const vy_scalar *k = vy_builder_failed(b) ? NULL : vy_id_const(vy_builder_program(b), c.id);
     return k && k->u ? 0 : c.id;
 }
+
+// The column once more, read as: may the factor of G be infinite or NaN where operands and result
+// are finite?  A bit by operand.
+#undef ADD
+#undef SUB
+#undef MUL
+#undef DIV
+#undef NEG
+#undef SQRT
+#undef EXP
+#undef LOG
+#undef SIN
+#undef COS
+#undef SINH
+#undef COSH
+#undef SIGMOID
+#undef POW
+#undef HYPOT
+#undef POLYGAMMA
+#undef EQ
+#undef LT
+#undef LE
+#undef AND
+#undef OR
+#undef SELECT
+#undef K
+#undef A
+#undef B
+#undef C
+#undef Y
+#undef G
+#undef D0
+#undef D1
+#undef D2
+#undef D3
+#undef PICK2
+#undef DNONE
+#undef DHAND
+#define ADD(x, y) ((x) | (y))
+#define SUB(x, y) ((x) | (y))
+#define MUL(x, y) ((x) | (y))
+#define DIV(x, y) 1
+#define NEG(x) (x)
+#define SQRT(x) (x)
+#define EXP(x) (x)
+#define LOG(x) 1
+#define SIN(x) (x)
+#define COS(x) (x)
+#define SINH(x) (x)
+#define COSH(x) (x)
+#define SIGMOID(x) (x)
+#define POW(x, y) 1
+#define HYPOT(x, y) ((x) | (y))
+#define POLYGAMMA(n, x) 1
+#define SELECT(c, x, y) ((x) | (y))
+#define K(v) 0
+#define A 0
+#define B 0
+#define C 0
+#define Y 0
+#define G 0
+#define D0 0
+#define D1(x) (x)
+#define D2(x, y) ((x) | (y) << 1)
+#define D3(x, y, z) ((x) | (y) << 1 | (z) << 2)
+#define PICK2(c) 0
+#define DNONE 0
+#define DHAND 0
+
+bool vy_rule_is_singular(const vy_program *p, uint32_t id, uint32_t k)
+{
+    static const uint8_t singular[VY_OP_COUNT] = {0,
+#define X(id, text, form, rule_, effect, fold, deriv, spirv, cost) deriv,
+                                                  VY_OPS(X)
+#undef X
+    };
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    const vy_scalar *divisor = op == VY_OP_DIV ? vy_id_const(p, vy_arg(p, id, 1)) : NULL;
+    return (singular[op] >> k & 1) && !(divisor && divisor->f != 0);
+}

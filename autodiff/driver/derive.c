@@ -14,7 +14,6 @@
 #include "autodiff/gather/gather.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/driver/observed.h"
-#include "autodiff/forward/forward.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "ir/pass/pass.h"
 
@@ -27,7 +26,7 @@ void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag)
                 "`%s` is a pipeline; pipelines cannot be differentiated yet", l->name);
 }
 
-static const vy_program *choose_program(const vy_module *m, const char *name, vy_diag *diag)
+const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_diag *diag)
 {
     uint32_t n = m->programs.count;
     const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
@@ -74,7 +73,7 @@ static uint32_t next_order(const vy_program *p)
 }
 
 // The result starts as an empty module that refers to the same source file.
-static vy_module *result_module(const vy_program *p)
+vy_module *vy_result_module(const vy_program *p)
 {
     const char *file = p->module->file;
     vy_module *out = vy_module_new();
@@ -112,7 +111,7 @@ typedef struct derivation {
 // NULL: *diag.
 static vy_module *derive(derivation *d, const reverse_observer *observer, vy_diag *diag)
 {
-    vy_module *out = result_module(d->source), *scratch = vy_module_new();
+    vy_module *out = vy_result_module(d->source), *scratch = vy_module_new();
     vy_program *primal = out && scratch ? vy_program_clone(d->source, scratch) : NULL;
     if (primal) vy_program_drop_marks(primal); // of a program that was optimised before
     bool ok = primal && simplify(primal, &d->unrolled);
@@ -188,7 +187,7 @@ static bool would_unroll(const derivation *d)
 }
 
 // Lowered operations are for the phases of differentiation: a program with one went through it.
-static bool refuse_rewritten(const vy_program *p, vy_diag *diag)
+bool vy_refuse_lowered(const vy_program *p, vy_diag *diag)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
@@ -208,7 +207,7 @@ vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
     const uint64_t before = vy_memory_failures();
     derivation d = {.source = source, .options = options};
     bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && source->overs.count;
-    if (!refuse_rewritten(source, diag)) return NULL;
+    if (!vy_refuse_lowered(source, diag)) return NULL;
     vy_module *out = gathers && would_unroll(&d) ? derive_loops(&d, observer) : NULL;
     d.unrolled = true;
     if (!out) out = derive(&d, observer, diag);
@@ -217,51 +216,6 @@ vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
     // there would have been.
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
-    return NULL;
-}
-
-// ------------------------------------------------------------------------------------ forward mode
-static bool take_forward_name(vy_program *p)
-{
-    char text[300];
-    const int n = snprintf(text, sizeof text, "%.280s_jvp", p->name);
-    p->name = vy_arena_strdup(&p->module->arena, text, (size_t)n);
-    p->order = p->module->order;
-    return p->name != NULL;
-}
-
-static bool push_forward(vy_module *out, const vy_program *source, const vy_grad_options *options)
-{
-    vy_pass_context c = {0};
-    vy_program *p = vy_program_clone(source, out);
-    if (p) vy_program_drop_marks(p);
-    reverse r = {.p = p, .options = options, .out = out};
-    bool ok = p && vy_pass_own_atomics(p, &c) && vy_pass_forward(p, &c) && vy_pass_dce(p, &c) &&
-              vy_forward(&r, p, source) && take_forward_name(p);
-    if (ok && vy_vec_push(&out->programs, p)) return true;
-    vy_fail_oom(out); // unless something else was said before
-    vy_program_free(p);
-    return false;
-}
-
-vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
-{
-    static const vy_grad_options defaults = {0};
-    if (!options) options = &defaults;
-    *diag = (vy_diag){0};
-    if (!vy_module_ok(m)) {
-        *diag = m->diag;
-        return NULL;
-    }
-    const vy_program *source = choose_program(m, options->program, diag);
-    if (!source || !refuse_rewritten(source, diag)) return NULL;
-    vy_module *out = result_module(source);
-    if (out && push_forward(out, source, options)) return out;
-    if (out)
-        *diag = out->diag;
-    else
-        vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
-    vy_module_free(out);
     return NULL;
 }
 
@@ -275,7 +229,7 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
         *diag = m->diag;
         return NULL;
     }
-    const vy_program *source = choose_program(m, options->program, diag);
+    const vy_program *source = vy_choose_program(m, options->program, diag);
     return source ? vy_derive(source, options, observer, diag) : NULL;
 }
 

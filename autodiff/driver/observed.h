@@ -23,6 +23,12 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
 // The derivative of one program, in a module of its own.
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
                      const reverse_observer *observer, vy_diag *diag);
+// The program that a request names, or the only one; NULL: *diag.
+const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_diag *diag);
+// An empty module for the derivative of p, with its order; NULL: memory.
+vy_module *vy_result_module(const vy_program *p);
+// False, with *diag: p has operations that only phases of a differentiation may make.
+bool vy_refuse_lowered(const vy_program *p, vy_diag *diag);
 void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag);
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);

@@ -8,14 +8,23 @@
 #include "ir/pass/pass.h"
 #include "autodiff/reverse/sweeps.h"
 
-static uint32_t zero(forward *f, vy_type type) { return vy_zero(f->w.b, type).id; }
-
 static uint32_t select_value(forward *f, uint32_t c, uint32_t x, uint32_t y)
 {
     return vy_select(f->w.b, (vy_value){c}, (vy_value){x}, (vy_value){y}).id;
 }
 
 // ------------------------------------------------------------------------------------------ values
+// `product` of tangent r->g and a partial, but 0 where that is 0·inf.  Where the tangent is 0 and the
+// partial finite it stays a product, and so linear in the tangent: a gradient of this program with
+// respect to its tangents is taken at 0, too.
+static uint32_t guarded(forward *f, const rule *r, uint32_t product)
+{
+    const vy_value none = vy_zero(f->w.b, r->type), p = {product};
+    const vy_value zero = vy_eq(f->w.b, (vy_value){r->g}, none);
+    const vy_value nan = {vy_emit(f->w.b, VY_OP_ISNAN, VY_BOOL, 0, 1, &product)};
+    return vy_select(f->w.b, vy_and(f->w.b, zero, nan), none, p).id;
+}
+
 // What operand k adds to the tangent of `id`; 0: nothing.
 static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
 {
@@ -25,12 +34,8 @@ static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
     r->out[k] = 0;
     if (!r->g) return 0;
     vy_rule_apply((vy_op)f->w.p->insts.data[id].op, r);
-    const bool linear =
-        r->out[k] == r->g || vy_rule_kind_of((vy_op)f->w.p->insts.data[id].op) == RULE_LINEAR;
-    if (linear || VY_IS_LEAF(operand) || !f->unreached[operand]) return r->out[k];
-    const uint32_t none = zero(f, r->type);
-    const uint32_t reached = vy_ne(f->w.b, (vy_value){r->g}, (vy_value){none}).id;
-    return select_value(f, reached, r->out[k], none);
+    const bool reached = VY_IS_LEAF(operand) || !f->unreached[operand];
+    return reached || !vy_rule_is_singular(f->w.p, id, k) ? r->out[k] : guarded(f, r, r->out[k]);
 }
 
 static uint32_t by_rule(forward *f, uint32_t id)

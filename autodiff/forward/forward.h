@@ -13,7 +13,9 @@
 // hold: a partial that is zero by convention (abs at 0), the arm of an `if` or the side of a `max`
 // that was not taken.  Such a tangent is exactly 0, and 0·inf must not become NaN where it meets
 // the partial of sqrt at 0.  unreached.c finds the values whose tangent may be such a zero; where
-// one of them meets a partial, the product is select(t != 0, partial·t, 0).
+// one of them meets a partial that may be infinite (vy_rule_is_singular), the product p is
+// select(t == 0 && isnan(p), 0, p).  (select(t != 0, p, 0) would be 0 at t = 0 with all its
+// derivatives, and the gradient with respect to t wrong there.)
 #ifndef VYRE_FORWARD_H
 #define VYRE_FORWARD_H
 

@@ -5,11 +5,11 @@
 // of inputs first:
 //   in              x: in
 //   inout           x: inout           changed in place, as the primal does
-//   in, asked for   dot_x: in          the tangent of its contents
-//   inout           dot_x: inout       the tangent of its first contents, then that of its last
-//   out             x: out  with --with-value; else  @workspace x: inout, gone if nothing loads it
-//                   (with respect to others alone: it must hold zeros when the program begins)
-//   out, asked for  dot_x: out
+//   out             x: out  with --with-value; else  @workspace x: inout, removed if nothing loads it
+//   in, requested   dot_x: in          the tangent of its contents
+//   inout           dot_x: inout       the tangent of its initial contents, then of its final ones
+//                                      (of an output that is not in wrt: zeros are given)
+//   out, requested  dot_x: out
 //   scalar          dot_s: in [1]
 //   @workspace, local, shared: x as it is, and dot_x like it, if it has a derivative
 #include "autodiff/forward/forward.h"
@@ -26,26 +26,10 @@ static vy_buf *buffer_of(forward *f, uint32_t b)
     return &vy_builder_program(f->w.b)->buffers.data[b];
 }
 
-static void set_role(forward *f, uint32_t b, vy_derivative_kind kind, uint32_t of)
-{
-    const vy_buf *buf = &f->w.p->buffers.data[of];
-    const vy_derivative_role *was = &buf->role;
-    vy_buffer_role(f->w.b, (vy_buffer){b},
-                   &(vy_derivative_role){.kind = kind,
-                                         .of = buf->name,
-                                         .parameter = of,
-                                         .root = was->root ? was->root : buf->name,
-                                         .root_parameter = was->root ? was->root_parameter : of});
-}
-
 static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer_class cls)
 {
     const vy_buf *b = &f->w.p->buffers.data[i];
-    if (cls <= VY_INOUT && vy_program_find_buffer(vy_builder_program(f->w.b), name).id) {
-        vy_reverse_fail(f->r, VY_E_GRAD_NAME, 0, NULL,
-                        "the derivative needs the name `%s`, which the program uses already", name);
-        return 0;
-    }
+    if (cls <= VY_INOUT && !vy_reverse_is_free(f->r, name)) return 0;
     return vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
 }
 
@@ -59,7 +43,7 @@ static void declare_dot(forward *f, uint32_t i)
     if (f->r->failed) return;
     const uint32_t dot = declare_twin(f, i, name, b->cls);
     if (!dot) return;
-    set_role(f, dot, given ? VY_IS_TANGENT : VY_IS_TANGENT_OUT, i);
+    vy_reverse_role(f->r, dot, given ? VY_IS_TANGENT : VY_IS_TANGENT_OUT, i);
     if (vy_forward_has_twin(f, i)) f->twin[i] = dot;
 }
 
@@ -107,12 +91,7 @@ static void declare_scalar(forward *f, uint32_t leaf)
     const vy_dim one = vy_dim_const(f->w.b, 1);
     if (f->r->failed) return;
     const uint32_t b = vy_param_buffer(f->w.b, name, VY_IN, (vy_type)l->type, 1, &one).id;
-    vy_buffer_role(f->w.b, (vy_buffer){b},
-                   &(vy_derivative_role){.kind = VY_IS_TANGENT,
-                                         .of = of,
-                                         .parameter = l->index,
-                                         .root = of,
-                                         .root_parameter = l->index});
+    vy_reverse_scalar_role(f->r, b, VY_IS_TANGENT, l->index);
     const uint32_t at = vy_int(f->w.b, VY_U32, 0).id;
     f->leaf_dot[leaf] = vy_emit(f->w.b, VY_OP_LOAD, (vy_type)l->type, b, 1, &at);
 }
@@ -123,7 +102,7 @@ static void keep_values(forward *f, uint32_t i)
     const vy_buf *old = &f->w.p->buffers.data[i];
     const bool values = f->r->options->with_value;
     if (old->workspace || old->cls > VY_INOUT) return;
-    set_role(f, i, old->cls == VY_OUT ? VY_IS_VALUE : VY_IS_PRIMAL, i);
+    vy_reverse_role(f->r, i, old->cls == VY_OUT ? VY_IS_VALUE : VY_IS_PRIMAL, i);
     if (values || old->cls == VY_IN) return;
     if (old->cls == VY_INOUT) { // changed in place, as its tangent is
         if (!vy_is_written(f->w.p, i)) buffer_of(f, i)->cls = VY_IN;

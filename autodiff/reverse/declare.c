@@ -29,6 +29,34 @@ bool vy_reverse_copy_dims(reverse *r)
     return !vy_builder_failed(r->b);
 }
 
+void vy_reverse_role(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t like)
+{
+    const vy_buf *buf = &r->p->buffers.data[like];
+    const vy_derivative_role *was = &buf->role;
+    const vy_derivative_role role = {.kind = kind,
+                                     .of = buf->name,
+                                     .parameter = like,
+                                     .root = was->root ? was->root : buf->name,
+                                     .root_parameter = was->root ? was->root_parameter : like};
+    vy_buffer_role(r->b, (vy_buffer){b}, &role);
+}
+
+void vy_reverse_scalar_role(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t scalar)
+{
+    const char *name = r->p->scalars.data[scalar].name;
+    const vy_derivative_role role = {
+        .kind = kind, .of = name, .parameter = scalar, .root = name, .root_parameter = scalar};
+    vy_buffer_role(r->b, (vy_buffer){b}, &role);
+}
+
+bool vy_reverse_is_free(reverse *r, const char *name)
+{
+    if (!vy_program_find_buffer(vy_builder_program(r->b), name).id) return true;
+    vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL,
+                    "the derivative needs the name `%s`, which the program uses already", name);
+    return false;
+}
+
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
@@ -37,11 +65,7 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
         dims[k] = r->build.dims[buf->dims[k].id];
         if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
     }
-    if (cls <= VY_INOUT && vy_program_find_buffer(vy_builder_program(r->b), name).id) {
-        vy_reverse_fail(r, VY_E_GRAD_NAME, 0, NULL,
-                        "the derivative needs the name `%s`, which the program uses already", name);
-        return 0;
-    }
+    if (cls <= VY_INOUT && !vy_reverse_is_free(r, name)) return 0;
     uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
     // The open length of the primal is now that of this buffer.
     if (b && buf->rank && !r->build.dims[buf->dims[0].id].id)

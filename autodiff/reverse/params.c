@@ -72,32 +72,6 @@ static bool is_simple(const reverse *r, uint32_t buffer)
 }
 
 // ----------------------------------------------------------------------------------- declarations
-// Records the role of parameter `b`: its relation to buffer `like` of the primal, which may have a
-// role in an earlier derivation itself.  (Parameters have the same numbers in the primal as in the
-// source.)
-static void role_of_buffer(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t like)
-{
-    const vy_buf *buf = &r->p->buffers.data[like];
-    const vy_derivative_role *was = &buf->role;
-    const vy_derivative_role role = {.kind = kind,
-                                     .of = buf->name,
-                                     .parameter = like,
-                                     .root = was->root ? was->root : buf->name,
-                                     .root_parameter = was->root ? was->root_parameter : like};
-    vy_buffer_role(r->b, (vy_buffer){b}, &role);
-}
-
-static void role_of_scalar(reverse *r, uint32_t b, uint32_t scalar)
-{
-    const char *name = r->p->scalars.data[scalar].name;
-    vy_buffer_role(r->b, (vy_buffer){b},
-                   &(vy_derivative_role){.kind = VY_IS_SCALAR_GRADIENT,
-                                         .of = name,
-                                         .parameter = scalar,
-                                         .root = name,
-                                         .root_parameter = scalar});
-}
-
 static void declare_primal_inputs(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -107,7 +81,7 @@ static void declare_primal_inputs(reverse *r)
         bool keeps =
             buf->cls == VY_INOUT && r->options->with_value && !vy_is_ahead(r->build.purpose);
         info->twin = info->copy = vy_reverse_declare_copy(r, keeps ? VY_INOUT : VY_IN, i);
-        role_of_buffer(r, info->copy, VY_IS_PRIMAL, i);
+        vy_reverse_role(r, info->copy, VY_IS_PRIMAL, i);
         info->stores = keeps;
     }
 }
@@ -132,7 +106,7 @@ static void declare_cotangents(reverse *r)
         const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
         // Replaced later if it is only the initial value of the adjoint.
         info->adjoint = vy_reverse_declare(r, name, VY_IN, i);
-        role_of_buffer(r, info->adjoint, VY_IS_COTANGENT, i);
+        vy_reverse_role(r, info->adjoint, VY_IS_COTANGENT, i);
         vy_reverse_link(r, info->adjoint, LINK_COTANGENT, i);
         if (!info->twin) info->twin = info->adjoint;
     }
@@ -145,7 +119,7 @@ static void declare_outputs(reverse *r)
         built_buffer *info = &r->build.buffers[i];
         if (buf->cls != VY_OUT || !r->options->with_value) continue;
         info->copy = vy_reverse_declare_copy(r, VY_OUT, i);
-        role_of_buffer(r, info->copy, VY_IS_VALUE, i);
+        vy_reverse_role(r, info->copy, VY_IS_VALUE, i);
         info->stores = true;
         info->twin = info->copy;
     }
@@ -160,7 +134,7 @@ static void declare_gradients(reverse *r)
         if (!facts->wrt) continue;
         const char *seed = info->adjoint ? vy_derived_name(r, "ct", buf->name) : NULL;
         uint32_t grad = vy_reverse_declare(r, vy_derived_name(r, "grad", buf->name), VY_OUT, i);
-        role_of_buffer(r, grad, VY_IS_GRADIENT, i);
+        vy_reverse_role(r, grad, VY_IS_GRADIENT, i);
         bool cotangent = buf->cls == VY_INOUT && facts->of;
         if (cotangent)
             vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
@@ -174,7 +148,7 @@ static void declare_gradients(reverse *r)
         if (!r->facts.leaf_wrt[i]) continue;
         const char *name = vy_derived_name(r, "grad", r->p->scalars.data[l->index].name);
         r->build.leaf_grad[i] = vy_param_buffer(r->b, name, VY_OUT, (vy_type)l->type, 1, &one).id;
-        role_of_scalar(r, r->build.leaf_grad[i], l->index);
+        vy_reverse_scalar_role(r, r->build.leaf_grad[i], VY_IS_SCALAR_GRADIENT, l->index);
         if (r->facts.leaf_wrt[i] == 2)
             vy_buffer_init(r->b, (vy_buffer){r->build.leaf_grad[i]}, VY_INIT_KEEP, NULL);
     }

@@ -53,6 +53,13 @@ typedef enum link_kind {
     LINK_KINDS,
 } link_kind;
 void vy_reverse_link(reverse *r, uint32_t buffer, link_kind kind, uint32_t like);
+// Records what parameter b of the result is to buffer `like`, or to a scalar, of the primal, which
+// may have a role in an earlier derivation itself.  (Parameters have the same numbers in the primal
+// as in the source.)
+void vy_reverse_role(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t like);
+void vy_reverse_scalar_role(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t scalar);
+// Has no buffer of the result that name?  Else the differentiation fails.
+bool vy_reverse_is_free(reverse *r, const char *name);
 bool vy_reverse_scalars(reverse *r); // declares those of the primal
 uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,
                                       const char *from);

@@ -20,6 +20,7 @@ typedef struct image { // a program's buffers and scalars
 } image;
 
 static char message[900];
+uint32_t gradcheck_transposed;
 
 static uint64_t next_random(uint64_t *s)
 {
@@ -282,8 +283,10 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
     }
     start_gradient(c, gp, &x, &g);
     vy_diag refused = {0};
+    bool transposed;
     bool ok = run(c, gp, &g) && (c->exact_only || compare(c, p, &x, &g, of)) &&
-              check_tangents(c, m, p, &x, of, &g, &refused);
+              check_tangents(c, m, p, &x, of, &g, &refused, &transposed);
+    gradcheck_transposed += ok && transposed;
     if (ok && refused.severity == VY_ERROR && !c->reverse_too) {
         snprintf(message, sizeof message, "forward mode: %u:%u %s [%s]", refused.line,
                  refused.column, refused.text, refused.code);

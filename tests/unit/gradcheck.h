@@ -41,5 +41,7 @@ typedef struct gradcheck {
 
 // NULL when everything agrees, else what disagrees (static buffer).
 const char *gradcheck_run(const gradcheck *c);
+// How many forward derivatives had a gradient of their own, which was compared.
+extern uint32_t gradcheck_transposed;
 
 #endif

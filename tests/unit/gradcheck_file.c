@@ -24,7 +24,8 @@
 //   twice    a second run gives the same; inputs are unchanged
 //   order    workgroups in another order give the same, to rounding, primal and gradient
 //   value    outputs requested together with the gradient are the program's
-//   jvp      forward mode (vy_jvp) against dual numbers: gradcheck_tangents.h
+//   jvp      forward mode (vy_jvp) against dual numbers, and its gradient with respect to the
+//            tangents against the program's: gradcheck_tangents.h
 //   second   the gradient can be differentiated again, or is refused with a reason; against dual
 //            numbers
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
@@ -220,7 +221,10 @@ static bool check_jvp(job *j, const vy_module *m)
         c.subgroup = launch.subgroup_size;
         c.tolerance = j->tolerance;
         const job_launch *l = &j->launches[k];
-        ok = check_tangents(&c, m, last_program(m), &l->x, l->of, NULL, &d);
+        bool transposed;
+        const image *g = l->g.n ? &l->g : NULL;
+        ok = check_tangents(&c, m, last_program(m), &l->x, l->of, g, &d, &transposed);
+        j->transposed += k == 0 && ok && transposed;
     }
     use_launch(j, 0);
     if (!ok) return fail(j, "jvp");
@@ -317,9 +321,10 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
     else if (ok)
         printf(
             "%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
+            "%u transposed, "
             "%u gathered, %u atomic, %u plain, %u ordered%s\n",
             name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
-            j->gathered, j->atomic, j->plain, j->ordered, j->notes);
+            j->transposed, j->gathered, j->atomic, j->plain, j->ordered, j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

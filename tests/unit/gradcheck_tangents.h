@@ -4,7 +4,8 @@
 //
 // Both are given the same random tangents of all inputs asked for, and run with all floats in
 // double: every tangent of an output must agree.  With the gradient of the same program and its
-// cotangents ct, <ct, J dot> = <Jᵀ ct, dot> must hold.
+// cotangents ct, <ct, J dot> = <Jᵀ ct, dot> must hold.  And J dot is linear in dot, so its gradient
+// with respect to dot is Jᵀ ct whatever dot is: where all tangents are 0, too.
 
 // What belongs to element e of parameter `name`, in (−1, 1) and not 0.
 static double tangent_at(const gradcheck *c, const char *name, uint64_t e)
@@ -166,17 +167,107 @@ static bool same_products(const gradcheck *c, const vy_program *p, const vy_prog
             size += fabs(term);
         }
     }
-    if (fabs(forward - backward) <= 10 * tolerance * size || !isfinite(forward)) return true;
+    if (fabs(forward - backward) <= 10 * tolerance * size) return true;
+    if (!isfinite(forward) && !isfinite(backward)) return true;
     snprintf(message, sizeof message, "forwards %.17g, in reverse %.17g", forward, backward);
     return false;
 }
 
+// ------------------------------------------------------------------- the gradient of the tangents
+// What jp calls the tangents that the gradient of its own has in parameter b.
+static const char *base_of(const vy_program *jp, const vy_buffer_info *b)
+{
+    return vy_program_buffer(jp, vy_program_find_buffer(jp, b->role.of)).role.of;
+}
+
+// All tangents are 0, all cotangents those of the outputs.
+static void start_transposed(const gradcheck *c, const vy_program *jp, const vy_program *tp,
+                             const image *x, image *g)
+{
+    make_image(c, tp, g);
+    memcpy(g->scalars, x->scalars, sizeof g->scalars);
+    for (uint32_t i = 0; i < g->n; i++) {
+        const char *name = g->buffers[i].name;
+        const vy_buffer_info b = vy_program_buffer(tp, vy_program_find_buffer(tp, name));
+        double *data = g->buffers[i].data;
+        const int from = find(x, name);
+        for (uint64_t e = 0; e < g->counts[i]; e++)
+            if (b.cls == VY_OUT)
+                data[e] = NAN;
+            else if (b.role.kind == VY_IS_COTANGENT)
+                data[e] = cotangent(c, base_of(jp, &b), e);
+        if (from >= 0) memcpy(data, x->buffers[from].data, g->counts[i] * 8);
+    }
+}
+
+static bool same_gradients(const vy_program *jp, const vy_program *tp, const image *g,
+                           const image *grad, double tolerance)
+{
+    for (uint32_t i = 0; i < g->n; i++) {
+        const vy_buffer id = vy_program_find_buffer(tp, g->buffers[i].name);
+        const vy_buffer_info b = vy_program_buffer(tp, id);
+        char name[300];
+        double scale = 1e-3;
+        if (!vy_is_gradient(b.role.kind)) continue;
+        snprintf(name, sizeof name, "grad_%s", base_of(jp, &b));
+        const int k = find(grad, name);
+        const double *got = g->buffers[i].data, *want = k < 0 ? NULL : grad->buffers[k].data;
+        for (uint64_t e = 0; want && e < g->counts[i]; e++)
+            if (isfinite(want[e])) scale = fmax(scale, fabs(want[e]));
+        for (uint64_t e = 0; want && e < g->counts[i]; e++) {
+            if (fabs(want[e] - got[e]) <= tolerance * scale || want[e] == got[e]) continue;
+            if (!isfinite(want[e]) && !isfinite(got[e])) continue;
+            snprintf(message, sizeof message, "transposed: %s[%llu] = %.17g, the gradient %.17g",
+                     b.name, (unsigned long long)e, got[e], want[e]);
+            return false;
+        }
+    }
+    return true;
+}
+
+// The gradient of jm, a forward derivative, with respect to the tangents at 0, against `grad`.
+// *compared: false if there is none (E0503).
+static bool check_transposed(const gradcheck *c, const vy_module *jm, const image *x,
+                             const image *grad, const bool *asked, double tolerance, bool *compared)
+{
+    const vy_program *jp = vy_module_program(jm, 0);
+    const char *of[MOST_BUFFERS], *wrt[MOST_BUFFERS];
+    vy_grad_options o = {.of = of,
+                         .wrt = wrt,
+                         .seed_buffer = true,
+                         .accumulate = VY_ACCUMULATE_ATOMIC};
+    for (uint32_t i = 0; i < x->n; i++)
+        if (asked[i]) of[o.of_count++] = tangents_name(jp, x->buffers[i].name);
+    for (uint32_t i = 1; i <= vy_program_buffer_count(jp); i++) {
+        const vy_buffer_info b = vy_program_buffer(jp, (vy_buffer){i});
+        if (b.role.kind == VY_IS_TANGENT) wrt[o.wrt_count++] = b.name;
+    }
+    vy_diag d;
+    image g = {0};
+    vy_module *tm = vy_grad(jm, &o, &d);
+    *compared = tm != NULL;
+    if (!tm && strcmp(d.code, "E0503") == 0) return true;
+    if (!tm) {
+        snprintf(message, sizeof message, "transposed: %s [%s]", d.text, d.code);
+        return false;
+    }
+    const vy_program *tp = result_of(tm);
+    start_transposed(c, jp, tp, x, &g);
+    const bool ok = run(c, tp, &g) && same_gradients(jp, tp, &g, grad, tolerance);
+    image_free(&g);
+    vy_module_free(tm);
+    return ok;
+}
+
 // Forward mode of the last program of m.  x: its data; of: by buffer of x, what is asked for; grad:
-// what the gradient left, or NULL.  *refused: why there is none.
+// what the gradient left, or NULL.  *refused: why there is none.  *transposed: could the gradient of
+// it be compared with that?
 static bool check_tangents(const gradcheck *c, const vy_module *m, const vy_program *p,
-                           const image *x, const bool *of, const image *grad, vy_diag *refused)
+                           const image *x, const bool *of, const image *grad, vy_diag *refused,
+                           bool *transposed)
 {
     uint32_t n_of = 0, n_wrt = 0;
+    *transposed = false;
     while (n_of < 16 && c->of[n_of]) n_of++;
     while (n_wrt < 16 && c->wrt[n_wrt]) n_wrt++;
     const vy_grad_options o = {.program = vy_program_name(p),
@@ -197,7 +288,8 @@ static bool check_tangents(const gradcheck *c, const vy_module *m, const vy_prog
     const double tolerance = tangents_tolerance(c, p);
     ok = ok && run_duals(c, p, x, &t) && run(c, jp, &g) &&
          same_tangents(jp, x, &g, &t, of, tolerance) &&
-         (!grad || same_products(c, p, jp, x, &g, grad, of, tolerance));
+         (!grad || (same_products(c, p, jp, x, &g, grad, of, tolerance) &&
+                    check_transposed(c, jm, x, grad, of, 10 * tolerance, transposed)));
     if (!ok) {
         static const char what[] = "forward mode: ";
         memmove(message + sizeof what - 1, message, sizeof message - sizeof what);

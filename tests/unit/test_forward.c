@@ -121,6 +121,8 @@ static void constructs(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(programs); k++) check(programs[k], false);
     for (size_t k = 0; k < COUNT(scalars); k++) check(scalars[k], true);
+    // All but one have a gradient of their own: that one reads its output, which is a workspace then.
+    assert_int_equal(gradcheck_transposed, 4 * (COUNT(programs) + COUNT(scalars) - 1));
 }
 
 // ------------------------------------------------------------------------------- what is refused
@@ -276,8 +278,6 @@ static void of_gradients(void **state)
         "{ atomic_add(y[0], x[i] * x[i] * x[(i + 1) % 6]); }",
         "program f(x: in f64[6], y: out f64[6]) over(i: 6) "
         "{ y[i] = x[i] * x[(i + 1) % 6]; y[i] = y[i] * y[i]; }",
-        "program f(x: in f64[6], y: out f64[6]) over(i: 6) "
-        "{ var s = x[i]; while s < 9.0 { s = s * (1.5 + x[i] * x[0]); } y[i] = s; }",
     };
     for (size_t k = 0; k < COUNT(texts); k++) {
         enum { N = 6 };
@@ -288,11 +288,7 @@ static void of_gradients(void **state)
         vy_module *gm =
             vy_grad(m, &(vy_grad_options){.accumulate = VY_ACCUMULATE_ATOMIC, .again = true}, &d);
         if (!gm) fail_msg("%s", d.text);
-        if (vy_module_pipeline_count(gm)) { // whose length is not known
-            vy_module_free(gm);
-            vy_module_free(m);
-            continue;
-        }
+        assert_int_equal(vy_module_pipeline_count(gm), 0);
         const char *of[] = {"grad_x"}, *wrt[] = {"x"};
         const vy_grad_options o = {.of = of, .of_count = 1, .wrt = wrt, .wrt_count = 1};
         vy_module *hm = vy_jvp(gm, &o, &d);
