@@ -237,13 +237,12 @@ bool vys_read(vys_task *t, const char *name, vy_type type, void *data, uint64_t 
     const uint64_t size = b->value.count * vy_type_size(b->value.type);
     if (b->info.cls == VY_IN)
         return vys_fail(d, VYS_USAGE, "", "%s is an input: it holds what was set", name);
-    if (!t->done)
-        return vys_fail(d, VYS_USAGE, "call vys_run", "%s: there is no run that went well", name);
+    if (!t->done) return vys_fail(d, VYS_USAGE, "call vys_run", "%s: no run has succeeded", name);
     if (type != b->value.type)
-        return vys_fail(d, VYS_DATA, "", "%s is %s, but %s is asked for", name,
+        return vys_fail(d, VYS_DATA, "", "%s is %s, but %s is requested", name,
                         vy_type_name(b->value.type), vy_type_name(type));
     if (bytes != size)
-        return vys_fail(d, VYS_SHAPE, "", "%s has %llu bytes, but %llu are asked for", name,
+        return vys_fail(d, VYS_SHAPE, "", "%s has %llu bytes, but %llu are requested", name,
                         (unsigned long long)size, (unsigned long long)bytes);
     return vys_runner_read_one(&t->runner, b, data, d);
 }

@@ -77,11 +77,11 @@ static bool check_iterations(vys_runner *r, const vys_facts *f, vy_diag *d)
     const uint64_t iterations =
         vys_entry_iterations(r->what, &values, &worst, &r->iterations_known);
     return iterations <= f->loop_iteration_limit ||
-           vys_fail(
-               d, VYS_DEVICE, "run fewer iterations, on another device, or in the interpreter",
-               "%s: its loops may take %llu iterations per invocation, and this device leaves them after "
-               "%u without a word",
-               vy_program_name(worst), (unsigned long long)iterations, f->loop_iteration_limit);
+           vys_fail(d, VYS_DEVICE, "run fewer iterations, on another device, or in the interpreter",
+                    "%s: its loops may take %llu iterations per invocation, and this device "
+                    "silently ends them after %u",
+                    vy_program_name(worst), (unsigned long long)iterations,
+                    f->loop_iteration_limit);
 }
 
 static bool compile(vys_runner *r, const vys_work *w, vy_diag *d)

@@ -100,7 +100,7 @@ static bool infer_flat(vys_binding *b, const vys_bound *buf, bool *changed, vy_d
     if (scalar < 0) return true;
     if (buf->flat % rest)
         return vys_fail(d, VYS_SHAPE, "",
-                        "%s has %llu elements, which is no multiple of the %llu of one row",
+                        "%s has %llu elements, which is not a multiple of the %llu of one row",
                         buf->info.name, (unsigned long long)buf->flat, (unsigned long long)rest);
     return note(b, (uint32_t)scalar, buf->flat / rest, buf, (uint32_t)open, changed, d);
 }

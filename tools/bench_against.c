@@ -38,8 +38,9 @@ static bool known_buffers(const benchmark *b, const binding *hand, command *c, v
         const bool of_ours = vys_binding_find(ours, info->name) != NULL;
         if (!of_forward && !of_ours && !vys_binding_base(forward, info))
             return fail(d, TOOL_PLAN, "declare intermediates with `buffer` inside the pipeline",
-                        "%.80s of pipeline %.80s is no buffer of %.80s or its gradient", info->name,
-                        vy_pipeline_name(b->hand.pipeline), vys_entry_name(forward->what));
+                        "%.80s of pipeline %.80s is not a buffer of %.80s or its gradient",
+                        info->name, vy_pipeline_name(b->hand.pipeline),
+                        vys_entry_name(forward->what));
         if (info->cls != VY_OUT && !of_forward && !of_ours)
             note(c, "the gradient by hand reads %s, ours does not: give --ct to both", info->name);
         if (info->cls == VY_INOUT)
@@ -58,7 +59,7 @@ static bool all_gradients(const benchmark *b, const binding *hand, vy_diag *d)
         const bound_buffer *theirs = vys_binding_find(hand, info->name);
         if (!vy_is_gradient(info->role.kind)) continue;
         if (!theirs || theirs->info.cls != VY_OUT)
-            return fail(d, TOOL_PLAN, "add it as `out`, or ask for less with --wrt",
+            return fail(d, TOOL_PLAN, "add it as `out`, or request fewer gradients with --wrt",
                         "pipeline %.80s does not write %.80s", vy_pipeline_name(b->hand.pipeline),
                         info->name);
     }
@@ -152,8 +153,8 @@ bool against_compare(benchmark *b, vy_diag *d)
     }
     return b->worst.relative <= b->tolerance ||
            fail(d, TOOL_DISAGREE,
-                "one of the two is wrong: `vyre-grad check` tells whether it is ours",
-                "the gradient by hand is another: %.80s[%llu] is %.9g in ours, %.9g by hand "
+                "one of the two is wrong: `vyre-grad check` shows whether it is ours",
+                "the gradient by hand differs: %.80s[%llu] is %.9g in ours, %.9g by hand "
                 "(difference %.2g, tolerance %.2g)",
                 b->worst.buffer, (unsigned long long)b->worst.index, b->worst.ours, b->worst.theirs,
                 b->worst.relative, b->tolerance);

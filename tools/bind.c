@@ -173,9 +173,9 @@ static bool unused_seed(const char *name, bool tangents, vy_diag *d)
 {
     if (tangents)
         return fail(d, TOOL_USAGE, "name it in --wrt",
-                    "--dot %s: it is none of the inputs of the derivative", name);
+                    "--dot %s: it is not an input of the derivative", name);
     return fail(d, TOOL_USAGE, "name it in --of",
-                "--ct %s: it is none of the outputs that are differentiated", name);
+                "--ct %s: it is not an output that is differentiated", name);
 }
 
 bool specs_all_used(const specs *ct, bool tangents, const binding *derived, const binding *forward,

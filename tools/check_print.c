@@ -60,7 +60,7 @@ void check_sizes_text(const checking *k, text *out)
 
 void check_advice(const checking *k, text *fix)
 {
-    const char *lead = "; or give others than the chosen";
+    const char *lead = "; or give other values than the chosen";
     scalar_choices(k, true, &lead, fix);
     for (uint32_t i = k->chosen_data; i < k->in.count; i++) {
         if (k->in.data[i].kind == SPEC_NORMAL) continue;
@@ -202,10 +202,11 @@ static void print_failure(const vy_check_row *row, text *out)
 static void print_unsure(const vy_check_row *row, text *out)
 {
     if (row->unsure && row->test == VY_CHECK_DIFFERENCES)
-        text_printf(out, "unsure: %llu elements of %s: no number there, or differences too rough\n",
+        text_printf(out, "unsure: %llu elements of %s: NaN, or differences too inexact\n",
                     (unsigned long long)row->unsure, row->buffer);
     if (row->unsure && row->test == VY_CHECK_TANGENTS && row->verdict != VY_CHECK_SKIPPED)
-        text_printf(out, "unsure: %llu elements of %s: dual numbers give no number, or tremble\n",
+        text_printf(out,
+                    "unsure: %llu elements of %s: dual numbers give NaN, or vary with rounding\n",
                     (unsigned long long)row->unsure, row->buffer);
     if (row->verdict == VY_CHECK_SKIPPED)
         text_printf(out, "%s%s%s: %s\n", vy_check_test_name(row->test), *row->buffer ? " " : "",

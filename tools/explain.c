@@ -85,8 +85,8 @@ static void put_values(const vy_explanation *e, text *out)
     static const char *const why[] = {
         [VY_KEPT_CARRIED] = "the loop carries it",
         [VY_KEPT_OVERWRITTEN] = "the memory it was loaded from is overwritten",
-        [VY_KEPT_ONCE] = "only the forward run can have it",
-        [VY_KEPT_COSTLY] = "cheaper than to compute it again",
+        [VY_KEPT_ONCE] = "only the forward run can compute it",
+        [VY_KEPT_COSTLY] = "cheaper than recomputing it",
     };
     for (uint32_t i = 0; i < e->value_count; i++) {
         const vy_explain_value *v = &e->values[i];

@@ -11,9 +11,9 @@ static void put_tree(const vy_explain_gradient *g, text *out)
 {
     if (!g->tree) return;
     if (strcmp(g->tree, g->program) == 0)
-        text_puts(out, ", a workgroup each");
+        text_puts(out, ", by a workgroup each");
     else
-        text_printf(out, ", a workgroup where they are few (%s)", g->tree);
+        text_printf(out, ", by a workgroup each if the elements are few (%s)", g->tree);
 }
 
 static void put_atomic(const vy_explain_gradient *g, text *out)
@@ -99,7 +99,7 @@ void explain_adjoints(const vy_explanation *e, text *out)
         [VY_ADJOINT_ARRAY] = "in the local array ",
         [VY_ADJOINT_SEED] = "the caller's cotangent, read where it is needed: ",
         [VY_ADJOINT_ONES] = "1 for every element: takes no memory",
-        [VY_ADJOINT_ZERO] = "0 for every element: the output was not asked for",
+        [VY_ADJOINT_ZERO] = "0 for every element: the output was not requested",
     };
     size_t width = 0;
     bool any = false;

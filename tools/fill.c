@@ -48,7 +48,7 @@ static bool load(spec *s, vy_type type, vy_diag *d)
     if (ok && s->kind == SPEC_NPY) {
         ok = npy_read(bytes.data, bytes.size, s->text, &s->file, d);
     } else if (ok && bytes.size % vy_type_size(type)) {
-        ok = fail(d, TOOL_DATA, "", "%s has %zu bytes, which is no multiple of the %u of one %s",
+        ok = fail(d, TOOL_DATA, "", "%s has %zu bytes, which is not a multiple of the %u of one %s",
                   s->text, bytes.size, vy_type_size(type), vy_type_name(type));
     } else if (ok) {
         s->file.rank = 1;
@@ -129,7 +129,7 @@ static bool put_integer(const spec *s, array *a, uint64_t i, double value, vy_di
 {
     const vy_scalar v = {.i = value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN};
     if ((double)v.i != value || !fits(VY_I64, a->type, v))
-        return fail(d, TOOL_DATA, "", "element %llu of %s would be %.17g, which is no %s",
+        return fail(d, TOOL_DATA, "", "element %llu of %s would be %.17g, which does not fit %s",
                     (unsigned long long)i, s->name, value, vy_type_name(a->type));
     vy_scalar_write(a->type, v, (char *)a->data + i * vy_type_size(a->type));
     return true;

@@ -124,7 +124,8 @@ static bool find_jobs(command *c, jobs *j, vy_compiled **compiled, vy_diag *d)
     }
     if (!file_read(c->o.file, FILE_LIMIT, &c->contents, d)) return false;
     if (c->contents.size % 4)
-        return fail(d, TOOL_INPUT, "write it again", "%s is no whole number of words", c->o.file);
+        return fail(d, TOOL_INPUT, "write it again", "the size of %s is not a multiple of 4 bytes",
+                    c->o.file);
     const uint32_t *words = (const uint32_t *)c->contents.data;
     const size_t count = c->contents.size / 4;
     vy_diag invalid = {0};
@@ -169,7 +170,7 @@ static void result_text(const probe_job *job, const probe_result *r, bool verbos
         for (uint32_t n = 0; n < e->figure_count; n++)
             figure_text(&e->figures[n], width, verbose, out);
     }
-    if (!r->inspection->executable_count) text_puts(out, "  the driver tells nothing of it\n");
+    if (!r->inspection->executable_count) text_puts(out, "  the driver reports nothing about it\n");
 }
 
 static bool executable_json(cJSON *list, const vkrt_executable *e)
@@ -243,7 +244,7 @@ bool verb_inspect(command *c, vy_diag *d)
     ok = ok && print_all(c, &j, &p, d);
     for (uint32_t i = 0; ok && i < j.count; i++)
         if (p.results[i].status)
-            c->status = STATUS_SYSTEM; // what went well is printed all the same
+            c->status = STATUS_SYSTEM; // what succeeded is printed all the same
     if (ok && p.messages)
         ok = fail(d, TOOL_VALIDATION, NULL, "the validation layers have %u messages", p.messages);
     probe_free(&p);

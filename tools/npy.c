@@ -109,11 +109,11 @@ static const char *take_header(cursor *c, header *h, array *a)
         if (!take_string(c, key) || !take(c, ':')) return "its header is malformed";
         if (!strcmp(key, "descr") && !h->seen_descr) {
             if (!take_descr(c, h))
-                return "its element type is none of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+                return "its element type is not one of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
             h->seen_descr = true;
         } else if (!strcmp(key, "fortran_order") && !h->seen_order) {
             h->fortran = take_word(c, "True");
-            if (!h->fortran && !take_word(c, "False")) return "its fortran_order is no boolean";
+            if (!h->fortran && !take_word(c, "False")) return "its fortran_order is not a boolean";
             h->seen_order = true;
         } else if (!strcmp(key, "shape") && !h->seen_shape) {
             if (!take_shape(c, a)) return "its shape is malformed or has more than 32 axes";
@@ -176,7 +176,7 @@ bool npy_read(const void *bytes, size_t size, const char *name, array *a, vy_dia
     const char *data, *why = find_header(bytes, size, &c, &data);
     *a = (array){0};
     if (!why) why = take_header(&c, &h, a);
-    if (why) return fail(d, TOOL_NPY, NULL, "%s is no .npy file that can be read: %s", name, why);
+    if (why) return fail(d, TOOL_NPY, NULL, "%s is not a readable .npy file: %s", name, why);
     const uint64_t left = size - (size_t)(data - (const char *)bytes);
     uint64_t count = 1;
     for (uint32_t i = 0; i < a->rank; i++)
@@ -184,8 +184,8 @@ bool npy_read(const void *bytes, size_t size, const char *name, array *a, vy_dia
     // A shape is believed only when the data is there, so a lie cannot make us allocate.
     if (count > left / h.width || count * h.width != left)
         return fail(d, TOOL_NPY, NULL,
-                    "%s is no .npy file that can be read: its shape needs %s bytes than there are",
-                    name, count > left / h.width ? "more" : "fewer");
+                    "%s is not a readable .npy file: its shape needs %s bytes than there are", name,
+                    count > left / h.width ? "more" : "fewer");
     if (!vys_array_alloc(a, name, h.type, d)) return false;
     copy_elements(&h, a, data);
     return true;

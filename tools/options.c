@@ -23,7 +23,7 @@ typedef struct option {
     char letter; // 0: none
     option_kind kind;
     uint16_t field; // offset in options
-    uint32_t group; // who takes it: what has it in its row, VERBS
+    uint32_t group; // the verbs that take it: those with this bit in their row of VERBS
     const char *name, *argument;
     const char *help; // NULL: known, but refused in this version, so not listed
 } option;
@@ -47,7 +47,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},
     {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
     {0,   OPT_CHOICE, AT(accumulate),    FILES, "--accumulate",    "auto|atomic|gather", "gather: programs over a gradient's elements sum what reaches them; auto: where that pays"},
-    {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: what the tape limit asks for"},
+    {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: as much as the tape limit requires"},
     {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "run, check, bench: most that tapes and copies may take; default 1 GiB"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
     {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "reassociation, the device's own functions"},
@@ -225,7 +225,7 @@ static bool wrong_verb(const options *o, const option *opt, const char *name, vy
     text who = {0};
     for (verb v = 0; v < VERB_COUNT; v++)
         if (takes_option(v, opt)) text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
-    fail(d, TOOL_USAGE, NULL, "%s is no option of `%s`, but of: %s", name, verb_name(o->verb),
+    fail(d, TOOL_USAGE, NULL, "%s is not an option of `%s`, but of: %s", name, verb_name(o->verb),
          who.data ? who.data : "");
     text_free(&who);
     return false;

@@ -126,7 +126,7 @@ static bool add_push_constants(shader *s, const module *m, size_t at)
         const SpvOp op = field ? op_at(m, field) : SpvOpNop;
         if (op != SpvOpTypeInt && op != SpvOpTypeFloat)
             return refuse(m, "make it a scalar: int, uint, float or double",
-                          "no scalar as push constant", i);
+                          "not a scalar: push constant", i);
         s->fields[i] =
             (shader_field){member_offset(m, type, i), word(m, field, 2) / 8, op == SpvOpTypeFloat};
     }
@@ -210,8 +210,8 @@ static bool note_definition(module *m, size_t at)
         return refuse(m, "write a `const`", "a specialisation constant, id", id);
     if (!type && op != SpvOpConstant && op != SpvOpVariable) return true;
     if (!id || id >= m->bound)
-        return refuse(m, "compile it with glslangValidator -V", "no SPIR-V: beyond its bound is id",
-                      id);
+        return refuse(m, "compile it with glslangValidator -V",
+                      "not SPIR-V: beyond its bound is id", id);
     m->entities[id].at = at;
     if (type) m->entities[id].bytes = bytes_of(m, at);
     return true;
@@ -246,7 +246,7 @@ static bool read_all(shader *s, module *m)
         return fail(m->d, TOOL_PLAN, "compile one compute shader per file",
                     "%.200s: not one compute entry point called main", m->path);
     return sized || fail(m->d, TOOL_PLAN, "give local_size_x … as numbers",
-                         "%.200s: the workgroup size is no constant", m->path);
+                         "%.200s: the workgroup size is not constant", m->path);
 }
 
 bool shader_read(shader *s, const uint32_t *words, size_t count, const char *path, vy_diag *d)
@@ -254,7 +254,8 @@ bool shader_read(shader *s, const uint32_t *words, size_t count, const char *pat
     *s = (shader){0};
     module m = {.words = words, .count = count, .path = path, .d = d};
     if (count <= HEADER || words[3] > 0x400000 || words[4]) // the last one is reserved
-        return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.200s: no SPIR-V", path);
+        return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.200s: not SPIR-V",
+                    path);
     m.bound = words[3];
     s->version = words[1];
     m.entities = calloc((size_t)m.bound + 1, sizeof *m.entities);

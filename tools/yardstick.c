@@ -156,7 +156,7 @@ static bool take_shader(yardstick *y, uint32_t i, const char *plan, text *path, 
     if (!find_words(plan, k->name, path, d) || !file_read(path->data, FILE_LIMIT, t, d))
         return false;
     if (!t->size || t->size % 4)
-        return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.200s: no SPIR-V",
+        return fail(d, TOOL_PLAN, "compile it with glslangValidator -V", "%.200s: not SPIR-V",
                     path->data);
     k->words = (const uint32_t *)t->data; // from malloc, so aligned
     k->word_count = t->size / 4;

@@ -58,7 +58,7 @@ static vkrt_status bind_one(const vkrt_dispatch *d, uint32_t i, vkrt_error *erro
     if (beyond != 0 && !has_offset(d->kernel, i))
         return vkrt_fail(error, VKRT_UNALIGNED, "pad the slices to a multiple of it",
                          "unaligned slice: %s takes '%s' from byte %llu of buffer '%s', the device "
-                         "wants multiples of %llu",
+                         "requires multiples of %llu",
                          d->kernel->name, b->name, (unsigned long long)offset, name,
                          (unsigned long long)align);
     plan->infos[i] = (VkDescriptorBufferInfo){buffer->memory.handle, offset - beyond,

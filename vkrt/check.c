@@ -3,7 +3,7 @@
 // checked once here; everything after asserts nothing and trusts them.
 #include "vkrt/internal.h"
 
-#define FIX "this is a fault of whoever wrote the kernel description"
+#define FIX "this is a fault of the code that made the kernel description"
 
 #define REQUIRE(condition, ...)                                                                    \
     do {                                                                                           \
@@ -69,7 +69,8 @@ static bool has_entry(const vy_kernel *k)
 
 static vkrt_status check_params(const vy_kernel *k, vkrt_error *error)
 {
-    REQUIRE(k->param_bytes % 4 == 0, "%s: parameter block is not whole words", k->name);
+    REQUIRE(k->param_bytes % 4 == 0, "%s: size of the parameter block is not a multiple of 4",
+            k->name);
     REQUIRE(k->param_bytes > 0 || k->param_set == VY_NO_BINDING, "%s: empty parameter block",
             k->name);
     for (uint32_t i = 0; i < k->param_count; i++) {
@@ -112,7 +113,8 @@ vkrt_status vkrt_check_kernel(const vy_kernel *k, vkrt_error *error)
             REQUIRE(b->set != k->bindings[j].set || b->binding != k->bindings[j].binding,
                     "%s: '%s' and '%s' have one binding", k->name, k->bindings[j].name, b->name);
     }
-    REQUIRE(!k->watched || k->binding_count, "%s: watches loops, but nobody sees it", k->name);
+    REQUIRE(!k->watched || k->binding_count, "%s: watches loops, but has no binding to report to",
+            k->name);
     for (uint32_t i = 0; !status && i < k->domain_rank; i++)
         REQUIRE(k->domain[i] < k->expr_count, "%s: domain axis %u has no expression", k->name, i);
     return status;
@@ -180,7 +182,7 @@ static vkrt_status check_step(const vy_plan *p, uint32_t index, vkrt_error *erro
                 "step %u reads back into no symbol", index);
         REQUIRE(vkrt_type_size(p->buffers[s->buffer].type) == p->buffers[s->buffer].elem_size &&
                     !vkrt_type_is_float(p->buffers[s->buffer].type),
-                "step %u reads back a value that is no integer", index);
+                "step %u reads back a value that is not an integer", index);
         return VKRT_OK;
     }
     return vkrt_fail(error, VKRT_BAD_KERNEL, FIX, "step %u has no such kind", index);

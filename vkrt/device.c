@@ -79,7 +79,7 @@ static vkrt_status create_handle(vkrt_device *device, vkrt_error *error)
     if (device->inspecting &&
         !vkrt_chain_has(&chain, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
         return vkrt_fail(error, VKRT_MISSING_FEATURE, "choose another device or driver",
-                         "'%.100s' does not tell what it made of kernels "
+                         "'%.100s' does not report how it compiled kernels "
                          "(VK_KHR_pipeline_executable_properties)",
                          device->physical.info.name);
     chain.executables.pipelineExecutableInfo = device->inspecting;

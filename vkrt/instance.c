@@ -71,12 +71,12 @@ static vkrt_status require_layer(const vkrt_global_table *global, vkrt_error *er
     if (found) return VKRT_OK;
     return vkrt_fail(error, VKRT_NO_LAYER,
                      "install vulkan-validationlayers, or unset VYRE_VALIDATION",
-                     "validation was asked for, but " VALIDATION_LAYER " is not installed");
+                     "validation was requested, but " VALIDATION_LAYER " is not installed");
 }
 
 // --- Creation ------------------------------------------------------------------------------------
 
-// Devices behind a portability driver are listed only if this is asked for.
+// Devices behind a portability driver are listed only if this is requested.
 static bool has_portability(const vkrt_global_table *global)
 {
     VkExtensionProperties *list = NULL;

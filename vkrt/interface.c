@@ -179,7 +179,7 @@ static vkrt_status take_variable(const reader *r, const spirv_id *v, vkrt_error 
     if (v->set >= VKRT_INTERFACE_SETS || slot.count == 0 || slot.count > 4096 ||
         !descriptor_type(type, v->number, &slot.type))
         return vkrt_fail(error, VKRT_BAD_KERNEL, "",
-                         "set %u binding %u of the module is nothing that can be bound here",
+                         "set %u binding %u of the module has a type that cannot be bound here",
                          v->set, v->binding);
     add_slot(r->out, slot);
     return VKRT_OK;

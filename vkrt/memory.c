@@ -148,13 +148,14 @@ vkrt_status vkrt_block_alloc(vkrt_device *device, const VkMemoryRequirements *ne
     }
     if (r != VK_ERROR_OUT_OF_DEVICE_MEMORY)
         return vkrt_device_fail(device, error, r, "allocating device memory");
-    return vkrt_fail(error, VKRT_OUT_OF_DEVICE_MEMORY,
-                     "use smaller data, a lower --tape-limit, or a device with more memory",
-                     "out of device memory: %llu bytes wanted (the device has %llu, one allocation "
-                     "at most %llu)",
-                     (unsigned long long)need->size,
-                     (unsigned long long)device->physical.info.device_memory_bytes,
-                     (unsigned long long)device->physical.info.max_allocation_bytes);
+    return vkrt_fail(
+        error, VKRT_OUT_OF_DEVICE_MEMORY,
+        "use smaller data, a lower --tape-limit, or a device with more memory",
+        "out of device memory: %llu bytes requested (the device has %llu, one allocation "
+        "at most %llu)",
+        (unsigned long long)need->size,
+        (unsigned long long)device->physical.info.device_memory_bytes,
+        (unsigned long long)device->physical.info.max_allocation_bytes);
 }
 
 static void add_hole(vkrt_block *block, vkrt_range range)

@@ -52,10 +52,10 @@ static vkrt_status check_silent(const vkrt_device_info *info, const vy_kernel *k
     if (info->nesting_limit && k->nesting > info->nesting_limit)
         return vkrt_fail(
             error, VKRT_LIMIT,
-            "join conditions with && or put inner ones into flags, so that they stand "
-            "beside each other; or choose another device (VYRE_DEVICE)",
-            "%s: conditions or loops stand %u deep in one another at line %u; '%.100s' "
-            "computes wrong beyond %u",
+            "join conditions with && or put inner ones into flags, so that they are not nested; "
+            "or choose another device (VYRE_DEVICE)",
+            "%s: conditions or loops are nested %u deep at line %u; '%.100s' computes wrong results "
+            "beyond %u",
             k->name, k->nesting, k->nesting_line, info->name, info->nesting_limit);
     return VKRT_OK;
 }
@@ -68,8 +68,8 @@ vkrt_status vkrt_check_iterations(const vkrt_device_info *info, const vy_kernel 
         error, VKRT_LIMIT,
         "compile with vy_opt_options.chunk, use fewer iterations, another device or the "
         "interpreter",
-        "%s: its loops may take %llu iterations per invocation, and '%s' leaves them after %u "
-        "without a word",
+        "%s: its loops may take %llu iterations per invocation, and '%s' silently ends them after "
+        "%u",
         k->name, (unsigned long long)iterations, info->name, info->loop_iteration_limit);
 }
 
@@ -80,8 +80,8 @@ vkrt_status vkrt_check_open_loops(const vkrt_device_info *info, const vy_kernel 
     return vkrt_fail(
         error, VKRT_LIMIT,
         "set vkrt_plan_desc.trust_loops if they stay below, or choose another device",
-        "%s: a loop whose iterations depend on data, and '%s' leaves loops after %u iterations "
-        "without a word",
+        "%s: a loop whose iterations depend on data, and '%s' silently ends loops after "
+        "%u iterations",
         k->name, info->name, info->loop_iteration_limit);
 }
 

@@ -263,7 +263,7 @@ vkrt_status vkrt_plan_create_for_kernel(vkrt_device *device, const vy_kernel *k,
     if (status) return status;
     if (k->watched)
         return vkrt_fail(error, VKRT_BAD_ARGUMENT, "use the plan it was compiled with",
-                         "%s watches its loops, and nobody would look", k->name);
+                         "%s watches its loops, but no step would check them", k->name);
     kernel_plan *m = allocate_kernel_plan(k);
     if (!m) return vkrt_fail_memory(error);
     static const vy_role ROLES[] = {VY_ROLE_IN, VY_ROLE_OUT, VY_ROLE_INOUT};

@@ -172,8 +172,8 @@ static vkrt_status infer_symbols(vkrt_plan *plan, vkrt_error *error)
         if (plan->sources[s] != VKRT_SOURCE_NONE) continue;
         if (symbol->kind == VY_SYMBOL_SCALAR)
             status = vkrt_fail(error, VKRT_UNSET,
-                               "give it, or the shape of a buffer that has it as "
-                               "a whole dimension",
+                               "give it, or the shape of a buffer of which it is "
+                               "by itself a dimension",
                                "scalar '%s' has no value", symbol->name);
         if (symbol->kind == VY_SYMBOL_EXTENT)
             status = vkrt_fail(error, VKRT_UNSET, "give its shape", "buffer '%s' has no size",

@@ -46,7 +46,7 @@ bool vy_find_additions(vy_ordering *o)
         }
         if (!can_replace(o, id)) return false;
         if (uses[id])
-            return refuse(o, id, "do without the old value",
+            return refuse(o, id, "do not use the old value",
                           "the old value is used, which depends on the order");
         o->use[p->insts.data[id].aux] = VY_USE_ADDED;
     }

@@ -43,7 +43,7 @@ static void refuse_unsupported(reverse *r)
     }
 }
 
-// Refuses stores of all lanes of a workgroup to one element: no derivative belongs to all of them.
+// Refuses stores of all lanes of a workgroup to one element: no single derivative is right for all.
 static void refuse_redundant(reverse *r)
 {
     uint8_t *stores = vy_reverse_zeroed(r, r->p->insts.count, 1);
@@ -60,7 +60,7 @@ static void refuse_redundant(reverse *r)
                         "let one of them store it, `if lindex == 0 { … }`, or add what each has "
                         "with atomic_add",
                         "all invocations of a workgroup store to one element of `%s`: a data race, "
-                        "and no derivative belongs to all of them",
+                        "and no single derivative is right for all of them",
                         vy_buffer_name(r, b));
     }
     vy_free(stores);

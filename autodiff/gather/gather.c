@@ -194,8 +194,9 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
         for (uint32_t j = 0; j < g->site_count; j++) {
             if (g->sites[j].program != k + 1) continue;
             g->sites[j].gathered = false;
-            g->sites[j].why = g->programs[k].small ? "has few elements, to which many add"
-                                                   : "could wrap around in its inverse";
+            g->sites[j].why = g->programs[k].small
+                                  ? "is to a small buffer, with many additions to each element"
+                                  : "could wrap around in its inverse";
         }
     }
     if (!all || g->failed) free_stages(stages, *count);
@@ -296,7 +297,7 @@ static void leave_singles(gather *g)
     for (uint32_t k = 0; k < g->site_count; k++) {
         if (!g->sites[k].joins) continue;
         g->sites[k].gathered = false;
-        g->sites[k].why = "comes beside one that is not";
+        g->sites[k].why = "adds one term to each element, to which other atomics add as well";
     }
 }
 
@@ -315,7 +316,7 @@ static void leave_all(gather *g)
         if (!g->sites[k].gathered) continue;
         g->sites[k].gathered = false;
         g->sites[k].program = 0;
-        g->sites[k].why = "is one of too many";
+        g->sites[k].why = "is beyond a limit of the analysis";
     }
 }
 
@@ -378,7 +379,7 @@ static bool note_left(const gather *g, const vy_program *r, vy_gather_notes *not
         vy_gather_note *n = note_of(notes, r->buffers.data[i->aux].name);
         if (!n) return false;
         n->sites = g->left[i->aux];
-        n->why = "is one of too many";
+        n->why = "is beyond a limit of the analysis";
         n->line = i->line;
         g->left[i->aux] = 0; // noted once
     }

@@ -119,7 +119,7 @@ static bool keep(needing *n, uint32_t id)
     if (gather_keep(n->g, id)) return true;
     if (own && n->g->lean)
         return refuse(n, "would have to store a number for every iteration of its loops");
-    return refuse(n, "needs a value from inside a loop that only the data bound");
+    return refuse(n, "needs a value from inside a loop whose trip count depends on data");
 }
 
 // A load is repeated where the memory has its final contents.
@@ -158,7 +158,7 @@ static bool visit_marker(needing *n, uint32_t id)
     case VY_OP_IF:
     case VY_OP_WHILE:
     case VY_OP_CHECKPOINT: return true; // demanded with their slots
-    default: return refuse(n, "needs what cannot be computed again");
+    default: return refuse(n, "needs a value that cannot be recomputed");
     }
 }
 

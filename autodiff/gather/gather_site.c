@@ -156,7 +156,7 @@ void gather_decide(gather *g, uint32_t k)
     uint32_t kept = g->kept.count;
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) {
-        site->why = "is one of too many";
+        site->why = "is beyond a limit of the analysis";
         return;
     }
     site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
@@ -171,7 +171,7 @@ void gather_decide(gather *g, uint32_t k)
         if (!site->single && g->r->buffers.data[site->access.buffer].type == VY_F16)
             site->why = "would add half floats up in memory, which loses digits";
         else if (site->small && !g->allow_small)
-            site->why = "has few elements, to which many add";
+            site->why = "is to a small buffer, with many additions to each element";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))
             site->why = "is too involved";
         else

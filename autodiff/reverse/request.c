@@ -78,7 +78,7 @@ static void choose_added(reverse *r, const char *name)
     const uint32_t s = id ? UINT32_MAX : vy_program_find_scalar(r->p, name);
     if (id ? !r->facts.buffers[id].wrt : !is_requested(r->options, name))
         vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, "name it in `wrt` too",
-                        "no gradient of `%s` is asked for that could be added to", name);
+                        "no gradient of `%s` is requested that could be added to", name);
     else if (id && r->p->buffers.data[id].cls == VY_INOUT)
         vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "let it be overwritten, and add it afterwards",
                         "the gradient of `%s`, which is `inout`, takes the place of its cotangent "

@@ -106,7 +106,7 @@ static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
             "at an element that changes in a loop that its invocations do not run "
             "together cannot be differentiated yet");
     if (s.loop && e->used[id])
-        return refuse_site(e, id, "do without the old value",
+        return refuse_site(e, id, "do not use the old value",
                            "whose old value is used in a loop cannot be differentiated yet");
     s.places = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.places);
     s.index = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.index);
@@ -151,7 +151,7 @@ static bool check_array(const vy_voting *e, vy_phases *f, uint32_t buffer)
                 "has no order with another kind of atomic between the same barriers, and "
                 "so no derivative");
         else if (f->after[id].loads | f->after[id].stores)
-            ok = refuse_site(e, id, "put a barrier behind it, or use two arrays",
+            ok = refuse_site(e, id, "put a barrier after it, or use two arrays",
                              "is followed by a load or store of the array before the next barrier; "
                              "that cannot be differentiated yet");
     }

@@ -219,7 +219,7 @@ static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
 static void refuse(reverse *r, uint32_t id)
 {
     vy_reverse_fail(r, VY_E_LIMIT, id, "use fewer domain variables, or fewer nested loops",
-                    "the reverse must remember a value in more than %u dimensions", VY_MAX_RANK);
+                    "the reverse must tape a value in more than %u dimensions", VY_MAX_RANK);
 }
 
 static vy_type kept_type(const reverse *r, uint32_t id)

@@ -79,7 +79,7 @@ static bool take_outputs(check *c, const image *derived)
         const char *name = c->base.buffers[i].name;
         const vy_buffer_class cls = vy_image_class(&c->base, i);
         if (cls == VY_IN || !is_output(c, name)) continue;
-        if (c->base.types[i] != VY_F64) return vy_check_bad(c, "output %s is no float", name);
+        if (c->base.types[i] != VY_F64) return vy_check_bad(c, "output %s is not a float", name);
         c->outputs[c->output_count++] = (output){name, cotangent_of(c, derived, name)};
     }
     return true;

@@ -273,7 +273,7 @@ static uint64_t sample(const check *c, uint64_t k, uint64_t n, uint64_t count)
 static bool leave_out(check *c, const image *derived, uint32_t i)
 {
     vy_check_row *row = vy_check_skip(c->r, VY_CHECK_DIFFERENCES, derived->buffers[i].name,
-                                      "one of so many gradients that only some are looked at "
+                                      "there are so many gradients that not all are compared "
                                       "element by element");
     if (!row) return vy_check_memory(c);
     row->elements = derived->counts[i];

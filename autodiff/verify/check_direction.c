@@ -73,7 +73,7 @@ static void note(check *c, const tried *t, double slope, opinion o)
         vy_check_row_note(row, 0, got, o == AGREES && !close ? got : slope);
         row->compared = t->moving;
     } else {
-        snprintf(row->note, sizeof row->note, "no number, or too rough to tell");
+        snprintf(row->note, sizeof row->note, "NaN, or too inexact to compare");
         row->unsure = t->p.count;
     }
 }

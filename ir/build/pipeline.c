@@ -256,9 +256,10 @@ static bool infer(vy_pipe *q, const vy_program *p, const vy_pipe_arg *args, vy_p
         } else {
             char fix[120];
             snprintf(fix, sizeof fix, "give it: %.40s=value", s->name);
-            fail(q, VY_E_PIPE_SCALAR, fix,
-                 "scalar `%s` of `%s` is not a whole dimension of a buffer, so it is not inferred",
-                 s->name, p->name);
+            fail(
+                q, VY_E_PIPE_SCALAR, fix,
+                "scalar `%s` of `%s` is not by itself a dimension of a buffer, so it is not inferred",
+                s->name, p->name);
         }
     }
     vy_free(shown);

@@ -131,7 +131,7 @@ static bool memory(checker *c, uint32_t id)
     uint32_t extra = op == VY_OP_LOAD ? 0 : op == VY_OP_ATOMIC_CAS ? 2 : 1;
     if (i->nargs != buf->rank + extra) return bad(c, "wrong number of indices");
     for (uint32_t k = 0; k < buf->rank; k++)
-        if (!is_integer(arg_type(c, id, k))) return bad(c, "an index is no integer");
+        if (!is_integer(arg_type(c, id, k))) return bad(c, "an index is not an integer");
     for (uint32_t k = buf->rank; k < i->nargs; k++)
         if (!arg_is(c, id, k, element)) return false;
     vy_type result = op == VY_OP_STORE ? VY_VOID : element;
@@ -172,7 +172,7 @@ static bool open_marker(checker *c, uint32_t id)
     uint32_t outer = here(c);
     if (i->op == VY_OP_LOOP) {
         if (i->nargs < 3) return bad(c, "a loop without bounds");
-        if (!is_integer((vy_type)i->type)) return bad(c, "a loop variable is no integer");
+        if (!is_integer((vy_type)i->type)) return bad(c, "a loop variable is not an integer");
         for (uint32_t k = 0; k < 3; k++)
             if (!arg_is(c, id, k, (vy_type)i->type)) return false;
         await(c, VY_OP_CARRY, id, i->nargs - 3);

@@ -177,7 +177,7 @@ static bool printable(vy_program *p, const char *name)
     if (vy_name_printable(name)) return true;
     vy_fail(p->module, VY_E_API, 0, 0, "use letters, digits and `_`",
             "a name in program `%s` cannot be written as text: it is empty, or has a back quote, a "
-            "control character or bytes that are no UTF-8",
+            "control character or bytes that are not UTF-8",
             vy_name_printable(p->name) ? p->name : "?");
     return false;
 }

@@ -87,8 +87,9 @@ static bool check_groups(vy_program *p, const uint8_t *has)
         const vy_buf *b = &p->buffers.data[i];
         for (uint32_t k = 0; k < b->rank; k++)
             if (has[b->dims[k].id] & HAS_GROUPS)
-                return refuse_groups(p, b->line, b->name,
-                                     "`%s`: the program has a domain, so num_groups is no size");
+                return refuse_groups(
+                    p, b->line, b->name,
+                    "`%s`: the program has a domain, so num_groups is not allowed in its sizes");
     }
     return true;
 }
@@ -113,8 +114,7 @@ static bool check_sizes(vy_program *p, const uint32_t *size)
     if (total <= VY_MAX_DIM_NODES) return true;
     vy_fail(p->module, VY_E_LIMIT, p->line, vy_check_column(p->module, p->line, p->name),
             "pass the size as a scalar",
-            "the dimensions of `%s`, written out, have more than %u parts", p->name,
-            VY_MAX_DIM_NODES);
+            "the dimensions of `%s`, expanded, have more than %u terms", p->name, VY_MAX_DIM_NODES);
     return false;
 }
 

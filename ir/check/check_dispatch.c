@@ -83,7 +83,7 @@ static bool check_scalar(vy_pipeline *l, const vy_pipe_step *s, const vy_scalar_
         vy_extent e = facts->form[v->dim.id];
         if (e.base || fits(param->type, e.offset)) return true;
         return refuse(l->module, s, VY_E_LITERAL_RANGE, NULL,
-                      "scalar `%s` of `%s` is %lld, which is no %s", name, p->name,
+                      "scalar `%s` of `%s` is %lld, which does not fit %s", name, p->name,
                       (long long)e.offset, vy_type_name(param->type));
     }
     const vy_program *sig = l->signature;
@@ -177,7 +177,7 @@ bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *f
         vy_extent i = facts->form[index[k].id], n = facts->form[b->dims[k].id];
         bool beyond = i.base == n.base && i.offset >= n.offset;
         if (!beyond && (i.base || i.offset >= 0)) continue;
-        return refuse(l->module, s, VY_E_PIPE_SHAPE, "indices count from 0 to the length less 1",
+        return refuse(l->module, s, VY_E_PIPE_SHAPE, "indices run from 0 to the length minus 1",
                       "index %u of `%s` is out of range", k, b->name);
     }
     return true;
@@ -283,7 +283,7 @@ static bool check_groups(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_fac
     const vy_program *p = l->module->programs.data[s->program];
     if ((p->overs.count == 0) != (s->groups != NULL))
         return refuse(l->module, s, VY_E_PIPE_GROUPS, NULL,
-                      s->groups ? "`%s` has `over`, so its workgroups are counted"
+                      s->groups ? "`%s` has `over`, which determines its number of workgroups"
                                 : "`%s` has no `over`: how many workgroups run is not given",
                       p->name);
     for (int k = 0; s->groups && k < 3; k++) {

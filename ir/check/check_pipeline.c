@@ -215,7 +215,7 @@ static void use_dim(void *user, vy_dim d)
     c->total += c->sizes[d.id];
     if (c->ok && c->total > VY_MAX_DIM_NODES)
         refuse(c, VY_E_LIMIT, "read what is computed from a buffer, with value(…)",
-               "the integer expressions of `%s`, written out, are too large", c->l->name);
+               "the integer expressions of `%s`, expanded, are too large", c->l->name);
 }
 
 static bool use_buffer(check *c, vy_buffer buffer, bool reads, bool writes)
@@ -261,7 +261,7 @@ static bool check_value(check *c, const vy_pipe_step *s)
     const vy_buf *b = &c->sig->buffers.data[s->buffer.id];
     if (!vy_type_is_integer(b->type))
         return refuse(c, VY_E_TYPE_WRONG, "read an element of a buffer of integers",
-                      "the elements of `%s` are no integers", b->name);
+                      "the elements of `%s` are not integers", b->name);
     return use_buffer(c, s->buffer, true, false) &&
            vy_check_slice(c->l, s, &c->facts, s->buffer, s->index_count, s->index);
 }

@@ -187,7 +187,7 @@ void vy_partial_load(vy_machine *m, const vy_xinst *x, const vy_bound *b)
         if (number <= UINT32_MAX) vy_eval_who(m, (uint32_t)number, who, sizeof who);
         vy_eval_fail(m, VY_E_EVAL_PARTIAL, i->line, i->column,
                      "invocation (%s) reads an element of `%s` that an invocation outside of the "
-                     "domain would have stored: sizes are no multiples of the workgroup's",
+                     "domain would have stored: sizes are not multiples of the workgroup's",
                      who, m->p->buffers.data[x->aux].name);
     })
 }

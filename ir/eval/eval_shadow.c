@@ -108,7 +108,7 @@ static void report_unwritten(vy_machine *m, const vy_xinst *x, uint32_t lane, ui
     name_element(m, x, place, name, sizeof name);
     vy_eval_who(m, number_of(m, lane), who, sizeof who);
     vy_diag_set(&m->report->first, VY_E_EVAL_UNINIT, i->line, i->column, NULL,
-                "invocation (%s) reads %s, which nobody has written", who, name);
+                "invocation (%s) reads %s, which was never written", who, name);
 }
 
 void vy_shadow_out_of_range(vy_machine *m, const vy_xinst *x, uint32_t lane)

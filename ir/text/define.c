@@ -37,8 +37,8 @@ void vy_define_refused(vy_front *f, const vy_decl *d)
     snprintf(was->fix, sizeof was->fix, "give %s",
              d->type == VY_BOOL                    ? "true or false"
              : vy_type_is_float((vy_type)d->type)  ? "a number"
-             : vy_type_is_signed((vy_type)d->type) ? "a whole number that fits it"
-                                                   : "a whole number that fits it, not below zero");
+             : vy_type_is_signed((vy_type)d->type) ? "an integer that fits it"
+                                                   : "an integer that fits it, not below zero");
 }
 
 // Errors in it are reported for the value (vy_define_refused); all others point at the declaration.

@@ -216,7 +216,7 @@ static void read_number(vy_front *f)
                        "write it as a float, like 1e20", "`%.*s` does not fit 64 bits",
                        f->tok.length > 60 ? 60 : (int)f->tok.length, start);
     } else if (char_at(f, end) == '.' && char_at(f, end + 1) != '.') {
-        vy_front_error(f, VY_E_NUMBER, f->line, f->tok.column, "write a digit behind the point",
+        vy_front_error(f, VY_E_NUMBER, f->line, f->tok.column, "write a digit after the point",
                        "`%.*s.` is not a number", (int)(end - start > 60 ? 60 : end - start),
                        start);
     }

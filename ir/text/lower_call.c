@@ -122,7 +122,7 @@ bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *resu
     inner.func = fn;
     inner.results = NULL;
     if (++inner.call_depth > VY_MAX_CALL_DEPTH) {
-        vy_front_error(l->f, VY_E_LIMIT, e->line, e->column, "call fewer functions in one another",
+        vy_front_error(l->f, VY_E_LIMIT, e->line, e->column, "nest fewer calls",
                        "calls are nested more than %u deep", VY_MAX_CALL_DEPTH);
         return false;
     }

@@ -10,9 +10,9 @@ bool vy_lower_constant(vy_lower *l, vy_decl *d)
     if (d->state == 2) return true;
     if (d->state == 1 || ++l->constant_depth > VY_MAX_TREE_DEPTH / 2) {
         vy_front_error(l->f, d->state == 1 ? VY_E_CONSTANT : VY_E_LIMIT, d->line, d->column,
-                       "break the circle",
+                       "break the cycle",
                        d->state == 1 ? "constant `%s` depends on itself"
-                                     : "constant `%s` depends on too long a row of constants",
+                                     : "constant `%s` depends on too long a chain of constants",
                        d->name->text);
         return false;
     }

@@ -18,7 +18,7 @@ static void parse_results(vy_front *f, vy_func *fn)
         }
         fn->results[fn->result_count++] = vy_parse_type(f, "of the result", VY_SPELL_TYPES);
     } while (tuple && vy_accept(f, TK_COMMA));
-    if (tuple) vy_expect(f, TK_RPAREN, "behind the types of the results");
+    if (tuple) vy_expect(f, TK_RPAREN, "after the types of the results");
 }
 
 static vy_func *parse_function(vy_front *f)
@@ -35,13 +35,13 @@ static void parse_workgroup(vy_front *f, vy_func *fn)
     vy_ast_expr **tail = &fn->workgroup;
     uint32_t n = 0;
     vy_advance(f);
-    vy_expect(f, TK_LPAREN, "behind `workgroup`");
+    vy_expect(f, TK_LPAREN, "after `workgroup`");
     do {
         *tail = vy_parse_expr(f);
         tail = &(*tail)->next;
         n++;
     } while (vy_accept(f, TK_COMMA));
-    vy_expect(f, TK_RPAREN, "behind the workgroup's sizes");
+    vy_expect(f, TK_RPAREN, "after the workgroup's sizes");
     if (n > 3)
         vy_front_error(f, VY_E_GROUP_SIZE, at.line, at.column, NULL, "a workgroup with %u sizes",
                        n);
@@ -52,10 +52,10 @@ static void parse_over(vy_front *f, vy_func *fn)
     vy_decl **tail = &fn->overs;
     uint32_t n = 0;
     vy_advance(f);
-    vy_expect(f, TK_LPAREN, "behind `over`");
+    vy_expect(f, TK_LPAREN, "after `over`");
     do {
         vy_decl *d = *tail = vy_parse_decl(f, DK_OVER);
-        vy_expect(f, TK_COLON, "behind the variable of the domain");
+        vy_expect(f, TK_COLON, "after the variable of the domain");
         d->type = VY_U32;
         d->dims = vy_parse_expr(f);
         tail = &d->next;
@@ -63,7 +63,7 @@ static void parse_over(vy_front *f, vy_func *fn)
             vy_front_error(f, VY_E_LIMIT, d->line, d->column, "use fewer dimensions",
                            "a domain of more than %u dimensions", VY_MAX_RANK);
     } while (vy_accept(f, TK_COMMA));
-    vy_expect(f, TK_RPAREN, "behind the domain");
+    vy_expect(f, TK_RPAREN, "after the domain");
 }
 
 static vy_func *parse_program(vy_front *f)
@@ -92,11 +92,11 @@ static void parse_constant(vy_front *f)
         vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column,
                        "write `const NAME: TYPE = VALUE;`", "constant `%s` has no type",
                        d->name->text);
-    vy_expect(f, TK_COLON, "behind the constant's name");
+    vy_expect(f, TK_COLON, "after the constant's name");
     d->type = vy_parse_type(f, "of the constant", VY_SPELL_TYPES);
     vy_expect(f, TK_SET, "before the constant's value");
     d->dims = vy_parse_expr(f);
-    vy_expect(f, TK_SEMICOLON, "behind the constant");
+    vy_expect(f, TK_SEMICOLON, "after the constant");
     *f->consts_tail = d;
     f->consts_tail = &d->next;
 }
@@ -125,7 +125,7 @@ static void parse_marked_program(vy_front *f)
     } while (vy_accept(f, TK_AT));
     if (!vy_accept(f, TK_PROGRAM)) {
         vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it right before `program`",
-                       "attribute %s does not stand before a program", vy_token_text(&at, text));
+                       "attribute %s is allowed only before a program", vy_token_text(&at, text));
         return;
     }
     f->lowered = lowered;

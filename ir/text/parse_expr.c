@@ -29,7 +29,7 @@ static vy_ast_expr *parse_list(vy_front *f, vy_token_kind close, uint32_t *count
         ++*count;
         if (!vy_accept(f, TK_COMMA)) break;
     }
-    vy_expect(f, close, "behind the list");
+    vy_expect(f, close, "after the list");
     return list;
 }
 
@@ -47,10 +47,10 @@ static vy_ast_expr *parse_reduce(vy_front *f, vy_ast_expr *e)
             vy_front_error(f, VY_E_LIMIT, e->line, e->column, "nest two of them",
                            "more than %u ranges", VY_MAX_RANK);
     } while (vy_accept(f, TK_COMMA));
-    vy_expect(f, TK_COLON, "behind the range");
+    vy_expect(f, TK_COLON, "after the range");
     e->u.reduce.ranges = first;
     e->u.reduce.body = vy_parse_expr(f);
-    vy_expect(f, TK_RPAREN, "behind the reduction");
+    vy_expect(f, TK_RPAREN, "after the reduction");
     return e;
 }
 
@@ -60,7 +60,7 @@ static void refuse_reduction(vy_front *f, const vy_ast_expr *e)
     const vy_name_rec *name = e->u.ref.name;
     vy_front_error(f, VY_E_SYNTAX, e->line, e->column,
                    vy_spelling_fix(f, name->text, name->length, VY_SPELL_REDUCTIONS,
-                                   "a range stands in sum, prod, max and min"),
+                                   "ranges are allowed only in sum, prod, max and min"),
                    "`%.40s(…)` takes no range", name->text);
 }
 
@@ -87,11 +87,11 @@ static bool parse_mark_word(vy_front *f, vy_token *word)
     vy_token at = f->tok;
     vy_advance(f);
     *word = f->tok;
-    vy_expect(f, TK_NAME, "behind `@`");
+    vy_expect(f, TK_NAME, "after `@`");
     if (f->failed || f->lowered) return !f->failed;
     vy_front_error(f, VY_E_MARK, at.line, at.column,
                    "leave it out, or write `@lowered program` if passes have made this text",
-                   "`@%.*s` stands outside of a lowered program",
+                   "`@%.*s` is allowed only in a lowered program",
                    word->length > 40 ? 40 : (int)word->length, word->text);
     return false;
 }
@@ -122,7 +122,7 @@ static vy_ast_expr *parse_lowered_call(vy_front *f)
     if (!parse_mark_word(f, &word)) return e;
     if (word.text[-1] == '@' && vy_builtin_find(word.text - 1, word.length + 1)) {
         e->u.ref.name = vy_front_name(f, word.text - 1, word.length + 1);
-        vy_expect(f, TK_LPAREN, "behind the operation");
+        vy_expect(f, TK_LPAREN, "after the operation");
         e->u.ref.list = parse_list(f, TK_RPAREN, &e->count);
     } else {
         vy_front_error(f, VY_E_MARK, word.line, word.column,
@@ -152,7 +152,7 @@ static vy_ast_expr *parse_named(vy_front *f)
         e->kind = EX_MEMBER;
         e->u.member.name = name;
         e->u.member.member = f->tok.name;
-        vy_expect(f, TK_NAME, "behind the point");
+        vy_expect(f, TK_NAME, "after the point");
     }
     return e;
 }
@@ -199,9 +199,9 @@ static vy_ast_expr *parse_cast(vy_front *f)
     vy_ast_expr *e = new_expr(f, EX_CAST, &f->tok);
     e->op = f->tok.type;
     vy_advance(f);
-    vy_expect(f, TK_LPAREN, "behind the type: a conversion is written f32(x)");
+    vy_expect(f, TK_LPAREN, "after the type: a conversion is written f32(x)");
     e->u.sub.a = vy_parse_expr(f);
-    vy_expect(f, TK_RPAREN, "behind the value to convert");
+    vy_expect(f, TK_RPAREN, "after the value to convert");
     return e;
 }
 
@@ -342,7 +342,7 @@ vy_range *vy_parse_range(vy_front *f)
     } else if (!f->failed) {
         char text[48];
         vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write `for k in 0..n { … }`",
-                       "expected `in` behind the loop variable, found %s",
+                       "expected `in` after the loop variable, found %s",
                        vy_token_text(&f->tok, text));
     }
     if (vy_at_word(f, "rev") && vy_peek(f).kind == TK_LPAREN) {
@@ -353,7 +353,7 @@ vy_range *vy_parse_range(vy_front *f)
     r->from = vy_parse_expr(f);
     vy_expect(f, TK_DOTDOT, "between the bounds");
     r->to = vy_parse_expr(f);
-    if (r->reverse) vy_expect(f, TK_RPAREN, "behind the bounds");
+    if (r->reverse) vy_expect(f, TK_RPAREN, "after the bounds");
     if (vy_at_word(f, "step")) {
         vy_advance(f);
         r->step = vy_parse_expr(f);

@@ -4,11 +4,11 @@
 
 void vy_parse_init(vy_front *f, vy_decl *d)
 {
-    vy_expect(f, TK_LPAREN, "behind the attribute");
+    vy_expect(f, TK_LPAREN, "after the attribute");
     d->init = vy_at_word(f, "ones") ? VY_INIT_ONES : VY_INIT_COPY;
     d->init_from = f->tok.name;
     vy_expect(f, TK_NAME, "as the attribute's value");
-    vy_expect(f, TK_RPAREN, "behind the attribute's value");
+    vy_expect(f, TK_RPAREN, "after the attribute's value");
 }
 
 static void parse_parameter_attributes(vy_front *f, vy_decl *d)
@@ -61,7 +61,7 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     uint8_t kind = d->kind;
     *d = attributes;
     d->name = name, d->line = line, d->column = column, d->kind = kind;
-    vy_expect(f, TK_COLON, "behind the parameter's name");
+    vy_expect(f, TK_COLON, "after the parameter's name");
     bool buffer = accept_access(f, &d->cls);
     const bool access = f->tok.kind == TK_NAME && vy_peek(f).kind == TK_TYPE; // `x: inn f32[N]`
     d->type = vy_parse_type(f, "of the parameter", access ? VY_SPELL_ACCESS : VY_SPELL_TYPES);
@@ -78,7 +78,7 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     }
     if (at.kind == TK_AT && (!buffer || !program))
         vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, NULL,
-                       "attributes stand before buffers of programs only");
+                       "attributes are allowed only before buffers of programs");
     return d;
 }
 
@@ -102,7 +102,7 @@ vy_ast_expr *vy_parse_dims(vy_front *f, uint32_t *rank)
         n++;
         if (!vy_accept(f, TK_COMMA)) break;
     }
-    vy_expect(f, TK_RBRACKET, "behind the dimensions");
+    vy_expect(f, TK_RBRACKET, "after the dimensions");
     if (n > VY_MAX_RANK)
         vy_front_error(f, VY_E_LIMIT, open.line, open.column, "use fewer dimensions",
                        "more than %u dimensions", VY_MAX_RANK);
@@ -120,7 +120,7 @@ static void parse_parameters(vy_front *f, vy_func *fn)
         fn->param_count++;
         if (!vy_accept(f, TK_COMMA)) break;
     }
-    vy_expect(f, TK_RPAREN, "behind the parameters");
+    vy_expect(f, TK_RPAREN, "after the parameters");
 }
 
 vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind)

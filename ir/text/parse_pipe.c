@@ -43,13 +43,13 @@ static vy_ast_expr *parse_groups(vy_front *f)
     vy_ast_expr *list = NULL, **tail = &list;
     uint32_t n = 0;
     vy_token at = f->tok;
-    vy_expect(f, TK_LPAREN, "behind `groups`");
+    vy_expect(f, TK_LPAREN, "after `groups`");
     do {
         *tail = vy_parse_expr(f);
         tail = &(*tail)->next;
         n++;
     } while (vy_accept(f, TK_COMMA));
-    vy_expect(f, TK_RPAREN, "behind the numbers of workgroups");
+    vy_expect(f, TK_RPAREN, "after the numbers of workgroups");
     if (n > 3)
         vy_front_error(f, VY_E_PIPE_GROUPS, at.line, at.column, "write @groups(x, y, z)",
                        "%u numbers of workgroups", n);
@@ -87,7 +87,7 @@ static void refuse_attribute(vy_front *f, const vy_token *at, const char *where)
 {
     if (at->kind != TK_END && !f->failed)
         vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "move it or leave it out",
-                       "this attribute stands before %s only", where);
+                       "this attribute is allowed only before %s", where);
 }
 
 // ------------------------------------------------------------------------------------------ steps
@@ -100,14 +100,14 @@ static vy_pipe_stmt *parse_buffer(vy_front *f, const attributes *a)
     d->cls = VY_INOUT;
     d->init = a->init.init;
     d->init_from = a->init.init_from;
-    vy_expect(f, TK_COLON, "behind the buffer's name");
+    vy_expect(f, TK_COLON, "after the buffer's name");
     d->type = f->tok.type;
     vy_expect(f, TK_TYPE, "of the buffer's elements");
     d->dims = vy_parse_dims(f, &d->rank);
     if (d->rank == 0)
         vy_front_error(f, VY_E_EXTENT, d->line, d->column, "write a size, like [N]",
                        "buffer `%s` has no dimensions", d->name ? d->name->text : "");
-    vy_expect(f, TK_SEMICOLON, "behind the buffer");
+    vy_expect(f, TK_SEMICOLON, "after the buffer");
     return s;
 }
 
@@ -119,7 +119,7 @@ static vy_pipe_stmt *parse_let(vy_front *f)
     s->decl = vy_parse_decl(f, DK_NUMBER);
     vy_expect(f, TK_SET, "before the number");
     s->value = vy_parse_expr(f);
-    vy_expect(f, TK_SEMICOLON, "behind the number");
+    vy_expect(f, TK_SEMICOLON, "after the number");
     return s;
 }
 
@@ -149,8 +149,8 @@ static vy_pipe_stmt *parse_dispatch(vy_front *f, const attributes *a)
         arg->value = vy_parse_expr(f);
         if (!vy_accept(f, TK_COMMA)) break;
     }
-    vy_expect(f, TK_RPAREN, "behind what is passed");
-    vy_expect(f, TK_SEMICOLON, "behind the dispatch");
+    vy_expect(f, TK_RPAREN, "after what is passed");
+    vy_expect(f, TK_SEMICOLON, "after the dispatch");
     return s;
 }
 
@@ -169,7 +169,7 @@ static void parse_keep(vy_front *f, vy_pipe_stmt *s)
         vy_advance(f);
     }
     if (s->keep != VY_KEEP_SQRT) s->keep_count = vy_parse_expr(f);
-    vy_expect(f, TK_RPAREN, "behind what to keep");
+    vy_expect(f, TK_RPAREN, "after what to keep");
 }
 
 static vy_pipe_stmt *parse_repeat(vy_front *f)
@@ -179,7 +179,7 @@ static vy_pipe_stmt *parse_repeat(vy_front *f)
     s->decl = vy_parse_decl(f, DK_NUMBER);
     if (!vy_at_word(f, "in") && !f->failed)
         vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write `repeat t in 0..n {`",
-                       "expected `in` behind the counter");
+                       "expected `in` after the counter");
     vy_advance(f);
     s->value = vy_parse_expr(f);
     vy_expect(f, TK_DOTDOT, "between the bounds of the repeat");

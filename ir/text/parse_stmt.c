@@ -52,7 +52,7 @@ static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
             *tail = vy_parse_decl(f, kind);
             tail = &(*tail)->next;
         } while (vy_accept(f, TK_COMMA));
-        vy_expect(f, TK_RPAREN, "behind the names");
+        vy_expect(f, TK_RPAREN, "after the names");
     } else {
         s->decl = vy_parse_decl(f, kind);
         if (vy_accept(f, TK_COLON)) {
@@ -65,7 +65,7 @@ static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
         return s; // `var x: f32;` is zero
     vy_expect(f, TK_SET, "before the variable's value");
     s->value = vy_parse_expr(f);
-    vy_expect(f, TK_SEMICOLON, "behind the statement");
+    vy_expect(f, TK_SEMICOLON, "after the statement");
     return s;
 }
 
@@ -76,7 +76,7 @@ static vy_stmt *parse_array(vy_front *f, vy_decl_kind kind)
     vy_decl *d = s->decl = vy_parse_decl(f, kind);
     d->cls = kind == DK_SHARED ? VY_SHARED : VY_LOCAL;
     if (vy_accept(f, TK_SEMICOLON)) return s; // clears it
-    vy_expect(f, TK_COLON, "behind the array's name");
+    vy_expect(f, TK_COLON, "after the array's name");
     d->type = f->tok.type;
     vy_expect(f, TK_TYPE, "of the array's elements");
     d->dims = vy_parse_dims(f, &d->rank);
@@ -87,7 +87,7 @@ static vy_stmt *parse_array(vy_front *f, vy_decl_kind kind)
         d->undefined = true;
         vy_advance(f);
     }
-    vy_expect(f, TK_SEMICOLON, "behind the statement");
+    vy_expect(f, TK_SEMICOLON, "after the statement");
     return s;
 }
 
@@ -139,7 +139,7 @@ static vy_stmt *parse_while(vy_front *f)
             *last = NULL;
         }
         s->other = block;
-        vy_expect(f, TK_RBRACE, "behind the condition");
+        vy_expect(f, TK_RBRACE, "after the condition");
         vy_leave(f);
     } else {
         s->value = vy_parse_expr(f);
@@ -153,7 +153,7 @@ static vy_stmt *parse_return(vy_front *f)
     vy_stmt *s = new_stmt(f, ST_RETURN, &f->tok);
     vy_advance(f);
     if (f->tok.kind != TK_SEMICOLON) s->value = vy_parse_expr(f);
-    vy_expect(f, TK_SEMICOLON, "behind `return`");
+    vy_expect(f, TK_SEMICOLON, "after `return`");
     return s;
 }
 
@@ -180,7 +180,7 @@ static vy_stmt *parse_simple(vy_front *f)
         s->op = f->tok.kind == TK_RBRACE;
         if (s->op) return s;
     }
-    vy_expect(f, TK_SEMICOLON, "behind the statement");
+    vy_expect(f, TK_SEMICOLON, "after the statement");
     return s;
 }
 
@@ -205,8 +205,8 @@ static vy_stmt *parse_stmt(vy_front *f)
     case TK_WHILE: return parse_while(f);
     case TK_RETURN: return parse_return(f);
     case TK_LBRACE: return vy_parse_block(f);
-    case TK_BREAK: return parse_word(f, ST_BREAK, "behind `break`");
-    case TK_CONTINUE: return parse_word(f, ST_CONTINUE, "behind `continue`");
+    case TK_BREAK: return parse_word(f, ST_BREAK, "after `break`");
+    case TK_CONTINUE: return parse_word(f, ST_CONTINUE, "after `continue`");
     case TK_CHECKPOINT:
         s = new_stmt(f, ST_CHECKPOINT, &f->tok);
         vy_advance(f);

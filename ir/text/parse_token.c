@@ -75,7 +75,7 @@ void vy_begins_wrongly(vy_front *f, const char *what, const vy_token *at, unsign
     if (f->failed) return;
     vy_front_error(f, VY_E_SYNTAX, at->line, at->column,
                    vy_spelling_fix(f, at->text, at->length, meant, NULL),
-                   "a %s that begins with `%.*s` does not go on with %s", what,
+                   "a %s that begins with `%.*s` does not continue with %s", what,
                    at->length > 40 ? 40 : (int)at->length, at->text, vy_token_text(&f->tok, next));
 }
 
@@ -116,7 +116,7 @@ vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind)
     char text[48];
     if (f->tok.kind != TK_NAME && !f->failed && vy_keyword_is(f->tok.text, f->tok.length))
         vy_front_error(f, VY_E_KEYWORD, f->tok.line, f->tok.column, NULL,
-                       "%s is a keyword and no name", vy_token_text(&f->tok, text));
+                       "%s is a keyword, not a name", vy_token_text(&f->tok, text));
     else
         vy_expect(f, TK_NAME, "here");
     return d;
@@ -131,12 +131,12 @@ uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant)
 
 uint32_t vy_parse_attribute_number(vy_front *f, const char *name)
 {
-    vy_expect(f, TK_LPAREN, "behind the attribute");
+    vy_expect(f, TK_LPAREN, "after the attribute");
     uint64_t value = f->tok.value;
     if (f->tok.kind == TK_INT && value > UINT32_MAX)
         vy_front_error(f, VY_E_LITERAL_RANGE, f->tok.line, f->tok.column, NULL,
                        "the number of @%s is too large", name);
     vy_expect(f, TK_INT, "as the attribute's value");
-    vy_expect(f, TK_RPAREN, "behind the attribute's value");
+    vy_expect(f, TK_RPAREN, "after the attribute's value");
     return (uint32_t)value;
 }

@@ -66,7 +66,7 @@ uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
                              : vy_spelling_fix(f, name, strlen(name),
                                                VY_SPELL_FUNCTIONS | VY_SPELL_TYPES,
                                                "declare it with `fn`"),
-                       known ? "`%s` is no function" : "there is no function `%s`", name);
+                       known ? "`%s` is not a function" : "there is no function `%s`", name);
         return e->type = VY_BROKEN;
     }
     if (f->in_const) {

@@ -24,7 +24,8 @@ static void sema_dim_name(vy_front *f, vy_ast_expr *e)
         d->kind == DK_SCALAR || d->kind == DK_CONST || d->kind == DK_PARAM || d->kind == DK_NUMBER;
     if (!scalar || !vy_type_is_integer((vy_type)d->type))
         vy_front_error(f, VY_E_EXTENT, e->line, e->column, NULL,
-                       "`%s` is no integer scalar or constant, so no dimension", n->text);
+                       "`%s` is not an integer scalar or constant, so it cannot be a dimension",
+                       n->text);
     e->u.ref.decl = d;
 }
 
@@ -91,7 +92,7 @@ void vy_sema_dims(vy_front *f, vy_decl *d)
         if (f->func && !f->func->is_program && d->kind == DK_BUFFER) continue;
         if (d->kind != DK_BUFFER || d->rank != 1)
             vy_front_error(f, VY_E_EXTENT, e->line, e->column, "give a size",
-                           "`?` stands for the size of a one-dimensional buffer only");
+                           "`?` is allowed only as the size of a one-dimensional buffer");
     }
 }
 
@@ -136,7 +137,7 @@ vy_decl *vy_sema_find_buffer(vy_front *f, const vy_ast_expr *e)
                        "`%s` is a scalar; buffers are passed here", e->u.ref.name->text);
     else
         vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "write `x` or a slice like `x[t]`",
-                       "this is no buffer");
+                       "this is not a buffer");
     return NULL;
 }
 

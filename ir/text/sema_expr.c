@@ -94,7 +94,7 @@ static uint8_t name_error(vy_front *f, vy_ast_expr *e, const char *name)
                        "`%s` is not a value", name);
     else if (f->in_const && d)
         vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
-                       "`%s` is not known when the text is read", name);
+                       "`%s` is not known at compile time", name);
     else
         vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
                        vy_spelling_fix(f, name, strlen(name), VY_SPELL_VALUES | VY_SPELL_LITERALS,
@@ -119,7 +119,7 @@ static uint8_t synth_name(vy_front *f, vy_ast_expr *e)
     if (!d && !f->in_const && vy_builtin_value_find(n->text, n->length, &id)) {
         if (id <= VY_NUM_GROUPS) {
             vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "write `gid.x`, `gid.y` …",
-                           "`%s` has three parts", n->text);
+                           "`%s` has three components", n->text);
             return broken(e);
         }
         e->kind = EX_BUILTIN;
@@ -139,8 +139,8 @@ static uint8_t synth_member(vy_front *f, vy_ast_expr *e)
     bool axis = part->length == 1 && part->text[0] >= 'x' && part->text[0] <= 'z';
     if (!known || !axis) {
         vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
-                       "parts are gid.x gid.y gid.z, and the same of lid, wid, num_groups",
-                       "`%s` has no part `%s`", n->text, part->text);
+                       "components are gid.x gid.y gid.z, and the same of lid, wid, num_groups",
+                       "`%s` has no component `%s`", n->text, part->text);
         return broken(e);
     }
     e->kind = EX_BUILTIN;
@@ -154,7 +154,8 @@ static void refuse_mark(vy_front *f, const vy_ast_expr *e, uint8_t allowed)
     uint8_t wrong = e->op & (uint8_t)~allowed;
     const bool once = allowed & VY_FLAG_OWNED && wrong & VY_FLAG_ONCE;
     vy_front_error(f, VY_E_MARK, e->line, e->column,
-                   once ? "it stands on atomic_add, behind @owned" : "it stands on atomics only",
+                   once ? "it is allowed only on atomic_add, after @owned"
+                        : "it is allowed only on atomics",
                    "mark `@%s` means nothing on this access to `%s`",
                    vy_mark_name(wrong & VY_FLAG_OWNED ? VY_FLAG_OWNED : VY_FLAG_ONCE),
                    e->u.ref.name->text);
@@ -170,13 +171,13 @@ uint8_t vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks)
                        known ? "only buffers and arrays have elements"
                              : vy_spelling_fix(f, name, strlen(name), VY_SPELL_ARRAYS,
                                                "declare it as a parameter: name: in f32[N]"),
-                       known ? "`%s` is no buffer" : "`%s` is not declared", name);
+                       known ? "`%s` is not a buffer" : "`%s` is not declared", name);
         return broken(e);
     }
     e->u.ref.decl = d;
     if (f->in_const) {
         vy_front_error(f, VY_E_CONSTANT, e->line, e->column, NULL,
-                       "an element of `%s` is not known when the text is read", name);
+                       "an element of `%s` is not known at compile time", name);
         return broken(e);
     }
     if (e->count != d->rank) {
@@ -329,7 +330,7 @@ uint8_t vy_synth(vy_front *f, vy_ast_expr *e)
     case EX_REDUCE: return synth_reduce(f, e);
     default: break;
     }
-    vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, "tuples stand behind `return` only",
+    vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, "tuples are allowed only after `return`",
                    "a tuple is not a value");
     return broken(e);
 }

@@ -25,7 +25,8 @@ static void sema_scalar(vy_front *f, const vy_func *program, vy_pipe_actual *a)
     if (!p || p->kind != DK_SCALAR) {
         vy_front_error(f, p ? VY_E_PIPE_ARGUMENTS : VY_E_PIPE_SCALAR, a->line, a->column,
                        p ? "pass buffers by position" : "name a scalar parameter of the program",
-                       p ? "`%s` is a buffer of `%s`, not a scalar" : "`%s` is no scalar of `%s`",
+                       p ? "`%s` is a buffer of `%s`, not a scalar"
+                         : "`%s` is not a scalar of `%s`",
                        a->name->text, program->decl->name->text);
         return;
     }
@@ -56,7 +57,7 @@ static void sema_dispatch(vy_front *f, vy_pipe_stmt *s)
                        d ? "steps of a pipeline dispatch programs"
                          : vy_spelling_fix(f, s->name->text, s->name->length, VY_SPELL_PROGRAMS,
                                            "declare it with `program`"),
-                       d ? "`%s` is no program" : "there is no program `%s`", s->name->text);
+                       d ? "`%s` is not a program" : "there is no program `%s`", s->name->text);
         return;
     }
     s->func = d->func;
@@ -76,7 +77,7 @@ static void sema_buffer(vy_front *f, vy_decl *d)
         if (e->kind == EX_NAME && !e->u.ref.name)
             vy_front_error(f, VY_E_EXTENT, e->line, e->column,
                            "give a size, like len(x) or value(n[0])",
-                           "`?` stands for the size of a parameter only");
+                           "`?` is allowed only as the size of a parameter");
     vy_sema_dims(f, d);
     d->init_decl = d->init == VY_INIT_COPY ? d->init_from->local : NULL;
     if (d->init == VY_INIT_COPY && !(d->init_decl && d->init_decl->kind == DK_BUFFER))

@@ -226,7 +226,7 @@ static void sema_break(vy_front *f, vy_stmt *s)
     s->leaves = true;
     if (!f->loop)
         vy_front_error(f, VY_E_PLACE, s->line, s->column, "use `return;` to leave the program",
-                       "`%s` stands in no loop", word);
+                       "`%s` is not inside a loop", word);
     else if (f->loop == f->condition)
         vy_front_error(f, VY_E_PLACE, s->line, s->column, "move it to the loop's body",
                        "`%s` in the condition of a loop", word);
@@ -291,7 +291,7 @@ static void sema_array(vy_front *f, vy_stmt *s)
             vy_front_error(f, VY_E_NAME_UNKNOWN, d->line, d->column,
                            local ? "declare it: `local v: f32[8];`"
                                  : "declare it: `shared v: f32[8];`",
-                           "`%s` is no %s array", d->name->text, local ? "local" : "shared");
+                           "`%s` is not a %s array", d->name->text, local ? "local" : "shared");
         s->decl = old;
         s->op = 1; // clears only
         return;

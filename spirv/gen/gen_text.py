@@ -188,7 +188,7 @@ def check_rows(ops, names):
         raise Fail("0: no MATH row in the table of operations")
     missing = sorted(wanted - set(names))
     if missing:
-        raise Fail("0: the table of operations wants %s, which no library function is" % ", ".join(missing))
+        raise Fail("0: the table of operations needs %s, which the library does not define" % ", ".join(missing))
     for name in names:
         if name.endswith("_plain") and name[:-6] in texts and name not in wanted:
             raise Fail("0: %s is there, but its row of the table of operations is not PLAIN" % name)

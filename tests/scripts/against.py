@@ -53,7 +53,7 @@ REFUSED = [
      ["x.plan:4:5: error", "4 bytes (float) at offset 0, where the plan has u32 N", "E0812"]),
     ("push_count", SHADER.replace("uint N;", "uint N, M;"), PLAN, [], ["at offset 4, where the plan has nothing", "E0812"]),
     ("push_vector", SHADER.replace("uint N;", "uvec2 v;").replace("i < N", "i < v.x"), PLAN, [],
-     ["no scalar as push constant 0", "E0812"]),
+     ["not a scalar: push constant 0", "E0812"]),
     ("image", SHADER.replace("void main", "layout(binding = 3, r32f) uniform image2D t;\nvoid main").replace(
         "2.0 *", "imageLoad(t, ivec2(0)).x *"), PLAN, [], ["E0812", "a resource of storage class 0"]),
     ("specialised", SHADER.replace("local_size_x = 64", "local_size_x_id = 0"), PLAN, [],
@@ -62,7 +62,7 @@ REFUSED = [
         "2.0 *", "subgroupClusteredAdd(2.0, 1) *"), PLAN, [], ["capability 67", "E0812"]),
     ("inout", SHADER, PLAN.replace("grad_x: out", "grad_x: inout"), [], ["is `inout`", "E0812"]),
     ("other_buffer", SHADER, PLAN.replace("p(x: in", "p(z: in").replace("hand(x, grad_y,", "hand(z, grad_y,"), [],
-     ["z of pipeline p is no buffer of square", "E0812"]),
+     ["z of pipeline p is not a buffer of square", "E0812"]),
     ("no_gradient", SHADER, HAND + PIPE.replace("grad_x: out f32[N]", "y: out f32[N]").replace("grad_y, grad_x", "grad_y, y"),
      [], ["does not write grad_x", "E0812"]),
     ("shape", SHADER, PLAN.replace("grad_x: out f32[N]", "grad_x: out f32[N + 1]").replace("inout f32[N]", "inout f32[N + 1]"),

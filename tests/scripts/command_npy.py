@@ -69,11 +69,11 @@ npy("j.npy", "<f4", (1, 2, 3), six)
 run("x has 2 axes, but j.npy has 3 [E0806]", "-p", "f", "--in", "x=@j.npy", status=1)
 with open("k.bin", "wb") as f:
     f.write(six[:-1])
-run("23 bytes, which is no multiple of the 4 of one f32 [E0807]", "-p", "f", "--in", "x[2,3]=@k.bin",
+run("23 bytes, which is not a multiple of the 4 of one f32 [E0807]", "-p", "f", "--in", "x[2,3]=@k.bin",
     status=1)
 with open("l.npy", "wb") as f:
     f.write(b"no numpy")
-run("l.npy is no .npy file that can be read: it does not start as one [E0808]", "-p", "f",
+run("l.npy is not a readable .npy file: it does not start as one [E0808]", "-p", "f",
     "--in", "x=@l.npy", status=1)
 with open("m.npy", "wb") as f:
     f.write(open("a.npy", "rb").read()[:-1])

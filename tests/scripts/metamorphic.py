@@ -194,7 +194,7 @@ def main():
                     code = re.search(r"E\d{4}", words)
                     reason = ("no valid program" if code and code.group() < "E05" else
                               code.group() if code else "a data race" if "data race" in words else
-                              "what nobody has written is read" if "nobody has written" in words else
+                              "an element is read that was never written" if "never written" in words else
                               "too long" if "gave up" in words or "too many" in words else words)
                     skipped["%s: %s" % (word, reason[:70])] += 1
                     counts[word] += 1

@@ -208,9 +208,9 @@ static void wrong_programs(void **state)
          "E0709", "data race on y[0]", 2},
         {PRIMAL("shared t: f32[64]; if x[i] > 1e9 { t[lindex] = x[i]; } barrier();\n"
                 " y[i] = t[lindex];"),
-         "E0711", "invocation (i=0) reads t[0], which nobody has written", 2},
+         "E0711", "invocation (i=0) reads t[0], which was never written", 2},
         {PRIMAL("if x[i] > 1e9 { y[i] = 1.0; }\n y[i] = y[i] * x[i];"), "E0711",
-         "invocation (i=0) reads y[0], which nobody has written", 2},
+         "invocation (i=0) reads y[0], which was never written", 2},
     };
     fill(0.25f, 1.0f / 64);
     for (size_t k = 0; k < COUNT(cases); k++) {

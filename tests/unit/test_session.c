@@ -278,7 +278,7 @@ static void mistakes(void **state)
         set_int(t, "N", 3);
         float y[3];
         d = (vy_diag){0};
-        refuses(vys_read(t, "y", VY_F32, y, sizeof y, &d), &d, "E0801", "no run");
+        refuses(vys_read(t, "y", VY_F32, y, sizeof y, &d), &d, "E0801", "no run has succeeded");
         run(t);
         expect(t, "y", 3, FLOATS(2, 8, 18), 0);
         d = (vy_diag){0};

@@ -540,11 +540,11 @@ static void verbs_and_options(void **state)
         {"write", "-o", "y", NULL},
         {"list", "--quiet", NULL, NULL},
         {"check", "--samples", "3", NULL},
-        {"list", "--json", NULL, "--json is no option of `list`, but of: grad, run"},
-        {"list", "--output", "y", "--output is no option of `list`, but of: grad, write, run"},
-        {"list", "-o", "y", "-o is no option of `list`, but of: grad, write, run"},
-        {"list", "--wrt", "x", "--wrt is no option of `list`, but of: grad, run"},
-        {"list", "--samples", "3", "--samples is no option of `list`, but of: check"},
+        {"list", "--json", NULL, "--json is not an option of `list`, but of: grad, run"},
+        {"list", "--output", "y", "--output is not an option of `list`, but of: grad, write, run"},
+        {"list", "-o", "y", "-o is not an option of `list`, but of: grad, write, run"},
+        {"list", "--wrt", "x", "--wrt is not an option of `list`, but of: grad, run"},
+        {"list", "--samples", "3", "--samples is not an option of `list`, but of: check"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *argv[] = {"vyre-grad", (char *)rows[i].verb, (char *)rows[i].option,
