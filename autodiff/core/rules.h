@@ -28,8 +28,8 @@ rule_kind vy_rule_kind_of(vy_op op);
 bool vy_rule_drops(const vy_program *p, uint32_t id, uint32_t k);
 uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g);
 void vy_rule_apply(vy_op op, rule *r);
-// May the partial derivative of `id` with respect to operand k be infinite or NaN where operands and
-// result are finite?
+// May the partial derivative of `id` with respect to operand k be infinite or NaN where operands
+// and result are finite?
 bool vy_rule_is_singular(const vy_program *p, uint32_t id, uint32_t k);
 
 #endif

@@ -14,9 +14,9 @@ static uint32_t select_value(forward *f, uint32_t c, uint32_t x, uint32_t y)
 }
 
 // ------------------------------------------------------------------------------------------ values
-// `product` of tangent r->g and a partial, but 0 where that is 0·inf.  Where the tangent is 0 and the
-// partial finite it stays a product, and so linear in the tangent: a gradient of this program with
-// respect to its tangents is taken at 0, too.
+// `product` of tangent r->g and a partial, but 0 where that is 0·inf.  Where the tangent is 0 and
+// the partial finite it stays a product, and so linear in the tangent: a gradient of this program
+// with respect to its tangents is taken at 0, too.
 static uint32_t guarded(forward *f, const rule *r, uint32_t product)
 {
     const vy_value none = vy_zero(f->w.b, r->type), p = {product};

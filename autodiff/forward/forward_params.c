@@ -5,7 +5,7 @@
 // of inputs first:
 //   in              x: in
 //   inout           x: inout           changed in place, as the primal does
-//   out             x: out  with --with-value; else  @workspace x: inout, removed if nothing loads it
+//   out             x: out  with --with-value; else  @workspace x: inout, removed if not loaded
 //   in, requested   dot_x: in          the tangent of its contents
 //   inout           dot_x: inout       the tangent of its initial contents, then of its final ones
 //                                      (of an output that is not in wrt: zeros are given)

@@ -130,7 +130,7 @@ UNITS = {
         ("autodiff/forward/unreached.c", None, "!is_unreached(f, a) && !vy_rule_drops(f->w.p, id, k))", "!is_unreached(f, a))"),
     ),
     "test_transform": (
-        ("autodiff/reverse/params.c", None, ".parameter = like,", ".parameter = like + 1,"),
+        ("autodiff/reverse/declare.c", None, ".parameter = like,", ".parameter = like + 1,"),
     ),
     "test_check": (
         ("autodiff/verify/check_direction.c", None, "return yes || (try_all(c, t, n / 2) &&", "return true || (try_all(c, t, n / 2) &&"),
