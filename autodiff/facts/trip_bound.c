@@ -5,7 +5,6 @@
 // sizes memory.  It must hold for all parameter values, wrapped arithmetic included.
 #include "autodiff/facts/trip_bound.h"
 #include "ir/build/edit.h"
-#include "ir/facts/interval.h"
 
 enum { MAX_DEPTH = 12 }; // of expressions: both operands are visited, so this bounds the work
 
@@ -64,50 +63,34 @@ static bool is_representable(vy_type type, int64_t v)
     return vy_interval_within((vy_interval){v, v}, vy_interval_of_type(type));
 }
 
-// Lengths and invocation numbers are below 2³⁰: there is not enough memory for more.
-static vy_interval leaf_range(const vy_program *p, uint32_t id)
+// ------------------------------------------------------------------------------------ lower bounds
+static int64_t least(const vy_bounds *r, uint32_t id)
 {
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    const vy_scalar *k = vy_id_const(p, id);
-    vy_interval r = vy_interval_of_type((vy_type)l->type);
-    if (k) return (vy_interval){k->i, k->i};
-    if (l->kind != VY_LEAF_SCALAR && l->type == VY_U32) r.hi = (1 << 30) - 1;
-    return r;
+    return VY_IS_LEAF(id) ? vy_interval_of(&r->lows->ranges, id).lo : r->lows->least[id];
 }
 
-// Constant bounds of an integer, wrapped results included.
-static vy_interval range(const vy_program *p, uint32_t id, uint32_t depth)
+// A sum that overflows wraps to a lower number, to which its upper bound applies, too.
+static int64_t least_sum(const vy_lows *l, uint32_t id)
 {
-    if (VY_IS_LEAF(id)) return leaf_range(p, id);
-    const vy_inst *i = &p->insts.data[id];
-    const vy_type type = (vy_type)i->type;
-    const uint32_t n = i->nargs;
-    bool exact;
-    if (depth == MAX_DEPTH || n == 0) return vy_interval_of_type(type);
-    const vy_interval x = range(p, vy_arg(p, id, 0), depth + 1);
-    if (i->op == VY_OP_CAST)
-        return vy_interval_cast(vy_id_type(p, vy_arg(p, id, 0)), type, x, &exact);
-    if (n == 1) return vy_interval_of_type(type);
-    const vy_interval y = range(p, vy_arg(p, id, 1), depth + 1);
-    if (i->op == VY_OP_LOOP) return vy_interval_counter(type, x, y);
-    if (i->op == VY_OP_SELECT) return vy_interval_join(y, range(p, vy_arg(p, id, 2), depth + 1));
-    return vy_interval_binary((vy_op)i->op, type, x, y, &exact);
+    const vy_program *p = l->ranges.p;
+    const vy_bounds r = {.p = p, .lows = l};
+    int64_t sum;
+    const bool over =
+        __builtin_add_overflow(least(&r, vy_arg(p, id, 0)), least(&r, vy_arg(p, id, 1)), &sum);
+    const vy_type type = vy_id_type(p, id);
+    return over || !is_representable(type, sum) ? vy_interval_of_type(type).lo : sum;
 }
 
-// A lower bound of a sum as a mathematical integer.  A sum that overflows wraps to a lower number,
-// to which its upper bound applies, too.
-static int64_t least(const vy_program *p, uint32_t id, uint32_t depth)
+bool vy_lows_make(vy_lows *l, const vy_program *p, const vy_structure *s, vy_arena *arena)
 {
-    const bool sum = !VY_IS_LEAF(id) && p->insts.data[id].op == VY_OP_ADD;
-    int64_t least_sum;
-    if (!sum || depth == MAX_DEPTH) return range(p, id, depth).lo;
-    const bool over = __builtin_add_overflow(least(p, vy_arg(p, id, 0), depth + 1),
-                                             least(p, vy_arg(p, id, 1), depth + 1), &least_sum);
-    return over || !is_representable(vy_id_type(p, id), least_sum)
-               ? vy_interval_of_type(vy_id_type(p, id)).lo
-               : least_sum;
+    if (!vy_intervals_make_small(&l->ranges, p, s, arena)) return false;
+    l->least = vy_arena_alloc(arena, p->insts.count * sizeof *l->least);
+    for (uint32_t id = 1; l->least && id < p->insts.count; id++)
+        l->least[id] = p->insts.data[id].op == VY_OP_ADD ? least_sum(l, id) : l->ranges.of[id].lo;
+    return l->least != NULL;
 }
 
+// ------------------------------------------------------------------------------------ upper bounds
 // Does `id` equal its dimension, rather than being only below it?
 static bool is_exact(const vy_program *p, uint32_t id)
 {
@@ -133,8 +116,8 @@ static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type,
     vy_dim bound = join(r, VY_DIM_ADD, upper_bound(r, x, depth), upper_bound(r, y, depth));
     // Underflow below INT_MIN wraps to a huge value.  In 64 bits the dimension does not fit.
     if (!vy_type_is_signed(type) || vy_type_size(type) == 8) return bound;
-    bool down = __builtin_add_overflow(least(r->p, x, depth), least(r->p, y, depth), &sum) ||
-                !is_representable(type, sum);
+    bool down =
+        __builtin_add_overflow(least(r, x), least(r, y), &sum) || !is_representable(type, sum);
     if (!down) return bound;
     return is_exact(r->p, x) && is_exact(r->p, y) ? wrapped(r, bound, type) : none;
 }
@@ -151,8 +134,7 @@ static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type typ
     int64_t low;
     vy_dim bound = vy_type_is_signed(type) && k && k->i >= 0 ? upper_bound(r, x, depth) : none;
     if (!bound.id) return none;
-    bool down =
-        __builtin_sub_overflow(least(r->p, x, depth), k->i, &low) || !is_representable(type, low);
+    bool down = __builtin_sub_overflow(least(r, x), k->i, &low) || !is_representable(type, low);
     if (down && vy_type_size(type) == 4) return none;
     return vy_dim_binary(r->b, VY_DIM_SUB, bound, vy_dim_const(r->b, k->i));
 }
@@ -209,7 +191,7 @@ static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
                      (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
         // Truncated to 32 bits, a negative number may become anything.
         if (keeps && vy_type_is_signed(from) && vy_type_size((vy_type)i->type) < vy_type_size(from))
-            keeps = range(p, vy_arg(p, id, 0), depth).lo >= INT32_MIN;
+            keeps = vy_interval_of(&r->lows->ranges, vy_arg(p, id, 0)).lo >= INT32_MIN;
         return keeps ? upper_bound(r, vy_arg(p, id, 0), depth + 1) : none;
     }
     return bound_of_operation(r, id, depth + 1);

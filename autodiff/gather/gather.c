@@ -45,7 +45,8 @@ static bool make_tables(gather *g)
     g->outer = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->outer);
     g->keep = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->keep);
     g->counted = vy_arena_alloc(&g->arena, p->insts.count);
-    if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s))
+    if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s) ||
+        !vy_lows_make(&g->lows, p, &g->s, &g->arena))
         return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];

@@ -27,6 +27,7 @@
 #define VYRE_GATHER_BUILD_H
 
 #include "autodiff/affine/access.h"
+#include "autodiff/facts/trip_bound.h"
 #include "autodiff/gather/gather.h"
 #include "ir/build/edit.h"
 #include "autodiff/affine/scan.h"
@@ -87,6 +88,7 @@ typedef struct gather {
     vy_structure s;
     vy_affine a;
     vy_arena arena;
+    vy_lows lows;         // of r
     uint32_t *last_write; // by buffer
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
     uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask

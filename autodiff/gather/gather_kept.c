@@ -49,7 +49,7 @@ static bool can_keep(const gather *g, uint32_t id)
         // Only whether there is a bound: it is computed again when the buffer is declared.
         vy_builder *b = vy_rebuild_begin(g->r);
         if (!b) return false;
-        const vy_bounds bounds = {.p = g->r, .b = b};
+        const vy_bounds bounds = {.p = g->r, .lows = &g->lows, .b = b};
         vy_dim most = vy_upper_bound(&bounds, vy_arg(g->r, loops[k], 1));
         bool bounded = most.id && !gather_is_open(vy_builder_program(b), most.id);
         vy_program_abandon(b);
@@ -119,7 +119,7 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
     gather_kept *kept = &g->kept.data[k];
     const vy_buf *array = gather_array(g, kept->id);
     uint32_t loops[VY_MAX_RANK], n = array ? array->rank : gather_loops(g, kept->id, loops);
-    const vy_bounds bounds = {.p = p, .b = b};
+    const vy_bounds bounds = {.p = p, .lows = &g->lows, .b = b};
     vy_dim dims[VY_MAX_RANK];
     if (!kept->name) {
         const char *of =

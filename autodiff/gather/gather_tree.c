@@ -67,7 +67,7 @@ static vy_dim elements(const gather_site *site, vy_builder *b)
 static vy_dim points(const gather *g, const gather_site *site, vy_builder *b)
 {
     const vy_nest *nest = &site->access.nest;
-    const vy_bounds bounds = {.p = g->r, .b = b};
+    const vy_bounds bounds = {.p = g->r, .lows = &g->lows, .b = b};
     vy_dim n = vy_dim_const(b, 1);
     uint32_t count = 0;
     for (uint32_t k = 0; k < nest->count; k++) {

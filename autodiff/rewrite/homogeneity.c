@@ -9,10 +9,12 @@
 // Substituting M for m and t changes every factor by the factor e^(old (m − M) + now (t − M)), and
 // every term by that exponent.  Sums need equal degrees, products add them, exp and log convert one
 // kind into the other.  A value carried to the next iteration with now = n has old = n there, since
-// t is then called m.  Degrees only descend a lattice (UNSEEN, then a degree, then NONE), so
-// passes over the body reach a fixpoint; carried values start as UNSEEN and take the degree of what
-// is added to them first.  Comparisons of values that change are NONE: rounding may change their
-// outcome.
+// t is then called m.  Carried values start as UNSEEN and take the degree of what is added to them
+// first.  Comparisons of values that change are NONE: rounding may change their outcome.
+//
+// Passes over the body in program order end with a fixpoint or give up.  This is no fact for
+// ir/core/dataflow.h: what arrays hold is collected in program order, and degrees do not only
+// descend (exp x has another one when x, at first 0, turns out to be a term).
 #include "autodiff/facts/degree.h"
 #include "ir/core/flow.h"
 

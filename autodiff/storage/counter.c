@@ -66,7 +66,9 @@ static void add_counter(counting *w, uint32_t loop, uint32_t context)
 
 static void add_counters(counting *w)
 {
-    vy_bounds bounds = {.p = w->w.p, .b = w->w.b, .hints = w->old_hints};
+    vy_lows lows;
+    if (!vy_lows_make(&lows, w->w.p, &w->w.s, &w->w.arena)) w->w.oom = true;
+    const vy_bounds bounds = {.p = w->w.p, .lows = &lows, .b = w->w.b, .hints = w->old_hints};
     for (uint32_t id = 1; id < w->w.p->insts.count && !w->w.oom; id++) {
         if (!vy_is_loop((vy_op)w->w.p->insts.data[id].op) || vy_trip_bound(&bounds, id).id)
             continue;

@@ -21,6 +21,7 @@
 typedef struct segmenter {
     vy_rewrite w;
     const uint8_t *chosen;
+    vy_lows lows;
     const uint32_t *old_hints;
     vy_id_vec hints; // by instruction of the new program
 } segmenter;
@@ -72,10 +73,15 @@ static void hint(segmenter *g, uint32_t id, vy_dim bound)
     if (!VY_IS_LEAF(id) && bound.id && grow_hints(g, id + 1)) g->hints.data[id] = bound.id;
 }
 
+static vy_bounds bounds_of(const segmenter *g)
+{
+    return (vy_bounds){.p = g->w.p, .lows = &g->lows, .b = g->w.b, .hints = g->old_hints};
+}
+
 // ⌈√n⌉ = isqrt(n − 1) + 1 of the loop's trip count, or none.
 static vy_dim root_bound(segmenter *g, uint32_t loop)
 {
-    vy_bounds bounds = {.p = g->w.p, .b = g->w.b, .hints = g->old_hints};
+    const vy_bounds bounds = bounds_of(g);
     vy_dim n = vy_trip_bound(&bounds, loop), one = vy_dim_const(g->w.b, 1);
     if (!n.id) return n;
     vy_dim m = vy_dim_binary(g->w.b, VY_DIM_SUB, n, one);
@@ -103,7 +109,7 @@ static void inner_loop(segmenter *g, vy_remade *x, vy_type u, uint32_t n, uint32
     uint32_t j = vy_remake_counted(&g->w, x, u, 0, bounds);
     uint32_t at = emit2(g, VY_OP_ADD, u, base, j);
     vy_rewrite_as(&g->w, loop, variable(g, loop, vy_id_type(g->w.p, loop), u, n, at));
-    vy_bounds b = {.p = g->w.p, .b = g->w.b, .hints = g->old_hints};
+    const vy_bounds b = bounds_of(g);
     hint(g, g->w.map[loop], vy_upper_bound(&b, vy_arg(g->w.p, loop, 1))); // k < to
     vy_remake_body(&g->w, x, replace_loop, g);
     vy_remake_next(&g->w, x);
@@ -159,7 +165,8 @@ static uint32_t replace_loop(void *pass, uint32_t id)
 bool vy_segment(vy_program *p, const uint8_t *chosen, uint32_t **hints)
 {
     segmenter g = {.chosen = chosen, .old_hints = *hints};
-    bool ok = vy_rewrite_begin(&g.w, p), changed = false;
+    bool ok = vy_rewrite_begin(&g.w, p) && vy_lows_make(&g.lows, p, &g.w.s, &g.w.arena);
+    bool changed = false;
     if (ok) vy_rewrite_run(&g.w, replace_loop, &g);
     if (g.w.b) grow_hints(&g, vy_builder_program(g.w.b)->insts.count);
     if (!vy_rewrite_end(&g.w, ok, &changed)) {

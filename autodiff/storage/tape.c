@@ -184,10 +184,9 @@ typedef struct tape_group {
 VY_VEC_TYPE(tape_group_vec, tape_group);
 
 // The dimensions of the tape of `id`; false: too many.
-static bool tape_loops(reverse *r, uint32_t id, tape_group *g)
+static bool tape_loops(const reverse *r, const vy_bounds *bounds, uint32_t id, tape_group *g)
 {
     uint32_t loops[VY_MAX_RANK], n = 0;
-    vy_bounds bound = {.p = r->p, .b = r->b, .dims = r->build.dims, .hints = r->plan.hints};
     g->counter = counter_of(r, id);
     const uint32_t around = g->counter ? g->counter->loop : keeper_of(r, id);
     const uint32_t fixed = g->counter ? 3 : 1 + domain_rank(r);
@@ -196,7 +195,7 @@ static bool tape_loops(reverse *r, uint32_t id, tape_group *g)
         loops[n++] = l;
     }
     g->rank = 0;
-    while (n-- > 0) g->loops[g->rank++] = vy_trip_bound(&bound, loops[n]);
+    while (n-- > 0) g->loops[g->rank++] = vy_trip_bound(bounds, loops[n]);
     return true;
 }
 
@@ -250,11 +249,12 @@ static bool same_group(const vy_program *p, const tape_group *x, const tape_grou
 
 // Puts `first` and all later values of its loop with the same type into a group; false after an
 // error.
-static bool add_to_group(reverse *r, uint32_t first, tape_group_vec *groups)
+static bool add_to_group(reverse *r, const vy_bounds *bounds, uint32_t first,
+                         tape_group_vec *groups)
 {
     enum { LOOK_BACK = 64 }; // groups to compare with: the work stays linear
     tape_group g = {.type = kept_type(r, first), .first = first};
-    if (!tape_loops(r, first, &g)) {
+    if (!tape_loops(r, bounds, first, &g)) {
         refuse(r, first);
         return false;
     }
@@ -288,15 +288,30 @@ static void declare(reverse *r, tape_group *g)
     vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
 }
 
+static bool group_values(reverse *r, tape_group_vec *groups)
+{
+    vy_arena arena = {0};
+    vy_lows lows;
+    bool ok = vy_lows_make(&lows, r->p, &r->facts.s, &arena);
+    if (!ok) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+    }
+    const vy_bounds bounds = {
+        .p = r->p, .lows = &lows, .b = r->b, .dims = r->build.dims, .hints = r->plan.hints};
+    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
+        if (r->plan.kept[id] && !r->build.tape[id]) ok = add_to_group(r, &bounds, id, groups);
+    vy_arena_free(&arena);
+    return ok;
+}
+
 bool vy_tape_declare(reverse *r)
 {
     tape_group_vec groups = {0};
     if (r->build.purpose == BUILD_PROBE) return true;
     declare_counters(r);
     if (!r->p->overs.count) r->build.number = vy_tape_invocation(r).id;
-    bool ok = true;
-    for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
-        if (r->plan.kept[id] && !r->build.tape[id]) ok = add_to_group(r, id, &groups);
+    const bool ok = group_values(r, &groups);
     for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
         if (!r->build.tape[id]) continue;

@@ -10,11 +10,15 @@
 typedef struct vy_intervals {
     const vy_program *p;
     const vy_structure *s;
+    int64_t most;    // of lengths and numbers of invocations that no constant tells
     vy_interval *of; // by instruction
     uint8_t *exact;  // by instruction: an ADD, SUB, MUL or CAST that has the mathematical result
 } vy_intervals;
 bool vy_intervals_make(vy_intervals *v, const vy_program *p, const vy_structure *s,
                        vy_arena *arena); // false: out of memory
+// The same for a caller that takes lengths and domains to be below 2³⁰: no device has more memory.
+bool vy_intervals_make_small(vy_intervals *v, const vy_program *p, const vy_structure *s,
+                             vy_arena *arena);
 vy_interval vy_interval_of(const vy_intervals *v, uint32_t id);
 
 // range.c: sets proved[id] for every memory instruction whose indices are proved in range in all

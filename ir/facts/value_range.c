@@ -10,8 +10,11 @@
 #include "ir/facts/range.h"
 #include "ir/core/flow.h"
 
-static vy_interval leaf_interval(const vy_program *p, const vy_leaf *l)
+static vy_interval number(const vy_intervals *v) { return (vy_interval){0, v->most}; }
+
+static vy_interval leaf_interval(const vy_intervals *v, const vy_leaf *l)
 {
+    const vy_program *p = v->p;
     vy_interval r = vy_interval_of_type((vy_type)l->type);
     const vy_dim_node *d = NULL;
     switch ((vy_leaf_kind)l->kind) {
@@ -20,10 +23,12 @@ static vy_interval leaf_interval(const vy_program *p, const vy_leaf *l)
         if (l->type == VY_U64 && l->value.u > INT64_MAX) return r;
         return (vy_interval){l->value.i, l->value.i};
     case VY_LEAF_OVER:
+        r = number(v);
         d = &p->dims.data[p->overs.data[l->index].extent.id];
         if (d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX) r.hi = d->value - 1;
         return r;
     case VY_LEAF_LEN:
+        r = number(v);
         d = &p->dims.data[p->buffers.data[l->index].dims[l->axis].id];
         if (d->op == VY_DIM_CONST && d->value >= 0 && d->value <= UINT32_MAX)
             r.lo = r.hi = d->value;
@@ -31,6 +36,7 @@ static vy_interval leaf_interval(const vy_program *p, const vy_leaf *l)
     case VY_LEAF_BUILTIN: {
         const uint32_t *w = p->workgroup;
         uint64_t all = (uint64_t)w[0] * w[1] * w[2];
+        r = number(v);
         if (l->index == VY_LID && w[l->axis]) r.hi = w[l->axis] - 1;
         if (l->index == VY_LINDEX && all && all <= UINT32_MAX) r.hi = (int64_t)all - 1;
         return r;
@@ -42,7 +48,7 @@ static vy_interval leaf_interval(const vy_program *p, const vy_leaf *l)
 vy_interval vy_interval_of(const vy_intervals *v, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) return v->of[id];
-    return leaf_interval(v->p, &v->p->leaves.data[VY_LEAF_INDEX(id)]);
+    return leaf_interval(v, &v->p->leaves.data[VY_LEAF_INDEX(id)]);
 }
 
 static vy_interval binary(vy_intervals *v, uint32_t id)
@@ -96,12 +102,25 @@ static vy_interval compute(vy_intervals *v, uint32_t id)
     }
 }
 
-bool vy_intervals_make(vy_intervals *v, const vy_program *p, const vy_structure *s, vy_arena *arena)
+static bool make(vy_intervals *v, vy_arena *arena)
 {
-    *v = (vy_intervals){.p = p, .s = s};
+    const vy_program *p = v->p;
     v->of = vy_arena_alloc(arena, p->insts.count * sizeof *v->of);
     v->exact = vy_arena_alloc(arena, p->insts.count);
     if (!v->of || !v->exact) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) v->of[id] = compute(v, id);
     return true;
+}
+
+bool vy_intervals_make(vy_intervals *v, const vy_program *p, const vy_structure *s, vy_arena *arena)
+{
+    *v = (vy_intervals){.p = p, .s = s, .most = UINT32_MAX};
+    return make(v, arena);
+}
+
+bool vy_intervals_make_small(vy_intervals *v, const vy_program *p, const vy_structure *s,
+                             vy_arena *arena)
+{
+    *v = (vy_intervals){.p = p, .s = s, .most = (1 << 30) - 1};
+    return make(v, arena);
 }

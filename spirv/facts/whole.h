@@ -3,7 +3,7 @@
 #ifndef VYRE_SPIRV_WHOLE_H
 #define VYRE_SPIRV_WHOLE_H
 
-#include "ir/core/flow.h"
+#include "ir/core/dataflow.h"
 
 // By instruction.
 typedef struct vy_whole_uses {
@@ -12,7 +12,7 @@ typedef struct vy_whole_uses {
     uint8_t *shared;  // computed from constants and scalar parameters: the same in all invocations
 } vy_whole_uses;
 
-bool vy_whole_find_counting(const vy_program *p, const vy_structure *s,
+bool vy_whole_find_counting(vy_dataflow *flow,
                             const vy_whole_uses *u); // sets u->counts; false: memory
 bool vy_whole_uses_make(const vy_program *p, const vy_structure *s,
                         vy_whole_uses *u); // false: memory

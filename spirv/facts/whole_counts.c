@@ -9,20 +9,17 @@
 // A forward analysis: each value has the set of loads on which it depends whatever conditions say;
 // a value chosen by a condition has the intersection of both sides.  Loads inside an arm stay in
 // the set, since the walk of the lanes knows whether they were executed.  Sets are 64 loads at a
-// time.  Carried values start with all loads and lose those that an iteration does not pass on,
-// until a fixpoint.
+// time.  Values start with all loads and lose those of which their operands do not certainly
+// consist: sets only shrink (ir/core/dataflow.h).
 #include "spirv/facts/whole.h"
 
 #include <string.h>
-
-enum {
-    MOST_PASSES = 16
-}; // more than the depth of loop nests in practice; beyond it nothing counts
 
 typedef struct counting {
     const vy_program *p;
     const vy_structure *s;
     const vy_whole_uses *u;
+    vy_dataflow *flow;
     // By instruction: the opener of the arm or loop that decides whether it executes; 0: it does.
     uint32_t *guard;
     uint32_t *before; // by instruction: how many loads from shared arrays come before it
@@ -86,16 +83,16 @@ static uint64_t made_of_args(const counting *c, uint32_t id, uint32_t n)
 
 static uint64_t made_of_result(const counting *c, uint32_t id)
 {
-    const uint32_t end = vy_arg(c->p, id, 0), opener = c->s->partner[end],
+    const uint32_t opener = vy_opener(c->p, c->s, id), end = vy_closer(c->p, c->s, opener),
                    k = c->p->insts.data[id].aux;
-    const vy_op op = (vy_op)c->p->insts.data[end].op;
-    if (op == VY_OP_ENDIF) { // IF→ELSE→ENDIF→IF
+    const vy_op op = (vy_op)c->p->insts.data[opener].op;
+    if (op == VY_OP_IF) {
         const uint32_t middle = c->s->partner[opener];
-        const uint64_t x = made_of(c, vy_arg(c->p, middle, k)),
-                       y = made_of(c, vy_arg(c->p, end, k));
+        const uint64_t x = made_of(c, vy_slot_then(c->p, c->s, opener, k)),
+                       y = made_of(c, vy_slot_yield(c->p, c->s, opener, k));
         return (x & y) | (x & inside(c, opener, middle)) | (y & inside(c, middle, end));
     }
-    if (op != VY_OP_ENDLOOP) return made_of(c, vy_arg(c->p, end, k));
+    if (op == VY_OP_CHECKPOINT) return made_of(c, vy_slot_yield(c->p, c->s, opener, k));
     const uint64_t x = made_of(c, vy_slot_init(c->p, opener, k)),
                    y = made_of(c, vy_slot_next(c->p, c->s, opener, k));
     return runs_same_iterations(c, opener) ? y : (x & y) | (y & inside(c, opener, end));
@@ -119,15 +116,15 @@ static uint64_t made(const counting *c, uint32_t id)
     }
 }
 
-static bool pass(counting *c)
+static void find_made(counting *c)
 {
-    bool changed = false;
-    for (uint32_t id = 1; id < c->p->insts.count; id++) {
+    memset(c->made, 0xff, c->p->insts.count * sizeof *c->made);
+    vy_dataflow_push_all(c->flow);
+    for (uint32_t id; (id = vy_dataflow_pop(c->flow));) {
         const uint64_t x = made(c, id);
-        changed |= x != c->made[id];
+        if (x != c->made[id]) vy_dataflow_push_users(c->flow, id);
         c->made[id] = x;
     }
-    return changed;
 }
 
 // Loads on which the value stored or the condition tested at `id` depends, without those before the
@@ -159,17 +156,15 @@ static void find(counting *c)
         loads += id && id < n && is_load(c->p, id);
     }
     for (c->first = 0; c->first < loads; c->first += 64) {
-        uint32_t passes = 1;
-        memset(c->made, 0xff, n * sizeof *c->made);
-        while (pass(c) && passes < MOST_PASSES) passes++;
-        if (passes < MOST_PASSES) mark(c);
+        find_made(c);
+        mark(c);
     }
 }
 
-bool vy_whole_find_counting(const vy_program *p, const vy_structure *s, const vy_whole_uses *u)
+bool vy_whole_find_counting(vy_dataflow *flow, const vy_whole_uses *u)
 {
-    const size_t n = p->insts.count;
-    counting c = {.p = p, .s = s, .u = u};
+    const size_t n = flow->p->insts.count;
+    counting c = {.p = flow->p, .s = flow->s, .u = u, .flow = flow};
     c.guard = vy_realloc(NULL, n * sizeof *c.guard);
     c.before = vy_realloc(NULL, (n + 1) * sizeof *c.before);
     c.made = vy_realloc(NULL, n * sizeof *c.made);

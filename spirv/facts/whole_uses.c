@@ -5,35 +5,31 @@
 
 #include <string.h>
 
-VY_VEC_TYPE(id_vec, uint32_t);
-
 typedef struct closure {
     const vy_program *p;
-    const vy_structure *s;
+    vy_dataflow *flow;
     uint8_t *in;
-    id_vec work;
-    bool failed;
 } closure;
 
-static void reach(closure *c, uint32_t id)
+static void reach(const closure *c, uint32_t id)
 {
     if (!id || VY_IS_LEAF(id) || c->in[id]) return;
     c->in[id] = 1;
-    if (!vy_vec_push(&c->work, id)) c->failed = true;
+    vy_dataflow_push(c->flow, id);
 }
 
-static void reach_args(closure *c, uint32_t id, uint32_t from, uint32_t to)
+static void reach_args(const closure *c, uint32_t id, uint32_t from, uint32_t to)
 {
     for (uint32_t k = from; k < to; k++) reach(c, vy_arg(c->p, id, k));
 }
 
-static void reach_slot(closure *c, uint32_t id)
+static void reach_slot(const closure *c, uint32_t id)
 {
-    uint32_t sources[3], n = vy_slot_sources(c->p, c->s, id, sources);
+    uint32_t sources[3], n = vy_slot_sources(c->p, c->flow->s, id, sources);
     for (uint32_t k = 0; k < n; k++) reach(c, sources[k]);
 }
 
-static void visit(closure *c, uint32_t id)
+static void visit(const closure *c, uint32_t id)
 {
     const vy_inst *i = &c->p->insts.data[id];
     switch ((vy_op)i->op) {
@@ -43,18 +39,16 @@ static void visit(closure *c, uint32_t id)
     }
 }
 
-static bool find_deciders(closure *c)
+static void find_deciders(const closure *c)
 {
     for (uint32_t id = 1; id < c->p->insts.count; id++) {
         const vy_inst *i = &c->p->insts.data[id];
         const bool memory = vy_op_is_memory((vy_op)i->op);
         if (memory && c->p->buffers.data[i->aux].cls == VY_SHARED)
             reach_args(c, id, 0, i->op == VY_OP_ZERO ? 0 : c->p->buffers.data[i->aux].rank);
-        reach_args(c, id, 0, vy_control_args(c->p, c->s, id));
+        reach_args(c, id, 0, vy_control_args(c->p, c->flow->s, id));
     }
-    while (c->work.count && !c->failed) visit(c, c->work.data[--c->work.count]);
-    vy_vec_free(&c->work);
-    return !c->failed;
+    for (uint32_t id; (id = vy_dataflow_pop(c->flow));) visit(c, id);
 }
 
 static bool is_shared(const vy_program *p, const uint8_t *shared, uint32_t id)
@@ -81,15 +75,18 @@ bool vy_whole_uses_make(const vy_program *p, const vy_structure *s, vy_whole_use
     u->decides = vy_realloc(NULL, n);
     u->counts = vy_realloc(NULL, n);
     u->shared = vy_realloc(NULL, n);
-    bool ok = u->decides && u->counts && u->shared;
+    vy_arena arena = {0};
+    vy_dataflow flow;
+    bool ok = u->decides && u->counts && u->shared && vy_dataflow_make(&flow, p, s, &arena);
     if (ok) {
         memset(u->decides, 0, n);
         memset(u->counts, 0, n);
         memset(u->shared, 0, n);
         find_shared(p, u->shared);
-        ok = find_deciders(&(closure){.p = p, .s = s, .in = u->decides}) &&
-             vy_whole_find_counting(p, s, u);
+        find_deciders(&(closure){.p = p, .flow = &flow, .in = u->decides});
+        ok = vy_whole_find_counting(&flow, u);
     }
+    vy_arena_free(&arena);
     if (!ok) vy_whole_uses_free(u);
     return ok;
 }

@@ -136,52 +136,65 @@ static void access(const vy_whole_walk *w, uint32_t id)
 // ----------------------------------------------------------------------------------------- control
 static uint32_t run(vy_whole_walk *w, uint32_t from, uint32_t to);
 
+static uint32_t slots(const vy_whole_walk *w, uint32_t id) { return vy_slot_count(w->p, w->s, id); }
+
 static bool same(value x, value y) { return x.known && y.known && x.v.u == y.v.u; }
 
 static uint32_t run_if(vy_whole_walk *w, uint32_t id)
 {
-    const uint32_t middle = w->s->partner[id], end = w->s->partner[middle];
+    const uint32_t middle = w->s->partner[id], end = vy_closer(w->p, w->s, id);
     const value c = arg(w, id, 0);
     const bool sure = w->sure;
     w->sure = sure && c.known;
     if (!c.known || c.v.u) run(w, id + 1, middle);
     if (!c.known || !c.v.u) run(w, middle + 1, end);
     w->sure = sure;
-    for (uint32_t k = 0; k < w->p->insts.data[end].nargs; k++) {
-        const value x = arg(w, middle, k), y = arg(w, end, k);
-        w->at[end + 1 + k] = c.known ? (c.v.u ? x : y) : same(x, y) ? x : (value){0};
+    for (uint32_t k = 0; k < slots(w, id); k++) {
+        const value x = get(w, vy_slot_then(w->p, w->s, id, k)),
+                    y = get(w, vy_slot_yield(w->p, w->s, id, k));
+        w->at[vy_result(w->p, w->s, id, k)] = c.known      ? (c.v.u ? x : y)
+                                              : same(x, y) ? x
+                                                           : (value){0};
     }
     return end;
 }
 
-static uint32_t carried(const vy_whole_walk *w, uint32_t id)
+static void forget_carries(vy_whole_walk *w, uint32_t id)
 {
-    return vy_slot_count(w->p, w->s, id);
+    for (uint32_t k = 0; k < slots(w, id); k++) w->at[vy_carry(id, k)] = (value){0};
 }
 
-// Sets the carries of an iteration to the operands of `marker` from `skip` on, or to unknown.
-static void set_carries(vy_whole_walk *w, uint32_t id, uint32_t marker, uint32_t skip,
-                        bool is_known)
+static void begin_carries(vy_whole_walk *w, uint32_t id)
 {
-    const uint32_t n = carried(w, id); // read before any is written: one may be another's next
-    for (uint32_t k = 0; k < n; k++) w->next[k] = is_known ? arg(w, marker, k + skip) : (value){0};
-    for (uint32_t k = 0; k < n; k++) w->at[id + 1 + k] = w->next[k];
+    for (uint32_t k = 0; k < slots(w, id); k++)
+        w->at[vy_carry(id, k)] = get(w, vy_slot_init(w->p, id, k));
+}
+
+// All are read before any is written: one may be another's next.
+static void pass_carries(vy_whole_walk *w, uint32_t id)
+{
+    const uint32_t n = slots(w, id);
+    for (uint32_t k = 0; k < n; k++) w->next[k] = get(w, vy_slot_next(w->p, w->s, id, k));
+    for (uint32_t k = 0; k < n; k++) w->at[vy_carry(id, k)] = w->next[k];
 }
 
 // Runs one iteration from the carries.  False: it was the last one.
 static bool run_iteration(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
-    const uint32_t end = w->s->partner[id], exits = vy_next_arg(w->p, id);
-    uint32_t at = run(w, id + 1 + carried(w, id), end);
+    const uint32_t end = vy_closer(w->p, w->s, id);
+    uint32_t at = run(w, vy_carry(id, slots(w, id)), end);
     if (at != end) { // the TEST of a WHILE
         const value c = arg(w, at, 0);
         if (c.known && !c.v.u) return false;
         if (!c.known) *is_known = w->sure = false;
         run(w, at + 1, end);
     }
-    const value keep = exits ? arg(w, end, 0) : known(1);
+    const value keep = vy_exits(w->p, id) ? get(w, vy_keep(w->p, w->s, id)) : known(1);
     if (!keep.known) *is_known = w->sure = false;
-    set_carries(w, id, end, exits, *is_known);
+    if (*is_known)
+        pass_carries(w, id);
+    else
+        forget_carries(w, id);
     return !keep.known || keep.v.u;
 }
 
@@ -189,7 +202,7 @@ static void run_while(vy_whole_walk *w, uint32_t id, bool *is_known)
 {
     while (run_iteration(w, id, is_known) && *is_known && !w->spent) {}
     if (*is_known) return;
-    set_carries(w, id, id, 0, false);
+    forget_carries(w, id);
     run_iteration(w, id, is_known);
 }
 
@@ -203,7 +216,7 @@ static void run_loop(vy_whole_walk *w, uint32_t id, bool *is_known)
         !vy_trips((vy_type)i->type, from.v, to.v, step.v, &iterations)) {
         *is_known = false;
         w->sure = w->sure && w->uses->shared[id];
-        set_carries(w, id, id, vy_init_arg(w->p, id), false);
+        forget_carries(w, id);
         w->at[id] = (value){0};
         run_iteration(w, id, is_known);
         return;
@@ -217,25 +230,25 @@ static void run_loop(vy_whole_walk *w, uint32_t id, bool *is_known)
 
 static uint32_t run_repeated(vy_whole_walk *w, uint32_t id)
 {
-    const uint32_t end = w->s->partner[id];
     const bool sure = w->sure, loop = w->p->insts.data[id].op == VY_OP_LOOP;
     bool is_known = true;
-    set_carries(w, id, id, vy_init_arg(w->p, id), true);
+    begin_carries(w, id);
     if (loop)
         run_loop(w, id, &is_known);
     else
         run_while(w, id, &is_known);
     w->sure = sure;
-    for (uint32_t k = 0; k < carried(w, id); k++)
-        w->at[end + 1 + k] = is_known ? w->at[id + 1 + k] : (value){0};
-    return end;
+    for (uint32_t k = 0; k < slots(w, id); k++)
+        w->at[vy_result(w->p, w->s, id, k)] = is_known ? w->at[vy_carry(id, k)] : (value){0};
+    return vy_closer(w->p, w->s, id);
 }
 
 static uint32_t run_checkpoint(vy_whole_walk *w, uint32_t id)
 {
-    const uint32_t end = w->s->partner[id];
+    const uint32_t end = vy_closer(w->p, w->s, id);
     run(w, id + 1, end);
-    for (uint32_t k = 0; k < w->p->insts.data[end].nargs; k++) w->at[end + 1 + k] = arg(w, end, k);
+    for (uint32_t k = 0; k < slots(w, id); k++)
+        w->at[vy_result(w->p, w->s, id, k)] = get(w, vy_slot_yield(w->p, w->s, id, k));
     return end;
 }
 

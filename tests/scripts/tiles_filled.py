@@ -49,6 +49,9 @@ OTHERS = [
     (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; var k = 0u; while f32(k) + 99.0 < x[i] { v = u; k += 1u; }"), None),
     (LINE % ("t[lindex] = x[i];", "v = t[7u - lindex]; for k in 0u..u32(x[i]) / 4u { v += 1.0; }"), True),
     (LINE % ("t[lindex] = x[i];", "v = t[7u - lindex]; if x[i] > 3.0 { v = v + 1.0; } else { v = v * 2.0; }"), True),
+    # What a0 depends on is known only after 24 iterations of the analysis.
+    (LINE % ("t[lindex] = x[i];", "let u = t[7u - lindex]; " + "".join("var a%d = u; " % k for k in range(24)) + "for k in 0u..N { " +
+             "".join("a%d = a%d; " % (k, k + 1) for k in range(23)) + "a23 = 0.0; } v = u + a0;"), True),
 ]
 STORES = [
     "t[lindex] = x[i];", "t[7u - lindex] = x[i];", "t[i % 8u] = x[i];", "t[gid.x & 7u] = x[i];", "t[lindex ^ 1u] = x[i];",

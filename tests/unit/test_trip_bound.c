@@ -54,6 +54,8 @@ static const form forms[] = {
     {"for k in 0..min(max(a, 0) + max(b, 0), 5) - T(2147483647)", I64},
     {"for k in 0..max(a, 0) + max(b, 0) - 3", I32 | I64},
     {"for k in 0..(T(i) + T(len(x))) / 2 - 3", I32 | I64},
+    // a lower bound far down the expression
+    {"for k in 0..min(max(max(max(max(max(max(a,2)/3,1)/2,1)/3,1)/2,1)/3,1)/2,9) - 3", I32 | I64},
     {"for k in 0..a * b", UNSIGNED},
     {"for k in 0..a % b", UNSIGNED},
     {"for k in 0..a / b", UNSIGNED},
@@ -109,7 +111,7 @@ static void put_head(const char *head, const char *type, char *out, size_t size)
 
 static void make(subject *s, const form *f, uint32_t t)
 {
-    char text[600], head[100];
+    char text[600], head[200];
     const char *type = vy_type_name(types[t]);
     put_head(f->head, type, head, sizeof head);
     snprintf(text, sizeof text,
@@ -128,8 +130,15 @@ static void make(subject *s, const form *f, uint32_t t)
     for (uint32_t id = 1; id < s->p->insts.count; id++)
         if (s->p->insts.data[id].op == VY_OP_LOOP) loop = id;
     assert_true(loop);
-    const vy_bounds bounds = {.p = s->p, .b = s->b};
+    vy_structure structure;
+    vy_arena arena = {0};
+    vy_lows lows;
+    assert_true(vy_structure_make(s->p, &structure));
+    assert_true(vy_lows_make(&lows, s->p, &structure, &arena));
+    const vy_bounds bounds = {.p = s->p, .lows = &lows, .b = s->b};
     s->bound = vy_trip_bound(&bounds, loop);
+    vy_structure_free(&structure);
+    vy_arena_free(&arena);
     assert_false(vy_builder_failed(s->b));
 }
 
