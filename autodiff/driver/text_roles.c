@@ -63,9 +63,10 @@ vy_derivative_role vy_role_of(const vy_program *derived, vy_buffer b, const vy_p
     }
     if (of.id) role.of = role.root = vy_program_buffer(source, of).name;
     role.parameter = role.root_parameter = of.id;
+    role.root_kind = role.kind;
     for (uint32_t i = 0; !of.id && i < vy_program_scalar_count(source); i++)
         if (strcmp(vy_program_scalar(source, i).name, role.of) == 0)
             return role.parameter = i, role;
-    if (!of.id) role.kind = VY_IS_PARAMETER;
+    if (!of.id) role.kind = role.root_kind = VY_IS_PARAMETER;
     return role;
 }

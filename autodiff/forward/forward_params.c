@@ -28,14 +28,8 @@ static vy_buf *buffer_of(forward *f, uint32_t b)
 
 static void set_role(forward *f, uint32_t b, vy_derivative_kind kind, uint32_t of)
 {
-    const vy_buf *buf = &f->w.p->buffers.data[of];
-    const vy_derivative_role *was = &buf->role;
-    vy_buffer_role(f->w.b, (vy_buffer){b},
-                   &(vy_derivative_role){.kind = kind,
-                                         .of = buf->name,
-                                         .parameter = of,
-                                         .root = was->root ? was->root : buf->name,
-                                         .root_parameter = was->root ? was->root_parameter : of});
+    const vy_derivative_role role = vy_parameter_role(f->w.p, of, kind);
+    vy_buffer_role(f->w.b, (vy_buffer){b}, &role);
 }
 
 static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer_class cls)
@@ -112,7 +106,8 @@ static void declare_scalar(forward *f, uint32_t leaf)
                                          .of = of,
                                          .parameter = l->index,
                                          .root = of,
-                                         .root_parameter = l->index});
+                                         .root_parameter = l->index,
+                                         .root_kind = VY_IS_TANGENT});
     const uint32_t at = vy_int(f->w.b, VY_U32, 0).id;
     f->leaf_dot[leaf] = vy_emit(f->w.b, VY_OP_LOAD, (vy_type)l->type, b, 1, &at);
 }

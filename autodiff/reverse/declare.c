@@ -120,6 +120,20 @@ uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t lik
     return b;
 }
 
+vy_derivative_role vy_parameter_role(const vy_program *primal, uint32_t like,
+                                     vy_derivative_kind kind)
+{
+    const vy_buf *buf = &primal->buffers.data[like];
+    const vy_derivative_role *was = &buf->role;
+    const bool itself = was->kind == VY_IS_PARAMETER || vy_is_source(was->root_kind);
+    return (vy_derivative_role){.kind = kind,
+                                .of = buf->name,
+                                .parameter = like,
+                                .root = was->root ? was->root : buf->name,
+                                .root_parameter = was->root ? was->root_parameter : like,
+                                .root_kind = itself ? kind : was->root_kind};
+}
+
 const char *vy_derived_name(reverse *r, const char *prefix, const char *name)
 {
     char text[300], order[16] = "";

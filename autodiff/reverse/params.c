@@ -72,18 +72,10 @@ static bool is_simple(const reverse *r, uint32_t buffer)
 }
 
 // ----------------------------------------------------------------------------------- declarations
-// Records the role of parameter `b`: its relation to buffer `like` of the primal, which may have a
-// role in an earlier derivation itself.  (Parameters have the same numbers in the primal as in the
-// source.)
+// (Parameters have the same numbers in the primal as in the source.)
 static void role_of_buffer(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t like)
 {
-    const vy_buf *buf = &r->p->buffers.data[like];
-    const vy_derivative_role *was = &buf->role;
-    const vy_derivative_role role = {.kind = kind,
-                                     .of = buf->name,
-                                     .parameter = like,
-                                     .root = was->root ? was->root : buf->name,
-                                     .root_parameter = was->root ? was->root_parameter : like};
+    const vy_derivative_role role = vy_parameter_role(r->p, like, kind);
     vy_buffer_role(r->b, (vy_buffer){b}, &role);
 }
 
@@ -95,7 +87,8 @@ static void role_of_scalar(reverse *r, uint32_t b, uint32_t scalar)
                                          .of = name,
                                          .parameter = scalar,
                                          .root = name,
-                                         .root_parameter = scalar});
+                                         .root_parameter = scalar,
+                                         .root_kind = VY_IS_SCALAR_GRADIENT});
 }
 
 static void declare_primal_inputs(reverse *r)

@@ -58,6 +58,10 @@ uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t lik
                                       const char *from);
 // `grad_x`, `grad2_x`, … ; `ct_x` …
 const char *vy_derived_name(reverse *r, const char *prefix, const char *name);
+// The role of a parameter that has relation `kind` to buffer `like` of the primal, which may have a
+// role in an earlier derivation itself.
+vy_derivative_role vy_parameter_role(const vy_program *primal, uint32_t like,
+                                     vy_derivative_kind kind);
 // Declares workspace `prefix_NAME` of the shape of primal buffer `like`.
 uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_init init,
                               const char *from);
