@@ -222,10 +222,18 @@ typedef struct vy_derivative_role {
     // vy_buffer.id or index there.
     const char *root;
     uint32_t root_parameter;
+    // Its relation to that one.  PRIMAL, VALUE: it is that parameter.  Else it belongs to a
+    // derivative of it: the kind that it had there.
+    vy_derivative_kind root_kind;
 } vy_derivative_role;
 static inline bool vy_is_tangent(vy_derivative_kind kind)
 {
     return kind == VY_IS_TANGENT || kind == VY_IS_TANGENT_OUT;
+}
+// Is it the parameter of the source, and no derivative of it?
+static inline bool vy_is_source(vy_derivative_kind kind)
+{
+    return kind == VY_IS_PRIMAL || kind == VY_IS_VALUE;
 }
 static inline bool vy_is_gradient(vy_derivative_kind kind)
 {

@@ -37,6 +37,7 @@ bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_word
         vy_buffer_info info = vy_program_buffer(p, (vy_buffer){i});
         if (info.cls == VY_SHARED || info.cls == VY_LOCAL || info.workspace) continue;
         b->buffers[b->buffer_count++].info = info;
+        b->derived |= info.role.kind != VY_IS_PARAMETER;
         b->place[i] = b->buffer_count;
     }
     return true;

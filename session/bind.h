@@ -46,6 +46,7 @@ typedef struct vys_binding {
     vys_entry what;
     const vy_program *program; // its parameters
     const vys_words *words;
+    bool derived;           // its parameters have roles: it is a derivative, and no text
     uint64_t limit;         // of workspaces, in bytes; 0: none
     uint64_t kept;          // bytes that they take; 0 for a pipeline
     int64_t groups[3];      // num_groups as the caller gives it; -1: not given
@@ -117,8 +118,8 @@ VYS_API bool vys_binding_infer(vys_binding *b, vy_diag *d);
 // The same, leaving open what nothing decides.
 VYS_API bool vys_binding_infer_some(vys_binding *b, vy_diag *d);
 
-// Fills the binding of a derived program: scalars and buffers of the same name start as in
-// `forward`, cotangents from the `given` that `seed` returns (NULL: ones).
+// Fills the binding of a derived program: scalars and buffers that are those of `forward` start as
+// there, cotangents from the `given` that `seed` returns (NULL: ones).
 typedef void *(*vys_seed)(void *user, const vy_buffer_info *cotangent);
 // Its first half: scalars, groups and shapes.
 VYS_API void vys_binding_follow(vys_binding *b, const vys_binding *forward);
@@ -129,6 +130,9 @@ bool vys_begins_as_ones(const vys_bound *b); // of a derived program; not given:
 // once shapes are known (E0811).  The needs of a pipeline are known only while it runs: then the
 // engine refuses.
 VYS_API bool vys_binding_tape(vys_binding *b, uint64_t limit, vy_diag *d);
+// The buffer of `b`, the program that was differentiated (first), that a parameter of a derivative
+// is itself; NULL: none, it belongs to a derivative of one.
+VYS_API const vys_bound *vys_binding_source(const vys_binding *b, const vy_buffer_info *info);
 // The parameter of the source that a parameter of a derivative belongs to: x for grad_x and ct_x;
 // NULL: to none.  In a program that was parsed, only names tell (docs/language.md 9.1).
 VYS_API const char *vys_source_name(const vy_buffer_info *info);

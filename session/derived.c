@@ -21,6 +21,17 @@ const char *vys_source_name(const vy_buffer_info *info)
                                                                                   : NULL;
 }
 
+// Roles refer to the first source.  Where that is not `b`, which is a derivative itself (made again,
+// with parameters of other numbers), names decide, as they do for a text.
+const vys_bound *vys_binding_source(const vys_binding *b, const vy_buffer_info *info)
+{
+    const vy_derivative_role *role = &info->role;
+    if (b->derived || role->kind == VY_IS_PARAMETER) return vys_binding_find(b, info->name);
+    const uint32_t id = vy_is_source(role->root_kind) ? role->root_parameter : 0;
+    const uint32_t place = id && id <= vy_program_buffer_count(b->program) ? b->place[id] : 0;
+    return place ? &b->buffers[place - 1] : NULL;
+}
+
 static void take_from(vys_bound *buf, const vys_bound *base)
 {
     if (!base || base->info.rank != buf->info.rank) return;
@@ -28,10 +39,13 @@ static void take_from(vys_bound *buf, const vys_bound *base)
     buf->state = VYS_SHAPE_FULL;
 }
 
+// Those of a derivative are those of its source, in that order (autodiff/transform.h).
 static void take_scalars(vys_binding *b, const vys_binding *forward)
 {
+    const bool ordered = b->derived && !forward->derived;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
-        const uint32_t k = vy_program_find_scalar(forward->program, b->scalars[i].info.name);
+        const uint32_t k =
+            ordered ? i : vy_program_find_scalar(forward->program, b->scalars[i].info.name);
         if (k >= forward->scalar_count) continue;
         b->scalars[i].known = true;
         b->scalars[i].value = forward->scalars[k].value;
@@ -42,7 +56,7 @@ static bool copy_contents(vys_binding *b, const vys_binding *forward, vy_diag *d
 {
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
-        const vys_bound *from = vys_binding_find(forward, buf->info.name);
+        const vys_bound *from = vys_binding_source(forward, &buf->info);
         if (!from || buf->info.cls == VY_OUT) continue;
         if (from->value.type != buf->value.type || from->value.count != buf->value.count)
             return vys_fail(d, VYS_SHAPE, "",
@@ -67,7 +81,7 @@ void vys_binding_follow(vys_binding *b, const vys_binding *forward)
     memcpy(b->groups, forward->groups, sizeof b->groups);
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
-        const vys_bound *same = vys_binding_find(forward, buf->info.name);
+        const vys_bound *same = vys_binding_source(forward, &buf->info);
         take_from(buf, same ? same : vys_binding_base(forward, &buf->info));
     }
 }
@@ -78,7 +92,7 @@ bool vys_binding_derive(vys_binding *b, const vys_binding *forward, vys_seed see
     vys_binding_follow(b, forward);
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
-        if (vys_binding_find(forward, buf->info.name) || buf->info.cls == VY_OUT) continue;
+        if (vys_binding_source(forward, &buf->info) || buf->info.cls == VY_OUT) continue;
         buf->given = seed ? seed(user, &buf->info) : NULL;
         buf->ones = vys_begins_as_ones(buf);
     }

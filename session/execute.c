@@ -77,7 +77,7 @@ static bool bind(vys_task *t, vy_diag *d)
     vys_binding_follow(b, &t->forward);
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
-        const bool own = vys_binding_find(&t->forward, buf->info.name) != NULL;
+        const bool own = vys_binding_source(&t->forward, &buf->info) != NULL;
         buf->ones = !own && vys_begins_as_ones(buf); // a cotangent, a tangent
         lend(t, buf);
     }

@@ -185,7 +185,7 @@ bool specs_all_used(const specs *ct, bool tangents, const binding *derived, cons
         bool used = false;
         for (uint32_t k = 0; k < derived->buffer_count; k++) {
             const vy_buffer_info *b = &derived->buffers[k].info;
-            used |= b->cls != VY_OUT && !vys_binding_find(forward, b->name) &&
+            used |= b->cls != VY_OUT && !vys_binding_source(forward, b) &&
                     specs_find_seed(ct, b) == &ct->data[i];
         }
         if (!used) return unused_seed(ct->data[i].name, tangents, d);

@@ -28,7 +28,7 @@ static double amplified(const command *c) { return c->o.fast_math ? 64 : 8; }
 
 static bool is_gradient(const checking *k, const vy_buffer_info *b)
 {
-    return b->cls == VY_OUT && !vys_binding_find(checked_data(k), b->name);
+    return b->cls == VY_OUT && !vys_binding_source(checked_data(k), b);
 }
 
 // With cotangents that differ from element to element where the gradient takes any: all ones would

@@ -203,7 +203,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
 static bool is_result(const session *s, const vy_buffer_info *info)
 {
     const bool written = info->cls == VY_INOUT && vy_is_tangent(info->role.kind);
-    return (info->cls == VY_OUT || written) && !vys_binding_find(&s->forward, info->name);
+    return (info->cls == VY_OUT || written) && !vys_binding_source(&s->forward, info);
 }
 
 // Result `index`, or false after the last: the forward outputs, then gradients or tangents.

@@ -42,21 +42,6 @@ const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_dia
     return NULL;
 }
 
-// Is a name taken that the n-th derivative would give to a parameter made for parameter `of`?
-static bool is_taken(const vy_program *p, const char *of, uint32_t n)
-{
-    static const char *const prefixes[] = {"grad", "ct", "dot"};
-    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
-        char text[400], number[16] = "";
-        if (n > 1) snprintf(number, sizeof number, "%u", n);
-        const int length = snprintf(text, sizeof text, "%s%s_%s", prefixes[k], number, of);
-        if (length < 0 || (size_t)length >= sizeof text) continue; // too long: refused later
-        if (vy_program_find_buffer(p, text).id || vy_program_find_scalar(p, text) != UINT32_MAX)
-            return true;
-    }
-    return false;
-}
-
 // The order of the derivative: the next one whose names are all free: where a parameter is called
 // `grad_x` already, the gradient of x is `grad2_x`.
 static uint32_t next_order(const vy_program *p)
@@ -65,9 +50,9 @@ static uint32_t next_order(const vy_program *p)
     for (bool taken = true; taken; n += taken) {
         taken = false;
         for (uint32_t i = 1; i <= vy_program_buffer_count(p) && !taken; i++)
-            taken = is_taken(p, vy_program_buffer(p, (vy_buffer){i}).name, n);
+            taken = vy_text_is_taken(p, vy_program_buffer(p, (vy_buffer){i}).name, n);
         for (uint32_t i = 0; i < vy_program_scalar_count(p) && !taken; i++)
-            taken = is_taken(p, vy_program_scalar(p, i).name, n);
+            taken = vy_text_is_taken(p, vy_program_scalar(p, i).name, n);
     }
     return n;
 }

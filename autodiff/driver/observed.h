@@ -32,5 +32,8 @@ bool vy_refuse_lowered(const vy_program *p, vy_diag *diag);
 void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag);
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
+// ---- text_roles.c
+// Has `p` a parameter of a name that its n-th derivative would give to one made for parameter `of`?
+bool vy_text_is_taken(const vy_program *p, const char *of, uint32_t n);
 
 #endif

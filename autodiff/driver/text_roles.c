@@ -1,23 +1,45 @@
 // SPDX-License-Identifier: MIT
-// text_roles.c: roles of the parameters of a derivative that is a text.
+// text_roles.c: names of the parameters of derivatives, and roles by them for texts.
 //
-// A derivative made here has them (vy_derivative_role).  A text, written by hand or printed and
+// A derivative made here has roles (vy_derivative_role).  A text, written by hand or printed and
 // parsed again, does not.  There the names of docs/language.md 9.1 decide, grad_x, ct2_x, dot_x,
 // and nowhere else.
+#include "autodiff/driver/observed.h"
 #include "autodiff/transform.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { GRAD, CT, DOT, PREFIXES };
+static const char *const prefixes[PREFIXES] = {[GRAD] = "grad", [CT] = "ct", [DOT] = "dot"};
+
+// The x of name = PREFIX_x and PREFIXn_x, or NULL.
+static const char *after_prefix(const char *name, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    if (strncmp(name, prefix, n) != 0) return NULL;
+    const char *rest = name + n + strspn(name + n, "0123456789");
+    return *rest == '_' && rest[1] ? rest + 1 : NULL;
+}
 
 const char *vy_text_base(const char *name)
 {
-    static const char *const prefixes[] = {"grad", "ct", "dot"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        const size_t n = strlen(prefixes[i]);
-        if (strncmp(name, prefixes[i], n) != 0) continue;
-        const char *rest = name + n + strspn(name + n, "0123456789");
-        if (*rest == '_' && rest[1]) return rest + 1;
+    const char *base = NULL;
+    for (int k = 0; k < PREFIXES && !base; k++) base = after_prefix(name, prefixes[k]);
+    return base;
+}
+
+bool vy_text_is_taken(const vy_program *p, const char *of, uint32_t n)
+{
+    for (int k = 0; k < PREFIXES; k++) {
+        char text[400], number[16] = "";
+        if (n > 1) snprintf(number, sizeof number, "%u", n);
+        const int length = snprintf(text, sizeof text, "%s%s_%s", prefixes[k], number, of);
+        if (length < 0 || (size_t)length >= sizeof text) continue; // too long: refused later
+        if (vy_program_find_buffer(p, text).id || vy_program_find_scalar(p, text) != UINT32_MAX)
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 vy_derivative_role vy_role_of(const vy_program *derived, vy_buffer b, const vy_program *source)
@@ -31,7 +53,7 @@ vy_derivative_role vy_role_of(const vy_program *derived, vy_buffer b, const vy_p
         const char *base = vy_text_base(info.name);
         if (!base) return role.kind = VY_IS_PARAMETER, role;
         of = vy_program_find_buffer(source, base);
-        if (strncmp(info.name, "dot", 3) == 0)
+        if (after_prefix(info.name, prefixes[DOT]))
             role.kind = info.cls == VY_OUT ? VY_IS_TANGENT_OUT : VY_IS_TANGENT;
         else
             role.kind = info.cls == VY_IN ? VY_IS_COTANGENT
@@ -41,9 +63,10 @@ vy_derivative_role vy_role_of(const vy_program *derived, vy_buffer b, const vy_p
     }
     if (of.id) role.of = role.root = vy_program_buffer(source, of).name;
     role.parameter = role.root_parameter = of.id;
+    role.root_kind = role.kind;
     for (uint32_t i = 0; !of.id && i < vy_program_scalar_count(source); i++)
         if (strcmp(vy_program_scalar(source, i).name, role.of) == 0)
             return role.parameter = i, role;
-    if (!of.id) role.kind = VY_IS_PARAMETER;
+    if (!of.id) role.kind = role.root_kind = VY_IS_PARAMETER;
     return role;
 }

@@ -33,19 +33,25 @@ void vy_reverse_role(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t l
 {
     const vy_buf *buf = &r->p->buffers.data[like];
     const vy_derivative_role *was = &buf->role;
+    const bool itself = was->kind == VY_IS_PARAMETER || vy_is_source(was->root_kind);
     const vy_derivative_role role = {.kind = kind,
                                      .of = buf->name,
                                      .parameter = like,
                                      .root = was->root ? was->root : buf->name,
-                                     .root_parameter = was->root ? was->root_parameter : like};
+                                     .root_parameter = was->root ? was->root_parameter : like,
+                                     .root_kind = itself ? kind : was->root_kind};
     vy_buffer_role(r->b, (vy_buffer){b}, &role);
 }
 
 void vy_reverse_scalar_role(reverse *r, uint32_t b, vy_derivative_kind kind, uint32_t scalar)
 {
     const char *name = r->p->scalars.data[scalar].name;
-    const vy_derivative_role role = {
-        .kind = kind, .of = name, .parameter = scalar, .root = name, .root_parameter = scalar};
+    const vy_derivative_role role = {.kind = kind,
+                                     .of = name,
+                                     .parameter = scalar,
+                                     .root = name,
+                                     .root_parameter = scalar,
+                                     .root_kind = kind};
     vy_buffer_role(r->b, (vy_buffer){b}, &role);
 }
 

@@ -204,6 +204,7 @@ void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role
         .parameter = role->parameter,
         .root = role->root ? keep_name(b, role->root) : NULL,
         .root_parameter = role->root_parameter,
+        .root_kind = role->root_kind,
     };
 }
 

@@ -285,7 +285,7 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
     vy_diag refused = {0};
     bool transposed;
     bool ok = run(c, gp, &g) && (c->exact_only || compare(c, p, &x, &g, of)) &&
-              check_tangents(c, m, p, &x, of, &g, &refused, &transposed);
+              check_tangents(c, m, p, &x, of, &(gradient){gp, &g}, &refused, &transposed);
     gradcheck_transposed += ok && transposed;
     if (ok && refused.severity == VY_ERROR && !c->reverse_too) {
         snprintf(message, sizeof message, "forward mode: %u:%u %s [%s]", refused.line,

@@ -210,8 +210,8 @@ static void refused(job *j, const vy_module *m, const vy_diag *d)
     memcpy(message, was, sizeof message);
 }
 
-// Forward mode at every size.
-static bool check_jvp(job *j, const vy_module *m)
+// Forward mode at every size; gm: the gradient whose results the launches have, or NULL.
+static bool check_jvp(job *j, const vy_module *m, const vy_module *gm)
 {
     bool ok = true;
     vy_diag d = {0};
@@ -222,8 +222,9 @@ static bool check_jvp(job *j, const vy_module *m)
         c.tolerance = j->tolerance;
         const job_launch *l = &j->launches[k];
         bool transposed;
-        const image *g = l->g.n ? &l->g : NULL;
-        ok = check_tangents(&c, m, last_program(m), &l->x, l->of, g, &d, &transposed);
+        const gradient g = {gm ? result_of(gm) : NULL, &l->g};
+        ok = check_tangents(&c, m, last_program(m), &l->x, l->of, gm && l->g.n ? &g : NULL, &d,
+                            &transposed);
         j->transposed += k == 0 && ok && transposed;
     }
     use_launch(j, 0);
@@ -243,7 +244,7 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     const image *x = &j->launches[0].x;
     use_launch(j, 0);
     bool ok = true;
-    if (j->tangents) return check_jvp(j, m);
+    if (j->tangents) return check_jvp(j, m, NULL);
     if (first && !j->ways_only)
         ok = (j->brief || check_primal(j, x, false)) && check_primal(j, x, true) &&
              check_primal_order(j, p, x) && check_constants(j, m) &&
@@ -256,7 +257,7 @@ static bool check_seed(job *j, const vy_module *m, bool first)
         return false;
     }
     note_ways(j, gm, false);
-    ok = check_default(j, m, gm) && (!first || j->ways_only || check_jvp(j, m)) &&
+    ok = check_default(j, m, gm) && (!first || j->ways_only || check_jvp(j, m, gm)) &&
          (!first || check_ways(j, m, gm));
     use_launch(j, 0);
     if (ok && first && !j->ways_only) {

@@ -7,6 +7,19 @@
 // cotangents ct, <ct, J dot> = <Jᵀ ct, dot> must hold.  And J dot is linear in dot, so its gradient
 // with respect to dot is Jᵀ ct whatever dot is: where all tangents are 0, too.
 
+typedef struct gradient {
+    const vy_program *p;
+    const image *data; // what it left
+} gradient;
+
+// The parameter that buffer i of the data is the gradient of, or NULL.
+static const char *gradient_of_what(const gradient *g, uint32_t i)
+{
+    const vy_buffer b = vy_program_find_buffer(g->p, g->data->buffers[i].name);
+    const vy_derivative_role role = vy_program_buffer(g->p, b).role;
+    return vy_is_gradient(role.kind) ? role.of : NULL;
+}
+
 // What belongs to element e of parameter `name`, in (−1, 1) and not 0.
 static double tangent_at(const gradcheck *c, const char *name, uint64_t e)
 {
@@ -123,7 +136,17 @@ static double tangents_tolerance(const gradcheck *c, const vy_program *p)
     return c->tolerance > own ? c->tolerance : own;
 }
 
-static bool run_duals(const gradcheck *c, const vy_program *p, const image *x, const duals *t)
+static bool all_finite(const image *m, uint32_t i)
+{
+    const double *data = m->buffers[i].data;
+    for (uint64_t e = 0; e < m->counts[i]; e++)
+        if (!isfinite(data[e])) return false;
+    return true;
+}
+
+// *finite: are all outputs that are asked for?
+static bool run_duals(const gradcheck *c, const vy_program *p, const image *x, const duals *t,
+                      const bool *of, bool *finite)
 {
     image m = *x;
     for (uint32_t i = 0; i < m.n; i++) {
@@ -140,14 +163,15 @@ static bool run_duals(const gradcheck *c, const vy_program *p, const image *x, c
     vy_diag d = {0};
     const bool ok = vy_eval_dual(p, NULL, m.buffers, m.n, m.scalars, m.scalar_count, &o, &dual, &d);
     if (!ok) snprintf(message, sizeof message, "dual numbers: %s", d.text);
+    *finite = true;
+    for (uint32_t i = 0; ok && i < m.n; i++) *finite &= !of[i] || all_finite(&m, i);
     image_free(&m);
     return ok;
 }
 
-// Tells where forward mode and the gradient `grad` (NULL: none) disagree.
-static bool same_products(const gradcheck *c, const vy_program *p, const vy_program *jp,
-                          const image *x, const image *g, const image *grad, const bool *of,
-                          double tolerance)
+// Tells where forward mode and the gradient disagree.
+static bool same_products(const gradcheck *c, const vy_program *jp, const image *x, const image *g,
+                          const gradient *grad, const bool *of, double tolerance)
 {
     double forward = 0, backward = 0, size = 1e-3;
     for (uint32_t i = 0; i < x->n; i++) {
@@ -155,14 +179,11 @@ static bool same_products(const gradcheck *c, const vy_program *p, const vy_prog
         for (uint64_t e = 0; k >= 0 && e < x->counts[i]; e++)
             forward += ((double *)g->buffers[k].data)[e] * cotangent(c, x->buffers[i].name, e);
     }
-    for (uint32_t i = 0; i < grad->n; i++) {
-        const char *name = grad->buffers[i].name;
-        if (strncmp(name, "grad_", 5) != 0 || find(x, name) >= 0) continue;
-        if (!chosen(c->wrt, name + 5, find(x, name + 5) >= 0)) continue;
-        const vy_buffer own = vy_program_find_buffer(p, name + 5);
-        if (own.id && vy_program_buffer(p, own).cls == VY_OUT) continue; // a cotangent
-        for (uint64_t e = 0; e < grad->counts[i]; e++) {
-            const double term = ((double *)grad->buffers[i].data)[e] * tangent_at(c, name + 5, e);
+    for (uint32_t i = 0; i < grad->data->n; i++) {
+        const char *of_what = gradient_of_what(grad, i);
+        const double *data = grad->data->buffers[i].data;
+        for (uint64_t e = 0; of_what && e < grad->data->counts[i]; e++) {
+            const double term = data[e] * tangent_at(c, of_what, e);
             backward += term;
             size += fabs(term);
         }
@@ -200,18 +221,25 @@ static void start_transposed(const gradcheck *c, const vy_program *jp, const vy_
     }
 }
 
+static int find_gradient(const gradient *g, const char *of)
+{
+    for (uint32_t i = 0; i < g->data->n; i++) {
+        const char *of_what = gradient_of_what(g, i);
+        if (of_what && strcmp(of_what, of) == 0) return (int)i;
+    }
+    return -1;
+}
+
 static bool same_gradients(const vy_program *jp, const vy_program *tp, const image *g,
-                           const image *grad, double tolerance)
+                           const gradient *grad, double tolerance)
 {
     for (uint32_t i = 0; i < g->n; i++) {
         const vy_buffer id = vy_program_find_buffer(tp, g->buffers[i].name);
         const vy_buffer_info b = vy_program_buffer(tp, id);
-        char name[300];
         double scale = 1e-3;
         if (!vy_is_gradient(b.role.kind)) continue;
-        snprintf(name, sizeof name, "grad_%s", base_of(jp, &b));
-        const int k = find(grad, name);
-        const double *got = g->buffers[i].data, *want = k < 0 ? NULL : grad->buffers[k].data;
+        const int k = find_gradient(grad, base_of(jp, &b));
+        const double *got = g->buffers[i].data, *want = k < 0 ? NULL : grad->data->buffers[k].data;
         for (uint64_t e = 0; want && e < g->counts[i]; e++)
             if (isfinite(want[e])) scale = fmax(scale, fabs(want[e]));
         for (uint64_t e = 0; want && e < g->counts[i]; e++) {
@@ -228,7 +256,8 @@ static bool same_gradients(const vy_program *jp, const vy_program *tp, const ima
 // The gradient of jm, a forward derivative, with respect to the tangents at 0, against `grad`.
 // *compared: false if there is none (E0503).
 static bool check_transposed(const gradcheck *c, const vy_module *jm, const image *x,
-                             const image *grad, const bool *asked, double tolerance, bool *compared)
+                             const gradient *grad, const bool *asked, double tolerance,
+                             bool *compared)
 {
     const vy_program *jp = vy_module_program(jm, 0);
     const char *of[MOST_BUFFERS], *wrt[MOST_BUFFERS];
@@ -260,10 +289,10 @@ static bool check_transposed(const gradcheck *c, const vy_module *jm, const imag
 }
 
 // Forward mode of the last program of m.  x: its data; of: by buffer of x, what is asked for; grad:
-// what the gradient left, or NULL.  *refused: why there is none.  *transposed: could the gradient of
+// the gradient, or NULL.  *refused: why there is none.  *transposed: could the gradient of
 // it be compared with that?
 static bool check_tangents(const gradcheck *c, const vy_module *m, const vy_program *p,
-                           const image *x, const bool *of, const image *grad, vy_diag *refused,
+                           const image *x, const bool *of, const gradient *grad, vy_diag *refused,
                            bool *transposed)
 {
     uint32_t n_of = 0, n_wrt = 0;
@@ -286,10 +315,12 @@ static bool check_tangents(const gradcheck *c, const vy_module *m, const vy_prog
     duals_make(c, p, x, &t);
     if (ok) start_tangents(c, jp, x, &g);
     const double tolerance = tangents_tolerance(c, p);
-    ok = ok && run_duals(c, p, x, &t) && run(c, jp, &g) &&
+    bool finite = false; // else derivatives may be anything
+    ok = ok && run_duals(c, p, x, &t, of, &finite) && run(c, jp, &g) &&
          same_tangents(jp, x, &g, &t, of, tolerance) &&
-         (!grad || (same_products(c, p, jp, x, &g, grad, of, tolerance) &&
-                    check_transposed(c, jm, x, grad, of, 10 * tolerance, transposed)));
+         (!grad || !finite ||
+          (same_products(c, jp, x, &g, grad, of, tolerance) &&
+           check_transposed(c, jm, x, grad, of, 10 * tolerance, transposed)));
     if (!ok) {
         static const char what[] = "forward mode: ";
         memmove(message + sizeof what - 1, message, sizeof message - sizeof what);

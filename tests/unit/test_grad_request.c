@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // test_grad_request.c: requests that vy_grad refuses, and what the result looks like to a C caller.
 // Gradients themselves: test_grad.c and tests/text/grad.
-#include "autodiff/grad.h"
+#include "autodiff/transform.h"
 #include "ir/pipeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -184,6 +185,32 @@ static void roles_again(void **state)
     vy_module_free(m);
 }
 
+// A name that a derivative would give to something of x is taken, for each of the three prefixes:
+// the next number is used, and the names that come of it are read back as of x.
+static void taken_names(void **state)
+{
+    (void)state;
+    static const char *const prefixes[] = {"grad", "ct", "dot"};
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
+        char text[300], name[20];
+        snprintf(text, sizeof text,
+                 "program f(x: in f32[N], %s_x: in f32[N], y: out f32[N], N: u32) over(i: N) "
+                 "{ y[i] = x[i] * x[i] * %s_x[i]; }",
+                 prefixes[k], prefixes[k]);
+        vy_module *m = parse(text);
+        vy_diag d = {0};
+        vy_module *g = vy_grad(m, NULL, &d);
+        assert_non_null(g);
+        assert_true(vy_program_find_buffer(vy_module_program(g, 0), "grad2_x").id);
+        snprintf(name, sizeof name, "%s2_x", prefixes[k]);
+        assert_string_equal(vy_text_base(name), "x");
+        snprintf(name, sizeof name, "%sx", prefixes[k]);
+        assert_null(vy_text_base(name));
+        vy_module_free(g);
+        vy_module_free(m);
+    }
+}
+
 // A pipeline that counts first has them too.
 static void roles_of_pipelines(void **state)
 {
@@ -232,13 +259,10 @@ static void reached(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_program),
-        cmocka_unit_test(no_buffer),
-        cmocka_unit_test(broken_module),
-        cmocka_unit_test(result),
-        cmocka_unit_test(roles),
-        cmocka_unit_test(roles_again),
-        cmocka_unit_test(roles_of_pipelines),
+        cmocka_unit_test(no_program),    cmocka_unit_test(no_buffer),
+        cmocka_unit_test(broken_module), cmocka_unit_test(result),
+        cmocka_unit_test(roles),         cmocka_unit_test(roles_again),
+        cmocka_unit_test(taken_names),   cmocka_unit_test(roles_of_pipelines),
         cmocka_unit_test(reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // test_session.c: the session layer through its public header, on both engines, as a user's program
 // sees it.
+#include "autodiff/grad.h"
+#include "ir/core/ir.h"
+#include "session/bind.h"
 #include "session/session.h"
 
 #include <math.h>
@@ -785,6 +788,87 @@ static void every_allocation(void **state)
     }
 }
 
+// ------------------------------------------------------------------------------ names tell nothing
+static void rename_buffer(vy_program *p, const char *from, const char *to)
+{
+    p->buffers.data[vy_program_find_buffer(p, from).id].name = to;
+    vy_names_drop(p);
+}
+
+static vys_binding bound(const vy_program *p)
+{
+    vys_binding b;
+    vy_diag d = {0};
+    good(vys_binding_create(&b, vys_entry_program(p), false, NULL, &d), &d);
+    return b;
+}
+
+static float first(const vys_binding *b, const char *name)
+{
+    const vys_bound *buf = vys_binding_find(b, name);
+    assert_non_null(buf);
+    assert_int_equal(buf->value.count, 3);
+    return *(const float *)buf->value.data;
+}
+
+// The derivative takes x and N of its source under other names; its cotangent, which is called x
+// now, is none of the source's buffers.
+static void roles_decide(void **state)
+{
+    (void)state;
+    vy_diag d = {0};
+    vy_module *m = vy_parse(SQUARES, strlen(SQUARES), "test");
+    vy_module *g = vy_grad(m, &(vy_grad_options){.seed_buffer = true}, &d);
+    assert_non_null(g);
+    vy_program *p = g->programs.data[0];
+    rename_buffer(p, "x", "first");
+    rename_buffer(p, "grad_y", "x");
+    p->scalars.data[0].name = "rows";
+    vy_names_drop(p);
+    vys_binding forward = bound(vy_module_program(m, 0)), b = bound(p);
+    forward.scalars[0].known = true;
+    forward.scalars[0].value.u = 3;
+    good(vys_binding_fill(&forward, &d), &d);
+    ((float *)vys_binding_find(&forward, "x")->value.data)[0] = 5;
+    good(vys_binding_derive(&b, &forward, NULL, NULL, &d), &d);
+    assert_true(b.scalars[0].known && b.scalars[0].value.u == 3);
+    assert_true(first(&b, "first") == 5 && first(&b, "x") == 1);
+    assert_ptr_equal(vys_binding_source(&forward, &vys_binding_find(&b, "first")->info),
+                     vys_binding_find(&forward, "x"));
+    vys_binding_free(&b);
+    vys_binding_free(&forward);
+    vy_module_free(g);
+    vy_module_free(m);
+}
+
+// In a second derivative the cotangent of the first one is a buffer of its source, but none of the
+// first source; `w` is.
+static void roles_again(void **state)
+{
+    (void)state;
+    vy_diag d = {0};
+    const char *const of[] = {"grad_x"};
+    const vy_grad_options first_options = {.seed_buffer = true,
+                                           .again = true,
+                                           .accumulate = VY_ACCUMULATE_ATOMIC};
+    vy_module *m = vy_parse(SQUARES, strlen(SQUARES), "test");
+    vy_module *g = vy_grad(m, &first_options, &d);
+    assert_non_null(g);
+    vy_module *h = vy_grad(g, &(vy_grad_options){.of = of, .of_count = 1}, &d);
+    assert_non_null(h);
+    vys_binding forward = bound(vy_module_program(m, 0));
+    vys_binding b = bound(vy_module_program(h, 0));
+    const vys_bound *w = vys_binding_find(&b, "w"), *ct = vys_binding_find(&b, "grad_y");
+    assert_int_equal(ct->info.role.kind, VY_IS_PRIMAL);
+    assert_null(vys_binding_source(&forward, &ct->info));
+    assert_ptr_equal(vys_binding_source(&forward, &w->info), vys_binding_find(&forward, "w"));
+    vys_binding_free(&b);
+    vys_binding_free(&forward);
+    vy_module_free(h);
+    vy_module_free(g);
+    vy_module_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -805,6 +889,8 @@ int main(void)
         cmocka_unit_test(too_much),
         cmocka_unit_test(limits_are_errors),
         cmocka_unit_test(every_allocation),
+        cmocka_unit_test(roles_decide),
+        cmocka_unit_test(roles_again),
     };
     return cmocka_run_group_tests(tests, open_engines, close_engines);
 }
