@@ -21,8 +21,8 @@ const char *vys_source_name(const vy_buffer_info *info)
                                                                                   : NULL;
 }
 
-// Roles refer to the first source.  Where that is not `b`, which is a derivative itself (made again,
-// with parameters of other numbers), names decide, as they do for a text.
+// Roles refer to the first source.  Where that is not `b`, which is a derivative itself (made
+// again, with parameters of other numbers), names decide, as they do for a text.
 const vys_bound *vys_binding_source(const vys_binding *b, const vy_buffer_info *info)
 {
     const vy_derivative_role *role = &info->role;
