@@ -44,7 +44,7 @@ const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_dia
 
 // The order of the derivative: the next one whose names are all free: where a parameter is called
 // `grad_x` already, the gradient of x is `grad2_x`.
-static uint32_t next_order(const vy_program *p)
+uint32_t vy_next_order(const vy_program *p)
 {
     uint32_t n = p->order + 1;
     for (bool taken = true; taken; n += taken) {
@@ -63,7 +63,7 @@ vy_module *vy_result_module(const vy_program *p)
     const char *file = p->module->file;
     vy_module *out = vy_module_new();
     if (!out) return NULL;
-    out->order = next_order(p);
+    out->order = vy_next_order(p);
     out->file = vy_arena_strdup(&out->arena, file, strlen(file));
     if (!out->file) {
         vy_module_free(out);
@@ -214,6 +214,11 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
         *diag = m->diag;
         return NULL;
     }
+    const vy_pipeline *pipeline =
+        options->program && !observer && !vy_module_find(m, options->program)
+            ? vy_module_find_pipeline(m, options->program)
+            : NULL;
+    if (pipeline) return vy_derive_pipeline(pipeline, options, diag);
     const vy_program *source = vy_choose_program(m, options->program, diag);
     return source ? vy_derive(source, options, observer, diag) : NULL;
 }

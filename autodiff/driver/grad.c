@@ -155,23 +155,33 @@ static bool refuse_order(reverse *r)
     return !r->failed;
 }
 
+// Of a host program: one invocation, whose zeros are not masked (autodiff.md 15).
+static bool find_host_facts(grad_facts *f)
+{
+    vy_needs(f);
+    vy_buffer_uses(f);
+    for (uint32_t i = 1; i < f->p->buffers.count; i++) f->buffers[i].exclusive = true;
+    return true;
+}
+
 // Computes the facts that follow from activity.
 static bool find_facts(reverse *r)
 {
     grad_facts *f = &r->facts;
+    if (r->p->host) return find_host_facts(f);
     if (!has_memory(r, vy_additions(f) && vy_masks(f)) || !refuse_order(r)) return false;
     vy_buffer_uses(f);
     return has_memory(r, vy_together(f) && vy_own(f) && vy_exclusive(f));
 }
 
-static vy_program *attempt(reverse *r, const vy_program *source)
+vy_program *vy_attempt(reverse *r, const vy_program *source)
 {
     if (!vy_reverse_tables(r)) return NULL;
     vy_reverse_choose(r, source);
     if (r->failed || !has_memory(r, vy_activity(&r->facts))) return NULL;
     vy_find_phased(&r->facts);
     refuse_unsupported(r);
-    if (r->p->order == 0) refuse_redundant(r);
+    if (r->p->order == 0 && !r->p->host) refuse_redundant(r);
     if (r->failed || !find_facts(r) || !vy_restage(r)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
@@ -272,7 +282,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->plan.counters)) break;
         r->plan.hints = hints;
-        p = attempt(r, source);
+        p = vy_attempt(r, source);
         if (!p || round == r->options->checkpoint) break;
         uint8_t *chosen = vy_reverse_zeroed(r, primal->insts.count, 1);
         bool cut = chosen && choose_loops(r, chosen);

@@ -19,12 +19,19 @@ typedef struct reverse_observer {
 // as often as the options say.
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r);
+// The reverse program of r->p, before it becomes several; NULL: r->out's diag.
+vy_program *vy_attempt(reverse *r, const vy_program *source);
+// ---- derive_pipeline.c
+// The derivative of a pipeline, in a module of its own.
+vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
+                              vy_diag *diag);
 // ---- derive.c
 // The derivative of one program, in a module of its own.
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
                      const reverse_observer *observer, vy_diag *diag);
 // The program that a request names, or the only one; NULL: *diag.
 const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_diag *diag);
+uint32_t vy_next_order(const vy_program *p); // of its derivative
 // An empty module for the derivative of p, with its order; NULL: memory.
 vy_module *vy_result_module(const vy_program *p);
 // False, with *diag: p has operations that only phases of a differentiation may make.

@@ -75,8 +75,8 @@ static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_o
 {
     for (uint32_t i = 0; i < m->derived.count; i++) {
         const struct vy_derived_entry *e = m->derived.data[i];
-        if (e->shown.source.index == source.index && same_way(&e->how, o) &&
-            memcmp(e->requested, requested, count) == 0)
+        if (e->shown.source.index == source.index && e->shown.source.pipeline == source.pipeline &&
+            same_way(&e->how, o) && memcmp(e->requested, requested, count) == 0)
             return &e->shown;
     }
     return NULL;
@@ -229,10 +229,8 @@ static const vy_derived *move_in(vy_module *m, struct vy_derived_entry *e, const
 // ---------------------------------------------------------------------------------------- together
 static const vy_program *source_of(const vy_module *m, vy_ref source, vy_diag *diag)
 {
-    if (source.pipeline && source.index < m->pipelines.count) {
-        vy_refuse_pipeline(m->pipelines.data[source.index], diag);
-        return NULL;
-    }
+    if (source.pipeline && source.index < m->pipelines.count)
+        return m->pipelines.data[source.index]->signature;
     if (!source.pipeline && source.index < m->programs.count) return m->programs.data[source.index];
     vy_diag_set(diag, VY_E_API, 0, 0, "see vy_transform in autodiff/transform.h",
                 "the module has no %s %u", source.pipeline ? "pipeline" : "program", source.index);
@@ -251,7 +249,8 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     mark(p, o, requested);
     const vy_derived *found = find(m, source, o, requested, count);
     if (found) return found;
-    vy_module *made = vy_derive(p, o, NULL, diag);
+    vy_module *made = source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o, diag)
+                                      : vy_derive(p, o, NULL, diag);
     if (!made) return NULL;
     mark_defaults(p, REQUEST_OF | REQUEST_WRT, usual);
     result_name(p, requested, usual, name);

@@ -12,6 +12,7 @@
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
+#include "ir/core/host.h"
 
 typedef struct activity {
     grad_facts *facts;
@@ -63,6 +64,8 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
     case VY_OP_CANDIDATE: return k == 0;
     case VY_OP_CAST: return float_from == float_to && from != VY_BOOL && to != VY_BOOL;
     case VY_OP_BITCAST: return true;
+    case VY_OP_DISPATCH: return float_from && k < vy_host_call_of(p, id)->tensors;
+    case VY_OP_PICK: return float_to;
     default: break;
     }
     if (vy_op_is_subgroup((vy_op)i->op)) return k == 0 && float_from && float_to;
@@ -75,8 +78,7 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
 static uint32_t value_operands(const grad_facts *f, uint32_t id, uint32_t *first)
 {
     const vy_inst *i = &f->p->insts.data[id];
-    *first =
-        vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ZERO ? f->p->buffers.data[i->aux].rank : 0;
+    *first = vy_op_is_memory((vy_op)i->op) ? vy_index_count(f->p, id) : 0;
     return i->nargs;
 }
 

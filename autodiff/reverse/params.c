@@ -39,12 +39,20 @@ static uint32_t end_of(const reverse *r, uint32_t id)
     return end;
 }
 
+// In a host program: is there one store, which is executed once, and no load?
+static bool is_stored_once(const reverse *r, uint32_t buffer)
+{
+    const buffer_facts *f = &r->facts.buffers[buffer];
+    return !f->read && f->first_write == f->last_write && !r->facts.home[f->last_write];
+}
+
 // Is each element of the `out` buffer stored at most once, then only added to, and never read?
 // Then the cotangent can be read directly, and nothing needs to be cleared.  (Different invocations
 // never store to one element, or the program would have a race.)
 static bool is_simple(const reverse *r, uint32_t buffer)
 {
     enum { MOST = 8 };
+    if (r->p->host) return is_stored_once(r, buffer);
     uint32_t stores[MOST], n = 0, adds = 0; // the first addition
     bool atomics = false;
     if (r->facts.buffers[buffer].read) return false;
@@ -170,7 +178,7 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
     info->adjoint =
         vy_reverse_declare_workspace(r, vy_derived_name(r, "adj", buf->name), i, init, from);
     if (info->adjoint && init != VY_INIT_COPY) // a copy has the caller's type
-        vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(buf->type);
+        vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(r, buf->type);
     info->kind = ADJ_MEMORY;
     info->twin = info->twin ? info->twin : info->adjoint;
 }
@@ -202,7 +210,7 @@ static void declare_arrays(reverse *r, uint32_t i)
     if (is_active_buffer(r, i)) {
         char own[VY_FREE_NAME];
         const char *name = vy_reverse_free_name(r, vy_derived_name(r, "adj", buf->name), 0, own);
-        const vy_type type = vy_adjoint_type(buf->type);
+        const vy_type type = vy_adjoint_type(r, buf->type);
         info->adjoint = r->plan.spilled[i] ? vy_spill_declare(r, name, type, i)
                                            : vy_reverse_declare(r, name, buf->cls, i);
         if (info->adjoint) vy_builder_program(r->b)->buffers.data[info->adjoint].type = type;
@@ -265,7 +273,7 @@ static void declare_for_lengths(reverse *r)
     }
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         built_buffer *info = &r->build.buffers[i];
-        if (info->kind != ADJ_ONES || info->twin) continue;
+        if (info->kind != ADJ_ONES || info->twin || r->p->host) continue;
         // The range test of a constant cotangent needs a buffer of that shape; a workspace is
         // removed again if every index is proved to be in range.
         info->twin =

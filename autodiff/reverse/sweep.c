@@ -78,6 +78,10 @@ static void reverse_inst(reverse *r, uint32_t id)
         vy_reverse_memory(r, id);
         return;
     }
+    if (op == VY_OP_DISPATCH) {
+        vy_reverse_dispatch(r, id);
+        return;
+    }
     if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);
     if (i->type == VY_VOID || !vy_is_active(&r->facts, id)) return;
     rule_kind kind = vy_rule_kind_of(op);

@@ -12,11 +12,12 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/dims.h"
+#include "ir/core/host.h"
 
 // The index of the element's adjoint; returns its rank.
 static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
 {
-    uint32_t buffer = r->p->insts.data[id].aux, rank = r->p->buffers.data[buffer].rank;
+    uint32_t buffer = r->p->insts.data[id].aux, rank = vy_index_count(r->p, id);
     uint32_t before = vy_spill_index(r, buffer, index);
     for (uint32_t k = 0; k < rank; k++) index[before + k] = vy_primal(r, vy_arg(r->p, id, k));
     return before + rank;
@@ -57,12 +58,11 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
 }
 
 // Adds g to the element.  ONLY: there is no other addition to it, so the sum is g.
-static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g,
-                       vy_strength strength)
+static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t rank,
+                       uint32_t g, vy_strength strength)
 {
     uint32_t args[VY_MAX_RANK + 1];
     const vy_buf *info = &vy_builder_program(r->b)->buffers.data[buffer];
-    uint32_t rank = info->rank;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = vy_cast(r->b, info->type, (vy_value){g}).id;
     if (strength == VY_STRENGTH_ONLY)
@@ -111,11 +111,11 @@ static void reverse_load(reverse *r, uint32_t id)
     const built_buffer *info = &r->build.buffers[i->aux];
     uint32_t index[VY_MAX_RANK], g = r->build.adjoint[id];
     if (!vy_is_active(&r->facts, id) || !g || info->kind != ADJ_MEMORY || r->facts.adds[id]) return;
-    map_index(r, id, index);
+    const uint32_t rank = map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && !facts->kept && facts->sites == 1 && touches_once(r, id);
     bool alone = facts->exclusive || r->facts.own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
-    accumulate(r, info->adjoint, index, g,
+    accumulate(r, info->adjoint, index, rank, g,
                once                       ? VY_STRENGTH_ONLY
                : alone && !half           ? VY_STRENGTH_PLAIN
                : half && facts->exclusive ? VY_STRENGTH_OWNED
@@ -133,6 +133,7 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
     uint32_t index[VY_MAX_RANK + 1], rank = map_index(r, id, index);
     vy_type type = r->p->buffers.data[i->aux].type;
     if (info->kind == ADJ_ZERO) return 0;
+    if (info->kind == ADJ_ONES && r->p->host) return vy_float(r->b, type, 1).id;
     if (info->kind == ADJ_ONES) {
         vy_value c = {vy_in_range(r, info->twin, index)};
         return vy_select(r->b, c, vy_float(r->b, type, 1), vy_float(r->b, type, 0)).id;
@@ -194,7 +195,7 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         return;
     }
     const buffer_facts *info = &r->facts.buffers[i->aux];
-    uint32_t rank = r->p->buffers.data[i->aux].rank;
+    uint32_t rank = vy_index_count(r->p, id);
     uint32_t value = op == VY_OP_LOAD ? 0 : vy_arg(r->p, id, rank);
     if (op == VY_OP_LOAD) {
         reverse_load(r, id);

@@ -89,6 +89,10 @@ void vy_reverse_memory(reverse *r, uint32_t id);
 uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
 void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
 
+// ---- sweep_dispatch.c: of host programs
+void vy_reverse_dispatch(reverse *r, uint32_t id);
+void vy_replay_dispatch(reverse *r, uint32_t id); // and the PICKs of its results
+
 // ---- shadow_elements.c
 // `buffer` is of the primal, `condition` and `index` are of the result.
 uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool

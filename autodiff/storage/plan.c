@@ -95,7 +95,8 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    int32_t keep = g->r->facts.together[id] ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
+    const bool never = g->r->facts.together[id] || g->r->p->insts.data[id].op == VY_OP_DISPATCH;
+    int32_t keep = never ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
     vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }

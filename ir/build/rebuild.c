@@ -95,7 +95,8 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     p->exact = old->exact;
     bool ok = COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
-              COPY_VEC(&p->overs, &old->overs);
+              COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->calls, &old->calls);
+    p->host = old->host;
     for (uint32_t i = 1; ok && i < old->buffers.count; i++) {
         b->parameters += old->buffers.data[i].cls <= VY_INOUT;
         ok = vy_vec_push(&b->versions, 0u);

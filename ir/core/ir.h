@@ -141,6 +141,23 @@ typedef struct vy_over_var {
     vy_dim extent;
 } vy_over_var;
 
+// A tensor of a host program: its dimensions are of the program, its list is in the module's arena.
+typedef struct vy_tensor {
+    vy_type type;
+    uint32_t rank;
+    const vy_dim *dims;
+} vy_tensor;
+
+// What a DISPATCH of a host program calls (host.h).  In the module's arena.
+typedef struct vy_host_call {
+    uint32_t callee; // in the module
+    bool pipeline;   // a pipeline, or a program
+    bool groups;     // the last three operands are numbers of workgroups
+    uint32_t tensors, scalars;
+    uint32_t count;          // parameters that are bound
+    const vy_tensor *shapes; // of their arguments
+} vy_host_call;
+
 VY_VEC_TYPE(vy_inst_vec, vy_inst);
 VY_VEC_TYPE(vy_id_vec, uint32_t);
 VY_VEC_TYPE(vy_leaf_vec, vy_leaf);
@@ -148,6 +165,7 @@ VY_VEC_TYPE(vy_dim_vec, vy_dim_node);
 VY_VEC_TYPE(vy_buf_vec, vy_buf);
 VY_VEC_TYPE(vy_scalar_vec, vy_scalar_param);
 VY_VEC_TYPE(vy_over_vec, vy_over_var);
+VY_VEC_TYPE(vy_host_call_vec, const vy_host_call *);
 
 typedef struct vy_names vy_names; // names.c
 struct vy_program {
@@ -165,9 +183,11 @@ struct vy_program {
     vy_buf_vec buffers; // [0] is a dummy: buffer ids count from 1
     vy_scalar_vec scalars;
     vy_over_vec overs;
-    bool fast_math;       // how builders of derived code may fold
-    bool exact;           // `@exact`: overrides fast_math, see vy_exact
-    bool signature;       // parameters and intermediates of a pipeline (pipeline.h); no code
+    bool fast_math; // how builders of derived code may fold
+    bool exact;     // `@exact`: overrides fast_math, see vy_exact
+    bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
+    bool host;      // a host program (host.h)
+    vy_host_call_vec calls;
     vy_names *by_name[2]; // index of the buffers and of the scalars, or NULL
 };
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// derive_pipeline.c: reverse mode of pipelines.
+//
+//   1. a copy of the pipeline and of the programs it dispatches, in a module to work in
+//   2. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
+//   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse); what
+//      it dispatches is differentiated on the way, once for each request (vy_transform)
+//   4. as steps again (ir/host/lower.c), in a module with what it dispatches
+#include "autodiff/driver/observed.h"
+#include "autodiff/reverse/sweeps.h"
+#include "ir/host/host_build.h"
+
+#include <stdio.h>
+
+static void keep_gradients(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->init == VY_INIT_KEEP) b->cls = VY_INOUT, b->init = VY_INIT_NONE;
+    }
+}
+
+static vy_pipeline *differentiate(vy_module *work, const vy_program *host,
+                                  const vy_grad_options *options, const char *name)
+{
+    char text[320];
+    reverse r = {.p = host, .options = options, .out = work, .derive = vy_transform};
+    vy_program *p = vy_attempt(&r, host);
+    vy_pipeline *l = NULL;
+    snprintf(text, sizeof text, "%.300s_grad", name);
+    if (p && vy_drop_unused(p, false)) {
+        keep_gradients(p);
+        l = vy_host_lower(p, text);
+    }
+    vy_program_free(p);
+    vy_reverse_free(&r);
+    return l;
+}
+
+// Programs and pipeline of the result have one order, which the text says once.
+static void set_order(vy_module *m, uint32_t order)
+{
+    for (uint32_t i = 0; i < m->programs.count; i++) m->programs.data[i]->order = order;
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        m->pipelines.data[i]->signature->order = order;
+    m->order = order;
+}
+
+static vy_module *derive(vy_module *work, const vy_grad_options *options, uint32_t order,
+                         vy_diag *diag)
+{
+    const vy_pipeline *source = work->pipelines.data[0];
+    vy_module *out = NULL;
+    work->order = order;
+    vy_program *host = vy_host_raise(source);
+    vy_pipeline *l = host ? differentiate(work, host, options, source->name) : NULL;
+    vy_program_free(host);
+    if (!l)
+        *diag = work->diag;
+    else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))
+        set_order(out, order);
+    return out;
+}
+
+vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
+                              vy_diag *diag)
+{
+    const uint64_t before = vy_memory_failures();
+    const vy_module *m = source->module;
+    vy_module *work = NULL, *out = NULL;
+    uint32_t at = 0;
+    while (m->pipelines.data[at] != source) at++;
+    if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
+        out = derive(work, options, vy_next_order(source->signature), diag);
+    vy_module_free(work);
+    if (vy_memory_failures() == before) return out;
+    vy_module_free(out);
+    vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return NULL;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// lower.c: a host program (ir/core/host.h) as the steps of a pipeline.
+//
+// Instructions become steps in their order; what only names a value becomes nothing:
+//
+//   ZERO h                      buffer h: …; or a dispatch that fills it
+//   LOAD u[t]                   nothing, or a copy (lower_places.c)
+//   LOAD n[i] of one element    value(n[i])
+//   DISPATCH P …                P(…), after copies of what it updates in place
+//   STORE y[t] ← PICK 0         nothing, if the dispatch writes there; else a copy
+//   LOOP, ENDLOOP               repeat; backwards, t is from + to − 1 − its counter
+//   integers                    nothing: they are dimension expressions
+#include "ir/core/flow.h"
+#include "ir/host/lower.h"
+
+#include <string.h>
+
+void *lower_room(lowering *w, size_t count, size_t size)
+{
+    void *p = vy_arena_alloc(&w->arena, (count + 1) * size);
+    if (!p) w->oom = true;
+    return p;
+}
+
+// ------------------------------------------------------------------------------------------ buffers
+static void begin_buffer(lowering *w, uint32_t buffer)
+{
+    const vy_pipe_step s = {.kind = VY_PIPE_BUFFER, .buffer = {buffer}};
+    if (lower_stopped(w) || w->begun[buffer]) return;
+    w->begun[buffer] = 1;
+    if (!vy_vec_push(&w->q->steps, s)) w->oom = true;
+}
+
+// Intermediates that live from the beginning.
+static void begin_buffers(lowering *w)
+{
+    const vy_program *h = w->h;
+    uint8_t *later = lower_room(w, h->buffers.count, 1);
+    for (uint32_t id = 1; later && id < h->insts.count; id++)
+        if (w->scope[id]) later[h->insts.data[id].aux] = 1;
+    for (uint32_t i = 1; later && i < h->buffers.count; i++) {
+        const vy_buf *b = &h->buffers.data[i];
+        if ((b->cls == VY_LOCAL || b->workspace) && !later[i]) begin_buffer(w, i);
+    }
+}
+
+static lower_place whole(const lowering *w, uint32_t buffer)
+{
+    const vy_buf *b = &w->h->buffers.data[buffer];
+    return (lower_place){.buffer = buffer, .shape = {b->type, b->rank, b->dims}};
+}
+
+// The parameters of a pipeline have no @init: what they begin with is the first steps.
+static void begin_parameters(lowering *w)
+{
+    for (uint32_t i = 1; i < w->h->buffers.count && !lower_stopped(w); i++) {
+        const vy_buf *b = &w->h->buffers.data[i];
+        const lower_place to = whole(w, i);
+        if (b->cls > VY_INOUT || b->workspace || b->init == VY_INIT_NONE) continue;
+        vy_buffer_init(w->b, (vy_buffer){i}, VY_INIT_NONE, NULL);
+        if (b->init == VY_INIT_ONES) lower_fill(w, &to, 1);
+        if (b->init != VY_INIT_COPY) continue;
+        const lower_place from = whole(w, vy_program_find_buffer(w->h, b->init_from).id);
+        lower_copy(w, &from, &to);
+    }
+}
+
+static void zero(lowering *w, uint32_t id)
+{
+    const uint32_t buffer = w->h->insts.data[id].aux;
+    if (w->scope[id]) {
+        begin_buffer(w, buffer);
+        return;
+    }
+    const lower_place all = lower_slice(w, id);
+    lower_fill(w, &all, 0);
+}
+
+// ------------------------------------------------------------------------------------------- memory
+static void load(lowering *w, uint32_t id)
+{
+    const vy_inst *i = &w->h->insts.data[id];
+    if (!lower_is_tensor(w, id)) {
+        vy_dim index[VY_MAX_RANK];
+        for (uint32_t k = 0; k < i->nargs; k++) index[k] = lower_number(w, vy_arg(w->h, id, k));
+        if (!lower_stopped(w)) w->number[id] = vy_pipeline_value(w->q, (vy_buffer){i->aux}, index);
+        return;
+    }
+    if (!w->last[id]) return; // unused
+    const lower_place slice = lower_slice(w, id);
+    w->place[id] = slice;
+    if (!w->copied[id]) return;
+    w->place[id] = lower_temporary(w, &slice.shape);
+    lower_copy(w, &slice, &w->place[id]);
+}
+
+static void store(lowering *w, uint32_t id)
+{
+    if (w->is_direct[id]) return;
+    const lower_place to = lower_slice(w, id);
+    const uint32_t v = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
+    const vy_scalar *c = vy_id_const(w->h, v);
+    if (c) {
+        lower_fill(w, &to, c->f);
+        return;
+    }
+    const lower_place from = lower_place_of(w, v, &to.shape);
+    if (!lower_same_place(&from, &to)) lower_copy(w, &from, &to);
+}
+
+// -------------------------------------------------------------------------------------------- loops
+static void loop(lowering *w, uint32_t id)
+{
+    const vy_inst *i = &w->h->insts.data[id];
+    const vy_dim from = lower_number(w, vy_arg(w->h, id, 0)),
+                 to = lower_number(w, vy_arg(w->h, id, 1));
+    int64_t by;
+    if (!vy_id_int(w->h, vy_arg(w->h, id, 2), &by) || by != 1 || vy_slot_count(w->h, &w->s, id))
+        vy_build_fail(w->b, VY_E_INTERNAL, "a loop of a host program is no repeat");
+    if (lower_stopped(w)) return;
+    const char *name = vy_string(&w->h->module->names, i->name);
+    const vy_dim t =
+        vy_pipeline_repeat(w->q, *name ? name : "t", from, to, VY_KEEP_ALL, (vy_dim){0});
+    w->number[id] = t;
+    if (!(i->flags & VY_FLAG_REVERSE)) return;
+    const vy_dim one = vy_dim_const(w->b, 1);
+    const vy_dim ends = vy_dim_binary(w->b, VY_DIM_ADD, from, to);
+    const vy_dim last = vy_dim_binary(w->b, VY_DIM_SUB, ends, one);
+    w->number[id] = vy_dim_binary(w->b, VY_DIM_SUB, last, t);
+}
+
+static void lower(lowering *w, uint32_t id)
+{
+    const vy_inst *i = &w->h->insts.data[id];
+    vy_at(w->b, i->line, i->column);
+    switch ((vy_op)i->op) {
+    case VY_OP_ZERO: zero(w, id); break;
+    case VY_OP_LOAD: load(w, id); break;
+    case VY_OP_STORE:
+        if (!w->after[id]) store(w, id);
+        break;
+    case VY_OP_DISPATCH: lower_dispatch(w, id); break;
+    case VY_OP_LOOP: loop(w, id); break;
+    case VY_OP_CHECKPOINT: vy_pipeline_checkpoint(w->q); break;
+    case VY_OP_ENDLOOP:
+    case VY_OP_ENDCHECKPOINT: vy_pipeline_close(w->q); break;
+    case VY_OP_PICK: break;
+    default:
+        if (lower_is_tensor(w, id))
+            lower_add(w, id);
+        else if (vy_op_infos[i->op].effect != VY_PURE)
+            vy_build_fail(w->b, VY_E_INTERNAL, "`%s` of a host program is no step",
+                          vy_op_infos[i->op].text);
+    }
+    for (uint32_t s = w->put_off[id]; s; s = w->next_off[s]) store(w, s);
+}
+
+// ----------------------------------------------------------------------------------------- together
+// The pipe: its signature has the buffers, scalars and dimensions of the host program.
+static vy_pipe *begin(const vy_program *h, const char *name)
+{
+    vy_pipe *q = vy_realloc(NULL, sizeof *q);
+    vy_builder *b = q ? vy_rebuild_begin(h) : NULL;
+    if (!b) {
+        if (!q) vy_fail_oom(h->module);
+        vy_free(q);
+        return NULL;
+    }
+    vy_program *p = b->p;
+    *q = (vy_pipe){.m = h->module, .b = b};
+    p->host = false;
+    p->signature = true;
+    p->has_workgroup = false;
+    p->stem = NULL;
+    p->calls.count = 0;
+    for (int k = 0; k < 3; k++) p->workgroup[k] = 1;
+    p->name = vy_arena_strdup(&h->module->arena, name, strlen(name));
+    if (!p->name) vy_build_oom(b);
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *buf = &p->buffers.data[i];
+        if (buf->cls != VY_LOCAL) continue;
+        buf->cls = VY_INOUT;
+        buf->workspace = true;
+        buf->role.kind = VY_IS_WORKSPACE;
+    }
+    return q;
+}
+
+static bool make_tables(lowering *w)
+{
+    const uint32_t n = w->h->insts.count;
+    w->last = lower_room(w, n, sizeof *w->last);
+    w->direct = lower_room(w, n, sizeof *w->direct);
+    w->is_direct = lower_room(w, n, 1);
+    w->copied = lower_room(w, n, 1);
+    w->after = lower_room(w, n, sizeof *w->after);
+    w->put_off = lower_room(w, n, sizeof *w->put_off);
+    w->next_off = lower_room(w, n, sizeof *w->next_off);
+    w->scope = lower_room(w, n, sizeof *w->scope);
+    w->number = lower_room(w, n, sizeof *w->number);
+    w->leaf = lower_room(w, w->h->leaves.count, sizeof *w->leaf);
+    w->place = lower_room(w, n, sizeof *w->place);
+    w->begun = lower_room(w, w->h->buffers.count, 1);
+    if (!vy_structure_make(w->h, &w->s)) w->oom = true;
+    return !w->oom;
+}
+
+vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
+{
+    lowering w = {.h = h, .q = begin(h, name)};
+    if (!w.q) return NULL;
+    w.b = w.q->b;
+    if (make_tables(&w) && lower_decide(&w)) {
+        begin_buffers(&w);
+        begin_parameters(&w);
+        for (uint32_t id = 1; id < h->insts.count && !lower_stopped(&w); id++) lower(&w, id);
+    }
+    if (w.oom) vy_build_oom(w.b);
+    vy_structure_free(&w.s);
+    vy_vec_free(&w.kernels);
+    vy_arena_free(&w.arena);
+    return vy_pipeline_end(w.q);
+}

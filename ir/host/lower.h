@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// lower.h: a host program becoming the steps of a pipeline.
+//
+//   lower.c          walks the program, one step or none per instruction
+//   lower_places.c   decides beforehand where each tensor lives
+//   lower_number.c   integers as dimension expressions
+//   lower_call.c     dispatches; pipelines that are dispatched are inlined
+//   host_kernels.c   the programs that copy, fill and add
+#ifndef VYRE_HOST_LOWER_H
+#define VYRE_HOST_LOWER_H
+
+#include "ir/build/pipe_build.h"
+#include "ir/host/host_build.h"
+
+// Where a tensor is: a buffer of the pipeline, or a slice of it.
+typedef struct lower_place {
+    uint32_t buffer; // 0: not decided
+    uint32_t rank;
+    const vy_dim *index;
+    vy_tensor shape;
+} lower_place;
+
+typedef enum host_kernel_kind {
+    HOST_COPY, // x in, y out: y = x
+    HOST_ADD,  // x in, y inout: y = y + x
+    HOST_FILL, // y out: y = value
+} host_kernel_kind;
+
+typedef struct host_kernel {
+    host_kernel_kind kind;
+    vy_type type;
+    uint32_t rank;
+    double value; // FILL
+    const vy_program *program;
+} host_kernel;
+VY_VEC_TYPE(host_kernel_vec, host_kernel);
+
+typedef struct lowering {
+    const vy_program *h;
+    vy_structure s;
+    vy_arena arena;
+    vy_pipe *q;
+    vy_builder *b; // of q's signature
+    bool oom;
+    // ---- by instruction
+    uint32_t *last;     // tensors: the last use; where that is in a loop that the value is not in,
+                        // the end of the loop
+    uint32_t *direct;   // PICK, ADD: the STORE whose place it is written to at once; 0: none
+    uint8_t *is_direct; // such a STORE
+    uint8_t *copied;    // LOAD: the slice changes before the last use
+    uint32_t *after;    // STORE of a constant: performed only after this instruction
+    uint32_t *put_off;  // by instruction: the first STORE to perform after it
+    uint32_t *next_off; // by STORE: the next such
+    uint32_t *scope;    // ZERO: the buffer's lifetime begins here
+    vy_dim *number;     // integers
+    vy_dim *leaf;       // integers by leaf
+    lower_place *place; // tensors
+    // ---- by buffer
+    uint8_t *begun; // its BUFFER step is made
+    host_kernel_vec kernels;
+} lowering;
+
+static inline bool lower_stopped(const lowering *w) { return w->oom || vy_builder_failed(w->b); }
+void *lower_room(lowering *w, size_t count, size_t size); // zeroed; NULL sets oom
+// Is the value a tensor, and not a number?
+bool lower_is_tensor(const lowering *w, uint32_t id);
+
+// ---- lower_places.c
+bool lower_decide(lowering *w); // fills the tables from `last` to `scope`
+
+// ---- lower_number.c
+vy_dim lower_number(lowering *w, uint32_t id);
+
+// ---- lower_call.c
+// The place of a tensor that is used by a step; a constant's is made, of that shape.
+lower_place lower_place_of(lowering *w, uint32_t id, const vy_tensor *shape);
+lower_place lower_slice(lowering *w, uint32_t access); // that a LOAD or STORE names
+lower_place lower_temporary(lowering *w, const vy_tensor *shape);
+bool lower_same_place(const lower_place *x, const lower_place *y);
+void lower_copy(lowering *w, const lower_place *from, const lower_place *to);
+void lower_fill(lowering *w, const lower_place *to, double value);
+void lower_dispatch(lowering *w, uint32_t id);
+void lower_add(lowering *w, uint32_t id);
+
+// ---- host_kernels.c
+// The program that does this with all elements, made where there is none yet.  NULL: an error.
+const vy_program *host_kernel_of(lowering *w, host_kernel_kind kind, vy_type type, uint32_t rank,
+                                 double value);
+
+#endif
