@@ -260,12 +260,13 @@ static void keep_gradients(const reverse *r)
 {
     vy_module *m = r->out;
     const vy_grad_options *o = r->options;
-    for (uint32_t k = 0; o->add_count && k < m->programs.count; k++)
+    const bool any = o->add_count || o->in_place;
+    for (uint32_t k = 0; any && k < m->programs.count; k++)
         for (uint32_t i = 1; i < m->programs.data[k]->buffers.count; i++) {
             vy_buf *b = &m->programs.data[k]->buffers.data[i];
             if (b->init == VY_INIT_KEEP) b->cls = VY_INOUT, b->init = VY_INIT_NONE;
         }
-    for (uint32_t k = 0; o->add_count && k < m->pipelines.count; k++)
+    for (uint32_t k = 0; any && k < m->pipelines.count; k++)
         for (uint32_t i = 1; i < m->pipelines.data[k]->signature->buffers.count; i++) {
             vy_buf *b = &m->pipelines.data[k]->signature->buffers.data[i];
             if (is_added(r, &b->role)) b->cls = VY_INOUT;

@@ -64,7 +64,8 @@ static void mark(const vy_program *p, const vy_grad_options *o, uint8_t *request
 
 static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
 {
-    return x->seed_buffer == y->seed_buffer && x->with_value == y->with_value &&
+    return x->seed_buffer == y->seed_buffer && x->structural_zeros == y->structural_zeros &&
+           x->in_place == y->in_place && x->with_value == y->with_value &&
            x->deterministic == y->deterministic && x->lean_sums == y->lean_sums &&
            x->frugal == y->frugal && x->checkpoint == y->checkpoint &&
            x->accumulate == y->accumulate && x->again == y->again;

@@ -14,17 +14,6 @@ static uint32_t select_value(forward *f, uint32_t c, uint32_t x, uint32_t y)
 }
 
 // ------------------------------------------------------------------------------------------ values
-// `product` of tangent r->g and a partial, but 0 where that is 0·inf.  Where the tangent is 0 and
-// the partial finite it stays a product, and so linear in the tangent: a gradient of this program
-// with respect to its tangents is taken at 0, too.
-static uint32_t guarded(forward *f, const rule *r, uint32_t product)
-{
-    const vy_value none = vy_zero(f->w.b, r->type), p = {product};
-    const vy_value zero = vy_eq(f->w.b, (vy_value){r->g}, none);
-    const vy_value nan = {vy_emit(f->w.b, VY_OP_ISNAN, VY_BOOL, 0, 1, &product)};
-    return vy_select(f->w.b, vy_and(f->w.b, zero, nan), none, p).id;
-}
-
 // What operand k adds to the tangent of `id`; 0: nothing.
 static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
 {
@@ -35,7 +24,9 @@ static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
     if (!r->g) return 0;
     vy_rule_apply((vy_op)f->w.p->insts.data[id].op, r);
     const bool reached = VY_IS_LEAF(operand) || !f->unreached[operand];
-    return reached || !vy_rule_is_singular(f->w.p, id, k) ? r->out[k] : guarded(f, r, r->out[k]);
+    return reached || !vy_rule_is_singular(f->w.p, id, k)
+               ? r->out[k]
+               : vy_rule_guarded(f->w.b, r->g, r->out[k]);
 }
 
 static uint32_t by_rule(forward *f, uint32_t id)

@@ -109,6 +109,7 @@ static void declare_cotangents(reverse *r)
         const buffer_facts *facts = &r->facts.buffers[i];
         built_buffer *info = &r->build.buffers[i];
         if (!facts->of || !r->options->seed_buffer) continue;
+        if (facts->kept && buf->cls == VY_INOUT) continue; // the gradient begins as the cotangent
         if (vy_is_ahead(r->build.purpose) && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i)))
             continue;
         const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);

@@ -109,7 +109,11 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
     for (uint32_t k = 0; k < o->add_count && !r->failed; k++) choose_added(r, o->add[k]);
     bool any_of = false;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        any_of |= r->facts.buffers[i].of;
+        buffer_facts *f = &r->facts.buffers[i];
+        any_of |= f->of;
+        if (o->in_place && o->seed_buffer && f->of && f->wrt &&
+            r->p->buffers.data[i].cls == VY_INOUT)
+            f->kept = true;
     }
     if (!any_of && !r->failed)
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",

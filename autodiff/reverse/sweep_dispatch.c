@@ -22,6 +22,7 @@ typedef enum add_mode {
     ADD_NOTHING,    // overwritten; a contribution to the operand's adjoint
     ADD_TO_ADJOINT, // of the operand
     ADD_TO_SLICE,   // of the buffer from which the operand was loaded
+    SET_SLICE,      // the same, where its adjoint is 0
 } add_mode;
 
 // What a parameter of the callee is here; by its buffer id.
@@ -88,13 +89,35 @@ static uint32_t slice_of(const dispatch *d, uint32_t operand)
     return r->build.buffers[i->aux].kind == ADJ_MEMORY ? operand : 0;
 }
 
-// Is it the only load of a parameter, so that its gradient is what this dispatch gives?
+// Is it the only load of its slice while that lives, so that the slice's adjoint is what this
+// dispatch gives?
 static bool is_only_load(const reverse *r, uint32_t load)
 {
     const uint32_t buffer = r->p->insts.data[load].aux;
+    const vy_buffer_class cls = r->p->buffers.data[buffer].cls;
     const buffer_facts *f = &r->facts.buffers[buffer];
-    return r->p->buffers.data[buffer].cls == VY_IN && f->sites == 1 && !r->facts.home[load] &&
-           !f->kept;
+    if ((cls != VY_IN && cls != VY_LOCAL) || f->sites != 1 || f->kept) return false;
+    for (uint32_t l = r->facts.home[load]; l > f->home; l = r->facts.home[l]) {
+        bool found = false;
+        for (uint32_t k = 0; k < vy_index_count(r->p, load); k++)
+            found |= vy_arg(r->p, load, k) == l;
+        if (!found) return false;
+    }
+    return true;
+}
+
+// Is the slice that the operand was loaded from what the result is stored to, at once?  Then its
+// adjoint has just been taken, and is 0.
+static bool is_updated(const dispatch *d, uint32_t load, uint32_t pick)
+{
+    const vy_program *p = d->r->p;
+    for (uint32_t id = d->id + 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op != VY_OP_PICK && i->op != VY_OP_STORE) return false;
+        if (i->op == VY_OP_STORE && vy_arg(p, id, i->nargs - 1) == pick)
+            return vy_host_same_slice(p, load, id);
+    }
+    return false;
 }
 
 // Is the slice surely another one than those of the parameters before `i`, to which the derivative
@@ -115,14 +138,20 @@ static void choose_modes(dispatch *d)
 {
     for (uint32_t i = 1; i < d->callee->buffers.count; i++) {
         bound_param *p = &d->params[i];
-        if (!p->wrt || d->callee->buffers.data[i].cls != VY_IN) continue;
+        if (!p->wrt) continue;
         const uint32_t load = slice_of(d, p->operand);
+        if (d->callee->buffers.data[i].cls == VY_INOUT) {
+            if (load && is_updated(d, load, p->pick)) p->add = SET_SLICE;
+            continue;
+        }
         bool again = false; // the same value as an operand before
         for (uint32_t k = 1; k < i; k++) again |= d->params[k].operand == p->operand;
         if (again) continue;
         if (d->r->build.adjoint[p->operand])
             p->add = ADD_TO_ADJOINT;
-        else if (load && !is_only_load(d->r, load) && is_apart(d, i, load))
+        else if (load && is_only_load(d->r, load))
+            p->add = SET_SLICE;
+        else if (load && is_apart(d, i, load))
             p->add = ADD_TO_SLICE;
     }
 }
@@ -132,6 +161,14 @@ static bool is_one(const reverse *r, uint32_t adjoint)
 {
     const vy_scalar *c = vy_id_const(vy_builder_program(r->b), adjoint);
     return c && c->f == 1;
+}
+
+// Is it a cotangent as the caller of the pipeline gives it?
+static bool is_given(const reverse *r, uint32_t adjoint)
+{
+    const vy_program *p = vy_builder_program(r->b);
+    if (VY_IS_LEAF(adjoint) || p->insts.data[adjoint].op != VY_OP_LOAD) return false;
+    return p->buffers.data[p->insts.data[adjoint].aux].role.kind == VY_IS_COTANGENT;
 }
 
 static void explain_failure(dispatch *d, const vy_diag *why)
@@ -159,10 +196,14 @@ static bool derive(dispatch *d)
         const bound_param *p = &d->params[i];
         const char *name = d->callee->buffers.data[i].name;
         if (p->adjoint) of[request.of_count++] = name;
-        if (p->adjoint && !is_one(d->r, p->adjoint)) request.seed_buffer = true;
+        if (p->adjoint && !is_one(d->r, p->adjoint)) {
+            request.seed_buffer = true;
+            request.structural_zeros |= !is_given(d->r, p->adjoint);
+        }
         if (p->wrt) wrt[request.wrt_count++] = name;
-        if (p->add != ADD_NOTHING) add[request.add_count++] = name;
+        if (p->add == ADD_TO_ADJOINT || p->add == ADD_TO_SLICE) add[request.add_count++] = name;
     }
+    request.in_place = request.seed_buffer;
     vy_diag why = {0};
     if (!request.wrt_count) return false;
     d->made = d->r->derive(d->r->out, (vy_ref){d->call->callee, d->call->pipeline}, &request, &why);
@@ -252,6 +293,7 @@ static uint32_t operand_for(dispatch *d, uint32_t buffer)
         return reads(d, buffer) ? vy_primal(r, p->operand) : unread_operand(r, p->operand);
     case VY_IS_COTANGENT: return p->adjoint;
     case VY_IS_GRADIENT:
+        if (d->callee->buffers.data[role->parameter].cls == VY_INOUT) return p->adjoint;
         if (p->add == ADD_TO_ADJOINT) return r->build.adjoint[p->operand];
         if (p->add == ADD_TO_SLICE) {
             const uint32_t b = r->p->insts.data[p->operand].aux;
@@ -309,6 +351,7 @@ static void take_gradient(dispatch *d, uint32_t buffer, uint32_t pick)
     switch (p->add) {
     case ADD_NOTHING: vy_contribute(r, p->operand, pick, 0); break;
     case ADD_TO_ADJOINT: vy_set_adjoint(r, p->operand, pick, 0); break;
+    case SET_SLICE:
     case ADD_TO_SLICE: {
         const uint32_t n = map_slice(r, p->operand, args);
         args[n] = pick;

@@ -72,6 +72,7 @@ static void zero(lowering *w, uint32_t id)
         begin_buffer(w, buffer);
         return;
     }
+    if (w->dead[id]) return;
     const lower_place all = lower_slice(w, id);
     lower_fill(w, &all, 0);
 }
@@ -96,7 +97,7 @@ static void load(lowering *w, uint32_t id)
 
 static void store(lowering *w, uint32_t id)
 {
-    if (w->is_direct[id]) return;
+    if (w->is_direct[id] || w->dead[id]) return;
     const lower_place to = lower_slice(w, id);
     const uint32_t v = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
     const vy_scalar *c = vy_id_const(w->h, v);
@@ -123,10 +124,9 @@ static void loop(lowering *w, uint32_t id)
         vy_pipeline_repeat(w->q, *name ? name : "t", from, to, VY_KEEP_ALL, (vy_dim){0});
     w->number[id] = t;
     if (!(i->flags & VY_FLAG_REVERSE)) return;
-    const vy_dim one = vy_dim_const(w->b, 1);
-    const vy_dim ends = vy_dim_binary(w->b, VY_DIM_ADD, from, to);
-    const vy_dim last = vy_dim_binary(w->b, VY_DIM_SUB, ends, one);
-    w->number[id] = vy_dim_binary(w->b, VY_DIM_SUB, last, t);
+    const vy_dim last = vy_dim_binary(w->b, VY_DIM_SUB, to, vy_dim_const(w->b, 1));
+    const vy_dim both = vy_dim_binary(w->b, VY_DIM_ADD, last, from); // last, if from is 0
+    w->number[id] = vy_dim_binary(w->b, VY_DIM_SUB, both, t);
 }
 
 static void lower(lowering *w, uint32_t id)
@@ -192,6 +192,7 @@ static bool make_tables(lowering *w)
     w->last = lower_room(w, n, sizeof *w->last);
     w->direct = lower_room(w, n, sizeof *w->direct);
     w->is_direct = lower_room(w, n, 1);
+    w->dead = lower_room(w, n, 1);
     w->copied = lower_room(w, n, 1);
     w->after = lower_room(w, n, sizeof *w->after);
     w->put_off = lower_room(w, n, sizeof *w->put_off);

@@ -47,6 +47,7 @@ typedef struct lowering {
                         // the end of the loop
     uint32_t *direct;   // PICK, ADD: the STORE whose place it is written to at once; 0: none
     uint8_t *is_direct; // such a STORE
+    uint8_t *dead;      // STORE of a constant, ZERO: nothing reads it
     uint8_t *copied;    // LOAD: the slice changes before the last use
     uint32_t *after;    // STORE of a constant: performed only after this instruction
     uint32_t *put_off;  // by instruction: the first STORE to perform after it

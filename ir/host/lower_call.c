@@ -210,21 +210,51 @@ static vy_dim *translate_all(inlining *c, uint32_t n, const vy_dim *dims)
     return all;
 }
 
-// Does the first dispatch that uses the parameter write to it as `out`?  Only at the top level.
+// Are these repeats `if c` and `else`: of 0..1 − x and 0..x?
+static bool is_else(const vy_pipeline *l, const vy_pipe_step *x, const vy_pipe_step *y)
+{
+    const vy_dim_node *dims = l->signature->dims.data, *d = &dims[x->to.id];
+    return d->op == VY_DIM_SUB && dims[d->a].op == VY_DIM_CONST && dims[d->a].value == 1 &&
+           vy_equal_dims(l->signature, (vy_dim){d->b}, y->to);
+}
+
+// Does the dispatch take all of the buffer as `out`?  *used: it takes it.
+static bool takes_as_output(const vy_pipeline *l, const vy_pipe_step *s, uint32_t buffer,
+                            bool *used)
+{
+    *used = s->kind == VY_PIPE_VALUE && s->buffer.id == buffer;
+    if (s->kind != VY_PIPE_DISPATCH) return false;
+    const vy_program *p = l->module->programs.data[s->program];
+    for (uint32_t k = 1, n = 0; k < p->buffers.count; k++) {
+        if (!vy_pipe_binds(&p->buffers.data[k])) continue;
+        const vy_pipe_arg *a = &s->args[n++];
+        if (a->buffer.id != buffer) continue;
+        *used = true;
+        return a->rank == 0 && p->buffers.data[k].cls == VY_OUT;
+    }
+    return false;
+}
+
+// Does what uses the parameter first write to all of it as `out`?
 static bool begins_as_output(const vy_pipeline *l, uint32_t buffer)
 {
-    uint32_t depth = 0;
+    const vy_pipe_step *steps = l->steps.data;
+    bool used = false;
     for (uint32_t i = 0; i < l->steps.count; i++) {
-        const vy_pipe_step *s = &l->steps.data[i];
-        depth += s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT;
-        depth -= s->kind == VY_PIPE_END;
-        if (s->kind != VY_PIPE_DISPATCH) continue;
-        const vy_program *p = l->module->programs.data[s->program];
-        for (uint32_t k = 1, n = 0; k < p->buffers.count; k++) {
-            if (!vy_pipe_binds(&p->buffers.data[k])) continue;
-            const vy_pipe_arg *a = &s->args[n++];
-            if (a->buffer.id == buffer)
-                return depth == 0 && a->rank == 0 && p->buffers.data[k].cls == VY_OUT;
+        if (steps[i].kind == VY_PIPE_REPEAT && i + 5 < l->steps.count &&
+            steps[i].partner == i + 2 && steps[i + 3].kind == VY_PIPE_REPEAT &&
+            steps[i + 3].partner == i + 5 && is_else(l, &steps[i], &steps[i + 3])) {
+            const bool then = takes_as_output(l, &steps[i + 1], buffer, &used);
+            if (then && takes_as_output(l, &steps[i + 4], buffer, &used)) return true;
+            if (used) return false;
+            takes_as_output(l, &steps[i + 4], buffer, &used);
+            if (used) return false;
+            i += 5;
+        } else if (steps[i].kind == VY_PIPE_REPEAT || steps[i].kind == VY_PIPE_CHECKPOINT) {
+            return false; // it may run no iteration
+        } else {
+            const bool all = takes_as_output(l, &steps[i], buffer, &used);
+            if (used) return all;
         }
     }
     return false;

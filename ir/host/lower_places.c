@@ -198,7 +198,7 @@ static bool can_wait(const lowering *w, const accesses *c, uint32_t store, uint3
 static bool leaves(lowering *w, const accesses *c, const access *a, uint32_t id, uint32_t end)
 {
     const vy_program *h = w->h;
-    if (!is_write(h, a->id) || vy_host_other_slice(h, a->id, id)) return true;
+    if (!is_write(h, a->id) || w->dead[a->id] || vy_host_other_slice(h, a->id, id)) return true;
     const bool same = vy_host_same_slice(h, a->id, id);
     if (a->at == end && w->is_direct[a->id]) {
         if (!same) // arguments of one dispatch
@@ -213,6 +213,55 @@ static bool leaves(lowering *w, const accesses *c, const access *a, uint32_t id,
     w->next_off[a->id] = w->put_off[end];
     w->put_off[end] = a->id;
     return true;
+}
+
+// ------------------------------------------------------------------------------------- dead constants
+static bool is_constant(const vy_program *h, uint32_t id)
+{
+    const vy_inst *i = &h->insts.data[id];
+    return i->op == VY_OP_ZERO ||
+           (i->op == VY_OP_STORE && vy_id_const(h, vy_arg(h, id, i->nargs - 1)));
+}
+
+// The next accesses that may touch the slice begin by overwriting it, in the same block.
+static bool is_overwritten(const lowering *w, const accesses *c, uint32_t id)
+{
+    enum { LOOK = 8 };
+    const vy_program *h = w->h;
+    const uint32_t buffer = h->insts.data[id].aux, first = after(c, buffer, id);
+    for (uint32_t k = first; k < c->first[buffer + 1] && k < first + LOOK; k++) {
+        const uint32_t next = c->all[k].id;
+        if (vy_host_other_slice(h, next, id)) continue;
+        const bool direct = w->is_direct[next];
+        if (!direct || !vy_host_same_slice(h, next, id) || w->s.parent[next] != w->s.parent[id])
+            return false;
+        const uint32_t value = vy_arg(h, next, h->insts.data[next].nargs - 1);
+        const uint32_t k_operand = updated_by(w, value), maker = c->all[k].at;
+        const uint32_t old = k_operand == UINT32_MAX ? 0 : vy_arg(h, maker, k_operand);
+        return !old || VY_IS_LEAF(old) || old < id; // loaded before: it is not this constant
+    }
+    return false;
+}
+
+// The outermost construct in which the buffer lives on from one iteration to the next; 0: the
+// program.
+static uint32_t home_of(const lowering *w, const accesses *c, uint32_t buffer)
+{
+    const uint32_t zero = c->all[c->first[buffer]].id;
+    return w->scope[zero] ? w->s.parent[zero] : 0;
+}
+
+static void find_dead(lowering *w, const accesses *c)
+{
+    const vy_program *h = w->h;
+    for (uint32_t id = 1; id < h->insts.count; id++) {
+        if (!vy_op_is_memory((vy_op)h->insts.data[id].op) || !is_constant(h, id)) continue;
+        const uint32_t b = h->insts.data[id].aux;
+        const bool own = h->buffers.data[b].cls == VY_LOCAL || h->buffers.data[b].workspace;
+        const bool last =
+            own && w->s.parent[id] == home_of(w, c, b) && after(c, b, id) == c->first[b + 1];
+        w->dead[id] = !w->scope[id] && (last || is_overwritten(w, c, id));
+    }
 }
 
 static void find_copied(lowering *w, const accesses *c)
@@ -252,7 +301,8 @@ bool lower_decide(lowering *w)
     find_last_uses(w);
     find_direct(w);
     if (!collect(w, &c)) return false;
-    find_copied(w, &c);
     find_scopes(w, &c);
+    find_dead(w, &c);
+    find_copied(w, &c);
     return !w->oom;
 }
