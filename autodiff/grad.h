@@ -32,7 +32,7 @@ typedef struct vy_grad_options {
     // cotangents in place.
     const char *const *add;
     uint32_t add_count;
-    bool seed_buffer;   // the cotangents are buffers grad_o (ct_x for inout x); else all ones
+    bool seed_buffer; // the cotangents are buffers grad_o (ct_x for inout x); else all ones
     // An element of a cotangent that is exactly 0 means that nothing used the value: it contributes
     // 0 also where a derivative is infinite, and not 0·inf.  So between the dispatches of a pipeline.
     bool structural_zeros;

@@ -14,6 +14,10 @@
 #include "autodiff/transform.h"
 #include "ir/build/edit.h"
 
+// vy_transform, as a parameter of what it calls.
+typedef const vy_derived *vy_derive_call(vy_module *m, vy_ref source,
+                                         const vy_grad_options *request, vy_diag *diag);
+
 typedef struct reverse {
     const vy_program *p; // the primal
     const vy_grad_options *options;
@@ -24,8 +28,7 @@ typedef struct reverse {
     build_state build;
     uint32_t links; // the first of those that all builds share; 0: none yet
     // Of a host program (ir/core/host.h): derives what it dispatches, in `out`; see vy_transform.
-    const vy_derived *(*derive)(vy_module *m, vy_ref source, const vy_grad_options *request,
-                                vy_diag *diag);
+    vy_derive_call *derive;
     bool failed;
 } reverse;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// derive.c: vy_grad: chooses the program, simplifies a copy of it, and differentiates that.
+// derive.c: the derivative of a program: simplifies a copy of it, and differentiates that.
 //
 // **Short loops** are unrolled first: constant indices make values of arrays, and what an unrolled
 // loop carries needs no tape.  For a gather the loop is better kept: the nine places of a 3×3
@@ -202,28 +202,4 @@ vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     return NULL;
-}
-
-vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
-                            const reverse_observer *observer, vy_diag *diag)
-{
-    static const vy_grad_options defaults = {0};
-    if (!options) options = &defaults;
-    *diag = (vy_diag){0};
-    if (!vy_module_ok(m)) {
-        *diag = m->diag;
-        return NULL;
-    }
-    const vy_pipeline *pipeline =
-        options->program && !observer && !vy_module_find(m, options->program)
-            ? vy_module_find_pipeline(m, options->program)
-            : NULL;
-    if (pipeline) return vy_derive_pipeline(pipeline, options, diag);
-    const vy_program *source = vy_choose_program(m, options->program, diag);
-    return source ? vy_derive(source, options, observer, diag) : NULL;
-}
-
-vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
-{
-    return vy_grad_observed(m, options, NULL, diag);
 }

@@ -4,7 +4,7 @@
 //   1. a copy of the pipeline and of the programs it dispatches, in a module to work in
 //   2. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
 //   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse); what
-//      it dispatches is differentiated on the way, once for each request (vy_transform)
+//      it dispatches is differentiated on the way, once for each request (vy_transform, which the caller passes on)
 //   4. as steps again (ir/host/lower.c), in a module with what it dispatches
 #include "autodiff/driver/observed.h"
 #include "autodiff/reverse/sweeps.h"
@@ -21,10 +21,11 @@ static void keep_gradients(vy_program *p)
 }
 
 static vy_pipeline *differentiate(vy_module *work, const vy_program *host,
-                                  const vy_grad_options *options, const char *name)
+                                  const vy_grad_options *options, vy_derive_call *call,
+                                  const char *name)
 {
     char text[320];
-    reverse r = {.p = host, .options = options, .out = work, .derive = vy_transform};
+    reverse r = {.p = host, .options = options, .out = work, .derive = call};
     vy_program *p = vy_attempt(&r, host);
     vy_pipeline *l = NULL;
     snprintf(text, sizeof text, "%.300s_grad", name);
@@ -46,14 +47,14 @@ static void set_order(vy_module *m, uint32_t order)
     m->order = order;
 }
 
-static vy_module *derive(vy_module *work, const vy_grad_options *options, uint32_t order,
-                         vy_diag *diag)
+static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_derive_call *call,
+                         uint32_t order, vy_diag *diag)
 {
     const vy_pipeline *source = work->pipelines.data[0];
     vy_module *out = NULL;
     work->order = order;
     vy_program *host = vy_host_raise(source);
-    vy_pipeline *l = host ? differentiate(work, host, options, source->name) : NULL;
+    vy_pipeline *l = host ? differentiate(work, host, options, call, source->name) : NULL;
     vy_program_free(host);
     if (!l)
         *diag = work->diag;
@@ -63,7 +64,7 @@ static vy_module *derive(vy_module *work, const vy_grad_options *options, uint32
 }
 
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
-                              vy_diag *diag)
+                              vy_derive_call *call, vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
     const vy_module *m = source->module;
@@ -71,7 +72,7 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
     uint32_t at = 0;
     while (m->pipelines.data[at] != source) at++;
     if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
-        out = derive(work, options, vy_next_order(source->signature), diag);
+        out = derive(work, options, call, vy_next_order(source->signature), diag);
     vy_module_free(work);
     if (vy_memory_failures() == before) return out;
     vy_module_free(out);

@@ -22,9 +22,9 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
 // The reverse program of r->p, before it becomes several; NULL: r->out's diag.
 vy_program *vy_attempt(reverse *r, const vy_program *source);
 // ---- derive_pipeline.c
-// The derivative of a pipeline, in a module of its own.
+// The derivative of a pipeline, in a module of its own.  call: vy_transform.
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
-                              vy_diag *diag);
+                              vy_derive_call *call, vy_diag *diag);
 // ---- derive.c
 // The derivative of one program, in a module of its own.
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
@@ -37,6 +37,7 @@ vy_module *vy_result_module(const vy_program *p);
 // False, with *diag: p has operations that only phases of a differentiation may make.
 bool vy_refuse_lowered(const vy_program *p, vy_diag *diag);
 void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag);
+// ---- entry.c
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
 // ---- text_roles.c

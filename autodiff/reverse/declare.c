@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // declare.c: buffers of the result with the shape of one of the primal, and their names.
 #include "autodiff/reverse/sweeps.h"
+#include "ir/build/build.h"
 #include "autodiff/storage/storage.h"
 
 #include <stdio.h>
@@ -72,7 +73,10 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
         if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
     }
     if (cls <= VY_INOUT && !vy_reverse_is_free(r, name)) return 0;
-    uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
+    // The arrays of a host program may have lengths of parameters.
+    uint32_t b = r->p->host && cls == VY_LOCAL
+                     ? vy_build_buffer(r->b, name, cls, buf->type, buf->rank, dims).id
+                     : vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
     // The open length of the primal is now that of this buffer.
     if (b && buf->rank && !r->build.dims[buf->dims[0].id].id)
         r->build.dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];

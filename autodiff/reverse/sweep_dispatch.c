@@ -53,7 +53,7 @@ static void *room(dispatch *d, size_t count, size_t size)
     return p;
 }
 
-// ------------------------------------------------------------------------------------- the arguments
+// ----------------------------------------------------------------------------------- the arguments
 static bool find_params(dispatch *d)
 {
     const reverse *r = d->r;
@@ -156,7 +156,7 @@ static void choose_modes(dispatch *d)
     }
 }
 
-// --------------------------------------------------------------------------------------- the request
+// ------------------------------------------------------------------------------------- the request
 static bool is_one(const reverse *r, uint32_t adjoint)
 {
     const vy_scalar *c = vy_id_const(vy_builder_program(r->b), adjoint);
@@ -217,7 +217,7 @@ static bool derive(dispatch *d)
     return true;
 }
 
-// ------------------------------------------------------------------------------- what it still reads
+// ----------------------------------------------------------------------------- what it still reads
 static bool starts_from(const vy_program *p, uint32_t buffer)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++) {
@@ -258,7 +258,7 @@ static bool reads(const dispatch *d, uint32_t buffer)
     return starts_from(l->signature, buffer);
 }
 
-// ----------------------------------------------------------------------------------------- the result
+// -------------------------------------------------------------------------------------- the result
 // The index of the slice that LOAD `id` names, in the result; returns how many.
 static uint32_t map_slice(reverse *r, uint32_t id, uint32_t *index)
 {

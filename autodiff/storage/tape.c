@@ -26,6 +26,7 @@
 #include "autodiff/core/reverse.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/storage/storage.h"
+#include "ir/build/build.h"
 #include "ir/core/dims.h"
 
 #include <stdio.h>
@@ -323,7 +324,8 @@ static void declare(reverse *r, tape_group *g)
     if (g->count > 1) hint = "";
     snprintf(name, sizeof name, "tape%u%s%.60s", g->first, *hint ? "_" : "", hint);
     vy_reverse_free_name(r, name, 0, own);
-    g->buffer = vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;
+    g->buffer = r->p->host ? vy_build_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id
+                           : vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;
     vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
 }
 

@@ -15,14 +15,7 @@
 
 #include <string.h>
 
-void *lower_room(lowering *w, size_t count, size_t size)
-{
-    void *p = vy_arena_alloc(&w->arena, (count + 1) * size);
-    if (!p) w->oom = true;
-    return p;
-}
-
-// ------------------------------------------------------------------------------------------ buffers
+// ----------------------------------------------------------------------------------------- buffers
 static void begin_buffer(lowering *w, uint32_t buffer)
 {
     const vy_pipe_step s = {.kind = VY_PIPE_BUFFER, .buffer = {buffer}};
@@ -77,7 +70,7 @@ static void zero(lowering *w, uint32_t id)
     lower_fill(w, &all, 0);
 }
 
-// ------------------------------------------------------------------------------------------- memory
+// ------------------------------------------------------------------------------------------ memory
 static void load(lowering *w, uint32_t id)
 {
     const vy_inst *i = &w->h->insts.data[id];
@@ -109,7 +102,7 @@ static void store(lowering *w, uint32_t id)
     if (!lower_same_place(&from, &to)) lower_copy(w, &from, &to);
 }
 
-// -------------------------------------------------------------------------------------------- loops
+// ------------------------------------------------------------------------------------------- loops
 static void loop(lowering *w, uint32_t id)
 {
     const vy_inst *i = &w->h->insts.data[id];
@@ -155,7 +148,7 @@ static void lower(lowering *w, uint32_t id)
     for (uint32_t s = w->put_off[id]; s; s = w->next_off[s]) store(w, s);
 }
 
-// ----------------------------------------------------------------------------------------- together
+// ---------------------------------------------------------------------------------------- together
 // The pipe: its signature has the buffers, scalars and dimensions of the host program.
 static vy_pipe *begin(const vy_program *h, const char *name)
 {
@@ -186,32 +179,12 @@ static vy_pipe *begin(const vy_program *h, const char *name)
     return q;
 }
 
-static bool make_tables(lowering *w)
-{
-    const uint32_t n = w->h->insts.count;
-    w->last = lower_room(w, n, sizeof *w->last);
-    w->direct = lower_room(w, n, sizeof *w->direct);
-    w->is_direct = lower_room(w, n, 1);
-    w->dead = lower_room(w, n, 1);
-    w->copied = lower_room(w, n, 1);
-    w->after = lower_room(w, n, sizeof *w->after);
-    w->put_off = lower_room(w, n, sizeof *w->put_off);
-    w->next_off = lower_room(w, n, sizeof *w->next_off);
-    w->scope = lower_room(w, n, sizeof *w->scope);
-    w->number = lower_room(w, n, sizeof *w->number);
-    w->leaf = lower_room(w, w->h->leaves.count, sizeof *w->leaf);
-    w->place = lower_room(w, n, sizeof *w->place);
-    w->begun = lower_room(w, w->h->buffers.count, 1);
-    if (!vy_structure_make(w->h, &w->s)) w->oom = true;
-    return !w->oom;
-}
-
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
 {
     lowering w = {.h = h, .q = begin(h, name)};
     if (!w.q) return NULL;
     w.b = w.q->b;
-    if (make_tables(&w) && lower_decide(&w)) {
+    if (lower_make_tables(&w) && lower_decide(&w)) {
         begin_buffers(&w);
         begin_parameters(&w);
         for (uint32_t id = 1; id < h->insts.count && !lower_stopped(&w); id++) lower(&w, id);

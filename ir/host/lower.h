@@ -2,6 +2,7 @@
 // lower.h: a host program becoming the steps of a pipeline.
 //
 //   lower.c          walks the program, one step or none per instruction
+//   lower_tables.c   the tables of the lowering
 //   lower_places.c   decides beforehand where each tensor lives
 //   lower_number.c   integers as dimension expressions
 //   lower_call.c     dispatches; pipelines that are dispatched are inlined
@@ -62,6 +63,8 @@ typedef struct lowering {
 } lowering;
 
 static inline bool lower_stopped(const lowering *w) { return w->oom || vy_builder_failed(w->b); }
+// ---- lower_tables.c
+bool lower_make_tables(lowering *w);                      // false: memory
 void *lower_room(lowering *w, size_t count, size_t size); // zeroed; NULL sets oom
 // Is the value a tensor, and not a number?
 bool lower_is_tensor(const lowering *w, uint32_t id);

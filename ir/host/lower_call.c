@@ -2,8 +2,8 @@
 // lower_call.c: dispatches of a host program as dispatches of a pipeline.
 //
 // An operand that a program only reads is bound where it lives.  A result is written where it is
-// stored, or to a temporary.  What is read and written (`inout`) is bound once: the operand is copied
-// to the place of the result, unless it lives there already.
+// stored, or to a temporary.  What is read and written (`inout`) is bound once: the operand is
+// copied to the place of the result, unless it lives there already.
 //
 // A pipeline that is dispatched is inlined: its parameters are the places bound, its intermediates
 // become intermediates of this one, its dimensions are rewritten over this one's.
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// -------------------------------------------------------------------------------------------- places
+// ------------------------------------------------------------------------------------------ places
 
 static vy_pipe_arg arg_of(const lower_place *p)
 {
@@ -47,7 +47,7 @@ bool lower_same_place(const lower_place *x, const lower_place *y)
            (x->rank == 0 || memcmp(x->index, y->index, x->rank * sizeof *x->index) == 0);
 }
 
-// -------------------------------------------------------------------------------------- our kernels
+// ------------------------------------------------------------------------------------- our kernels
 static void run(lowering *w, const vy_program *p, const lower_place *x, const lower_place *y)
 {
     vy_pipe_arg args[2];
@@ -102,7 +102,7 @@ void lower_add(lowering *w, uint32_t id)
     run(w, host_kernel_of(w, HOST_ADD, shape.type, shape.rank, 0), &from, &to);
 }
 
-// ---------------------------------------------------------------------------------- a call's arguments
+// ------------------------------------------------------------------------------ a call's arguments
 typedef struct call_args {
     const vy_host_call *call;
     const vy_program *callee;
@@ -173,7 +173,7 @@ static void bind_tensors(lowering *w, call_args *a, uint32_t dispatch)
     }
 }
 
-// --------------------------------------------------------------------------------------- a pipeline
+// -------------------------------------------------------------------------------------- a pipeline
 typedef struct inlining {
     lowering *w;
     const vy_pipeline *l;
@@ -372,7 +372,7 @@ static void inline_pipeline(lowering *w, const call_args *a)
     for (uint32_t i = 0; i < c.l->steps.count && !lower_stopped(w); i++) inner_step(&c, i);
 }
 
-// ------------------------------------------------------------------------------------------ together
+// ---------------------------------------------------------------------------------------- together
 void lower_dispatch(lowering *w, uint32_t id)
 {
     const vy_host_call *call = vy_host_call_of(w->h, id);

@@ -19,17 +19,7 @@
 
 enum { FAR = 256 }; // instructions between a dispatch and a STORE of its result
 
-// --------------------------------------------------------------------------------------------- uses
-bool lower_is_tensor(const lowering *w, uint32_t id)
-{
-    const vy_program *h = w->h;
-    if (VY_IS_LEAF(id)) return false; // constants are, where a tensor is expected
-    const vy_inst *i = &h->insts.data[id];
-    if (i->op == VY_OP_PICK) return true;
-    if (i->op == VY_OP_LOAD) return i->nargs < h->buffers.data[i->aux].rank;
-    return i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type);
-}
-
+// -------------------------------------------------------------------------------------------- uses
 // Where a use at `user` of a value defined at `def` ends: loops use it until they end.
 static uint32_t end_of_use(const lowering *w, uint32_t user, uint32_t def)
 {
@@ -50,7 +40,7 @@ static void find_last_uses(lowering *w)
         }
 }
 
-// ----------------------------------------------------------------------------------- direct results
+// ---------------------------------------------------------------------------------- direct results
 // The instruction that makes the stored tensor, or 0.
 static uint32_t maker_of(const lowering *w, uint32_t store)
 {
@@ -122,7 +112,7 @@ static void find_direct(lowering *w)
     }
 }
 
-// ------------------------------------------------------------------------------------------- accesses
+// ---------------------------------------------------------------------------------------- accesses
 typedef struct access {
     uint32_t at, id; // when it happens
 } access;
@@ -215,7 +205,7 @@ static bool leaves(lowering *w, const accesses *c, const access *a, uint32_t id,
     return true;
 }
 
-// ------------------------------------------------------------------------------------- dead constants
+// ---------------------------------------------------------------------------------- dead constants
 static bool is_constant(const vy_program *h, uint32_t id)
 {
     const vy_inst *i = &h->insts.data[id];
@@ -278,7 +268,7 @@ static void find_copied(lowering *w, const accesses *c)
     }
 }
 
-// -------------------------------------------------------------------------------------------- lifetimes
+// --------------------------------------------------------------------------------------- lifetimes
 // A local array lives from a ZERO to the end of the loop around that, if it is used only there and
 // cleared only once.
 static void find_scopes(lowering *w, const accesses *c)

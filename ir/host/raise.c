@@ -16,7 +16,7 @@ typedef struct raising {
     uint32_t *known; // by dimension: its number, where that is visible
 } raising;
 
-// -------------------------------------------------------------------------------------- instructions
+// ------------------------------------------------------------------------------------ instructions
 uint32_t vy_host_append(vy_builder *b, vy_op op, vy_type type, uint32_t buffer, uint32_t nargs,
                         const uint32_t *args)
 {
@@ -52,7 +52,7 @@ uint32_t vy_host_dispatch(vy_builder *b, const vy_host_call *call, const uint32_
     return vy_builder_failed(b) ? 0 : d;
 }
 
-// ------------------------------------------------------------------------------------------- numbers
+// ----------------------------------------------------------------------------------------- numbers
 static vy_value number(raising *r, vy_dim d);
 
 static vy_value binary(raising *r, const vy_dim_node *d)
@@ -105,7 +105,7 @@ static uint32_t numbers(raising *r, uint32_t n, const vy_dim *dims, uint32_t *ou
     return n;
 }
 
-// --------------------------------------------------------------------------------------------- steps
+// ------------------------------------------------------------------------------------------- steps
 static void load(raising *r, const vy_pipe_arg *a, uint32_t *value)
 {
     uint32_t index[VY_MAX_RANK];
@@ -217,7 +217,7 @@ static void step(raising *r, uint32_t at)
     }
 }
 
-// ------------------------------------------------------------------------------------------ together
+// ---------------------------------------------------------------------------------------- together
 // Refuses sizes that only the run decides: a host program has no instructions in its shapes.
 static bool sizes_are_known(const vy_pipeline *l)
 {

@@ -37,7 +37,7 @@ typedef struct gradcheck {
     bool optimised;     // optimise the gradient first
     bool reverse_too;   // forward mode may refuse it
     vy_accumulate accumulate;
-    bool exact_only;    // no differences: it has kinks, or is no function of its inputs
+    bool exact_only; // no differences: it has kinks, or is no function of its inputs
 } gradcheck;
 
 // NULL when everything agrees, else what disagrees (static buffer).

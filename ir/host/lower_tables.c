@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// lower_tables.c: what the files of the lowering share: its tables, and what a tensor is.
+#include "ir/host/lower.h"
+
+void *lower_room(lowering *w, size_t count, size_t size)
+{
+    void *p = vy_arena_alloc(&w->arena, (count + 1) * size);
+    if (!p) w->oom = true;
+    return p;
+}
+
+bool lower_make_tables(lowering *w)
+{
+    const uint32_t n = w->h->insts.count;
+    w->last = lower_room(w, n, sizeof *w->last);
+    w->direct = lower_room(w, n, sizeof *w->direct);
+    w->is_direct = lower_room(w, n, 1);
+    w->dead = lower_room(w, n, 1);
+    w->copied = lower_room(w, n, 1);
+    w->after = lower_room(w, n, sizeof *w->after);
+    w->put_off = lower_room(w, n, sizeof *w->put_off);
+    w->next_off = lower_room(w, n, sizeof *w->next_off);
+    w->scope = lower_room(w, n, sizeof *w->scope);
+    w->number = lower_room(w, n, sizeof *w->number);
+    w->leaf = lower_room(w, w->h->leaves.count, sizeof *w->leaf);
+    w->place = lower_room(w, n, sizeof *w->place);
+    w->begun = lower_room(w, w->h->buffers.count, 1);
+    if (!vy_structure_make(w->h, &w->s)) w->oom = true;
+    return !w->oom;
+}
+
+bool lower_is_tensor(const lowering *w, uint32_t id)
+{
+    const vy_program *h = w->h;
+    if (VY_IS_LEAF(id)) return false; // constants are, where a tensor is expected
+    const vy_inst *i = &h->insts.data[id];
+    if (i->op == VY_OP_PICK) return true;
+    if (i->op == VY_OP_LOAD) return i->nargs < h->buffers.data[i->aux].rank;
+    return i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type);
+}
