@@ -34,10 +34,10 @@ typedef struct vy_grad_options {
     uint32_t add_count;
     bool seed_buffer; // the cotangents are buffers grad_o (ct_x for inout x); else all ones
     // An element of a cotangent that is exactly 0 means that nothing used the value: it contributes
-    // 0 also where a derivative is infinite, and not 0·inf.  So between the dispatches of a pipeline.
+    // 0 also where a derivative is infinite, not 0·inf.  So between the dispatches of a pipeline.
     bool structural_zeros;
-    // With seed_buffer: the gradient of an `inout` buffer and the cotangent of its final contents are
-    // one buffer, `grad_x: inout`: given as the cotangent, replaced by the gradient.
+    // With seed_buffer: the gradient of an `inout` buffer and the cotangent of its final contents
+    // are one buffer, `grad_x: inout`: given as the cotangent, replaced by the gradient.
     bool in_place;
     bool with_value;    // also write the forward outputs
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h

@@ -3,8 +3,9 @@
 //
 //   1. a copy of the pipeline and of the programs it dispatches, in a module to work in
 //   2. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
-//   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse); what
-//      it dispatches is differentiated on the way, once for each request (vy_transform, which the caller passes on)
+//   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
+//      what it dispatches is differentiated on the way, once for each request (vy_transform, which
+//      the caller passes on)
 //   4. as steps again (ir/host/lower.c), in a module with what it dispatches
 #include "autodiff/driver/observed.h"
 #include "autodiff/reverse/sweeps.h"

@@ -11,10 +11,10 @@
 //   }
 //
 // A host program is an ordinary program of one invocation in which a slice of a buffer is a value:
-// LOAD and STORE with fewer indices than the buffer has axes move a *tensor*, and DISPATCH is a pure
-// operation from tensors and scalars to tensors.  So what is known about values holds for tensors:
-// activity, storage plans, tapes, checkpoints, dead code.  Shapes are no part of a value: a tensor
-// has the type of its elements.
+// LOAD and STORE with fewer indices than the buffer has axes move a *tensor*, and DISPATCH is a
+// pure operation from tensors and scalars to tensors.  So what is known about values holds for
+// tensors: activity, storage plans, tapes, checkpoints, dead code.  Shapes are no part of a value:
+// a tensor has the type of its elements.
 //
 //   DISPATCH [tensors…, scalars…, (3 groups)]  aux: number of its vy_host_call
 //   PICK k   [dispatch]                        the new contents of its k-th `out` or `inout`
