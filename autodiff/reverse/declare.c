@@ -17,6 +17,8 @@ bool vy_reverse_copy_dims(reverse *r)
             r->build.dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)
             continue;
+        else if (d->op == VY_DIM_STEP) // of a host program: the same key
+            r->build.dims[i] = vy_dim_step(r->b, (uint32_t)d->value);
         else if (d->op == VY_DIM_GROUPS)
             r->build.dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
         else if (d->op == VY_DIM_SCALAR) {
