@@ -23,6 +23,7 @@ typedef struct reverse {
     storage_plan plan;
     build_state build;
     uint32_t links; // the first of those that all builds share; 0: none yet
+    bool forward;   // forward mode: tangents, not adjoints
     bool failed;
 } reverse;
 

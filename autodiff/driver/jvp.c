@@ -8,6 +8,7 @@
 #include "autodiff/forward/forward.h"
 #include "autodiff/grad.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/rewrite/subgroup.h"
 #include "ir/pass/pass.h"
 
 #include <stdio.h>
@@ -21,14 +22,20 @@ static bool take_forward_name(vy_program *p)
     return p->name != NULL;
 }
 
+// What has a better derivative in another form: see subgroup.h.
+static bool rewrite_primal(reverse *r, vy_program *p, const vy_program *source)
+{
+    return !vy_has_subgroup(p) || vy_rewrite_active(r, p, source, vy_subgroup_prepare_forward);
+}
+
 static bool push_forward(vy_module *out, const vy_program *source, const vy_grad_options *options)
 {
     vy_pass_context c = {0};
     vy_program *p = vy_program_clone(source, out);
     if (p) vy_program_drop_marks(p);
-    reverse r = {.p = p, .options = options, .out = out};
+    reverse r = {.p = p, .options = options, .out = out, .forward = true};
     bool ok = p && vy_pass_own_atomics(p, &c) && vy_pass_forward(p, &c) && vy_pass_dce(p, &c) &&
-              vy_forward(&r, p, source) && take_forward_name(p);
+              rewrite_primal(&r, p, source) && vy_forward(&r, p, source) && take_forward_name(p);
     if (ok && vy_vec_push(&out->programs, p)) return true;
     vy_fail_oom(out); // unless something else was said before
     vy_program_free(p);

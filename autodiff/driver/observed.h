@@ -19,6 +19,12 @@ typedef struct reverse_observer {
 // as often as the options say.
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r);
+// ---- prepare.c
+// Runs a pass over the primal that needs to know which instructions have derivatives (of atomics:
+// whether their memory has).  r->p is primal.  False: the module's diag.
+bool vy_rewrite_active(reverse *r, vy_program *primal, const vy_program *source,
+                       bool (*pass)(vy_program *p, const uint8_t *active));
+void vy_reverse_restart(reverse *r); // forgets everything but the request
 // ---- derive.c
 // The derivative of one program, in a module of its own.
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,

@@ -107,5 +107,7 @@ vy_program *vy_reverse_find(reverse *r, build_purpose purpose, const char *suffi
 // ---- sweep_subgroup.c
 // The reverse of operation `id`, whose adjoint is `g`.
 void vy_reverse_subgroup(reverse *r, uint32_t id, uint32_t g, uint32_t mask);
+// The product of the other lanes' x, a value of the result; 0: an error.
+uint32_t vy_subgroup_others(reverse *r, uint32_t x);
 
 #endif

@@ -84,6 +84,18 @@ static const char *const programs[] = {
            "let e = subgroup_exclusive_add(v); if i < N { y[i] = s * e + sqrt(e + v); } }",
     GROUPS "{ let i = gid.x; let v = x[min(i, N - 1)]; let s = subgroup_shuffle_xor(v, 1); "
            "let b = subgroup_broadcast(v * v, 0); if i < N { y[i] = s * b * v; } }",
+    // the highest lane of equal ones; a product with factors 0; padding lanes in the last subgroup
+    GROUPS "{ let i = gid.x; let v = x[min(i, N - 1)]; let m = subgroup_min(v * v); "
+           "let t = subgroup_max(min(v, x[0] * 1.5)); if i < N { y[i] = m * t + sqrt(m) * v; } }",
+    OVER "{ y[i] = subgroup_max(x[i / 2] * x[i / 2]) * subgroup_min(max(x[i], 0.8)) + x[i]; }",
+    OVER "{ y[i] = subgroup_mul(x[i]) + subgroup_mul(x[i] - x[(i + 5) % N]); }",
+    OVER "{ y[i] = subgroup_mul(select(i == 2, x[i] - x[2], x[i])) * x[i]; }",
+    OVER "{ y[i] = subgroup_mul(select(i % 3 == 1, 0.0, x[i])) + x[i]; }",
+    "program f(x: in f64[N, M], y: out f64[N, M], N: u32, M: u32) over(i: N, j: M) "
+    "{ var s = x[i, j]; for k in 0..2 { s = subgroup_mul(s * 1.1) + subgroup_max(s * x[i, j]); } "
+    "y[i, j] = s; }",
+    GROUPS "{ let i = gid.x; let v = x[min(i, N - 1)]; let p = subgroup_mul(v); "
+           "let s = subgroup_shuffle(p * v, (lane + 1) % 4); if i < N { y[i] = p * p + s; } }",
     // casts
     "program f(x: in f32[N], y: out f64[N], N: u32) over(i: N) "
     "{ y[i] = f64(f16(x[i])) * f64(x[i]) + f64(i32(x[i])); }",
@@ -137,9 +149,6 @@ static const refusal refusals[] = {
     {"let old = atomic_exchange(y[0], x[i]);", "E0503", "atomic_exchange", 2},
     {"let old = atomic_cas(y[0], 0.0, x[i]);", "E0503", "atomic_cas", 2},
     {"let old = atomic_add(y[0], x[i]); y[i + 1] = old;", "E0503", "old value", 2},
-    {"y[i] = subgroup_min(x[i]);", "E0503", "subgroup_min", 2},
-    {"y[i] = subgroup_max(x[i]);", "E0503", "subgroup_max", 2},
-    {"y[i] = subgroup_mul(x[i]);", "E0503", "subgroup_mul", 2},
     {"y[i] = bitcast_f32(bitcast_u32(x[i]) + 1);", "E0502", "bits", 2},
 };
 
