@@ -164,15 +164,20 @@ static bool find_facts(reverse *r)
     return has_memory(r, vy_together(f) && vy_own(f) && vy_exclusive(f));
 }
 
-static vy_program *attempt(reverse *r, const vy_program *source)
+bool vy_reverse_analyse(reverse *r, const vy_program *source)
 {
-    if (!vy_reverse_tables(r)) return NULL;
+    if (!vy_reverse_tables(r)) return false;
     vy_reverse_choose(r, source);
-    if (r->failed || !has_memory(r, vy_activity(&r->facts))) return NULL;
+    if (r->failed || !has_memory(r, vy_activity(&r->facts))) return false;
     vy_find_phased(&r->facts);
     refuse_unsupported(r);
     if (r->p->order == 0) refuse_redundant(r);
-    if (r->failed || !find_facts(r) || !vy_restage(r)) return NULL;
+    return !r->failed && find_facts(r) && vy_restage(r);
+}
+
+static vy_program *attempt(reverse *r, const vy_program *source)
+{
+    if (!vy_reverse_analyse(r, source)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 

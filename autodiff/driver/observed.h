@@ -19,6 +19,8 @@ typedef struct reverse_observer {
 // as often as the options say.
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r);
+// All facts of r->p, before something is built.  False: the module's diag.
+bool vy_reverse_analyse(reverse *r, const vy_program *source);
 // ---- prepare.c
 // Runs a pass over the primal that needs to know which instructions have derivatives (of atomics:
 // whether their memory has).  r->p is primal.  False: the module's diag.
