@@ -139,6 +139,10 @@ UNITS = {
     "test_check": (
         ("autodiff/verify/check_direction.c", None, "return yes || (try_all(c, t, n / 2) &&", "return true || (try_all(c, t, n / 2) &&"),
         ("autodiff/verify/check_direction.c", None, "*yes = ok && difference <= c->unit * size;", "*yes = true;"),
+        ("autodiff/verify/check_forward.c", None, "*yes = difference <= c->unit * size;", "*yes = true;"),
+        ("autodiff/verify/check_forward.c", None, "t[e] * (ct ? ct[e] : 1)", "t[e]"),
+        # What its row of `check` must notice: a rule of forward mode alone.
+        ("autodiff/forward/forward.c", None, "if (term) sum = sum ? vy_add(", "if (term) sum = sum ? vy_sub("),
     ),
     "test_interval": (
         ("ir/facts/interval.c", None, "__builtin_sub_overflow(x.lo, y.hi, &r->lo)", "__builtin_sub_overflow(x.lo, y.lo, &r->lo)"),
