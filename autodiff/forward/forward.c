@@ -204,12 +204,27 @@ static void build(forward *f)
     if (vy_forward_declare(f)) vy_rewrite_range(&f->w, 1, f->w.p->insts.count, step, f);
 }
 
+// Outputs whose values the tangents need are the caller's after all: unlike a workspace, an output
+// does not keep the result from being differentiated again.
+static void return_outputs(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->role.kind != VY_IS_VALUE || !b->workspace) continue;
+        b->workspace = false;
+        b->cls = VY_OUT;
+    }
+}
+
 // Leaves out what the tangents do not need.
 static bool finish(vy_program *p)
 {
     vy_pass_context c = {0};
-    return vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) &&
-           vy_pass_dce(p, &c) && vy_drop_unused(p, false) && vy_check_program(p);
+    if (!vy_pass_cleanup(p, &c) || !vy_pass_dce(p, &c) || !vy_pass_dse(p, &c) ||
+        !vy_pass_dce(p, &c) || !vy_drop_unused(p, false))
+        return false;
+    return_outputs(p);
+    return vy_check_program(p);
 }
 
 bool vy_forward(reverse *r, vy_program *p, const vy_program *source)
