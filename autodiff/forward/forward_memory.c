@@ -6,10 +6,10 @@
 // overwrites what was there before.
 #include "autodiff/forward/forward.h"
 
-static void refuse_atomic(forward *f, uint32_t id, const char *what)
+void vy_forward_refuse_atomic(reverse *r, uint32_t id, const char *what)
 {
-    const char *name = vy_op_infos[f->w.p->insts.data[id].op].text;
-    vy_reverse_fail(f->r, VY_E_GRAD_UNSUPPORTED, id,
+    const char *name = vy_op_infos[r->p->insts.data[id].op].text;
+    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
                     "differentiate in reverse mode, or leave it out of what is differentiated",
                     "forward mode cannot follow %s of %s yet", what, name);
 }
@@ -45,10 +45,17 @@ void vy_forward_memory(forward *f, uint32_t id)
     case VY_OP_ZERO: emit_twin(f, id, VY_OP_ZERO, VY_VOID, 0, 0); return;
     case VY_OP_ATOMIC_ADD:
         if (vy_forward_is_active(f, id))
-            refuse_atomic(f, id, "the old value");
+            vy_forward_refuse_atomic(f->r, id, "the old value");
         else if (vy_forward_dot(f, value))
             emit_twin(f, id, VY_OP_ATOMIC_ADD, type, 1, vy_forward_dot(f, value));
         return;
-    default: refuse_atomic(f, id, "the result");
+    case VY_OP_ATOMIC_MIN:
+    case VY_OP_ATOMIC_MAX: // of a shared array: the winner stores, too (rewrite/extremum_shared.c)
+        if (p->buffers.data[i->aux].cls != VY_SHARED)
+            vy_forward_refuse_atomic(f->r, id, "the result");
+        else if (vy_forward_is_active(f, id))
+            vy_forward_refuse_atomic(f->r, id, "the old value");
+        return;
+    default: vy_forward_refuse_atomic(f->r, id, "the result");
     }
 }

@@ -5,7 +5,7 @@
 // of inputs first:
 //   in              x: in
 //   inout           x: inout           changed in place, as the primal does
-//   out             x: out  with --with-value; else  @workspace x: inout, removed if not loaded
+//   out             x: out  with --with-value, or if the tangents need its values
 //   in, requested   dot_x: in          the tangent of its contents
 //   inout           dot_x: inout       the tangent of its initial contents, then of its final ones
 //                                      (of an output that is not in wrt: zeros are given)
@@ -111,7 +111,7 @@ static void keep_values(forward *f, uint32_t i)
     // One of open length is the caller's in any case.
     if (f->w.p->dims.data[old->dims[0].id].op == VY_DIM_UNKNOWN) return;
     buffer_of(f, i)->cls = VY_INOUT;
-    buffer_of(f, i)->workspace = true;
+    buffer_of(f, i)->workspace = true; // removed, or the caller's after all (forward.c)
 }
 
 bool vy_forward_declare(forward *f)

@@ -109,6 +109,16 @@ void vy_reverse_link(reverse *r, uint32_t buffer, link_kind kind, uint32_t like)
         first_link(r) + kind * r->p->buffers.count + like;
 }
 
+void vy_reverse_link_parameters(reverse *r, vy_program *p)
+{
+    const uint32_t first = first_link(r), count = r->p->buffers.count;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls <= VY_INOUT)
+            p->buffers.data[i].link = first + LINK_COPY * count + i;
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        p->scalars.data[i].link = first + LINK_KINDS * count + i;
+}
+
 bool vy_reverse_scalars(reverse *r)
 {
     const uint32_t first = first_link(r) + LINK_KINDS * r->p->buffers.count;

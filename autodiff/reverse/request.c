@@ -118,4 +118,8 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
     if (!any_of && !r->failed)
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",
                         "program `%s` has no float output to differentiate", r->p->name);
+    // A tangent of an inout input takes the place of that of its first contents, requested or not.
+    for (uint32_t i = 1; r->forward && i < r->p->buffers.count; i++)
+        if (r->facts.buffers[i].wrt && r->p->buffers.data[i].cls == VY_INOUT)
+            r->facts.buffers[i].of = true;
 }
