@@ -40,6 +40,7 @@ typedef struct vy_grad_options {
     // are one buffer, `grad_x: inout`: given as the cotangent, replaced by the gradient.
     bool in_place;
     bool with_value;    // also write the forward outputs
+    bool forward;       // vy_transform: the forward derivative, as vy_jvp; vy_jvp itself is that
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h
     // Deterministic: accumulators only, where the terms of all invocations take too much memory.
     bool lean_sums;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// jvp.c: vy_jvp: chooses the program and makes a copy of it, in a module of its own, the forward
-// derivative.
+// jvp.c: the forward derivative of a program, made of a copy of it in a module of its own.
 //
 // Where it takes other programs before it, it is a pipeline.
 //
@@ -114,17 +113,10 @@ static bool push_forward(vy_module *out, const vy_program *source, const vy_grad
     return ok;
 }
 
-vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *options,
+                             vy_diag *diag)
 {
-    static const vy_grad_options defaults = {0};
-    if (!options) options = &defaults;
-    *diag = (vy_diag){0};
-    if (!vy_module_ok(m)) {
-        *diag = m->diag;
-        return NULL;
-    }
-    const vy_program *source = vy_choose_program(m, options->program, diag);
-    if (!source || !vy_refuse_lowered(source, diag)) return NULL;
+    if (!vy_refuse_lowered(source, diag)) return NULL;
     vy_module *out = vy_result_module(source);
     if (out && push_forward(out, source, options)) return out;
     if (out)

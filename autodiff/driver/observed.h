@@ -45,6 +45,10 @@ vy_module *vy_result_module(const vy_program *p);
 // False, with *diag: p has operations that only phases of a differentiation may make.
 bool vy_refuse_lowered(const vy_program *p, vy_diag *diag);
 void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag);
+// ---- jvp.c
+// The forward derivative of one program, in a module of its own.
+vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *options,
+                             vy_diag *diag);
 // ---- entry.c
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);

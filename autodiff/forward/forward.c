@@ -8,6 +8,8 @@
 #include "ir/pass/pass.h"
 #include "autodiff/reverse/sweeps.h"
 
+#include <string.h>
+
 static uint32_t select_value(forward *f, uint32_t c, uint32_t x, uint32_t y)
 {
     return vy_select(f->w.b, (vy_value){c}, (vy_value){x}, (vy_value){y}).id;
@@ -24,7 +26,8 @@ static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
     if (!r->g) return 0;
     vy_rule_apply((vy_op)f->w.p->insts.data[id].op, r);
     const bool reached = VY_IS_LEAF(operand) || !f->unreached[operand];
-    return reached || !vy_rule_is_singular(f->w.p, id, k)
+    const bool certain = reached && !f->r->options->structural_zeros;
+    return certain || !vy_rule_is_singular(f->w.p, id, k)
                ? r->out[k]
                : vy_rule_guarded(f->w.b, r->g, r->out[k]);
 }
@@ -171,6 +174,7 @@ static uint32_t step(void *pass, uint32_t id)
         vy_forward_memory(f, id);
         return id;
     }
+    if (op == VY_OP_DISPATCH) return vy_forward_dispatch(f, id);
     if (vy_is_slot(op) || vy_is_marker(op) || !vy_forward_is_active(f, id)) return 0;
     vy_rewrite_copy(&f->w, id);
     vy_rewrite_at(&f->w, id);
@@ -207,10 +211,39 @@ static void return_outputs(vy_program *p)
     }
 }
 
+// Puts the parameters in front of the intermediates, as in a pipeline.  False: memory.
+static bool parameters_first(vy_program *p)
+{
+    const uint32_t count = p->buffers.count;
+    uint32_t *to = vy_realloc(NULL, count * sizeof *to), n = 1;
+    vy_buf *all = vy_realloc(NULL, count * sizeof *all);
+    for (uint32_t inner = 0; to && all && inner < 2; inner++)
+        for (uint32_t i = 1; i < count; i++) {
+            const vy_buf *b = &p->buffers.data[i];
+            if ((b->cls > VY_INOUT || b->workspace) != inner) continue;
+            to[i] = n;
+            all[n++] = *b;
+        }
+    const bool ok = n == count;
+    if (ok) {
+        memcpy(p->buffers.data + 1, all + 1, (count - 1) * sizeof *all);
+        vy_renumber_buffers(p, to);
+        vy_names_drop(p);
+    } else {
+        vy_fail_oom(p->module);
+    }
+    vy_free(to);
+    vy_free(all);
+    return ok;
+}
+
 // Leaves out what the tangents do not need.
 static bool finish(vy_program *p)
 {
     vy_pass_context c = {0};
+    if (p->host) // its parts are checked as programs, it itself as a pipeline
+        return vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_drop_unused(p, false) &&
+               parameters_first(p);
     if (!vy_pass_cleanup(p, &c) || !vy_pass_dce(p, &c) || !vy_pass_dse(p, &c) ||
         !vy_pass_dce(p, &c) || !vy_drop_unused(p, false))
         return false;

@@ -69,6 +69,10 @@ bool vy_find_unreached(forward *f); // fills f->unreached; false: memory
 bool vy_forward_declare(forward *f); // once the new program is begun; false: an error
 // ---- forward_memory.c
 void vy_forward_memory(forward *f, uint32_t id); // an access, and that to the twin
+// ---- forward_dispatch.c
+// A dispatch of a host program with the results that have tangents.  Returns its last PICK; 0: it
+// has none, and is copied as it is.
+uint32_t vy_forward_dispatch(forward *f, uint32_t id);
 void vy_forward_refuse_atomic(reverse *r, uint32_t id, const char *what); // "the result"
 
 #endif

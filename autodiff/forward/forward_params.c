@@ -14,9 +14,9 @@
 //   @workspace, local, shared: x as it is, and dot_x like it, if it has a derivative
 #include "autodiff/forward/forward.h"
 
-#include "autodiff/storage/storage.h"
-
 #include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+#include "ir/build/build.h"
 
 #include <string.h>
 
@@ -30,6 +30,8 @@ static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer
 {
     const vy_buf *b = &f->w.p->buffers.data[i];
     if (cls <= VY_INOUT && !vy_reverse_is_free(f->r, name)) return 0;
+    if (f->w.p->host && cls == VY_LOCAL) // it may have lengths of parameters
+        return vy_build_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
     return vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
 }
 
