@@ -29,20 +29,6 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------- one attempt
-// Refuses what cannot be differentiated yet, before anything is built.
-static void refuse_unsupported(reverse *r)
-{
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        const vy_buf *b = &r->p->buffers.data[i];
-        if (!b->workspace && b->init == VY_INIT_NONE) continue;
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "differentiate the original program",
-                        "`%s` is a compiler-made buffer; programs that have such buffers cannot be "
-                        "differentiated again yet",
-                        b->name);
-        return;
-    }
-}
-
 // Refuses stores of all lanes of a workgroup to one element: no single derivative is right for all.
 static void refuse_redundant(reverse *r)
 {
@@ -170,9 +156,8 @@ static vy_program *attempt(reverse *r, const vy_program *source)
     vy_reverse_choose(r, source);
     if (r->failed || !has_memory(r, vy_activity(&r->facts))) return NULL;
     vy_find_phased(&r->facts);
-    refuse_unsupported(r);
     if (r->p->order == 0) refuse_redundant(r);
-    if (r->failed || !find_facts(r) || !vy_restage(r)) return NULL;
+    if (r->failed || !find_facts(r) || !vy_find_heirs(r) || !vy_restage(r)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
