@@ -242,6 +242,7 @@ static void declare_own_contents(reverse *r, uint32_t i)
     info->copy = open
                      ? vy_reverse_declare_copy(r, VY_OUT, i)
                      : vy_reverse_declare_workspace(r, buf->name, i, buf->init, buf->init_from);
+    if (open) vy_buffer_init(r->b, (vy_buffer){info->copy}, buf->init, buf->init_from);
     info->stores = true;
     info->twin = info->copy;
 }
@@ -327,7 +328,6 @@ bool vy_reverse_params(reverse *r)
         declare_outputs(r);
         declare_gradients(r);
     }
-    vy_reverse_copy_dims(r); // those that depend on open lengths, of the workspaces of a derivative
     declare_workspaces(r);
     vy_restage_declare(r, declare_twin);
     declare_for_lengths(r);
