@@ -134,6 +134,14 @@ static void declare_outputs(reverse *r)
     }
 }
 
+// Buffer i has the open length of buffer b of the result.
+static void share_length(reverse *r, uint32_t i, uint32_t b)
+{
+    vy_dim *length = &r->build.dims[r->p->buffers.data[i].dims[0].id];
+    if (vy_reverse_is_open(r, i) && !length->id && b && !vy_builder_failed(r->b))
+        *length = vy_builder_program(r->b)->buffers.data[b].dims[0];
+}
+
 // The gradient of input i.  That of an inout begins as the cotangent of its final contents, and so
 // does that of a buffer whose contents are those of an output at the beginning (starts.c).
 static void declare_gradient(reverse *r, uint32_t i)
@@ -152,6 +160,7 @@ static void declare_gradient(reverse *r, uint32_t i)
     info->adjoint = grad;
     info->kind = is_active_buffer(r, end) || cotangent ? ADJ_MEMORY : ADJ_NONE;
     if (!info->twin) info->twin = grad;
+    share_length(r, end, grad);
 }
 
 static void declare_gradients(reverse *r)
@@ -239,9 +248,8 @@ static void declare_own_contents(reverse *r, uint32_t i)
     if (!facts->loaded || !(facts->last_write || buf->init != VY_INIT_NONE)) return;
     // If no other parameter has the open length, the caller binds the output in any case.
     bool open = vy_reverse_is_open(r, i) && !r->build.dims[buf->dims[0].id].id;
-    info->copy = open
-                     ? vy_reverse_declare_copy(r, VY_OUT, i)
-                     : vy_reverse_declare_workspace(r, buf->name, i, buf->init, buf->init_from);
+    info->copy = open ? vy_reverse_declare_copy(r, VY_OUT, i)
+                      : vy_reverse_declare_workspace(r, buf->name, i, buf->init, buf->init_from);
     if (open) vy_buffer_init(r->b, (vy_buffer){info->copy}, buf->init, buf->init_from);
     info->stores = true;
     info->twin = info->copy;

@@ -16,10 +16,22 @@
 
 #include <stdio.h>
 
+// Is it an open length, or that of a workspace that is as long as a parameter?
+static bool is_open(const vy_program *p, vy_dim d)
+{
+    const vy_dim_node *n = &p->dims.data[d.id];
+    if (n->op != VY_DIM_MAX) return n->op == VY_DIM_UNKNOWN;
+    const vy_dim_node *zero = &p->dims.data[n->b];
+    return zero->op == VY_DIM_CONST && zero->value == 0 && p->dims.data[n->a].op == VY_DIM_UNKNOWN;
+}
+
+// Open lengths are equal by what @init means: a derivative and what it is of are bound alike.
 static bool same_shape(const vy_program *p, const vy_buf *x, const vy_buf *y)
 {
     bool same = x->rank == y->rank && x->type == y->type;
-    for (uint32_t k = 0; same && k < x->rank; k++) same = vy_equal_dims(p, x->dims[k], y->dims[k]);
+    for (uint32_t k = 0; same && k < x->rank; k++)
+        same = vy_equal_dims(p, x->dims[k], y->dims[k]) ||
+               (is_open(p, x->dims[k]) && is_open(p, y->dims[k]));
     return same;
 }
 

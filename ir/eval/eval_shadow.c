@@ -53,8 +53,7 @@ bool vy_shadow_make(vy_machine *m)
         if (m->options.report_races && tracks_races(b) &&
             !(b->touches = vy_eval_alloc(m, b->count, VY_TOUCH_CLASSES * sizeof *b->touches)))
             return false;
-        if (m->options.report_uninitialised &&
-            tracks_first_writes(m, id) &&
+        if (m->options.report_uninitialised && tracks_first_writes(m, id) &&
             !(b->written = vy_eval_alloc(m, b->count, sizeof *b->written)))
             return false;
     }

@@ -324,7 +324,8 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
             "%u transposed, %u second, %u mixed, "
             "%u gathered, %u atomic, %u plain, %u ordered%s\n",
             name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
-            j->transposed, j->seconds, j->mixed, j->gathered, j->atomic, j->plain, j->ordered, j->notes);
+            j->transposed, j->seconds, j->mixed, j->gathered, j->atomic, j->plain, j->ordered,
+            j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

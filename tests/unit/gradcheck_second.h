@@ -102,8 +102,7 @@ static double times(const gradcheck *own, const vy_program *gp, const vy_program
         if (role.kind != VY_IS_TANGENT_OUT) continue;
         const char *of = vy_program_buffer(gp, vy_program_find_buffer(gp, role.of)).role.of;
         for (uint64_t e = 0; e < hv->counts[i]; e++) {
-            const double term =
-                ((double *)hv->buffers[i].data)[e] * tangent_at(&c, of, e);
+            const double term = ((double *)hv->buffers[i].data)[e] * tangent_at(&c, of, e);
             sum += term;
             *size += fabs(term);
         }
