@@ -62,12 +62,22 @@ static void share_adjoint(reverse *r, uint32_t b, uint32_t from)
     facts->heir = b;
 }
 
+// The result has all inputs, with the contents that they have at the beginning.
+static bool begins_as_input(const reverse *r, uint32_t b)
+{
+    const vy_buf *from = &r->p->buffers.data[r->facts.buffers[b].start];
+    return r->facts.buffers[b].start && !from->workspace &&
+           (from->cls == VY_IN || from->cls == VY_INOUT);
+}
+
 bool vy_find_heirs(reverse *r)
 {
     for (uint32_t b = 1; b < r->p->buffers.count && !r->failed; b++) {
         const buffer_facts *facts = &r->facts.buffers[b];
-        if (facts->start && (facts->activity & ACTIVE) == ACTIVE &&
-            r->facts.buffers[facts->start].wrt)
+        if (vy_starts_as(&r->p->buffers.data[b]) != VY_INIT_COPY) continue;
+        if (!begins_as_input(r, b))
+            refuse(r, b, "which is no input of the program");
+        else if ((facts->activity & ACTIVE) == ACTIVE && r->facts.buffers[facts->start].wrt)
             share_adjoint(r, b, facts->start);
     }
     return !r->failed;
