@@ -17,7 +17,7 @@
 #define MORE_BUDGET (UINT64_C(1) << 27)
 
 // ------------------------------------------------------------------------------------- derivatives
-// The gradient as requested, and with values and random cotangents.  At second order the source is
+// The gradient as requested, and with values and random cotangents.  At higher orders the source is
 // not the program that was differentiated, so only as requested.
 static bool derive_all(checking *k, command *c, vy_diag *d)
 {
@@ -26,7 +26,7 @@ static bool derive_all(checking *k, command *c, vy_diag *d)
     // the programs with accumulators.
     c->o.deterministic = false;
     bool ok = check_derive(k, c, false, false, c->o.order, &k->gradient, d);
-    if (twice) ok = ok && check_derive(k, c, false, false, 1, &k->first, d);
+    if (twice) ok = ok && check_derive(k, c, false, false, c->o.order - 1, &k->first, d);
     if (twice) snprintf(k->no_forward, sizeof k->no_forward, "order 1 only");
     if (!twice)
         ok = ok && check_derive(k, c, true, false, 1, &k->valued, d) &&

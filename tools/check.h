@@ -34,13 +34,13 @@ typedef struct checking {
     chosen_counts counts;
     uint32_t chosen_data; // specs of `in` from here on were chosen (defaults.c)
     vys_entry source;     // of the file
-    derivative first;     // --order 2: the gradient, which is the primal here
+    derivative first;     // --order n: that of order n − 1, which is the primal here
     derivative gradient, valued, seeded;
     derivative forward; // by forward mode; none: no_forward says why
     char no_forward[400];
     names of;           // what is differentiated by default: of `source` before optimisation
     binding start;      // data of `source`
-    binding primal;     // --order 2: data of `first`; else empty, and `start` is used
+    binding primal;     // --order n: data of `first`; else empty, and `start` is used
     binding cotangents; // data of the gradient; only the cotangents are used
     vy_check_result *result;
     const char *device; // its name, or NULL

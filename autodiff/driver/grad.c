@@ -29,20 +29,6 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------- one attempt
-// Refuses what cannot be differentiated yet, before anything is built.
-static void refuse_unsupported(reverse *r)
-{
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        const vy_buf *b = &r->p->buffers.data[i];
-        if (!b->workspace && b->init == VY_INIT_NONE) continue;
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "differentiate the original program",
-                        "`%s` is a compiler-made buffer; programs that have such buffers cannot be "
-                        "differentiated again yet",
-                        b->name);
-        return;
-    }
-}
-
 // Refuses stores of all lanes of a workgroup to one element: no single derivative is right for all.
 static void refuse_redundant(reverse *r)
 {
@@ -180,9 +166,8 @@ bool vy_reverse_analyse(reverse *r, const vy_program *source)
     vy_reverse_choose(r, source);
     if (r->failed || !has_memory(r, vy_activity(&r->facts))) return false;
     vy_find_phased(&r->facts);
-    refuse_unsupported(r);
     if (r->p->order == 0 && !r->p->host) refuse_redundant(r);
-    return !r->failed && find_facts(r) && vy_restage(r);
+    return !r->failed && find_facts(r) && vy_find_heirs(r) && vy_restage(r);
 }
 
 vy_program *vy_attempt(reverse *r, const vy_program *source)

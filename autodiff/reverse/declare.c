@@ -66,10 +66,37 @@ bool vy_reverse_is_free(reverse *r, const char *name)
     return false;
 }
 
+// A workspace of a derivative is as long as a buffer of open length.  Where no buffer of the result
+// has that length yet, it is that of the buffer itself: bound, not accessed.  (Expressions are
+// small: VY_MAX_DIM_NODES.)
+static void declare_open_lengths(reverse *r, uint32_t d)
+{
+    const vy_dim_node *n = &r->p->dims.data[d];
+    if (r->build.dims[d].id || r->failed || vy_builder_failed(r->b)) return;
+    if (n->op >= VY_DIM_ADD) {
+        declare_open_lengths(r, n->a);
+        declare_open_lengths(r, n->b);
+    } else if (n->op == VY_DIM_UNKNOWN) {
+        const uint32_t b = vy_reverse_declare_copy(r, VY_OUT, (uint32_t)n->value);
+        if (!r->build.buffers[n->value].twin) r->build.buffers[n->value].twin = b;
+    }
+}
+
+static void resolve_dims(reverse *r, const vy_buf *buf)
+{
+    for (uint32_t k = 0; k < buf->rank; k++) {
+        if (r->p->dims.data[buf->dims[k].id].op < VY_DIM_ADD || r->build.dims[buf->dims[k].id].id)
+            continue;
+        declare_open_lengths(r, buf->dims[k].id);
+        vy_reverse_copy_dims(r);
+    }
+}
+
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
     vy_dim dims[VY_MAX_RANK];
+    resolve_dims(r, buf);
     for (uint32_t k = 0; k < buf->rank; k++) {
         dims[k] = r->build.dims[buf->dims[k].id];
         if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);

@@ -65,12 +65,13 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     const buffer_facts *facts = &r->facts.buffers[buffer];
     built_buffer *info = &r->build.buffers[buffer];
     const vy_buf *b = &r->p->buffers.data[buffer];
-    vy_init init = b->cls == VY_INOUT ? VY_INIT_COPY : VY_INIT_NONE;
+    bool given = b->cls == VY_INOUT && !b->workspace;
+    vy_init init = given ? VY_INIT_COPY : b->init;
+    const char *from = given ? b->name : b->init_from;
     bool numbers = r->build.purpose != BUILD_FIND_FINAL;
     if (!facts->extremum || r->build.purpose == BUILD_COUNT) return;
     if (vy_is_finding(r->build.purpose))
-        info->final =
-            vy_reverse_workspace(r, "final", buffer, init, init == VY_INIT_COPY ? b->name : NULL);
+        info->final = vy_reverse_workspace(r, "final", buffer, init, from);
     if (numbers) info->winner = declare_numbers(r, "winner", buffer, VY_MADE_WINNER);
     if (info->winner) guard_numbers(r, info->winner);
     if (numbers && facts->events && r->build.purpose != BUILD_FIND_WINNER)

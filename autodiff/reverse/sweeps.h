@@ -13,6 +13,9 @@ vy_program *vy_reverse_count(reverse *r); // counts rows of tapes, by block of i
 bool vy_reverse_finish(reverse *r, vy_program *p);
 // ---- request.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
+// ---- starts.c
+// Finds the buffers that share an adjoint with what begins as a copy of them; false: refused.
+bool vy_find_heirs(reverse *r);
 // ---- prune.c
 // Removes compiler-made buffers and arrays that no instruction uses, with `all` every buffer that
 // neither code nor a shape nor the domain needs, and renumbers the rest.  False: memory (the

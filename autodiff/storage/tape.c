@@ -342,7 +342,9 @@ static void declare(reverse *r, tape_group *g)
     const uint32_t rank = tape_shape(r, g, dims);
     const char *hint = vy_string(&r->p->module->names, r->p->insts.data[g->first].name);
     if (g->count > 1) hint = "";
-    snprintf(name, sizeof name, "tape%u%s%.60s", g->first, *hint ? "_" : "", hint);
+    char order[16] = "";
+    if (r->out->order > 1) snprintf(order, sizeof order, "%u_", r->out->order);
+    snprintf(name, sizeof name, "tape%s%u%s%.60s", order, g->first, *hint ? "_" : "", hint);
     vy_reverse_free_name(r, name, 0, own);
     g->buffer = r->p->host ? vy_build_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id
                            : vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;

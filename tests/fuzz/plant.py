@@ -43,6 +43,10 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "MUL(G, DIV(B, Y))", "MUL(G, DIV(A, Y))"),               # hypot
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
     ("autodiff/reverse/contribute.c", None, "add(r, id, have, g)", "g"),
+    # derivatives of derivatives
+    ("autodiff/facts/activity.c", None, "if (flag == USEFUL && f->start) mark_buffer(a, f->start, USEFUL);", ""),
+    ("autodiff/reverse/params.c", None, "i, buf->init, buf->init_from);\n    if (open)",
+     "i, VY_INIT_NONE, NULL);\n    if (open)"),
     ("autodiff/reverse/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
     ("autodiff/facts/masks.c", None, "!VY_IS_LEAF(id) && m->facts->s.parent[user] == m->facts->s.parent[id]",
      "!VY_IS_LEAF(id)"),
