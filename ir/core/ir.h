@@ -187,6 +187,7 @@ struct vy_program {
     bool exact;     // `@exact`: overrides fast_math, see vy_exact
     bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
     bool host;      // a host program (host.h)
+    bool gathers;   // sums a gradient over its elements (autodiff/gather); not in the text
     vy_host_call_vec calls;
     vy_names *by_name[2]; // index of the buffers and of the scalars, or NULL
 };
