@@ -89,7 +89,10 @@ static void put_sum(const vy_explain_result *g, text *out)
         [VY_SUM_EXACT] = "deterministic: exact sums of integers, rounded once",
         [VY_SUM_WIDE] = "by atomic additions of f32, rounded once",
     };
-    text_puts(out, words[g->sum]);
+    if (g->sum == VY_SUM_ZERO && g->mode == VY_IN_PLACE)
+        text_puts(out, "left as it is");
+    else
+        text_puts(out, words[g->sum]);
     if (g->program && (g->sum == VY_SUM_GATHER || g->sum == VY_SUM_BOTH))
         text_puts(out, g->program);
 }

@@ -32,6 +32,7 @@ typedef struct explaining {
     const vy_program *forward, *result; // optimised; result: the program that reverses
     const vy_program *signature;        // of a result in several steps; else NULL
     const vy_poly *signature_dims;      // in memory->gradient
+    const vy_pipeline *pipeline;        // whose signature vy_explain_shape is called for, or NULL
     struct explain_name *names;         // buffers of the result, sorted
     struct explain_role *roles;         // by buffer of the result
     vy_poly work;                       // bytes of all workspaces

@@ -89,8 +89,8 @@ static explain_role role_of(const pipe_explaining *w, const pipe_space *s)
 {
     const notes *n = &w->x.notes;
     const bool own = s->p == w->result->signature; // not of a program that is dispatched
-    for (uint32_t i = 0; own && i < n->values.count; i++)
-        if (is_name(n->values.data[i].tape, s->name)) return (explain_role){VY_WORK_TAPE, NULL, 0};
+    if (s->p->buffers.data[s->buffer].made == VY_MADE_TAPE)
+        return (explain_role){VY_WORK_TAPE, NULL, 0};
     for (uint32_t i = 0; own && i < n->buffers.count; i++) {
         const note_buffer *b = &n->buffers.data[i];
         if (is_name(b->adjoint_name, s->name)) return (explain_role){VY_WORK_ADJOINT, b->name, 0};
@@ -141,7 +141,9 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
     w->x.forward = w->source->signature;
     if (vy_explain_sizes(&w->x, w->result->signature, sizes, &mapped) &&
         vy_pipe_count(&w->x, sizes, &f) && vy_pipe_count(&w->x, &mapped, &g)) {
+        w->x.pipeline = w->source;
         explain_buffers(w);
+        w->x.pipeline = w->result;
         explain_kept(w, &g);
         explain_spaces(w, &g);
         vy_explain_requests(w);

@@ -39,6 +39,17 @@ static void add_writers(pipe_explaining *w, const vy_pipeline *l, uint32_t buffe
     }
 }
 
+// The gradient of an `inout` parameter replaces the cotangent of its final contents.
+static vy_derivative_mode mode_of(const vy_module *m, const vy_derived *d, uint32_t buffer)
+{
+    const vy_derivative_role *role = &d->roles[buffer];
+    const vy_program *p = d->source.pipeline ? m->pipelines.data[d->source.index]->signature
+                                             : m->programs.data[d->source.index];
+    const bool scalar = role->kind == VY_IS_SCALAR_GRADIENT;
+    const bool replaced = !scalar && p->buffers.data[role->parameter].cls == VY_INOUT;
+    return role->mode == VY_ADDS && replaced ? VY_IN_PLACE : role->mode;
+}
+
 static void take_result(pipe_explaining *w, const vy_module *m, const vy_derived *d,
                         uint32_t buffer)
 {
@@ -47,7 +58,7 @@ static void take_result(pipe_explaining *w, const vy_module *m, const vy_derived
     const vy_program *p = l ? l->signature : m->programs.data[d->result.index];
     note_result n = {.name = vy_explain_text(&w->x, p->buffers.data[buffer].name),
                      .of = vy_explain_text(&w->x, role->of ? role->of : ""),
-                     .mode = role->mode,
+                     .mode = mode_of(m, d, buffer),
                      .first = w->requests.writers.count};
     if (l)
         add_writers(w, l, buffer);

@@ -15,6 +15,7 @@
 
 #include "ir/core/flow.h"
 #include "ir/core/pipe.h"
+#include "ir/text/print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -220,21 +221,29 @@ static void walk_steps(walk *w)
 }
 
 // ----------------------------------------------------------------------------------------- tables
-// What formulas call the result of a step: value(n[0]); a counter, which they do not show, step3.
+// `value(n[0])`, as the text of the pipeline has it.
+static const char *name_value(walk *w, const vy_pipe_step *s)
+{
+    printer o = {.p = w->n->l->signature, .pipeline = w->n->l};
+    print_step_element(&o, s, 0);
+    const char *text =
+        o.failed ? NULL : vy_arena_strdup(&w->x->memory->arena, o.out.data, o.out.count);
+    vy_vec_free(&o.out);
+    if (!text) w->x->failed = true;
+    return text;
+}
+
+// What formulas call the results of steps; counters, which they do not show, are step3.
 static void name_steps(walk *w)
 {
-    const vy_pipeline *l = w->n->l;
-    const char **names = vy_explain_array(w->x, l->steps.count + 1, sizeof *names);
-    char text[320];
-    for (uint32_t i = 0; names && i < l->steps.count; i++) {
-        const vy_pipe_step *s = &l->steps.data[i];
-        if (s->kind == VY_PIPE_VALUE)
-            snprintf(text, sizeof text, "value(%.300s)",
-                     l->signature->buffers.data[s->buffer.id].name);
-        else
-            snprintf(text, sizeof text, "step%u", i);
-        if (s->kind == VY_PIPE_VALUE || s->kind == VY_PIPE_REPEAT)
-            names[i] = vy_explain_text(w->x, text);
+    const vy_pipe_step_vec *steps = &w->n->l->steps;
+    const char **names = vy_explain_array(w->x, steps->count + 1, sizeof *names);
+    char text[40];
+    for (uint32_t i = 0; names && i < steps->count; i++) {
+        const vy_pipe_step *s = &steps->data[i];
+        snprintf(text, sizeof text, "step%u", i);
+        if (s->kind == VY_PIPE_VALUE) names[i] = name_value(w, s);
+        if (s->kind == VY_PIPE_REPEAT) names[i] = vy_explain_text(w->x, text);
     }
     w->n->c->steps = names;
 }

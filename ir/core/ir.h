@@ -98,6 +98,7 @@ typedef struct vy_dim_node {
 // What differentiation made a buffer for; the programs of one derivative find it by this.
 typedef enum vy_made {
     VY_MADE_FOR_NOTHING,
+    VY_MADE_TAPE,   // values that the reverse sweep reads
     VY_MADE_BASE,   // where the rows of a block begin on tapes of counted length
     VY_MADE_WINNER, // which invocation an extremum is from
     VY_MADE_LAST,   // which of that invocation's events

@@ -304,6 +304,7 @@ static void inner_buffer(inlining *c, const vy_pipe_step *s)
     const vy_buffer made = vy_pipeline_buffer(c->w->q, name, b->type, b->rank, shape.dims);
     if (lower_stopped(c->w)) return;
     c->w->b->p->buffers.data[made.id].role.kind = VY_IS_WORKSPACE;
+    c->w->b->p->buffers.data[made.id].made = b->made;
     c->places[s->buffer.id] = (lower_place){.buffer = made.id, .shape = shape};
     if (b->init == VY_INIT_ONES) lower_fill(c->w, &c->places[s->buffer.id], 1);
     if (b->init != VY_INIT_COPY) return;
