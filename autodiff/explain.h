@@ -214,7 +214,7 @@ typedef struct vy_explain_result { // a gradient that a derivative of a dispatch
 // A request for the derivative of a dispatched program: the same outputs, inputs and modes.
 typedef struct vy_explain_request {
     const char *of;              // the program
-    uint32_t line;               // of the first step that dispatches it; 0: not known
+    uint32_t line;               // of a step that dispatches it; 0: not known
     const char *name;            // of the derivative
     const char *const *programs; // that make it up, in their order
     uint32_t program_count;

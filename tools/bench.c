@@ -101,7 +101,7 @@ static double median(double *ms, uint64_t runs) // sorts
 static void lane_finish(lane *l, uint64_t runs)
 {
     const uint64_t measured = vys_runner_workspace(&l->runner);
-    if (measured) l->data.kept = measured;
+    if (measured && l->data.what.pipeline) l->data.kept = measured;
     l->median = median(l->ms, runs);
     l->least = l->ms[0];
     l->most = l->ms[runs - 1];

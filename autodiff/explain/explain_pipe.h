@@ -20,6 +20,7 @@ VY_VEC_TYPE(note_result_vec, note_result);
 
 typedef struct note_request {
     const char *of, *name;
+    uint32_t line;         // of the dispatch
     uint32_t first, count; // in results
     const char **programs;
     uint32_t program_count;
@@ -40,8 +41,8 @@ typedef struct pipe_explaining {
 } pipe_explaining;
 
 // ---- pipe_requests.c
-// Notes the derivatives that a module has.
-void vy_requests_take(pipe_explaining *w, const vy_module *m);
+// Notes the derivatives of module m that `result`, a host program, dispatches.
+void vy_requests_take(pipe_explaining *w, const vy_module *m, const vy_program *result);
 void vy_requests_free(request_notes *n);
 void vy_explain_requests(pipe_explaining *w);
 

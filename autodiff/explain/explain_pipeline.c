@@ -15,7 +15,7 @@ static void observe(void *user, const reverse *r, const vy_program *result)
 {
     pipe_explaining *w = user;
     vy_notes_take(&w->x.notes, r, result);
-    vy_requests_take(w, r->out);
+    vy_requests_take(w, r->out, result);
 }
 
 // ---------------------------------------------------------------------------------------- buffers

@@ -3,12 +3,12 @@
 //
 // They are noted by name while the module in which the pipeline is differentiated lives: programs,
 // roles of parameters, which programs write which gradient.  How those sum is read from the programs
-// of the finished, optimised result.  A request that none of its programs is left of was part of an
+// of the finished, optimised result.  A request that the result does not dispatch was part of an
 // attempt that was given up, and is not shown.
 #include "autodiff/explain/explain_pipe.h"
 
 #include "autodiff/transform.h"
-#include "ir/core/pipe.h"
+#include "ir/core/host.h"
 
 #include <string.h>
 
@@ -90,11 +90,25 @@ static const char *name_of(const vy_module *m, vy_ref r)
     return r.pipeline ? m->pipelines.data[r.index]->name : m->programs.data[r.index]->name;
 }
 
-void vy_requests_take(pipe_explaining *w, const vy_module *m)
+// The first dispatch of a derivative in a host program; 0: none.
+static uint32_t dispatch_of(const vy_program *result, const vy_derived *d)
+{
+    for (uint32_t id = 1; id < result->insts.count; id++) {
+        if (result->insts.data[id].op != VY_OP_DISPATCH) continue;
+        const vy_host_call *call = vy_host_call_of(result, id);
+        if (call->callee == d->result.index && call->pipeline == d->result.pipeline) return id;
+    }
+    return 0;
+}
+
+void vy_requests_take(pipe_explaining *w, const vy_module *m, const vy_program *result)
 {
     for (uint32_t i = 0; vy_module_derived(m, i) && !w->x.failed; i++) {
         const vy_derived *d = vy_module_derived(m, i);
-        note_request n = {.of = vy_explain_text(&w->x, name_of(m, d->source)),
+        const uint32_t at = dispatch_of(result, d);
+        if (!at) continue;
+        note_request n = {.line = result->insts.data[at].line,
+                          .of = vy_explain_text(&w->x, name_of(m, d->source)),
                           .name = vy_explain_text(&w->x, name_of(m, d->result)),
                           .first = w->requests.results.count};
         take_programs(w, m, d, &n);
@@ -150,40 +164,20 @@ static void explain_results(pipe_explaining *w, const note_request *n, vy_explai
     out->result_count = list ? n->count : 0;
 }
 
-static uint32_t line_of(const vy_pipeline *l, const char *program)
-{
-    for (uint32_t i = 0; i < l->steps.count; i++) {
-        const vy_pipe_step *s = &l->steps.data[i];
-        if (s->kind == VY_PIPE_DISPATCH &&
-            strcmp(l->module->programs.data[s->program]->name, program) == 0)
-            return s->line;
-    }
-    return 0;
-}
-
-static bool is_left(const pipe_explaining *w, const note_request *n)
-{
-    for (uint32_t i = 0; i < n->program_count; i++)
-        if (vy_module_find(w->result->module, n->programs[i])) return true;
-    return false;
-}
-
 void vy_explain_requests(pipe_explaining *w)
 {
     const note_request_vec *notes = &w->requests.requests;
     vy_explain_request *list = vy_explain_array(&w->x, notes->count, sizeof *list);
-    uint32_t count = 0;
     for (uint32_t i = 0; list && i < notes->count; i++) {
         const note_request *n = &notes->data[i];
-        if (!is_left(w, n)) continue;
-        vy_explain_request *out = &list[count++];
+        vy_explain_request *out = &list[i];
         *out = (vy_explain_request){.of = n->of,
-                                    .line = line_of(w->source, n->of),
+                                    .line = n->line,
                                     .name = n->name,
                                     .programs = n->programs,
                                     .program_count = n->program_count};
         explain_results(w, n, out);
     }
     w->e->requests = list;
-    w->e->request_count = count;
+    w->e->request_count = list ? notes->count : 0;
 }
