@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// explain.h: the decisions of reverse mode about a program, as plain data: how each gradient is
-// accumulated, what is taped, what is recomputed, and what it costs.
+// explain.h: the decisions of reverse mode about a program or pipeline, as plain data: how each
+// gradient is accumulated, what is taped, what is recomputed, and what it costs.
 #ifndef VYRE_EXPLAIN_H
 #define VYRE_EXPLAIN_H
 

@@ -56,13 +56,14 @@ typedef struct vy_grad_options {
     bool again;
 } vy_grad_options;
 
-// Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program.  Returns a new module holding one
-// program, NAME_grad, with (in this order) the primal's `in` and `inout` buffers, the cotangents,
-// the forward outputs if asked for, the gradients `grad_w` (`out`, same type and shape as w; f32[1]
-// and the like for a scalar w), compiler-made workspaces, and the primal's scalars.  Where the
-// length of a tape depends on data there are three programs, and NAME_grad is a pipeline
-// (ir/pipeline.h) with these parameters that dispatches them.  vy_compile_result (spirv.h) takes
-// either; the interpreter has vy_eval and vy_eval_pipeline.
+// Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program, or of a pipeline that `program` names.
+// Returns a new module holding one program, NAME_grad, with (in this order) the primal's `in` and
+// `inout` buffers, the cotangents, the forward outputs if asked for, the gradients `grad_w` (`out`,
+// same type and shape as w; f32[1] and the like for a scalar w), compiler-made workspaces, and the
+// primal's scalars.  Where the length of a tape depends on data there are three programs, and
+// NAME_grad is a pipeline (ir/pipeline.h) with these parameters that dispatches them; so of a
+// pipeline.  vy_compile_result (spirv.h) takes either; the interpreter has vy_eval and
+// vy_eval_pipeline.
 //
 // vy_program_buffer (vy_pipeline_signature) gives each parameter's `role`: its relation to the
 // source.

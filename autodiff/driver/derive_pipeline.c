@@ -68,8 +68,7 @@ static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_der
     vy_module *out = NULL;
     work->order = order;
     vy_program *host = vy_host_raise(source);
-    vy_pipeline *l =
-        host ? differentiate(work, host, options, call, observer, source->name) : NULL;
+    vy_pipeline *l = host ? differentiate(work, host, options, call, observer, source->name) : NULL;
     vy_program_free(host);
     if (!l)
         *diag = work->diag;
@@ -79,8 +78,7 @@ static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_der
 }
 
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
-                              vy_derive_call *call, const reverse_observer *observer,
-                              vy_diag *diag)
+                              vy_derive_call *call, const reverse_observer *observer, vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
     const vy_module *m = source->module;
