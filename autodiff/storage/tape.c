@@ -28,6 +28,7 @@
 #include "autodiff/storage/storage.h"
 #include "ir/build/build.h"
 #include "ir/core/dims.h"
+#include "ir/core/flow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,11 +188,26 @@ typedef struct tape_group {
 } tape_group;
 VY_VEC_TYPE(tape_group_vec, tape_group);
 
+// The LOAD whose shape a tensor of a host program has: a carried one has that of what it carries.  0:
+// it is a number.
+static uint32_t load_like(const reverse *r, uint32_t id, uint32_t depth)
+{
+    enum { DEEP = 64 };
+    if (VY_IS_LEAF(id) || depth > DEEP) return 0;
+    uint32_t sources[3], n = 0, found = 0;
+    const vy_op op = (vy_op)r->p->insts.data[id].op;
+    if (op == VY_OP_LOAD) return id;
+    if (vy_is_slot(op)) n = vy_slot_sources(r->p, &r->facts.s, id, sources);
+    for (uint32_t k = 0; k < n && !found; k++) found = load_like(r, sources[k], depth + 1);
+    return found;
+}
+
 // The shape of a tensor of a host program; rank 0: a number.
 static vy_tensor tensor_of(const reverse *r, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    if (!r->p->host || i->op != VY_OP_LOAD) return (vy_tensor){0};
+    const uint32_t load = r->p->host ? load_like(r, id, 0) : 0;
+    if (!load) return (vy_tensor){0};
+    const vy_inst *i = &r->p->insts.data[load];
     const vy_buf *b = &r->p->buffers.data[i->aux];
     return (vy_tensor){b->type, b->rank - i->nargs, b->dims + i->nargs};
 }
@@ -202,7 +218,7 @@ static bool is_steady(const reverse *r, uint32_t id)
     const vy_tensor t = tensor_of(r, id);
     bool varies = false;
     for (uint32_t k = 0; k < t.rank; k++) varies |= r->p->dims.data[t.dims[k].id].op == VY_DIM_STEP;
-    return !varies || !r->facts.buffers[r->p->insts.data[id].aux].home;
+    return !varies || !r->facts.buffers[r->p->insts.data[load_like(r, id, 0)].aux].home;
 }
 
 static bool refuse_size(reverse *r, uint32_t id)
@@ -211,7 +227,7 @@ static bool refuse_size(reverse *r, uint32_t id)
                     "give it the largest size that it can have, from the pipeline's scalars",
                     "the reverse keeps `%s` of each iteration, whose size is known only while the "
                     "pipeline runs",
-                    vy_buffer_name(r, r->p->insts.data[id].aux));
+                    vy_buffer_name(r, r->p->insts.data[load_like(r, id, 0)].aux));
     return false;
 }
 

@@ -95,6 +95,7 @@ static void know_extents(lowering *w, uint32_t id)
 static void zero(lowering *w, uint32_t id)
 {
     const uint32_t buffer = w->h->insts.data[id].aux;
+    if (w->nothing[id]) return;
     know_extents(w, id);
     if (w->scope[id]) {
         begin_buffer(w, buffer);
@@ -125,7 +126,7 @@ static void load(lowering *w, uint32_t id)
 
 static void store(lowering *w, uint32_t id)
 {
-    if (w->is_direct[id] || w->dead[id]) return;
+    if (w->is_direct[id] || w->dead[id] || w->nothing[id]) return;
     const lower_place to = lower_slice(w, id);
     const uint32_t v = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
     const vy_scalar *c = vy_id_const(w->h, v);
@@ -138,14 +139,22 @@ static void store(lowering *w, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------------- loops
+// The STOREs that were put off until after instruction `id`.
+static void catch_up(lowering *w, uint32_t id)
+{
+    for (uint32_t s = w->put_off[id]; s; s = w->next_off[s]) store(w, s);
+}
+
 static void loop(lowering *w, uint32_t id)
 {
     const vy_inst *i = &w->h->insts.data[id];
     const vy_dim from = lower_number(w, vy_arg(w->h, id, 0)),
                  to = lower_number(w, vy_arg(w->h, id, 1));
     int64_t by;
-    if (!vy_id_int(w->h, vy_arg(w->h, id, 2), &by) || by != 1 || vy_slot_count(w->h, &w->s, id))
+    if (!vy_id_int(w->h, vy_arg(w->h, id, 2), &by) || by != 1)
         vy_build_fail(w->b, VY_E_INTERNAL, "a loop of a host program is no repeat");
+    lower_open_carries(w, id);
+    catch_up(w, id); // before the first iteration, which there may not be
     if (lower_stopped(w)) return;
     const char *name = vy_string(&w->h->module->names, i->name);
     const vy_dim t =
@@ -171,8 +180,13 @@ static void lower(lowering *w, uint32_t id)
     case VY_OP_LOOP: loop(w, id); break;
     case VY_OP_CHECKPOINT: vy_pipeline_checkpoint(w->q); break;
     case VY_OP_ENDLOOP:
+        lower_close_carries(w, id);
+        vy_pipeline_close(w->q);
+        break;
     case VY_OP_ENDCHECKPOINT: vy_pipeline_close(w->q); break;
-    case VY_OP_PICK: break;
+    case VY_OP_PICK:
+    case VY_OP_CARRY:
+    case VY_OP_RESULT: break;
     default:
         if (lower_is_tensor(w, id))
             lower_add(w, id);
@@ -180,7 +194,7 @@ static void lower(lowering *w, uint32_t id)
             vy_build_fail(w->b, VY_E_INTERNAL, "`%s` of a host program is no step",
                           vy_op_infos[i->op].text);
     }
-    for (uint32_t s = w->put_off[id]; s; s = w->next_off[s]) store(w, s);
+    if (i->op != VY_OP_LOOP) catch_up(w, id);
 }
 
 // ---------------------------------------------------------------------------------------- together
@@ -216,6 +230,33 @@ static vy_pipe *begin(const vy_program *h, const char *name)
     return q;
 }
 
+// Takes the arrays that live in other buffers out of the signature.
+static void drop_unused(lowering *w)
+{
+    vy_program *p = w->b->p;
+    uint32_t *to = lower_room(w, p->buffers.count, sizeof *to), kept = 1;
+    for (uint32_t i = 1; to && i < p->buffers.count; i++) {
+        const bool begins = i >= w->h->buffers.count || w->begun[i];
+        if (p->buffers.data[i].workspace && !begins) continue;
+        p->buffers.data[kept] = p->buffers.data[i];
+        to[i] = kept++;
+    }
+    if (!to || kept == p->buffers.count) return;
+    p->buffers.count = kept;
+    vy_renumber_buffers(p, to);
+    for (uint32_t i = 0; i < w->q->steps.count; i++) {
+        vy_pipe_step *s = &w->q->steps.data[i];
+        vy_pipe_arg *args = vy_arena_alloc(&w->h->module->arena, (s->arg_count + 1) * sizeof *args);
+        if (!args) w->oom = true;
+        for (uint32_t k = 0; args && k < s->arg_count; k++) {
+            args[k] = s->args[k];
+            args[k].buffer.id = to[args[k].buffer.id];
+        }
+        if (s->arg_count) s->args = args;
+        s->buffer.id = to[s->buffer.id];
+    }
+}
+
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
 {
     lowering w = {.h = h, .q = begin(h, name)};
@@ -225,6 +266,7 @@ vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
         begin_buffers(&w);
         begin_parameters(&w);
         for (uint32_t id = 1; id < h->insts.count && !lower_stopped(&w); id++) lower(&w, id);
+        if (!lower_stopped(&w)) drop_unused(&w);
     }
     if (w.oom) vy_build_oom(w.b);
     vy_structure_free(&w.s);

@@ -4,6 +4,7 @@
 //   lower.c          walks the program, one step or none per instruction
 //   lower_tables.c   the tables of the lowering
 //   lower_places.c   decides beforehand where each tensor lives
+//   lower_carries.c  tensors that repeats carry
 //   lower_number.c   integers as dimension expressions
 //   lower_call.c     dispatches; pipelines that are dispatched are inlined
 //   host_kernels.c   the programs that copy, fill and add
@@ -48,10 +49,15 @@ typedef struct lowering {
                         // the end of the loop
     uint32_t *direct;   // PICK, ADD: the STORE whose place it is written to at once; 0: none
     uint8_t *is_direct; // such a STORE
-    uint8_t *dead;      // STORE of a constant, ZERO: nothing reads it
-    uint8_t *copied;    // LOAD: the slice changes before the last use
-    uint32_t *after;    // STORE of a constant: performed only after this instruction
-    uint32_t *put_off;  // by instruction: the first STORE to perform after it
+    uint32_t *array;   // CARRY: the array that is its buffer during an iteration; 0: none.  RESULT:
+                       // not 0 if it and the CARRY are where the initial value is
+    uint32_t *into;    // PICK: the CARRY in whose place it is written, as the next one; 0: none
+    uint32_t *early;   // STORE of a RESULT to that buffer: the loop; 0
+    uint8_t *nothing;  // ZERO, STORE: it does nothing, since two buffers are one
+    uint8_t *dead;     // STORE of a constant, ZERO: nothing reads it
+    uint8_t *copied;   // LOAD: the slice changes before the last use
+    uint32_t *after;   // STORE of a constant: performed only after this instruction
+    uint32_t *put_off; // by instruction: the first STORE to perform after it
     uint32_t *next_off; // by STORE: the next such
     uint32_t *scope;    // ZERO: a lifetime of the buffer begins here
     vy_dim *number;     // integers
@@ -74,6 +80,14 @@ bool lower_is_tensor(const lowering *w, uint32_t id);
 // ---- lower_places.c
 bool lower_decide(lowering *w); // fills the tables from `last` to `scope`
 
+// Which operand of its maker a result updates in place; UINT32_MAX: none.
+uint32_t lower_updated_by(const lowering *w, uint32_t value);
+
+// ---- lower_carries.c
+void lower_decide_carries(lowering *w); // after the last uses and direct results
+void lower_open_carries(lowering *w, uint32_t loop);
+void lower_close_carries(lowering *w, uint32_t end);
+
 // ---- lower_number.c
 vy_dim lower_number(lowering *w, uint32_t id);
 // Are all extents of the shape known by now?  Then lower_shape gives them as the pipeline's.
@@ -85,6 +99,7 @@ vy_tensor lower_shape(lowering *w, const vy_tensor *shape);
 lower_place lower_place_of(lowering *w, uint32_t id, const vy_tensor *shape);
 lower_place lower_slice(lowering *w, uint32_t access); // that a LOAD or STORE names
 lower_place lower_temporary(lowering *w, const vy_tensor *shape);
+vy_tensor lower_result_shape(const lowering *w, uint32_t pick);
 bool lower_same_place(const lower_place *x, const lower_place *y);
 void lower_copy(lowering *w, const lower_place *from, const lower_place *to);
 void lower_fill(lowering *w, const lower_place *to, double value);

@@ -23,8 +23,10 @@ enum { FAR = 256 }; // instructions between a dispatch and a STORE of its result
 // Where a use at `user` of a value defined at `def` ends: loops use it until they end.
 static uint32_t end_of_use(const lowering *w, uint32_t user, uint32_t def)
 {
+    const bool closes = vy_op_closes((vy_op)w->h->insts.data[user].op);
     uint32_t end = user;
-    for (uint32_t up = w->s.parent[user]; up != w->s.parent[def] && up; up = w->s.parent[up])
+    for (uint32_t up = closes ? w->s.partner[user] : w->s.parent[user];
+         up != w->s.parent[def] && up; up = w->s.parent[up])
         end = vy_closer(w->h, &w->s, up);
     return end;
 }
@@ -63,7 +65,7 @@ static bool reads_same(const lowering *w, uint32_t maker, uint32_t store, uint32
 }
 
 // Which operand of its maker does a result update in place?  UINT32_MAX: none.
-static uint32_t updated_by(const lowering *w, uint32_t value)
+uint32_t lower_updated_by(const lowering *w, uint32_t value)
 {
     const vy_program *h = w->h;
     if (h->insts.data[value].op == VY_OP_ADD) return 0;
@@ -105,7 +107,7 @@ static void find_direct(lowering *w)
         if (!maker) continue;
         const uint32_t value = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
         if (w->direct[value] || !is_near(w, maker, id) ||
-            reads_same(w, maker, id, updated_by(w, value)))
+            reads_same(w, maker, id, lower_updated_by(w, value)))
             continue;
         w->direct[value] = id;
         w->is_direct[id] = 1;
@@ -124,7 +126,7 @@ typedef struct accesses {
 
 static uint32_t happens(const lowering *w, uint32_t id)
 {
-    return w->is_direct[id] ? maker_of(w, id) : id;
+    return w->early[id] ? w->early[id] : w->is_direct[id] ? maker_of(w, id) : id;
 }
 
 static int by_time(const void *x, const void *y)
@@ -188,14 +190,17 @@ static bool can_wait(const lowering *w, const accesses *c, uint32_t store, uint3
 static bool leaves(lowering *w, const accesses *c, const access *a, uint32_t id, uint32_t end)
 {
     const vy_program *h = w->h;
-    if (!is_write(h, a->id) || w->dead[a->id] || vy_host_other_slice(h, a->id, id)) return true;
+    if (!is_write(h, a->id) || w->dead[a->id] || (w->nothing[a->id] && !w->early[a->id]) ||
+        vy_host_other_slice(h, a->id, id))
+        return true;
+    if (a->at == end && w->early[a->id]) return true; // the loop changes it in place
     const bool same = vy_host_same_slice(h, a->id, id);
     if (a->at == end && w->is_direct[a->id]) {
         if (!same) // arguments of one dispatch
             return h->insts.data[end].op == VY_OP_DISPATCH &&
                    vy_index_count(h, a->id) == vy_index_count(h, id);
         const uint32_t value = vy_arg(h, a->id, h->insts.data[a->id].nargs - 1);
-        const uint32_t k = updated_by(w, value);
+        const uint32_t k = lower_updated_by(w, value);
         return k != UINT32_MAX && vy_arg(h, end, k) == id;
     }
     if (!same || w->after[a->id] || !can_wait(w, c, a->id, end)) return false;
@@ -226,7 +231,7 @@ static bool is_overwritten(const lowering *w, const accesses *c, uint32_t id)
         if (!direct || !vy_host_same_slice(h, next, id) || w->s.parent[next] != w->s.parent[id])
             return false;
         const uint32_t value = vy_arg(h, next, h->insts.data[next].nargs - 1);
-        const uint32_t k_operand = updated_by(w, value), maker = c->all[k].at;
+        const uint32_t k_operand = lower_updated_by(w, value), maker = c->all[k].at;
         const uint32_t old = k_operand == UINT32_MAX ? 0 : vy_arg(h, maker, k_operand);
         return !old || VY_IS_LEAF(old) || old < id; // loaded before: it is not this constant
     }
@@ -307,6 +312,7 @@ bool lower_decide(lowering *w)
     accesses c;
     find_last_uses(w);
     find_direct(w);
+    lower_decide_carries(w);
     if (!collect(w, &c)) return false;
     find_scopes(w, &c);
     find_dead(w, &c);

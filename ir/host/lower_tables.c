@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_tables.c: what the files of the lowering share: its tables, and what a tensor is.
+#include "ir/core/flow.h"
 #include "ir/host/lower.h"
 
 void *lower_room(lowering *w, size_t count, size_t size)
@@ -24,6 +25,10 @@ bool lower_make_tables(lowering *w)
     w->last = lower_room(w, n, sizeof *w->last);
     w->direct = lower_room(w, n, sizeof *w->direct);
     w->is_direct = lower_room(w, n, 1);
+    w->array = lower_room(w, n, sizeof *w->array);
+    w->into = lower_room(w, n, sizeof *w->into);
+    w->early = lower_room(w, n, sizeof *w->early);
+    w->nothing = lower_room(w, n, 1);
     w->dead = lower_room(w, n, 1);
     w->copied = lower_room(w, n, 1);
     w->after = lower_room(w, n, sizeof *w->after);
@@ -46,7 +51,7 @@ bool lower_is_tensor(const lowering *w, uint32_t id)
     const vy_program *h = w->h;
     if (VY_IS_LEAF(id)) return false; // constants are, where a tensor is expected
     const vy_inst *i = &h->insts.data[id];
-    if (i->op == VY_OP_PICK) return true;
+    if (i->op == VY_OP_PICK || vy_is_slot((vy_op)i->op)) return true;
     if (i->op == VY_OP_LOAD) return i->nargs < h->buffers.data[i->aux].rank;
     return i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type);
 }

@@ -3,18 +3,9 @@
 //
 // Parameters, scalars and dimensions keep their numbers.  Slice positions, counts and integer
 // scalars, which are dimension expressions of the pipeline, become i64 instructions.
-#include "ir/build/build.h"
-#include "ir/host/host_build.h"
+#include "ir/host/raise.h"
 
 #include <string.h>
-
-typedef struct raising {
-    const vy_pipeline *l;
-    vy_builder *b;
-    vy_arena arena;
-    uint32_t *steps; // by REPEAT and VALUE: the number
-    uint32_t *known; // by dimension: its number, where that is visible
-} raising;
 
 // ------------------------------------------------------------------------------------ instructions
 uint32_t vy_host_append(vy_builder *b, vy_op op, vy_type type, uint32_t buffer, uint32_t nargs,
@@ -99,6 +90,15 @@ static vy_value number(raising *r, vy_dim dim)
     return (vy_value){*known};
 }
 
+uint32_t raise_number(raising *r, vy_dim d) { return number(r, d).id; }
+
+void *raise_room(raising *r, size_t count, size_t size)
+{
+    void *p = vy_arena_alloc(&r->arena, (count + 1) * size);
+    if (!p) vy_build_oom(r->b);
+    return p;
+}
+
 static uint32_t numbers(raising *r, uint32_t n, const vy_dim *dims, uint32_t *out)
 {
     for (uint32_t k = 0; k < n; k++) out[k] = number(r, dims[k]).id;
@@ -111,7 +111,7 @@ static void load(raising *r, const vy_pipe_arg *a, uint32_t *value)
     uint32_t index[VY_MAX_RANK];
     const vy_type type = r->l->signature->buffers.data[a->buffer.id].type;
     numbers(r, a->rank, a->index, index);
-    *value = vy_host_append(r->b, VY_OP_LOAD, type, a->buffer.id, a->rank, index);
+    *value = vy_host_append(r->b, VY_OP_LOAD, type, r->current[a->buffer.id], a->rank, index);
 }
 
 static void store(raising *r, const vy_pipe_arg *a, uint32_t value)
@@ -119,7 +119,7 @@ static void store(raising *r, const vy_pipe_arg *a, uint32_t value)
     uint32_t args[VY_MAX_RANK + 1];
     numbers(r, a->rank, a->index, args);
     args[a->rank] = value;
-    vy_emit(r->b, VY_OP_STORE, VY_VOID, a->buffer.id, a->rank + 1, args);
+    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->current[a->buffer.id], a->rank + 1, args);
 }
 
 static uint32_t scalar(raising *r, const vy_pipe_scalar *s, vy_type type)
@@ -196,12 +196,14 @@ static void value(raising *r, const vy_pipe_step *s, uint32_t at)
     uint32_t index[VY_MAX_RANK];
     const vy_type type = vy_type_loaded(r->l->signature->buffers.data[s->buffer.id].type);
     numbers(r, s->index_count, s->index, index);
-    const uint32_t v = vy_host_append(r->b, VY_OP_LOAD, type, s->buffer.id, s->index_count, index);
+    const uint32_t v =
+        vy_host_append(r->b, VY_OP_LOAD, type, r->current[s->buffer.id], s->index_count, index);
     if (v) r->steps[at] = vy_cast(r->b, VY_I64, (vy_value){v}).id;
 }
 
 static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
 {
+    if (r->segments && raise_open_segments(r, at)) return;
     const uint32_t from = number(r, s->from).id, to = number(r, s->to).id;
     const uint32_t one = vy_int(r->b, VY_I64, 1).id;
     r->steps[at] = vy_begin_loop(r->b, VY_I64, 0, from, to, one, 0, NULL, NULL);
@@ -222,7 +224,9 @@ static void step(raising *r, uint32_t at)
     case VY_PIPE_REPEAT: repeat(r, s, at); break;
     case VY_PIPE_CHECKPOINT: vy_begin_checkpoint(r->b); break;
     case VY_PIPE_END:
-        if (r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT)
+        if (r->segments && r->segments[s->partner])
+            raise_close_segments(r, s->partner);
+        else if (r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT)
             vy_end_loop(r->b, 0, 0, NULL, NULL);
         else
             vy_end_checkpoint(r->b, 0, NULL, NULL);
@@ -282,16 +286,39 @@ static vy_builder *begin(const vy_pipeline *l)
     return b;
 }
 
-vy_program *vy_host_raise(const vy_pipeline *l)
+static bool make_tables(raising *r, bool segments)
 {
-    raising r = {.l = l};
-    if (!(r.b = begin(l))) return NULL;
-    r.steps = vy_arena_alloc(&r.arena, l->steps.count * sizeof *r.steps + 1);
-    r.known = vy_arena_alloc(&r.arena, l->signature->dims.count * sizeof *r.known);
-    if (!r.steps || !r.known) vy_build_oom(r.b);
-    for (uint32_t i = 1; i < l->signature->buffers.count && !vy_builder_failed(r.b); i++)
-        if (!l->signature->buffers.data[i].workspace) start(&r, i);
-    for (uint32_t i = 0; i < l->steps.count && !vy_builder_failed(r.b); i++) step(&r, i);
+    const vy_program *p = r->l->signature;
+    r->steps = raise_room(r, r->l->steps.count, sizeof *r->steps);
+    r->known = raise_room(r, p->dims.count, sizeof *r->known);
+    r->current = raise_room(r, p->buffers.count, sizeof *r->current);
+    r->segments = segments ? raise_room(r, r->l->steps.count, sizeof *r->segments) : NULL;
+    r->unknown = find_unknown(p);
+    if (!r->unknown) vy_build_oom(r->b);
+    for (uint32_t i = 0; r->current && i < p->buffers.count; i++) r->current[i] = i;
+    return !vy_builder_failed(r->b);
+}
+
+vy_program *vy_host_raise(const vy_pipeline *l, uint32_t **hints)
+{
+    raising r = {.l = l, .b = begin(l)};
+    if (!r.b) return NULL;
+    if (make_tables(&r, hints != NULL)) {
+        for (uint32_t i = 1; i < l->signature->buffers.count; i++)
+            if (!l->signature->buffers.data[i].workspace) start(&r, i);
+        for (uint32_t i = 0; i < l->steps.count && !vy_builder_failed(r.b); i++) step(&r, i);
+        for (uint32_t n = vy_builder_program(r.b)->insts.count; hints && r.hints.count <= n;)
+            if (!vy_vec_push(&r.hints, 0u)) {
+                vy_build_oom(r.b);
+                break;
+            }
+    }
+    vy_free(r.unknown);
     vy_arena_free(&r.arena);
-    return vy_rebuild_end(r.b);
+    vy_program *p = vy_rebuild_end(r.b);
+    if (p && hints)
+        *hints = r.hints.data;
+    else
+        vy_vec_free(&r.hints);
+    return p;
 }

@@ -139,7 +139,8 @@ class Pipeline:
                 v = "t" if t is None else "s"
                 if t == "s":
                     continue
-                self.line(depth, "repeat %s in %s {" % (v, r.choice(("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t"))))
+                keep = r.choice(("", "", "", " checkpoint(sqrt)", " checkpoint(2)", " checkpoint(revolve, 2)"))
+                self.line(depth, "repeat %s in %s%s {" % (v, r.choice(("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t")), keep))
                 self.block(depth + 1, v, r.randint(1, 4))
                 self.line(depth, "}")
             elif p < 0.26 and depth < 3:

@@ -145,6 +145,37 @@ static const item items[] = {
      "    repeat t in 0..T { checkpoint { buffer h: f32[N]; scale(x, k, h); scale(h, k, x); } }\n"
      "}\n",
      4, NULL, NULL},
+    {"ping-pong, √n states",
+     STENCIL LOSS SCALE
+     "pipeline f(x: in f32[N], k: in f32[N], l: out f32[1], T: u32, N: u32) {\n"
+     "    buffer u: f32[2, N];\n    scale(x, k, u[0]);\n"
+     "    repeat t in 0..T checkpoint(sqrt) { step(u[t % 2], k, u[(t + 1) % 2]); }\n"
+     "    loss(u[T % 2], l);\n}\n",
+     10, NULL, NULL},
+    {"in place, every third state, backwards",
+     IN_PLACE "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
+              "    repeat t in 1..T + 1 checkpoint(3) { grow(x, k); }\n}\n",
+     7, NULL, NULL},
+    {"states of several buffers, one of them read only after",
+     STENCIL TWO
+     "pipeline f(x: in f32[N], k: in f32[N], y: out f32[T, N], T: u32, N: u32) {\n"
+     "    buffer u: f32[N]; buffer v: f32[N];\n    two(x, k, u);\n"
+     "    repeat t in 0..T checkpoint(revolve, 2) { step(u, k, v); two(v, u, y[t]); step(v, x, u);"
+     " }\n}\n",
+     5, NULL, NULL},
+    {"√n states of √n states, with intermediates",
+     STENCIL SCALE
+     "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T checkpoint(sqrt) { buffer h: f32[N];\n"
+     "        repeat s in 0..t + 1 checkpoint(2) { step(x, k, h); scale(h, k, x); } }\n}\n",
+     3, NULL, NULL},
+    {"a wave, √n of its states",
+     WAVE SCALE LOSS
+     "pipeline f(x: in f32[N], c: in f32[N], l: out f32[1], T: u32, N: u32) {\n"
+     "    buffer s: f32[3, N];\n    scale(x, c, s[0]); scale(x, x, s[1]);\n"
+     "    repeat t in 0..T checkpoint(sqrt) { advance(s[t % 3], s[(t + 1) % 3], c, s[(t + 2) % 3]); }\n"
+     "    loss(s[(T + 1) % 3], l);\n}\n",
+     6, NULL, NULL},
     {"some outputs and inputs",
      SCALE TWO "pipeline f(x: in f32[N], k: in f32[N], y: out f32[N], z: out f32[N], N: u32) {\n"
                "    scale(x, k, y); two(x, k, z);\n}\n",
