@@ -13,6 +13,7 @@
 #include "ir/core/flow.h"
 #include "ir/host/lower.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // ----------------------------------------------------------------------------------------- buffers
@@ -198,6 +199,23 @@ static void lower(lowering *w, uint32_t id)
 }
 
 // ---------------------------------------------------------------------------------------- together
+// Arrays of a program may have equal names, intermediates not: later ones get their number.
+static void name_apart(vy_program *p)
+{
+    char text[320];
+    vy_names_drop(p);
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (!b->workspace || vy_program_find_buffer(p, b->name).id == i) continue;
+        int n = snprintf(text, sizeof text, "%.290s_%u", b->name, i);
+        if (vy_program_find_buffer(p, text).id)
+            n = snprintf(text, sizeof text, "%.280s_%u_%u", b->name, i, p->buffers.count);
+        const char *own = vy_arena_strdup(&p->module->arena, text, (size_t)n);
+        if (own) b->name = own;
+    }
+    vy_names_drop(p);
+}
+
 // The pipe: its signature has the buffers, scalars and dimensions of the host program.
 static vy_pipe *begin(const vy_program *h, const char *name)
 {
@@ -227,6 +245,7 @@ static vy_pipe *begin(const vy_program *h, const char *name)
         buf->workspace = true;
         buf->role.kind = VY_IS_WORKSPACE;
     }
+    name_apart(p);
     return q;
 }
 

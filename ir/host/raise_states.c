@@ -116,15 +116,69 @@ static vy_value length_of(raising *r, const vy_pipe_step *s, vy_value n)
     return vy_add(b, vy_cast(b, VY_I64, root), one);
 }
 
-// Bounds of the length of a segment and of their number, where scalars decide both.
+// Is it never negative: a constant, an unsigned scalar, a counter from such a number?
+static bool is_natural(const raising *r, vy_dim dim)
+{
+    const vy_dim_node *d = &r->l->signature->dims.data[dim.id];
+    const vy_pipe_step *s = d->op == VY_DIM_STEP ? &r->l->steps.data[d->value] : NULL;
+    if (d->op == VY_DIM_CONST) return d->value >= 0;
+    if (d->op == VY_DIM_SCALAR)
+        return !vy_type_is_signed(r->l->signature->scalars.data[d->value].type);
+    return s && s->kind == VY_PIPE_REPEAT && s->from.id < dim.id && is_natural(r, s->from);
+}
+
+static vy_dim upper(raising *r, vy_dim dim, uint32_t depth);
+
+static vy_dim upper_of_both(raising *r, const vy_dim_node *d, uint32_t depth)
+{
+    const vy_dim x = upper(r, (vy_dim){d->a}, depth), y = upper(r, (vy_dim){d->b}, depth);
+    if (d->op == VY_DIM_MIN && (!x.id || !y.id)) return x.id ? x : y;
+    return x.id && y.id ? two(r, d->op, x, y) : (vy_dim){0};
+}
+
+// A dimension without counters and values that is at least `dim`; id 0: none is known.
+static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
+{
+    enum { DEEP = 32 };
+    const vy_dim_node *d = &r->l->signature->dims.data[dim.id];
+    const vy_dim_node *b = &r->l->signature->dims.data[d->b];
+    if (!r->unknown[dim.id]) return dim;
+    if (depth > DEEP) return (vy_dim){0};
+    switch (d->op) {
+    case VY_DIM_STEP: {
+        const vy_pipe_step *s = &r->l->steps.data[d->value];
+        const vy_dim to = s->kind == VY_PIPE_REPEAT ? upper(r, s->to, depth + 1) : (vy_dim){0};
+        return to.id ? two(r, VY_DIM_SUB, to, vy_dim_const(r->b, 1)) : to;
+    }
+    case VY_DIM_ADD:
+    case VY_DIM_MIN:
+    case VY_DIM_MAX: return upper_of_both(r, d, depth + 1);
+    case VY_DIM_SUB: {
+        const vy_dim x = upper(r, (vy_dim){d->a}, depth + 1);
+        if (x.id && b->op == VY_DIM_CONST) return two(r, VY_DIM_SUB, x, (vy_dim){d->b});
+        return is_natural(r, (vy_dim){d->b}) ? x : (vy_dim){0};
+    }
+    case VY_DIM_MUL:
+    case VY_DIM_DIV: {
+        const vy_dim x = upper(r, (vy_dim){d->a}, depth + 1);
+        const bool scales = b->op == VY_DIM_CONST && b->value > 0;
+        return x.id && scales ? two(r, d->op, x, (vy_dim){d->b}) : (vy_dim){0};
+    }
+    default: return (vy_dim){0};
+    }
+}
+
+// Bounds of the length of a segment and of their number, where scalars bound both.
 static void bound(raising *r, const vy_pipe_step *s, vy_value c, vy_value segments)
 {
     const bool every = s->keep == VY_KEEP_EVERY;
-    if (r->unknown[s->from.id] || r->unknown[s->to.id] || (every && r->unknown[s->keep_count.id]))
-        return;
     const vy_dim one = vy_dim_const(r->b, 1), zero = vy_dim_const(r->b, 0);
-    const vy_dim n =
-        is_counted(r, s) ? s->to : two(r, VY_DIM_MAX, two(r, VY_DIM_SUB, s->to, s->from), zero);
+    const vy_dim to = upper(r, s->to, 0);
+    if (!to.id || (every && r->unknown[s->keep_count.id])) return;
+    const bool known = !r->unknown[s->from.id];
+    if (!known && !is_natural(r, s->from)) return;
+    vy_dim n = known ? two(r, VY_DIM_SUB, to, s->from) : to;
+    n = is_counted(r, s) ? s->to : two(r, VY_DIM_MAX, n, zero);
     const vy_dim m = two(r, VY_DIM_SUB, two(r, VY_DIM_MAX, n, one), one);
     const vy_dim root = two(r, VY_DIM_ADD, two(r, VY_DIM_SQRT, m, m), one);
     const vy_dim k = every ? two(r, VY_DIM_MAX, s->keep_count, one) : root;
