@@ -70,7 +70,7 @@ static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_der
     vy_module *out = NULL;
     work->order = order;
     uint32_t *hints = NULL;
-    vy_program *host = vy_host_raise(source, options->forward ? NULL : &hints);
+    vy_program *host = vy_host_raise(source, options->checkpoint, options->forward ? NULL : &hints);
     vy_pipeline *l = host ? differentiate(work, host, hints, options, call, source->name) : NULL;
     vy_program_free(host);
     vy_free(hints);

@@ -203,7 +203,9 @@ static void value(raising *r, const vy_pipe_step *s, uint32_t at)
 
 static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
 {
-    if (r->segments && raise_open_segments(r, at)) return;
+    const bool segments = r->segments && raise_open_segments(r, at);
+    r->open++;
+    if (segments) return;
     const uint32_t from = number(r, s->from).id, to = number(r, s->to).id;
     const uint32_t one = vy_int(r->b, VY_I64, 1).id;
     r->steps[at] = vy_begin_loop(r->b, VY_I64, 0, from, to, one, 0, NULL, NULL);
@@ -224,6 +226,7 @@ static void step(raising *r, uint32_t at)
     case VY_PIPE_REPEAT: repeat(r, s, at); break;
     case VY_PIPE_CHECKPOINT: vy_begin_checkpoint(r->b); break;
     case VY_PIPE_END:
+        r->open -= r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT;
         if (r->segments && r->segments[s->partner])
             raise_close_segments(r, s->partner);
         else if (r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT)
@@ -299,9 +302,9 @@ static bool make_tables(raising *r, bool segments)
     return !vy_builder_failed(r->b);
 }
 
-vy_program *vy_host_raise(const vy_pipeline *l, uint32_t **hints)
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, uint32_t **hints)
 {
-    raising r = {.l = l, .b = begin(l)};
+    raising r = {.l = l, .b = begin(l), .all = all};
     if (!r.b) return NULL;
     if (make_tables(&r, hints != NULL)) {
         for (uint32_t i = 1; i < l->signature->buffers.count; i++)

@@ -220,7 +220,8 @@ bool raise_open_segments(raising *r, uint32_t at)
 {
     const vy_pipe_step *s = &r->l->steps.data[at];
     raise_segments *g = raise_room(r, 1, sizeof *g);
-    if (!g || s->keep == VY_KEEP_ALL || !find_states(r, at, g)) return false;
+    const bool cut = s->keep != VY_KEEP_ALL || (r->all && !r->open);
+    if (!g || !cut || !find_states(r, at, g)) return false;
     vy_builder *b = r->b;
     const vy_value from = {raise_number(r, s->from)}, to = {raise_number(r, s->to)};
     const vy_value n = is_counted(r, s) ? to : vy_max(b, vy_sub(b, to, from), number(r, 0));
