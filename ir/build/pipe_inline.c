@@ -274,15 +274,20 @@ static void inline_step(inlining *c, uint32_t at)
     }
 }
 
+static void refuse_steps(vy_pipe *q)
+{
+    vy_fail(q->m, VY_E_LIMIT, q->b->line, q->b->column, "dispatch pipelines from a `repeat`",
+            "inlining pipelines makes more than %u steps", VY_MAX_INLINED_STEPS);
+    q->b->failed = true;
+}
+
 void vy_pipe_inline(vy_pipe *q, const vy_pipeline *l, const vy_pipe_arg *args,
                     const vy_pipe_scalar *scalars, const vy_dim *groups)
 {
     const vy_program *p = l->signature;
     inlining c = {.q = q, .l = l, .sig = p, .scalars = scalars, .groups = groups, .known = 1};
     if (vy_builder_failed(q->b)) return;
-    if (q->steps.count + (uint64_t)l->steps.count > VY_MAX_INLINED_STEPS)
-        vy_build_fail(q->b, VY_E_LIMIT, "inlining pipelines makes more than %u steps",
-                      VY_MAX_INLINED_STEPS);
+    if (q->steps.count + (uint64_t)l->steps.count > VY_MAX_INLINED_STEPS) refuse_steps(q);
     q->inlined++;
     c.places = room(&c, p->buffers.count, sizeof *c.places);
     c.dims = room(&c, p->dims.count, sizeof *c.dims);
