@@ -287,9 +287,10 @@ bool verb_explain(command *c, vy_diag *d)
     vys_entry from;
     bool ok = load_module(c, d) && select_entry(c, c->module, &from, d);
     const vy_module *m = c->module;
-    if (ok && c->o.order == 2) { // the second derivative is explained
-        c->o.order = 1;
+    if (ok && c->o.order > 1) { // the last derivative is explained
+        c->o.order--;
         ok = derive(c, from, NULL, d);
+        c->o.order = 1;
         m = c->work.derived;
         if (ok) from = vys_entry_result(m);
     }

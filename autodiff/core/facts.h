@@ -15,6 +15,8 @@ typedef struct buffer_facts {
     uint8_t activity; // VARIED, USEFUL
     bool of, wrt;
     bool kept;           // wrt: its gradient is added to the contents of the caller's buffer
+    uint32_t start;      // the buffer that it begins as a copy of (`@init(NAME)`), or 0
+    uint32_t heir;       // active buffer that begins as a copy of it: their adjoint is one; or 0
     uint32_t last_write; // last instruction of the primal that writes it, or 0
     uint32_t first_write;
     bool loaded;     // by an instruction whose value may matter
@@ -62,6 +64,11 @@ bool vy_grad_facts_make(grad_facts *f, const vy_program *p);
 void vy_grad_facts_free(grad_facts *f);
 
 bool vy_is_written(const vy_program *p, uint32_t buffer);
+// How its contents start where the caller does not give them, as in a derivative.
+static inline vy_init vy_starts_as(const vy_buf *b)
+{
+    return b->workspace || b->cls == VY_OUT ? b->init : VY_INIT_NONE;
+}
 bool vy_subgroup_chooses(vy_op op); // is operand 0 used in some lanes only?
 // Does the store write no element twice: is every loop around it an axis of its index?
 bool vy_stores_once(const grad_facts *f, uint32_t id);

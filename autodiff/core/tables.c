@@ -43,6 +43,15 @@ static void find_scopes(grad_facts *t)
     }
 }
 
+static void find_starts(grad_facts *t)
+{
+    for (uint32_t i = 1; i < t->p->buffers.count; i++) {
+        const vy_buf *b = &t->p->buffers.data[i];
+        if (vy_starts_as(b) == VY_INIT_COPY)
+            t->buffers[i].start = vy_program_find_buffer(t->p, b->init_from).id;
+    }
+}
+
 bool vy_grad_facts_make(grad_facts *t, const vy_program *p)
 {
     size_t n = p->insts.count, leaves = p->leaves.count;
@@ -52,6 +61,7 @@ bool vy_grad_facts_make(grad_facts *t, const vy_program *p)
     if (!ok || !vy_structure_make(p, &t->s)) return false;
     t->has_halves = vy_program_computes(p, VY_F16);
     find_scopes(t);
+    find_starts(t);
     return true;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// derive_pipeline.c: reverse mode of pipelines.
+// derive_pipeline.c: derivatives of pipelines, in reverse and forward mode.
 //
 //   1. a copy of the pipeline and of the programs it dispatches, in a module to work in
 //   2. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
-//   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse); what
-//      it dispatches is differentiated on the way, once for each request (vy_transform, which the caller passes on)
+//   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
+//      what it dispatches is differentiated on the way, once for each request (vy_transform, which
+//      the caller passes on)
 //   4. as steps again (ir/host/lower.c), in a module with what it dispatches
 #include "autodiff/driver/observed.h"
+#include "autodiff/forward/forward.h"
 #include "autodiff/reverse/sweeps.h"
 #include "ir/host/host_build.h"
 
@@ -20,21 +22,30 @@ static void keep_gradients(vy_program *p)
     }
 }
 
-static vy_pipeline *differentiate(vy_module *work, const vy_program *host,
-                                  const vy_grad_options *options, vy_derive_call *call,
-                                  const char *name)
+// The derivative of `host`, which it may rewrite, as a host program; NULL: work's diag.
+static vy_program *derive_host(vy_program *host, const vy_grad_options *options, reverse *r)
 {
-    char text[320];
-    reverse r = {.p = host, .options = options, .out = work, .derive = call};
-    vy_program *p = vy_attempt(&r, host);
-    vy_pipeline *l = NULL;
-    snprintf(text, sizeof text, "%.300s_grad", name);
+    if (options->forward) return vy_forward(r, host, host) ? host : NULL;
+    vy_program *p = vy_attempt(r, host);
     if (p && vy_drop_unused(p, false)) {
         keep_gradients(p);
-        l = vy_host_lower(p, text);
+        return p;
     }
     vy_program_free(p);
-    vy_reverse_free(&r);
+    return NULL;
+}
+
+static vy_pipeline *differentiate(vy_module *work, vy_program *host, const vy_grad_options *options,
+                                  vy_derive_call *call, const char *name)
+{
+    char text[320];
+    reverse r = {
+        .p = host, .options = options, .out = work, .forward = options->forward, .derive = call};
+    vy_program *p = derive_host(host, options, &r);
+    snprintf(text, sizeof text, "%.300s_%s", name, options->forward ? "jvp" : "grad");
+    vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
+    if (p != host) vy_program_free(p);
+    if (!options->forward) vy_reverse_free(&r);
     return l;
 }
 

@@ -29,20 +29,6 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------- one attempt
-// Refuses what cannot be differentiated yet, before anything is built.
-static void refuse_unsupported(reverse *r)
-{
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        const vy_buf *b = &r->p->buffers.data[i];
-        if (!b->workspace && b->init == VY_INIT_NONE) continue;
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "differentiate the original program",
-                        "`%s` is a compiler-made buffer; programs that have such buffers cannot be "
-                        "differentiated again yet",
-                        b->name);
-        return;
-    }
-}
-
 // Refuses stores of all lanes of a workgroup to one element: no single derivative is right for all.
 static void refuse_redundant(reverse *r)
 {
@@ -174,15 +160,19 @@ static bool find_facts(reverse *r)
     return has_memory(r, vy_together(f) && vy_own(f) && vy_exclusive(f));
 }
 
+bool vy_reverse_analyse(reverse *r, const vy_program *source)
+{
+    if (!vy_reverse_tables(r)) return false;
+    vy_reverse_choose(r, source);
+    if (r->failed || !has_memory(r, vy_activity(&r->facts))) return false;
+    vy_find_phased(&r->facts);
+    if (r->p->order == 0 && !r->p->host) refuse_redundant(r);
+    return !r->failed && find_facts(r) && vy_find_heirs(r) && vy_restage(r);
+}
+
 vy_program *vy_attempt(reverse *r, const vy_program *source)
 {
-    if (!vy_reverse_tables(r)) return NULL;
-    vy_reverse_choose(r, source);
-    if (r->failed || !has_memory(r, vy_activity(&r->facts))) return NULL;
-    vy_find_phased(&r->facts);
-    refuse_unsupported(r);
-    if (r->p->order == 0 && !r->p->host) refuse_redundant(r);
-    if (r->failed || !find_facts(r) || !vy_restage(r)) return NULL;
+    if (!vy_reverse_analyse(r, source)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
@@ -205,44 +195,22 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
     return any;
 }
 
-static void restart(reverse *r)
-{
-    vy_reverse_free(r);
-    *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
-}
-
-// Runs a pass over the primal that needs to know which values have derivatives.
-static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
-                    bool (*pass)(vy_program *p, const uint8_t *active))
-{
-    uint8_t *active = NULL;
-    if (vy_reverse_tables(r)) {
-        vy_reverse_choose(r, source);
-        if (!r->failed) has_memory(r, vy_activity(&r->facts));
-        active = r->failed ? NULL : vy_reverse_zeroed(r, primal->insts.count, 1);
-    }
-    for (uint32_t id = 1; active && id < primal->insts.count; id++) {
-        const vy_inst *i = &primal->insts.data[id];
-        active[id] = vy_is_active(&r->facts, id);
-        if (vy_op_is_atomic((vy_op)i->op)) // whether its memory has
-            active[id] = (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE &&
-                         vy_type_is_float(primal->buffers.data[i->aux].type);
-    }
-    restart(r);
-    bool ok = active && pass(primal, active);
-    vy_free(active);
-    return ok;
-}
-
 // What has a better derivative in another form: see subgroup.h, online_softmax.h, argmax.h,
 // extremum.h.
 static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
 {
-    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
-    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
-    if (vy_has_extremum(primal) && !rewrite(r, primal, source, vy_extremum_shared)) return false;
-    if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
-    return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
+    const struct {
+        bool (*has)(const vy_program *p);
+        bool (*pass)(vy_program *p, const uint8_t *active);
+    } forms[] = {
+        {vy_has_subgroup, vy_subgroup_prepare}, {vy_has_rescaling, vy_rescale},
+        {vy_has_extremum, vy_extremum_shared},  {vy_has_winner, vy_winner},
+        {vy_has_extremum, vy_extremum_prepare},
+    };
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+        if (forms[k].has(primal) && !vy_rewrite_active(r, primal, source, forms[k].pass))
+            return false;
+    return true;
 }
 
 // Is what has this role a gradient that is added to what the caller's buffer holds?
@@ -292,7 +260,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
         if (!cut && !r->failed) break;
         vy_program_free(p);
         p = NULL;
-        restart(r);
+        vy_reverse_restart(r);
         r->failed |= !ok;
         if (!ok) break;
     }

@@ -64,11 +64,11 @@ static void mark(const vy_program *p, const vy_grad_options *o, uint8_t *request
 
 static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
 {
-    return x->seed_buffer == y->seed_buffer && x->structural_zeros == y->structural_zeros &&
-           x->in_place == y->in_place && x->with_value == y->with_value &&
-           x->deterministic == y->deterministic && x->lean_sums == y->lean_sums &&
-           x->frugal == y->frugal && x->checkpoint == y->checkpoint &&
-           x->accumulate == y->accumulate && x->again == y->again;
+    return x->forward == y->forward && x->seed_buffer == y->seed_buffer &&
+           x->structural_zeros == y->structural_zeros && x->in_place == y->in_place &&
+           x->with_value == y->with_value && x->deterministic == y->deterministic &&
+           x->lean_sums == y->lean_sums && x->frugal == y->frugal &&
+           x->checkpoint == y->checkpoint && x->accumulate == y->accumulate && x->again == y->again;
 }
 
 static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,
@@ -120,7 +120,7 @@ enum { LONGEST = 100 }; // of what is requested, in a name
 #define RESULT_NAME 420
 
 static void result_name(const vy_program *p, const uint8_t *requested, const uint8_t *usual,
-                        char text[RESULT_NAME])
+                        bool forward, char text[RESULT_NAME])
 {
     char what[LONGEST + 1] = "";
     size_t n = list(p, requested, usual, REQUEST_OF, what, sizeof what);
@@ -128,7 +128,7 @@ static void result_name(const vy_program *p, const uint8_t *requested, const uin
     if (n <= LONGEST) n += list(p, requested, usual, REQUEST_ADD, what + n, sizeof what - n);
     if (n > LONGEST)
         snprintf(what, sizeof what, "_%010" PRIx64, number_of(requested, parameters_of(p)));
-    snprintf(text, RESULT_NAME, "%.280s_grad%s", p->name, what);
+    snprintf(text, RESULT_NAME, "%.280s_%s%s", p->name, forward ? "jvp" : "grad", what);
 }
 
 // `name`, with a number appended if the module has it already; NULL: memory.
@@ -252,10 +252,11 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     if (found) return found;
     vy_module *made =
         source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o, vy_transform, diag)
+        : o->forward    ? vy_derive_forward(p, o, diag)
                         : vy_derive(p, o, NULL, diag);
     if (!made) return NULL;
     mark_defaults(p, REQUEST_OF | REQUEST_WRT, usual);
-    result_name(p, requested, usual, name);
+    result_name(p, requested, usual, o->forward, name);
     *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
     e->how.program = NULL;
     e->how.of = e->how.wrt = e->how.add = NULL;

@@ -150,10 +150,21 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
                                                           : g;
 }
 
+// Of a host program: the extents with which the array begins, if the run decides them.
+static uint32_t extents_of(reverse *r, uint32_t buffer, uint32_t *extents)
+{
+    uint32_t id = r->facts.buffers[buffer].first_write, n = 0;
+    if (!r->p->host || !id || r->p->insts.data[id].op != VY_OP_ZERO) return 0;
+    for (; n < r->p->insts.data[id].nargs; n++) extents[n] = vy_primal(r, vy_arg(r->p, id, n));
+    return n;
+}
+
 void vy_clear_adjoint(reverse *r, uint32_t buffer)
 {
     const built_buffer *info = &r->build.buffers[buffer];
-    vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);
+    uint32_t extents[VY_MAX_RANK];
+    const uint32_t n = extents_of(r, buffer, extents);
+    vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, n, extents);
     if (info->shadow) vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->shadow, 0, NULL);
 }
 

@@ -196,6 +196,25 @@ static vy_tensor tensor_of(const reverse *r, uint32_t id)
     return (vy_tensor){b->type, b->rank - i->nargs, b->dims + i->nargs};
 }
 
+// Does the tensor have the same shape in all iterations?
+static bool is_steady(const reverse *r, uint32_t id)
+{
+    const vy_tensor t = tensor_of(r, id);
+    bool varies = false;
+    for (uint32_t k = 0; k < t.rank; k++) varies |= r->p->dims.data[t.dims[k].id].op == VY_DIM_STEP;
+    return !varies || !r->facts.buffers[r->p->insts.data[id].aux].home;
+}
+
+static bool refuse_size(reverse *r, uint32_t id)
+{
+    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
+                    "give it the largest size that it can have, from the pipeline's scalars",
+                    "the reverse keeps `%s` of each iteration, whose size is known only while the "
+                    "pipeline runs",
+                    vy_buffer_name(r, r->p->insts.data[id].aux));
+    return false;
+}
+
 static bool refuse_count(reverse *r, uint32_t loop)
 {
     vy_reverse_fail(
@@ -230,6 +249,7 @@ static bool tape_loops(reverse *r, const vy_bounds *bounds, uint32_t id, tape_gr
         loops[n++] = l;
     }
     g->rank = 0;
+    if (r->p->host && n && !is_steady(r, id)) return refuse_size(r, id);
     while (n-- > 0) {
         g->loops[g->rank++] = vy_trip_bound(bounds, loops[n]);
         if (!g->loops[g->rank - 1].id && r->p->host) return refuse_count(r, loops[n]);
@@ -322,7 +342,9 @@ static void declare(reverse *r, tape_group *g)
     const uint32_t rank = tape_shape(r, g, dims);
     const char *hint = vy_string(&r->p->module->names, r->p->insts.data[g->first].name);
     if (g->count > 1) hint = "";
-    snprintf(name, sizeof name, "tape%u%s%.60s", g->first, *hint ? "_" : "", hint);
+    char order[16] = "";
+    if (r->out->order > 1) snprintf(order, sizeof order, "%u_", r->out->order);
+    snprintf(name, sizeof name, "tape%s%u%s%.60s", order, g->first, *hint ? "_" : "", hint);
     vy_reverse_free_name(r, name, 0, own);
     g->buffer = r->p->host ? vy_build_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id
                            : vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;

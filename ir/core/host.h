@@ -11,16 +11,18 @@
 //   }
 //
 // A host program is an ordinary program of one invocation in which a slice of a buffer is a value:
-// LOAD and STORE with fewer indices than the buffer has axes move a *tensor*, and DISPATCH is a pure
-// operation from tensors and scalars to tensors.  So what is known about values holds for tensors:
-// activity, storage plans, tapes, checkpoints, dead code.  Shapes are no part of a value: a tensor
-// has the type of its elements.
+// LOAD and STORE with fewer indices than the buffer has axes move a *tensor*, and DISPATCH is a
+// pure operation from tensors and scalars to tensors.  So what is known about values holds for
+// tensors: activity, storage plans, tapes, checkpoints, dead code.  Shapes are no part of a value:
+// a tensor has the type of its elements.
 //
 //   DISPATCH [tensors…, scalars…, (3 groups)]  aux: number of its vy_host_call
 //   PICK k   [dispatch]                        the new contents of its k-th `out` or `inout`
 //
 // The tensors are one for each bound `in` or `inout` parameter, the scalars all of the callee, in
-// their order; an integer one is an i64.  Intermediates are local arrays, cleared by ZERO where
+// their order; an integer one is an i64.  An extent that is known only while the pipeline runs is a
+// dimension of its own, VY_DIM_STEP with a number as key; ZERO has its value as an operand, one for
+// each such axis of the array, in their order.  Intermediates are local arrays, cleared by ZERO where
 // their lifetime begins.  Steps are the form in which pipelines are written, checked and run:
 // ir/host/raise.c and lower.c convert between the two.
 #ifndef VYRE_HOST_H
@@ -45,7 +47,8 @@ static inline bool vy_host_gives(const vy_buf *b) { return b->cls == VY_OUT || b
 static inline uint32_t vy_index_count(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
-    if (!p->host) return i->op == VY_OP_ZERO ? 0 : p->buffers.data[i->aux].rank;
+    if (i->op == VY_OP_ZERO) return 0;
+    if (!p->host) return p->buffers.data[i->aux].rank;
     return i->op == VY_OP_STORE ? i->nargs - 1 : i->nargs;
 }
 

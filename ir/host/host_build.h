@@ -8,8 +8,7 @@
 
 // ---- raise.c
 // The host program of a pipeline, which the module does not list; free it with vy_program_free.
-// Loads are not shared: each argument has its own.  NULL: see the module's diag; E0503 where a
-// size depends on what is known only while the pipeline runs.
+// Loads are not shared: each argument has its own.  NULL: see the module's diag.
 vy_program *vy_host_raise(const vy_pipeline *l);
 // Appends a DISPATCH and the PICKs of all its results.  picks: one for each `out` and `inout`
 // parameter.  The call is copied, its shapes are not.  Returns the DISPATCH; 0: the builder failed.

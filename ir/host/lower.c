@@ -16,15 +16,33 @@
 #include <string.h>
 
 // ----------------------------------------------------------------------------------------- buffers
+static vy_tensor shape_of(const lowering *w, uint32_t buffer)
+{
+    const vy_buf *b = &w->h->buffers.data[buffer];
+    return (vy_tensor){b->type, b->rank, b->dims};
+}
+
+// A lifetime of the buffer begins: the first as the buffer of that number, others as new ones.
 static void begin_buffer(lowering *w, uint32_t buffer)
 {
+    const vy_buf *b = &w->h->buffers.data[buffer];
+    const vy_tensor all = shape_of(w, buffer);
+    char text[320];
+    if (lower_stopped(w)) return;
+    const vy_tensor shape = lower_shape(w, &all);
+    if (w->begun[buffer]) {
+        const char *name = vy_free_name(w->b->p, "again", b->name, text);
+        w->current[buffer] = vy_pipeline_buffer(w->q, name, b->type, b->rank, shape.dims).id;
+        return;
+    }
     const vy_pipe_step s = {.kind = VY_PIPE_BUFFER, .buffer = {buffer}};
-    if (lower_stopped(w) || w->begun[buffer]) return;
     w->begun[buffer] = 1;
+    if (shape.dims != b->dims) // else shared with the host program
+        memcpy(&w->b->p->buffers.data[buffer].dims, &shape.dims, sizeof shape.dims);
     if (!vy_vec_push(&w->q->steps, s)) w->oom = true;
 }
 
-// Intermediates that live from the beginning.
+// Intermediates that live from here to the end: once their extents are known.
 static void begin_buffers(lowering *w)
 {
     const vy_program *h = w->h;
@@ -33,7 +51,10 @@ static void begin_buffers(lowering *w)
         if (w->scope[id]) later[h->insts.data[id].aux] = 1;
     for (uint32_t i = 1; later && i < h->buffers.count; i++) {
         const vy_buf *b = &h->buffers.data[i];
-        if ((b->cls == VY_LOCAL || b->workspace) && !later[i]) begin_buffer(w, i);
+        const vy_tensor shape = shape_of(w, i);
+        if ((b->cls == VY_LOCAL || b->workspace) && !later[i] && !w->begun[i] &&
+            lower_is_known(w, &shape))
+            begin_buffer(w, i);
     }
 }
 
@@ -58,9 +79,23 @@ static void begin_parameters(lowering *w)
     }
 }
 
+// Notes the extents that ZERO gives its array.
+static void know_extents(lowering *w, uint32_t id)
+{
+    const vy_program *h = w->h;
+    const vy_buf *b = &h->buffers.data[h->insts.data[id].aux];
+    for (uint32_t k = 0, n = 0; k < b->rank; k++) {
+        const vy_dim_node *d = &h->dims.data[b->dims[k].id];
+        if (d->op == VY_DIM_STEP && n < h->insts.data[id].nargs)
+            w->extent[d->value] = lower_number(w, vy_arg(h, id, n++));
+    }
+    if (h->insts.data[id].nargs && !w->s.parent[id]) begin_buffers(w);
+}
+
 static void zero(lowering *w, uint32_t id)
 {
     const uint32_t buffer = w->h->insts.data[id].aux;
+    know_extents(w, id);
     if (w->scope[id]) {
         begin_buffer(w, buffer);
         return;
@@ -167,6 +202,8 @@ static vy_pipe *begin(const vy_program *h, const char *name)
     p->stem = NULL;
     p->calls.count = 0;
     for (int k = 0; k < 3; k++) p->workgroup[k] = 1;
+    for (uint32_t i = 1; i < p->dims.count; i++) // keys of extents
+        if (p->dims.data[i].op == VY_DIM_STEP) p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
     p->name = vy_arena_strdup(&h->module->arena, name, strlen(name));
     if (!p->name) vy_build_oom(b);
     for (uint32_t i = 1; i < p->buffers.count; i++) {

@@ -37,12 +37,14 @@ typedef struct lowering {
     uint32_t *after;    // STORE of a constant: performed only after this instruction
     uint32_t *put_off;  // by instruction: the first STORE to perform after it
     uint32_t *next_off; // by STORE: the next such
-    uint32_t *scope;    // ZERO: the buffer's lifetime begins here
+    uint32_t *scope;    // ZERO: a lifetime of the buffer begins here
     vy_dim *number;     // integers
     vy_dim *leaf;       // integers by leaf
     lower_place *place; // tensors
     // ---- by buffer
-    uint8_t *begun; // its BUFFER step is made
+    uint8_t *begun;    // its BUFFER step is made
+    uint32_t *current; // the buffer of the pipeline that has its contents now
+    vy_dim *extent;    // by key: an extent that only the run decides, once it is known
 } lowering;
 
 static inline bool lower_stopped(const lowering *w) { return w->oom || vy_builder_failed(w->b); }
@@ -57,6 +59,9 @@ bool lower_decide(lowering *w); // fills the tables from `last` to `scope`
 
 // ---- lower_number.c
 vy_dim lower_number(lowering *w, uint32_t id);
+// Are all extents of the shape known by now?  Then lower_shape gives them as the pipeline's.
+bool lower_is_known(const lowering *w, const vy_tensor *shape);
+vy_tensor lower_shape(lowering *w, const vy_tensor *shape);
 
 // ---- lower_call.c
 // The place of a tensor that is used by a step; a constant's is made, of that shape.

@@ -24,16 +24,19 @@ lower_place lower_slice(lowering *w, uint32_t access)
     const vy_buf *b = &w->h->buffers.data[buffer];
     vy_dim *index = lower_room(w, n, sizeof *index);
     for (uint32_t k = 0; index && k < n; k++) index[k] = lower_number(w, vy_arg(w->h, access, k));
-    return (lower_place){.buffer = buffer,
+    const vy_tensor shape = {b->type, b->rank - n, b->dims + n};
+    return (lower_place){.buffer = w->current[buffer],
                          .rank = n,
                          .index = index,
-                         .shape = {b->type, b->rank - n, b->dims + n}};
+                         .shape = lower_shape(w, &shape)};
 }
 
 lower_place lower_temporary(lowering *w, const vy_tensor *shape)
 {
     char text[320];
     if (lower_stopped(w)) return (lower_place){0};
+    const vy_tensor own = lower_shape(w, shape);
+    shape = &own;
     const char *name = vy_free_name(w->b->p, "t", vy_type_name(shape->type), text);
     const vy_buffer made = vy_pipeline_buffer(w->q, name, shape->type, shape->rank, shape->dims);
     if (made.id) w->b->p->buffers.data[made.id].role.kind = VY_IS_WORKSPACE;

@@ -84,3 +84,30 @@ vy_dim lower_number(lowering *w, uint32_t id)
                       vy_op_infos[w->h->insts.data[id].op].text);
     return w->number[id];
 }
+
+// -------------------------------------------------------------------------------------------- shapes
+// The extent that stands for `d`, an extent that the run decides; `d` itself if it is none.  (The
+// pipeline's own dimensions have greater numbers than those of the host program.)
+static vy_dim extent_of(const lowering *w, vy_dim d)
+{
+    const bool open = d.id < w->h->dims.count && w->h->dims.data[d.id].op == VY_DIM_STEP;
+    return open ? w->extent[w->h->dims.data[d.id].value] : d;
+}
+
+bool lower_is_known(const lowering *w, const vy_tensor *shape)
+{
+    bool known = true;
+    for (uint32_t k = 0; k < shape->rank; k++) known &= extent_of(w, shape->dims[k]).id != 0;
+    return known;
+}
+
+vy_tensor lower_shape(lowering *w, const vy_tensor *shape)
+{
+    vy_dim *dims = NULL;
+    for (uint32_t k = 0; k < shape->rank; k++)
+        if (extent_of(w, shape->dims[k]).id != shape->dims[k].id && !dims)
+            dims = vy_arena_alloc(&w->h->module->arena, shape->rank * sizeof *dims);
+    if (!dims) return *shape;
+    for (uint32_t k = 0; k < shape->rank; k++) dims[k] = extent_of(w, shape->dims[k]);
+    return (vy_tensor){shape->type, shape->rank, dims};
+}

@@ -233,12 +233,22 @@ static bool is_overwritten(const lowering *w, const accesses *c, uint32_t id)
     return false;
 }
 
-// The outermost construct in which the buffer lives on from one iteration to the next; 0: the
-// program.
-static uint32_t home_of(const lowering *w, const accesses *c, uint32_t buffer)
+// The construct at whose end the lifetime ends in which access `k` is; 0: with the program.
+static uint32_t home_of(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id)
 {
-    const uint32_t zero = c->all[c->first[buffer]].id;
-    return w->scope[zero] ? w->s.parent[zero] : 0;
+    uint32_t home = 0;
+    for (uint32_t k = c->first[buffer]; k < c->first[buffer + 1] && c->all[k].at <= id; k++)
+        if (w->scope[c->all[k].id]) home = w->s.parent[c->all[k].id];
+    return home;
+}
+
+// Is there no access to the buffer after `id` while it lives?
+static bool is_last(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id)
+{
+    const uint32_t home = home_of(w, c, buffer, id), next = after(c, buffer, id);
+    if (w->s.parent[id] != home) return false; // the next iteration may come to it
+    const uint32_t end = home ? vy_closer(w->h, &w->s, home) : UINT32_MAX;
+    return next == c->first[buffer + 1] || c->all[next].at > end;
 }
 
 static void find_dead(lowering *w, const accesses *c)
@@ -248,8 +258,7 @@ static void find_dead(lowering *w, const accesses *c)
         if (!vy_op_is_memory((vy_op)h->insts.data[id].op) || !is_constant(h, id)) continue;
         const uint32_t b = h->insts.data[id].aux;
         const bool own = h->buffers.data[b].cls == VY_LOCAL || h->buffers.data[b].workspace;
-        const bool last =
-            own && w->s.parent[id] == home_of(w, c, b) && after(c, b, id) == c->first[b + 1];
+        const bool last = own && is_last(w, c, b, id);
         w->dead[id] = !w->scope[id] && (last || is_overwritten(w, c, id));
     }
 }
@@ -269,20 +278,28 @@ static void find_copied(lowering *w, const accesses *c)
 }
 
 // --------------------------------------------------------------------------------------- lifetimes
-// A local array lives from a ZERO to the end of the loop around that, if it is used only there and
-// cleared only once.
-static void find_scopes(lowering *w, const accesses *c)
+// Does a lifetime of its own begin with every ZERO of the buffer that is not within one?  It ends
+// with the loop around that.
+static bool has_scopes(lowering *w, const accesses *c, uint32_t b, bool mark)
 {
     const vy_program *h = w->h;
-    for (uint32_t b = 1; b < h->buffers.count; b++) {
-        if (h->buffers.data[b].cls != VY_LOCAL || c->first[b] == c->first[b + 1]) continue;
-        const uint32_t zero = c->all[c->first[b]].id, up = w->s.parent[zero];
-        const uint32_t end = up ? vy_closer(h, &w->s, up) : UINT32_MAX;
-        bool whole = h->insts.data[zero].op == VY_OP_ZERO;
-        for (uint32_t k = c->first[b] + 1; k < c->first[b + 1]; k++)
-            whole &= c->all[k].at < end && h->insts.data[c->all[k].id].op != VY_OP_ZERO;
-        if (whole) w->scope[zero] = 1;
+    uint32_t end = 0;
+    for (uint32_t k = c->first[b]; k < c->first[b + 1]; k++) {
+        const access *a = &c->all[k];
+        if (a->at < end) continue;
+        if (h->insts.data[a->id].op != VY_OP_ZERO) return false;
+        const uint32_t up = w->s.parent[a->id];
+        end = up ? vy_closer(h, &w->s, up) : UINT32_MAX;
+        if (mark) w->scope[a->id] = 1;
     }
+    return true;
+}
+
+static void find_scopes(lowering *w, const accesses *c)
+{
+    for (uint32_t b = 1; b < w->h->buffers.count; b++)
+        if (w->h->buffers.data[b].cls == VY_LOCAL && has_scopes(w, c, b, false))
+            has_scopes(w, c, b, true);
 }
 
 bool lower_decide(lowering *w)

@@ -9,6 +9,15 @@ void *lower_room(lowering *w, size_t count, size_t size)
     return p;
 }
 
+static uint32_t greatest_key(const vy_program *h)
+{
+    int64_t key = 0;
+    for (uint32_t i = 1; i < h->dims.count; i++)
+        if (h->dims.data[i].op == VY_DIM_STEP && h->dims.data[i].value > key)
+            key = h->dims.data[i].value;
+    return (uint32_t)key;
+}
+
 bool lower_make_tables(lowering *w)
 {
     const uint32_t n = w->h->insts.count;
@@ -25,6 +34,9 @@ bool lower_make_tables(lowering *w)
     w->leaf = lower_room(w, w->h->leaves.count, sizeof *w->leaf);
     w->place = lower_room(w, n, sizeof *w->place);
     w->begun = lower_room(w, w->h->buffers.count, 1);
+    w->extent = lower_room(w, greatest_key(w->h), sizeof *w->extent);
+    w->current = lower_room(w, w->h->buffers.count, sizeof *w->current);
+    for (uint32_t i = 0; w->current && i < w->h->buffers.count; i++) w->current[i] = i;
     if (!vy_structure_make(w->h, &w->s)) w->oom = true;
     return !w->oom;
 }

@@ -150,7 +150,7 @@ static void dispatch(raising *r, const vy_pipe_step *s)
     for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
         const vy_pipe_arg *a = &s->args[n];
-        const vy_buf *from = &r->l->signature->buffers.data[a->buffer.id];
+        const vy_buf *from = &vy_builder_program(r->b)->buffers.data[a->buffer.id];
         shapes[n++] = (vy_tensor){from->type, from->rank - a->rank, from->dims + a->rank};
         if (vy_host_takes(&p->buffers.data[i])) load(r, a, &args[call.tensors++]);
         uint32_t index[VY_MAX_RANK]; // the result is written there at once: known beforehand
@@ -168,7 +168,18 @@ static void dispatch(raising *r, const vy_pipe_step *s)
     }
 }
 
-static void start(raising *r, uint32_t buffer, bool clear)
+// The lifetime of an intermediate begins.
+static void clear(raising *r, uint32_t buffer)
+{
+    uint32_t extents[VY_MAX_RANK], n = 0;
+    const vy_buf b = vy_builder_program(r->b)->buffers.data[buffer];
+    for (uint32_t k = 0; k < b.rank; k++)
+        if (vy_builder_program(r->b)->dims.data[b.dims[k].id].op == VY_DIM_STEP)
+            extents[n++] = number(r, r->l->signature->buffers.data[buffer].dims[k]).id;
+    vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, n, extents);
+}
+
+static void start(raising *r, uint32_t buffer)
 {
     const vy_buf b = vy_builder_program(r->b)->buffers.data[buffer];
     uint32_t value = 0;
@@ -177,7 +188,6 @@ static void start(raising *r, uint32_t buffer, bool clear)
         load(r, &(vy_pipe_arg){.buffer = vy_program_find_buffer(r->l->signature, b.init_from)},
              &value);
     if (value) vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, 1, &value);
-    if (!value && clear) vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, 0, NULL);
     vy_buffer_init(r->b, (vy_buffer){buffer}, VY_INIT_NONE, NULL);
 }
 
@@ -203,7 +213,10 @@ static void step(raising *r, uint32_t at)
     const vy_pipe_step *s = &r->l->steps.data[at];
     vy_at(r->b, s->line, s->column);
     switch (s->kind) {
-    case VY_PIPE_BUFFER: start(r, s->buffer.id, true); break;
+    case VY_PIPE_BUFFER:
+        clear(r, s->buffer.id);
+        start(r, s->buffer.id);
+        break;
     case VY_PIPE_DISPATCH: dispatch(r, s); break;
     case VY_PIPE_VALUE: value(r, s, at); break;
     case VY_PIPE_REPEAT: repeat(r, s, at); break;
@@ -218,33 +231,37 @@ static void step(raising *r, uint32_t at)
 }
 
 // ---------------------------------------------------------------------------------------- together
-// Refuses sizes that only the run decides: a host program has no instructions in its shapes.
-static bool sizes_are_known(const vy_pipeline *l)
+// Marks the dimensions that depend on a counter or a value.  NULL: memory.
+static uint8_t *find_unknown(const vy_program *p)
 {
-    const vy_program *p = l->signature;
-    uint8_t *depends = vy_realloc(NULL, p->dims.count + 1);
-    if (!depends) {
-        vy_fail_oom(l->module);
-        return false;
-    }
-    for (uint32_t i = 0; i < p->dims.count; i++) {
+    uint8_t *unknown = vy_realloc(NULL, p->dims.count + 1);
+    for (uint32_t i = 0; unknown && i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        depends[i] = d->op == VY_DIM_STEP || (d->op >= VY_DIM_ADD && d->op <= VY_DIM_SQRT &&
-                                              (depends[d->a] || depends[d->b]));
+        unknown[i] =
+            d->op == VY_DIM_STEP || (d->op >= VY_DIM_ADD && (unknown[d->a] || unknown[d->b]));
     }
-    bool known = true;
-    for (uint32_t i = 1; i < p->buffers.count && known; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        for (uint32_t k = 0; k < b->rank; k++) known &= !depends[b->dims[k].id];
-        if (!known)
-            vy_fail(l->module, VY_E_GRAD_UNSUPPORTED, b->line, 0,
-                    "give it the largest size that it can have, from the pipeline's scalars",
-                    "the size of `%s` depends on `value(…)` or on a counter; such pipelines cannot "
-                    "be differentiated yet",
-                    b->name);
-    }
-    vy_free(depends);
-    return known;
+    return unknown;
+}
+
+// Gives each extent that only the run decides a dimension of its own.
+static bool separate_extents(vy_program *p)
+{
+    const uint32_t known = p->dims.count;
+    uint8_t *unknown = find_unknown(p);
+    bool ok = unknown != NULL;
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++)
+        for (uint32_t k = 0; ok && k < p->buffers.data[i].rank; k++) {
+            vy_dim *d = &p->buffers.data[i].dims[k];
+            if (d->id >= known || !unknown[d->id]) continue;
+            const vy_dim_node key = {.op = VY_DIM_STEP, .value = p->dims.count};
+            d->id = p->dims.count;
+            ok = vy_vec_push(&p->dims, key);
+        }
+    for (uint32_t i = 1; ok && i < known; i++) // those of no shape
+        if (p->dims.data[i].op == VY_DIM_STEP) p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
+    vy_free(unknown);
+    if (!ok) vy_fail_oom(p->module);
+    return ok;
 }
 
 // The builder of the host program: parameters as they are, intermediates as local arrays.
@@ -260,9 +277,7 @@ static vy_builder *begin(const vy_pipeline *l)
         b->workspace = false;
         b->cls = VY_LOCAL;
     }
-    for (uint32_t i = 1; i < p->dims.count; i++) // those of no shape
-        if (p->dims.data[i].op == VY_DIM_STEP) p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
-    vy_builder *b = vy_rebuild_begin(p);
+    vy_builder *b = separate_extents(p) ? vy_rebuild_begin(p) : NULL;
     vy_program_free(p);
     return b;
 }
@@ -270,12 +285,12 @@ static vy_builder *begin(const vy_pipeline *l)
 vy_program *vy_host_raise(const vy_pipeline *l)
 {
     raising r = {.l = l};
-    if (!sizes_are_known(l) || !(r.b = begin(l))) return NULL;
+    if (!(r.b = begin(l))) return NULL;
     r.steps = vy_arena_alloc(&r.arena, l->steps.count * sizeof *r.steps + 1);
     r.known = vy_arena_alloc(&r.arena, l->signature->dims.count * sizeof *r.known);
     if (!r.steps || !r.known) vy_build_oom(r.b);
     for (uint32_t i = 1; i < l->signature->buffers.count && !vy_builder_failed(r.b); i++)
-        if (!l->signature->buffers.data[i].workspace) start(&r, i, false);
+        if (!l->signature->buffers.data[i].workspace) start(&r, i);
     for (uint32_t i = 0; i < l->steps.count && !vy_builder_failed(r.b); i++) step(&r, i);
     vy_arena_free(&r.arena);
     return vy_rebuild_end(r.b);

@@ -131,14 +131,20 @@ static vy_program *result_of(const vy_module *gm)
     return n ? vy_module_pipeline(gm, n - 1)->signature : vy_module_program(gm, 0);
 }
 
+// The pipeline with these parameters, or NULL.
+static const vy_pipeline *pipeline_of(const vy_program *p)
+{
+    for (uint32_t i = 0; i < vy_module_pipeline_count(p->module); i++)
+        if (vy_module_pipeline(p->module, i)->signature == p)
+            return vy_module_pipeline(p->module, i);
+    return NULL;
+}
+
 static bool evaluate(const vy_program *p, image *m, const vy_eval_options *o,
                      vy_eval_report *report, vy_diag *d)
 {
-    for (uint32_t i = 0; i < vy_module_pipeline_count(p->module); i++) {
-        const vy_pipeline *q = vy_module_pipeline(p->module, i);
-        if (q->signature == p)
-            return vy_eval_pipeline(q, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
-    }
+    const vy_pipeline *q = pipeline_of(p);
+    if (q) return vy_eval_pipeline(q, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
     return vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
 }
 
@@ -287,10 +293,9 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
     start_gradient(c, gp, &x, &g);
     vy_diag refused = {0};
     bool transposed;
-    bool ok =
-        run(c, gp, &g) && (c->exact_only || compare(c, p, &x, &g, of)) &&
-        (pipelines || check_tangents(c, m, p, &x, of, &(gradient){gp, &g}, &refused, &transposed));
-    gradcheck_transposed += ok && !pipelines && transposed;
+    bool ok = run(c, gp, &g) && (c->exact_only || compare(c, p, &x, &g, of)) &&
+              check_tangents(c, m, p, &x, of, &(gradient){gp, &g}, &refused, &transposed);
+    gradcheck_transposed += ok && transposed;
     if (ok && refused.severity == VY_ERROR && !c->reverse_too) {
         snprintf(message, sizeof message, "forward mode: %u:%u %s [%s]", refused.line,
                  refused.column, refused.text, refused.code);

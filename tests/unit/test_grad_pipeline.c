@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_grad_pipeline.c: gradients of pipelines against finite differences, floats in double.
+// test_grad_pipeline.c: gradients and tangents of pipelines against finite differences, dual numbers
+// and each other, floats in double.
 #include "gradcheck.h"
 
 #include <setjmp.h>
@@ -210,6 +211,8 @@ static void finite_differences(void **state)
         ok &= run(&items[k], VY_ACCUMULATE_ATOMIC, 4);
     }
     assert_true(ok);
+    // Gradients of forward derivatives, which are second derivatives, were compared as well.
+    assert_int_equal(gradcheck_transposed, 2 * sizeof items / sizeof *items);
 }
 
 int main(void)
