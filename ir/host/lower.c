@@ -289,7 +289,6 @@ vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
     }
     if (w.oom) vy_build_oom(w.b);
     vy_structure_free(&w.s);
-    vy_vec_free(&w.kernels);
     vy_arena_free(&w.arena);
     return vy_pipeline_end(w.q);
 }

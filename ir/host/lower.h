@@ -7,7 +7,6 @@
 //   lower_carries.c  tensors that repeats carry
 //   lower_number.c   integers as dimension expressions
 //   lower_call.c     dispatches; pipelines that are dispatched are inlined
-//   host_kernels.c   the programs that copy, fill and add
 #ifndef VYRE_HOST_LOWER_H
 #define VYRE_HOST_LOWER_H
 
@@ -21,21 +20,6 @@ typedef struct lower_place {
     const vy_dim *index;
     vy_tensor shape;
 } lower_place;
-
-typedef enum host_kernel_kind {
-    HOST_COPY, // x in, y out: y = x
-    HOST_ADD,  // x in, y inout: y = y + x
-    HOST_FILL, // y out: y = value
-} host_kernel_kind;
-
-typedef struct host_kernel {
-    host_kernel_kind kind;
-    vy_type type;
-    uint32_t rank;
-    double value; // FILL
-    const vy_program *program;
-} host_kernel;
-VY_VEC_TYPE(host_kernel_vec, host_kernel);
 
 typedef struct lowering {
     const vy_program *h;
@@ -67,7 +51,6 @@ typedef struct lowering {
     uint8_t *begun;    // its BUFFER step is made
     uint32_t *current; // the buffer of the pipeline that has its contents now
     vy_dim *extent;    // by key: an extent that only the run decides, once it is known
-    host_kernel_vec kernels;
 } lowering;
 
 static inline bool lower_stopped(const lowering *w) { return w->oom || vy_builder_failed(w->b); }
@@ -105,10 +88,5 @@ void lower_copy(lowering *w, const lower_place *from, const lower_place *to);
 void lower_fill(lowering *w, const lower_place *to, double value);
 void lower_dispatch(lowering *w, uint32_t id);
 void lower_add(lowering *w, uint32_t id);
-
-// ---- host_kernels.c
-// The program that does this with all elements, made where there is none yet.  NULL: an error.
-const vy_program *host_kernel_of(lowering *w, host_kernel_kind kind, vy_type type, uint32_t rank,
-                                 double value);
 
 #endif

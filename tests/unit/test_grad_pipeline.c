@@ -193,6 +193,24 @@ static const item items[] = {
      "    repeat t in 0..min(value(n[0]), T) { step(u[t], k, u[t + 1]); }\n"
      "    loss(u[min(value(n[0]), T)], l);\n}\n",
      5, NULL, NULL},
+    {"a solver inside a loss, twice",
+     STENCIL LOSS TWO
+     "pipeline f(x: in f32[M, N], k: in f32[N], l: out f32[1], T: u32, N: u32, M: u32) {\n"
+     "    buffer r: f32[M, N]; buffer m: f32[M, 1]; buffer s: f32[1];\n"
+     "    repeat j in 0..M { solve(x[j], k, r[M - 1 - j], T=T); row(r[M - 1 - j], m[j / 2]); }\n"
+     "    row(r[0], s); two(s, m[0], l);\n}\n"
+     "pipeline row(a: in f32[N], l: out f32[1], N: u32) { loss(a, l); }\n"
+     "pipeline solve(u: in f32[N], k: in f32[N], v: out f32[N], T: u32, N: u32) {\n"
+     "    buffer h: f32[T + 1, N];\n    two(u, k, h[0]);\n"
+     "    repeat t in 0..T checkpoint(sqrt) { step(h[t], k, h[t + 1]); }\n    two(h[T], u, v);\n}\n",
+     3, NULL, NULL},
+    {"a solver in place, whose output is written in pieces",
+     IN_PLACE SCALE
+     "pipeline f(x: inout f32[N], k: in f32[N], y: out f32[2, N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T { both(x, k, y); }\n}\n"
+     "pipeline both(x: inout f32[N], k: in f32[N], y: out f32[2, N], N: u32) {\n"
+     "    repeat i in 0..2 { grow(x, k); scale(x, k, y[i]); grow(y[i], x); grow(y[1 - i], k); }\n}\n",
+     2, NULL, NULL},
     {"programs without a domain",
      "program part(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) {\n"
      "    let i = wid.x * 4 + lid.x;\n    if i < N { y[i] = y[i] * x[i] + x[i]; }\n}\n"
