@@ -59,12 +59,11 @@ bool lower_make_tables(lowering *w);                      // false: memory
 void *lower_room(lowering *w, size_t count, size_t size); // zeroed; NULL sets oom
 // Is the value a tensor, and not a number?
 bool lower_is_tensor(const lowering *w, uint32_t id);
+// Which operand of its maker a result updates in place; UINT32_MAX: none.
+uint32_t lower_updated_by(const lowering *w, uint32_t value);
 
 // ---- lower_places.c
 bool lower_decide(lowering *w); // fills the tables from `last` to `scope`
-
-// Which operand of its maker a result updates in place; UINT32_MAX: none.
-uint32_t lower_updated_by(const lowering *w, uint32_t value);
 
 // ---- lower_carries.c
 void lower_decide_carries(lowering *w); // after the last uses and direct results

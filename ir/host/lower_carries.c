@@ -9,8 +9,8 @@
 //
 // A carried tensor has one buffer P: it begins as the initial value, and each iteration leaves the
 // next one there.  Where x is used as above, x is P, and where nothing else uses b meanwhile, P is
-// b: then nothing is copied.  What an iteration adds to a carried tensor by a dispatch, in place, is
-// added in P.
+// b: then nothing is copied.  What an iteration adds to a carried tensor by a dispatch, in place,
+// is added in P.
 #include "ir/core/flow.h"
 #include "ir/host/lower.h"
 
@@ -57,7 +57,7 @@ static uint32_t whole_store_of(const lowering *w, uint32_t value, uint32_t first
     return found;
 }
 
-// ---------------------------------------------------------------------------------------- decisions
+// --------------------------------------------------------------------------------------- decisions
 // The zero that is stored to array x after LOAD n, at the end of its life: nothing reads it.  0:
 // there is none; UINT32_MAX: something else touches the array.
 static uint32_t last_clear(const lowering *w, uint32_t x, uint32_t n, uint32_t end)
@@ -97,7 +97,7 @@ static uint32_t find_array(const lowering *w, uint32_t loop, uint32_t k, uint32_
     return w->last[c] <= n ? x : 0;
 }
 
-// Two slots may not have one array; nor may it be used outside of the loop, but for other lifetimes.
+// Has a slot before k the same array?
 static bool is_taken(const lowering *w, uint32_t loop, uint32_t k, uint32_t x)
 {
     for (uint32_t j = 0; j < k; j++)
@@ -172,7 +172,7 @@ void lower_decide_carries(lowering *w)
             for (uint32_t k = 0; k < vy_slot_count(w->h, &w->s, id); k++) decide(w, id, k);
 }
 
-// -------------------------------------------------------------------------------------------- steps
+// ------------------------------------------------------------------------------------------- steps
 static vy_tensor shape_of(const lowering *w, uint32_t id, uint32_t depth)
 {
     enum { DEEP = 64 };

@@ -64,22 +64,6 @@ static bool reads_same(const lowering *w, uint32_t maker, uint32_t store, uint32
     return false;
 }
 
-// Which operand of its maker does a result update in place?  UINT32_MAX: none.
-uint32_t lower_updated_by(const lowering *w, uint32_t value)
-{
-    const vy_program *h = w->h;
-    if (h->insts.data[value].op == VY_OP_ADD) return 0;
-    const vy_program *p = vy_host_callee(h->module, vy_host_call_of(h, vy_arg(h, value, 0)));
-    for (uint32_t i = 1, given = 0, taken = 0; i < p->buffers.count; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (!vy_pipe_binds(b)) continue;
-        if (vy_host_gives(b) && given++ == h->insts.data[value].aux)
-            return vy_host_takes(b) ? taken : UINT32_MAX;
-        taken += vy_host_takes(b);
-    }
-    return UINT32_MAX;
-}
-
 // Nothing between the maker and the STORE accesses the buffer, or computes the indices.  Two direct
 // results of one dispatch in one buffer are surely different slices.
 static bool is_near(const lowering *w, uint32_t maker, uint32_t store)

@@ -55,3 +55,18 @@ bool lower_is_tensor(const lowering *w, uint32_t id)
     if (i->op == VY_OP_LOAD) return i->nargs < h->buffers.data[i->aux].rank;
     return i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type);
 }
+
+uint32_t lower_updated_by(const lowering *w, uint32_t value)
+{
+    const vy_program *h = w->h;
+    if (h->insts.data[value].op == VY_OP_ADD) return 0;
+    const vy_program *p = vy_host_callee(h->module, vy_host_call_of(h, vy_arg(h, value, 0)));
+    for (uint32_t i = 1, given = 0, taken = 0; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        if (vy_host_gives(b) && given++ == h->insts.data[value].aux)
+            return vy_host_takes(b) ? taken : UINT32_MAX;
+        taken += vy_host_takes(b);
+    }
+    return UINT32_MAX;
+}

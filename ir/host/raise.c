@@ -7,117 +7,21 @@
 
 #include <string.h>
 
-// ------------------------------------------------------------------------------------ instructions
-uint32_t vy_host_append(vy_builder *b, vy_op op, vy_type type, uint32_t buffer, uint32_t nargs,
-                        const uint32_t *args)
-{
-    if (vy_builder_failed(b)) return 0;
-    const vy_inst inst = {.op = (uint16_t)op, .type = (uint8_t)type, .nargs = nargs, .aux = buffer};
-    if (vy_op_infos[op].effect == VY_WRITE) return vy_emit(b, op, type, buffer, nargs, args);
-    return vy_append(b, inst, args, 0);
-}
-
-uint32_t vy_host_dispatch(vy_builder *b, const vy_host_call *call, const uint32_t *args,
-                          uint32_t *picks)
-{
-    if (vy_builder_failed(b)) return 0;
-    const uint32_t nargs = call->tensors + call->scalars + (call->groups ? 3 : 0);
-    vy_host_call *kept = vy_arena_alloc(&b->m->arena, sizeof *kept);
-    if (!kept || !vy_vec_push(&b->p->calls, kept)) {
-        vy_build_oom(b);
-        return 0;
-    }
-    *kept = *call;
-    const uint32_t d =
-        vy_host_append(b, VY_OP_DISPATCH, VY_F32, b->p->calls.count - 1, nargs, args);
-    const vy_program *p = vy_host_callee(b->m, call);
-    for (uint32_t i = 1, n = 0, k = 0; i < p->buffers.count; i++) {
-        const vy_buf *buf = &p->buffers.data[i];
-        if (!vy_pipe_binds(buf)) continue;
-        if (vy_host_gives(buf)) {
-            picks[k] = vy_host_append(b, VY_OP_PICK, call->shapes[n].type, k, 1, &d);
-            k++;
-        }
-        n++;
-    }
-    return vy_builder_failed(b) ? 0 : d;
-}
-
-// ----------------------------------------------------------------------------------------- numbers
-static vy_value number(raising *r, vy_dim d);
-
-static vy_value binary(raising *r, const vy_dim_node *d)
-{
-    vy_builder *b = r->b;
-    const vy_value x = number(r, (vy_dim){d->a}), y = number(r, (vy_dim){d->b});
-    switch (d->op) {
-    case VY_DIM_ADD: return vy_add(b, x, y);
-    case VY_DIM_SUB: return vy_sub(b, x, y);
-    case VY_DIM_MUL: return vy_mul(b, x, y);
-    case VY_DIM_DIV: return vy_div(b, x, y);
-    case VY_DIM_REM: return vy_rem(b, x, y);
-    case VY_DIM_MIN: return vy_min(b, x, y);
-    case VY_DIM_MAX: return vy_max(b, x, y);
-    default:
-        return vy_cast(b, VY_I64, vy_call(b, "sqrt", 1, &(vy_value){vy_cast(b, VY_F64, x).id}));
-    }
-}
-
-static vy_value make_number(raising *r, vy_dim dim)
-{
-    const vy_dim_node d = r->l->signature->dims.data[dim.id];
-    switch (d.op) {
-    case VY_DIM_CONST: return vy_int(r->b, VY_I64, d.value);
-    case VY_DIM_STEP: return (vy_value){r->steps[d.value]};
-    case VY_DIM_UNKNOWN:
-        return vy_cast(r->b, VY_I64, vy_len(r->b, (vy_buffer){(uint32_t)d.value}, 0));
-    case VY_DIM_GROUPS:
-        return vy_cast(r->b, VY_I64, vy_builtin_value(r->b, VY_NUM_GROUPS, (uint32_t)d.value));
-    case VY_DIM_SCALAR: {
-        const vy_type own = r->l->signature->scalars.data[d.value].type;
-        const uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, own, (uint32_t)d.value, 0);
-        return vy_cast(r->b, VY_I64, (vy_value){leaf});
-    }
-    default: return binary(r, &d);
-    }
-}
-
-static vy_value number(raising *r, vy_dim dim)
-{
-    uint32_t *known = &r->known[dim.id];
-    if (vy_builder_failed(r->b)) return (vy_value){0};
-    if (!*known || !vy_visible(r->b, *known)) *known = make_number(r, dim).id;
-    return (vy_value){*known};
-}
-
-uint32_t raise_number(raising *r, vy_dim d) { return number(r, d).id; }
-
-void *raise_room(raising *r, size_t count, size_t size)
-{
-    void *p = vy_arena_alloc(&r->arena, (count + 1) * size);
-    if (!p) vy_build_oom(r->b);
-    return p;
-}
-
-static uint32_t numbers(raising *r, uint32_t n, const vy_dim *dims, uint32_t *out)
-{
-    for (uint32_t k = 0; k < n; k++) out[k] = number(r, dims[k]).id;
-    return n;
-}
+// ------------------------------------------------------------------------------------------- steps
 
 // ------------------------------------------------------------------------------------------- steps
 static void load(raising *r, const vy_pipe_arg *a, uint32_t *value)
 {
     uint32_t index[VY_MAX_RANK];
     const vy_type type = r->l->signature->buffers.data[a->buffer.id].type;
-    numbers(r, a->rank, a->index, index);
+    raise_numbers(r, a->rank, a->index, index);
     *value = vy_host_append(r->b, VY_OP_LOAD, type, r->current[a->buffer.id], a->rank, index);
 }
 
 static void store(raising *r, const vy_pipe_arg *a, uint32_t value)
 {
     uint32_t args[VY_MAX_RANK + 1];
-    numbers(r, a->rank, a->index, args);
+    raise_numbers(r, a->rank, a->index, args);
     args[a->rank] = value;
     vy_emit(r->b, VY_OP_STORE, VY_VOID, r->current[a->buffer.id], a->rank + 1, args);
 }
@@ -125,7 +29,7 @@ static void store(raising *r, const vy_pipe_arg *a, uint32_t value)
 static uint32_t scalar(raising *r, const vy_pipe_scalar *s, vy_type type)
 {
     switch (s->kind) {
-    case VY_PIPE_DIM: return number(r, s->dim).id;
+    case VY_PIPE_DIM: return raise_number(r, s->dim);
     case VY_PIPE_PARAM: return vy_leaf_other(r->b, VY_LEAF_SCALAR, type, s->scalar, 0);
     default: return vy_leaf_const(r->b, type, s->value);
     }
@@ -154,12 +58,12 @@ static void dispatch(raising *r, const vy_pipe_step *s)
         shapes[n++] = (vy_tensor){from->type, from->rank - a->rank, from->dims + a->rank};
         if (vy_host_takes(&p->buffers.data[i])) load(r, a, &args[call.tensors++]);
         uint32_t index[VY_MAX_RANK]; // the result is written there at once: known beforehand
-        numbers(r, a->rank, a->index, index);
+        raise_numbers(r, a->rank, a->index, index);
     }
     uint32_t *rest = args + call.tensors;
     for (uint32_t k = 0; k < p->scalars.count; k++)
         *rest++ = scalar(r, &s->scalars[k], p->scalars.data[k].type);
-    if (s->groups) numbers(r, 3, s->groups, rest);
+    if (s->groups) raise_numbers(r, 3, s->groups, rest);
     if (!vy_host_dispatch(r->b, &call, args, picks)) return;
     for (uint32_t i = 1, n = 0, k = 0; i < p->buffers.count; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
@@ -175,7 +79,7 @@ static void clear(raising *r, uint32_t buffer)
     const vy_buf b = vy_builder_program(r->b)->buffers.data[buffer];
     for (uint32_t k = 0; k < b.rank; k++)
         if (vy_builder_program(r->b)->dims.data[b.dims[k].id].op == VY_DIM_STEP)
-            extents[n++] = number(r, r->l->signature->buffers.data[buffer].dims[k]).id;
+            extents[n++] = raise_number(r, r->l->signature->buffers.data[buffer].dims[k]);
     vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, n, extents);
 }
 
@@ -195,7 +99,7 @@ static void value(raising *r, const vy_pipe_step *s, uint32_t at)
 {
     uint32_t index[VY_MAX_RANK];
     const vy_type type = vy_type_loaded(r->l->signature->buffers.data[s->buffer.id].type);
-    numbers(r, s->index_count, s->index, index);
+    raise_numbers(r, s->index_count, s->index, index);
     const uint32_t v =
         vy_host_append(r->b, VY_OP_LOAD, type, r->current[s->buffer.id], s->index_count, index);
     if (v) r->steps[at] = vy_cast(r->b, VY_I64, (vy_value){v}).id;
@@ -206,7 +110,7 @@ static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
     const bool segments = r->segments && raise_open_segments(r, at);
     r->open++;
     if (segments) return;
-    const uint32_t from = number(r, s->from).id, to = number(r, s->to).id;
+    const uint32_t from = raise_number(r, s->from), to = raise_number(r, s->to);
     const uint32_t one = vy_int(r->b, VY_I64, 1).id;
     r->steps[at] = vy_begin_loop(r->b, VY_I64, 0, from, to, one, 0, NULL, NULL);
     vy_name(r->b, (vy_value){r->steps[at]}, s->counter);

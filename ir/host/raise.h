@@ -2,6 +2,7 @@
 // raise.h: the steps of a pipeline becoming a host program.
 //
 //   raise.c         walks the steps
+//   raise_number.c  dimension expressions as instructions
 //   raise_states.c  repeats of which the reverse keeps some states only
 #ifndef VYRE_HOST_RAISE_H
 #define VYRE_HOST_RAISE_H
@@ -31,8 +32,11 @@ typedef struct raising {
     vy_id_vec hints;           // by instruction: a dimension that is at least its value
 } raising;
 
-uint32_t raise_number(raising *r, vy_dim d); // as an i64
-void *raise_room(raising *r, size_t count, size_t size);
+// ---- raise_number.c
+void *raise_room(raising *r, size_t count, size_t size); // zeroed; NULL fails the builder
+uint32_t raise_number(raising *r, vy_dim d);             // as an i64
+// The first n in `out`; returns n.
+uint32_t raise_numbers(raising *r, uint32_t n, const vy_dim *dims, uint32_t *out);
 
 // ---- raise_states.c
 // Opens and closes the repeat that step `at` begins; *t: its counter.

@@ -14,8 +14,8 @@
 // so that what an iteration passes to the next one are values, of which the forward sweep keeps one
 // set for each segment, and the replay of a segment one for each of its iterations.  (Lowering lets
 // all of them live in one buffer.)  A *state* is a buffer from outside that the body both reads and
-// writes.  A buffer whose slices are numbered by the counter itself, `s[t + 1]`, holds the states of
-// all iterations anyway: it stays as it is.
+// writes.  A buffer whose slices are numbered by the counter itself, `s[t + 1]`, holds the states
+// of all iterations anyway: it stays as it is.
 #include "ir/host/raise.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ static bool find_states(raising *r, uint32_t at, raise_segments *g)
     return g->count > 0 && !vy_builder_failed(r->b);
 }
 
-// ------------------------------------------------------------------------------------------ lengths
+// ----------------------------------------------------------------------------------------- lengths
 static vy_dim two(raising *r, vy_dim_op op, vy_dim x, vy_dim y)
 {
     return vy_dim_binary(r->b, op, x, y);
