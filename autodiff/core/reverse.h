@@ -29,7 +29,7 @@ typedef struct reverse {
     uint32_t links; // the first of those that all builds share; 0: none yet
     // Of a host program (ir/core/host.h): derives what it dispatches, in `out`; see vy_transform.
     vy_derive_call *derive;
-    bool forward;   // forward mode: tangents, not adjoints
+    bool forward; // forward mode: tangents, not adjoints
     bool failed;
 } reverse;
 

@@ -49,7 +49,7 @@ typedef struct lowering {
     uint32_t *direct;   // PICK, ADD: the STORE whose place it is written to at once; 0: none
     uint8_t *is_direct; // such a STORE
     uint8_t *dead;      // STORE of a constant, ZERO: nothing reads it
-    uint8_t *copied;    // LOAD: the slice changes before the last use
+    uint32_t *copied;   // LOAD: the access that changes the slice before the last use; 0: none
     uint32_t *after;    // STORE of a constant: performed only after this instruction
     uint32_t *put_off;  // by instruction: the first STORE to perform after it
     uint32_t *next_off; // by STORE: the next such
@@ -59,8 +59,13 @@ typedef struct lowering {
     lower_place *place; // tensors
     // ---- by buffer
     uint8_t *begun;    // its BUFFER step is made
+    uint8_t *scoped;   // it has lifetimes of its own
     uint32_t *current; // the buffer of the pipeline that has its contents now
-    vy_dim *extent;    // by key: an extent that only the run decides, once it is known
+    // ---- by key of an extent that only the run decides
+    vy_dim *extent;      // once it is known
+    uint32_t *first_use; // the axes with it: places in the next tables
+    uint32_t *next_use;  // 0: no more
+    uint32_t *used_by;   // the buffer
     host_kernel_vec kernels;
 } lowering;
 
