@@ -28,6 +28,7 @@
 #include "autodiff/storage/storage.h"
 #include "ir/build/build.h"
 #include "ir/core/dims.h"
+#include "ir/core/host.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,11 +188,35 @@ typedef struct tape_group {
 } tape_group;
 VY_VEC_TYPE(tape_group_vec, tape_group);
 
+// The LOAD or PICK that has the shape of a value of a host program: a sum has that of its operands.
+static uint32_t shaped_like(const vy_program *p, uint32_t id)
+{
+    while (p->insts.data[id].op == VY_OP_ADD && vy_type_is_float((vy_type)p->insts.data[id].type))
+        id = vy_arg(p, id, VY_IS_LEAF(vy_arg(p, id, 0)) ? 1 : 0);
+    return id;
+}
+
+static vy_tensor shape_of_result(const reverse *r, uint32_t pick)
+{
+    const vy_host_call *c = vy_host_call_of(r->p, vy_arg(r->p, pick, 0));
+    const vy_program *p = vy_host_callee(r->out, c);
+    for (uint32_t i = 1, n = 0, given = 0; i < p->buffers.count; i++) {
+        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
+        if (vy_host_gives(&p->buffers.data[i]) && given++ == r->p->insts.data[pick].aux)
+            return c->shapes[n];
+        n++;
+    }
+    return (vy_tensor){0};
+}
+
 // The shape of a tensor of a host program; rank 0: a number.
 static vy_tensor tensor_of(const reverse *r, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    if (!r->p->host || i->op != VY_OP_LOAD) return (vy_tensor){0};
+    if (!r->p->host) return (vy_tensor){0};
+    const uint32_t shaped = shaped_like(r->p, id);
+    const vy_inst *i = &r->p->insts.data[shaped];
+    if (i->op == VY_OP_PICK) return shape_of_result(r, shaped);
+    if (i->op != VY_OP_LOAD) return (vy_tensor){0};
     const vy_buf *b = &r->p->buffers.data[i->aux];
     return (vy_tensor){b->type, b->rank - i->nargs, b->dims + i->nargs};
 }
@@ -200,9 +225,10 @@ static vy_tensor tensor_of(const reverse *r, uint32_t id)
 static bool is_steady(const reverse *r, uint32_t id)
 {
     const vy_tensor t = tensor_of(r, id);
+    const vy_inst *i = &r->p->insts.data[shaped_like(r->p, id)];
     bool varies = false;
     for (uint32_t k = 0; k < t.rank; k++) varies |= r->p->dims.data[t.dims[k].id].op == VY_DIM_STEP;
-    return !varies || !r->facts.buffers[r->p->insts.data[id].aux].home;
+    return !varies || (i->op == VY_OP_LOAD && !r->facts.buffers[i->aux].home);
 }
 
 static bool refuse_size(reverse *r, uint32_t id)

@@ -22,8 +22,8 @@
 // The tensors are one for each bound `in` or `inout` parameter, the scalars all of the callee, in
 // their order; an integer one is an i64.  An extent that is known only while the pipeline runs is a
 // dimension of its own, VY_DIM_STEP with a number as key; ZERO has its value as an operand, one for
-// each such axis of the array, in their order.  Intermediates are local arrays, cleared by ZERO where
-// their lifetime begins.  Steps are the form in which pipelines are written, checked and run:
+// each such axis of the array, in their order.  Intermediates are local arrays, cleared by ZERO
+// where their lifetime begins.  Steps are the form in which pipelines are written, checked and run:
 // ir/host/raise.c and lower.c convert between the two.
 #ifndef VYRE_HOST_H
 #define VYRE_HOST_H

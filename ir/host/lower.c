@@ -110,7 +110,8 @@ static void load(lowering *w, uint32_t id)
     if (!lower_is_tensor(w, id)) {
         vy_dim index[VY_MAX_RANK];
         for (uint32_t k = 0; k < i->nargs; k++) index[k] = lower_number(w, vy_arg(w->h, id, k));
-        if (!lower_stopped(w)) w->number[id] = vy_pipeline_value(w->q, (vy_buffer){i->aux}, index);
+        const vy_buffer b = {w->current[i->aux]};
+        if (!lower_stopped(w)) w->number[id] = vy_pipeline_value(w->q, b, index);
         return;
     }
     if (!w->last[id]) return; // unused

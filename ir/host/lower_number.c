@@ -85,7 +85,7 @@ vy_dim lower_number(lowering *w, uint32_t id)
     return w->number[id];
 }
 
-// -------------------------------------------------------------------------------------------- shapes
+// ------------------------------------------------------------------------------------------ shapes
 // The extent that stands for `d`, an extent that the run decides; `d` itself if it is none.  (The
 // pipeline's own dimensions have greater numbers than those of the host program.)
 static vy_dim extent_of(const lowering *w, vy_dim d)
