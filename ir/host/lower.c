@@ -43,20 +43,14 @@ static void begin_buffer(lowering *w, uint32_t buffer)
     if (!vy_vec_push(&w->q->steps, s)) w->oom = true;
 }
 
-// Intermediates that live from here to the end: once their extents are known.
-static void begin_buffers(lowering *w)
+// An intermediate that lives from here to the end: once its extents are known.
+static void begin_known(lowering *w, uint32_t buffer)
 {
-    const vy_program *h = w->h;
-    uint8_t *later = lower_room(w, h->buffers.count, 1);
-    for (uint32_t id = 1; later && id < h->insts.count; id++)
-        if (w->scope[id]) later[h->insts.data[id].aux] = 1;
-    for (uint32_t i = 1; later && i < h->buffers.count; i++) {
-        const vy_buf *b = &h->buffers.data[i];
-        const vy_tensor shape = shape_of(w, i);
-        if ((b->cls == VY_LOCAL || b->workspace) && !later[i] && !w->begun[i] &&
-            lower_is_known(w, &shape))
-            begin_buffer(w, i);
-    }
+    const vy_buf *b = &w->h->buffers.data[buffer];
+    const vy_tensor shape = shape_of(w, buffer);
+    if ((b->cls == VY_LOCAL || b->workspace) && !w->scoped[buffer] && !w->begun[buffer] &&
+        lower_is_known(w, &shape))
+        begin_buffer(w, buffer);
 }
 
 static lower_place whole(const lowering *w, uint32_t buffer)
@@ -90,7 +84,11 @@ static void know_extents(lowering *w, uint32_t id)
         if (d->op == VY_DIM_STEP && n < h->insts.data[id].nargs)
             w->extent[d->value] = lower_number(w, vy_arg(h, id, n++));
     }
-    if (h->insts.data[id].nargs && !w->s.parent[id]) begin_buffers(w);
+    for (uint32_t k = 0; k < b->rank && h->insts.data[id].nargs && !w->s.parent[id]; k++) {
+        const vy_dim_node *d = &h->dims.data[b->dims[k].id];
+        uint32_t use = d->op == VY_DIM_STEP ? w->first_use[d->value] : 0;
+        for (; use; use = w->next_use[use]) begin_known(w, w->used_by[use]);
+    }
 }
 
 static void zero(lowering *w, uint32_t id)
@@ -114,7 +112,8 @@ static void load(lowering *w, uint32_t id)
     if (!lower_is_tensor(w, id)) {
         vy_dim index[VY_MAX_RANK];
         for (uint32_t k = 0; k < i->nargs; k++) index[k] = lower_number(w, vy_arg(w->h, id, k));
-        if (!lower_stopped(w)) w->number[id] = vy_pipeline_value(w->q, (vy_buffer){i->aux}, index);
+        const vy_buffer b = {w->current[i->aux]};
+        if (!lower_stopped(w)) w->number[id] = vy_pipeline_value(w->q, b, index);
         return;
     }
     if (!w->last[id]) return; // unused
@@ -282,7 +281,7 @@ vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
     if (!w.q) return NULL;
     w.b = w.q->b;
     if (lower_make_tables(&w) && lower_decide(&w)) {
-        begin_buffers(&w);
+        for (uint32_t i = 1; i < h->buffers.count; i++) begin_known(&w, i);
         begin_parameters(&w);
         for (uint32_t id = 1; id < h->insts.count && !lower_stopped(&w); id++) lower(&w, id);
         if (!lower_stopped(&w)) drop_unused(&w);

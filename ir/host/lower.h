@@ -39,7 +39,7 @@ typedef struct lowering {
     uint32_t *early;   // STORE of a RESULT to that buffer: the loop; 0
     uint8_t *nothing;  // ZERO, STORE: it does nothing, since two buffers are one
     uint8_t *dead;     // STORE of a constant, ZERO: nothing reads it
-    uint8_t *copied;   // LOAD: the slice changes before the last use
+    uint32_t *copied;  // LOAD: the access that changes the slice before the last use; 0: none
     uint32_t *after;   // STORE of a constant: performed only after this instruction
     uint32_t *put_off; // by instruction: the first STORE to perform after it
     uint32_t *next_off; // by STORE: the next such
@@ -49,8 +49,13 @@ typedef struct lowering {
     lower_place *place; // tensors
     // ---- by buffer
     uint8_t *begun;    // its BUFFER step is made
+    uint8_t *scoped;   // it has lifetimes of its own
     uint32_t *current; // the buffer of the pipeline that has its contents now
-    vy_dim *extent;    // by key: an extent that only the run decides, once it is known
+    // ---- by key of an extent that only the run decides
+    vy_dim *extent;      // once it is known
+    uint32_t *first_use; // the axes with it: places in the next tables
+    uint32_t *next_use;  // 0: no more
+    uint32_t *used_by;   // the buffer
 } lowering;
 
 static inline bool lower_stopped(const lowering *w) { return w->oom || vy_builder_failed(w->b); }

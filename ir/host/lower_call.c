@@ -100,6 +100,15 @@ static lower_place result_place(lowering *w, uint32_t value, const vy_tensor *sh
     return w->place[value];
 }
 
+// Has LOAD `v` been copied only for the sake of uses after `result` is written to the same slice?
+// Then the slice itself still has these contents.
+static bool is_there(const lowering *w, uint32_t v, uint32_t result)
+{
+    const uint32_t direct = result ? w->direct[result] : 0;
+    return direct && !VY_IS_LEAF(v) && w->copied[v] == direct &&
+           w->s.parent[v] == w->s.parent[direct] && vy_host_same_slice(w->h, v, direct);
+}
+
 void lower_add(lowering *w, uint32_t id)
 {
     const uint32_t x = vy_arg(w->h, id, 0), y = vy_arg(w->h, id, 1);
@@ -111,7 +120,7 @@ void lower_add(lowering *w, uint32_t id)
     const vy_tensor shape = w->place[shaped].shape;
     const lower_place from = lower_place_of(w, y, &shape), old = lower_place_of(w, x, &shape);
     const lower_place to = result_place(w, id, &shape);
-    if (!lower_same_place(&old, &to)) lower_copy(w, &old, &to);
+    if (!lower_same_place(&old, &to) && !is_there(w, x, id)) lower_copy(w, &old, &to);
     move(w, VY_PIPE_ADD, &from, &to);
 }
 
@@ -168,20 +177,21 @@ static void bind_tensors(lowering *w, call_args *a, uint32_t dispatch)
         if (!vy_pipe_binds(b) || lower_stopped(w)) continue;
         const vy_tensor *shape = &a->call->shapes[n];
         lower_place from = {0}, to = {0};
+        uint32_t v = 0;
+        const uint32_t pick = vy_host_gives(b) ? pick_of(w, dispatch, given++) : 0;
         if (vy_host_takes(b)) {
-            const uint32_t v = vy_arg(w->h, dispatch, taken++);
+            v = vy_arg(w->h, dispatch, taken++);
             const vy_scalar *c = vy_id_const(w->h, v);
             if (b->cls == VY_INOUT && c) {
-                to = result_place(w, pick_of(w, dispatch, given), shape);
+                to = result_place(w, pick, shape);
                 lower_fill(w, &to, c->f);
             } else {
                 from = lower_place_of(w, v, shape);
             }
         }
-        if (vy_host_gives(b) && !to.buffer)
-            to = result_place(w, pick_of(w, dispatch, given), shape);
-        given += vy_host_gives(b);
-        if (from.buffer && to.buffer && !lower_same_place(&from, &to)) lower_copy(w, &from, &to);
+        if (vy_host_gives(b) && !to.buffer) to = result_place(w, pick, shape);
+        if (from.buffer && to.buffer && !lower_same_place(&from, &to) && !is_there(w, v, pick))
+            lower_copy(w, &from, &to);
         a->places[n++] = to.buffer ? to : from;
     }
 }

@@ -8,16 +8,20 @@
 //                              the constant is stored after the last use of g
 //
 // One linear walk collects the accesses of each buffer in the order in which they happen; a tensor
-// looks at those between its definition and its last use.  Slices of one buffer that two arguments
-// of one dispatch name must be different, or the pipeline is wrong already (docs/language.md 6): so
-// a dispatch may read one slice while it writes another, if the indices are different values.
+// looks at those between its definition and its last use, and is copied where they are too many.
+// Slices of one buffer that two arguments of one dispatch name must be different, or the pipeline is
+// wrong already (docs/language.md 6): so a dispatch may read one slice while it writes another, if
+// the indices are different values.
 #include "ir/core/flow.h"
 #include "ir/host/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAR = 256 }; // instructions between a dispatch and a STORE of its result
+enum {
+    FAR = 256,  // instructions between a dispatch and a STORE of its result
+    MANY = 512, // accesses to a buffer between a LOAD of a slice and its last use
+};
 
 // -------------------------------------------------------------------------------------------- uses
 // Where a use at `user` of a value defined at `def` ends: loops use it until they end.
@@ -222,34 +226,33 @@ static bool is_overwritten(const lowering *w, const accesses *c, uint32_t id)
     return false;
 }
 
-// The construct at whose end the lifetime ends in which access `k` is; 0: with the program.
-static uint32_t home_of(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id)
+// Is there no access to the buffer after `id` while it lives?  home: the construct at whose end the
+// lifetime ends; 0: with the program.
+static bool is_last(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id,
+                    uint32_t home)
 {
-    uint32_t home = 0;
-    for (uint32_t k = c->first[buffer]; k < c->first[buffer + 1] && c->all[k].at <= id; k++)
-        if (w->scope[c->all[k].id]) home = w->s.parent[c->all[k].id];
-    return home;
-}
-
-// Is there no access to the buffer after `id` while it lives?
-static bool is_last(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id)
-{
-    const uint32_t home = home_of(w, c, buffer, id), next = after(c, buffer, id);
+    const uint32_t next = after(c, buffer, id);
     if (w->s.parent[id] != home) return false; // the next iteration may come to it
     const uint32_t end = home ? vy_closer(w->h, &w->s, home) : UINT32_MAX;
     return next == c->first[buffer + 1] || c->all[next].at > end;
 }
 
-static void find_dead(lowering *w, const accesses *c)
+static void find_dead_of(lowering *w, const accesses *c, uint32_t b)
 {
     const vy_program *h = w->h;
-    for (uint32_t id = 1; id < h->insts.count; id++) {
-        if (!vy_op_is_memory((vy_op)h->insts.data[id].op) || !is_constant(h, id)) continue;
-        const uint32_t b = h->insts.data[id].aux;
-        const bool own = h->buffers.data[b].cls == VY_LOCAL || h->buffers.data[b].workspace;
-        const bool last = own && is_last(w, c, b, id);
-        w->dead[id] = !w->scope[id] && (last || is_overwritten(w, c, id));
+    const bool own = h->buffers.data[b].cls == VY_LOCAL || h->buffers.data[b].workspace;
+    uint32_t home = 0;
+    for (uint32_t k = c->first[b]; k < c->first[b + 1]; k++) {
+        const uint32_t id = c->all[k].id;
+        if (w->scope[id]) home = w->s.parent[id];
+        if (w->scope[id] || !is_constant(h, id)) continue;
+        w->dead[id] = (own && is_last(w, c, b, id, home)) || is_overwritten(w, c, id);
     }
+}
+
+static void find_dead(lowering *w, const accesses *c)
+{
+    for (uint32_t b = 1; b < w->h->buffers.count; b++) find_dead_of(w, c, b);
 }
 
 static void find_copied(lowering *w, const accesses *c)
@@ -257,10 +260,10 @@ static void find_copied(lowering *w, const accesses *c)
     for (uint32_t id = 1; id < w->h->insts.count; id++) {
         const vy_inst *i = &w->h->insts.data[id];
         if (i->op != VY_OP_LOAD || !w->last[id]) continue;
-        const uint32_t last = c->first[i->aux + 1];
-        for (uint32_t k = after(c, i->aux, id); k < last && c->all[k].at <= w->last[id]; k++)
-            if (!leaves(w, c, &c->all[k], id, w->last[id])) {
-                w->copied[id] = 1;
+        const uint32_t first = after(c, i->aux, id), last = c->first[i->aux + 1];
+        for (uint32_t k = first; k < last && c->all[k].at <= w->last[id]; k++)
+            if (k - first == MANY || !leaves(w, c, &c->all[k], id, w->last[id])) {
+                w->copied[id] = c->all[k].id;
                 break;
             }
     }
@@ -288,7 +291,7 @@ static void find_scopes(lowering *w, const accesses *c)
 {
     for (uint32_t b = 1; b < w->h->buffers.count; b++)
         if (w->h->buffers.data[b].cls == VY_LOCAL && has_scopes(w, c, b, false))
-            has_scopes(w, c, b, true);
+            w->scoped[b] = has_scopes(w, c, b, true);
 }
 
 bool lower_decide(lowering *w)

@@ -211,6 +211,20 @@ static const item items[] = {
      "pipeline both(x: inout f32[N], k: in f32[N], y: out f32[2, N], N: u32) {\n"
      "    repeat i in 0..2 { grow(x, k); scale(x, k, y[i]); grow(y[i], x); grow(y[1 - i], k); }\n}\n",
      2, NULL, NULL},
+    {"a size that each iteration computes",
+     "program count(x: in f32[N], n: out u32[1], N: u32) over(i: 1) { n[0] = 1 + u32(abs(x[0])); }\n"
+     "program rows(x: in f32[N], u: out f32[M, N], M: u32, N: u32) over(j: M, i: N) {\n"
+     "    u[j, i] = sin(x[i] * f32(j + 1));\n}\n"
+     "program sums(u: in f32[M, N], y: inout f32[N], M: u32, N: u32) over(i: N) {\n"
+     "    for j in 0..M { y[i] = y[i] + u[j, i] * u[j, i]; }\n}\n"
+     "pipeline f(x: in f32[N], y: inout f32[N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T { buffer n: u32[1]; count(x, n); buffer h: f32[value(n[0]), N];\n"
+     "        rows(x, h); sums(h, y); }\n}\n",
+     2, NULL, NULL},
+    {"a repeat from another's counter on",
+     IN_PLACE "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
+              "    repeat t in 0..T { repeat s in t..T { grow(x, k); } grow(x, k); }\n}\n",
+     3, NULL, NULL},
     {"programs without a domain",
      "program part(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) {\n"
      "    let i = wid.x * 4 + lid.x;\n    if i < N { y[i] = y[i] * x[i] + x[i]; }\n}\n"
