@@ -134,6 +134,8 @@ typedef struct vys_stats {
     uint64_t runs, compilations; // so far
     uint32_t storage;    // storage level of the derivative: 0 the fastest, 1, 2, … smaller
     double milliseconds; // of the last run: on the device, or in the interpreter
+    // On a device: bytes of the buffers made by the compiler and the intermediates, at their most.
+    uint64_t workspace_bytes;
 } vys_stats;
 VYS_API vys_stats vys_task_stats(const vys_task *t);
 

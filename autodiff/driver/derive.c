@@ -20,21 +20,12 @@
 #include <stdio.h>
 #include <string.h>
 
-void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag)
-{
-    vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, l->line, 0, "differentiate the programs it dispatches",
-                "`%s` is a pipeline; pipelines cannot be differentiated yet", l->name);
-}
-
 const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_diag *diag)
 {
     uint32_t n = m->programs.count;
     const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
     if (p) return p;
-    const vy_pipeline *pipeline = name ? vy_module_find_pipeline(m, name) : NULL;
-    if (pipeline)
-        vy_refuse_pipeline(pipeline, diag);
-    else if (name)
+    if (name)
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
     else
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL,

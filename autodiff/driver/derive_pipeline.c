@@ -23,10 +23,12 @@ static void keep_gradients(vy_program *p)
 }
 
 // The derivative of `host`, which it may rewrite, as a host program; NULL: work's diag.
-static vy_program *derive_host(vy_program *host, const vy_grad_options *options, reverse *r)
+static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
+                               const reverse_observer *observer, reverse *r)
 {
     if (options->forward) return vy_forward(r, host, host) ? host : NULL;
     vy_program *p = vy_attempt(r, host);
+    if (p && observer) observer->note(observer->user, r, p);
     if (p && vy_drop_unused(p, false)) {
         keep_gradients(p);
         return p;
@@ -37,7 +39,7 @@ static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
 
 static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint32_t *hints,
                                   const vy_grad_options *options, vy_derive_call *call,
-                                  const char *name)
+                                  const reverse_observer *observer, const char *name)
 {
     char text[320];
     reverse r = {.p = host,
@@ -46,7 +48,7 @@ static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint3
                  .forward = options->forward,
                  .derive = call,
                  .plan = {.hints = hints}};
-    vy_program *p = derive_host(host, options, &r);
+    vy_program *p = derive_host(host, options, observer, &r);
     snprintf(text, sizeof text, "%.300s_%s", name, options->forward ? "jvp" : "grad");
     vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
     if (p != host) vy_program_free(p);
@@ -64,14 +66,15 @@ static void set_order(vy_module *m, uint32_t order)
 }
 
 static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_derive_call *call,
-                         uint32_t order, vy_diag *diag)
+                         const reverse_observer *observer, uint32_t order, vy_diag *diag)
 {
     const vy_pipeline *source = work->pipelines.data[0];
     vy_module *out = NULL;
     work->order = order;
     uint32_t *hints = NULL;
     vy_program *host = vy_host_raise(source, options->checkpoint, options->forward ? NULL : &hints);
-    vy_pipeline *l = host ? differentiate(work, host, hints, options, call, source->name) : NULL;
+    vy_pipeline *l =
+        host ? differentiate(work, host, hints, options, call, observer, source->name) : NULL;
     vy_program_free(host);
     vy_free(hints);
     if (!l)
@@ -82,7 +85,7 @@ static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_der
 }
 
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
-                              vy_derive_call *call, vy_diag *diag)
+                              vy_derive_call *call, const reverse_observer *observer, vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
     const vy_module *m = source->module;
@@ -90,7 +93,7 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
     uint32_t at = 0;
     while (m->pipelines.data[at] != source) at++;
     if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
-        out = derive(work, options, call, vy_next_order(source->signature), diag);
+        out = derive(work, options, call, observer, vy_next_order(source->signature), diag);
     vy_module_free(work);
     if (vy_memory_failures() == before) return out;
     vy_module_free(out);

@@ -23,7 +23,7 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     if (!options) options = &defaults;
     if (!begin(m, diag)) return NULL;
     const vy_pipeline *pipeline = observer ? NULL : find_pipeline(m, options->program);
-    if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, diag);
+    if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, options->program, diag);
     return source ? vy_derive(source, options, observer, diag) : NULL;
 }
@@ -39,7 +39,7 @@ vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *d
     forward.forward = true;
     if (!begin(m, diag)) return NULL;
     const vy_pipeline *pipeline = find_pipeline(m, forward.program);
-    if (pipeline) return vy_derive_pipeline(pipeline, &forward, vy_transform, diag);
+    if (pipeline) return vy_derive_pipeline(pipeline, &forward, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, forward.program, diag);
     return source ? vy_derive_forward(source, &forward, diag) : NULL;
 }

@@ -30,9 +30,11 @@ bool vy_rewrite_active(reverse *r, vy_program *primal, const vy_program *source,
                        bool (*pass)(vy_program *p, const uint8_t *active));
 void vy_reverse_restart(reverse *r); // forgets everything but the request
 // ---- derive_pipeline.c
-// The derivative of a pipeline, in a module of its own.  call: vy_transform.
+// The derivative of a pipeline, in a module of its own.  call: vy_transform.  observer: NULL, or it
+// is shown the host programs (ir/core/host.h); r->out->derived are the requests.
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
-                              vy_derive_call *call, vy_diag *diag);
+                              vy_derive_call *call, const reverse_observer *observer,
+                              vy_diag *diag);
 // ---- derive.c
 // The derivative of one program, in a module of its own.
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
@@ -44,7 +46,6 @@ uint32_t vy_next_order(const vy_program *p); // of its derivative
 vy_module *vy_result_module(const vy_program *p);
 // False, with *diag: p has operations that only phases of a differentiation may make.
 bool vy_refuse_lowered(const vy_program *p, vy_diag *diag);
-void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag);
 // ---- jvp.c
 // The forward derivative of one program, in a module of its own.
 vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *options,

@@ -250,10 +250,10 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     mark(p, o, requested);
     const vy_derived *found = find(m, source, o, requested, count);
     if (found) return found;
-    vy_module *made =
-        source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o, vy_transform, diag)
-        : o->forward    ? vy_derive_forward(p, o, diag)
-                        : vy_derive(p, o, NULL, diag);
+    vy_module *made = source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o,
+                                                           vy_transform, NULL, diag)
+                      : o->forward    ? vy_derive_forward(p, o, diag)
+                                      : vy_derive(p, o, NULL, diag);
     if (!made) return NULL;
     mark_defaults(p, REQUEST_OF | REQUEST_WRT, usual);
     result_name(p, requested, usual, o->forward, name);

@@ -2,6 +2,7 @@
 // notes.c: see notes.h.
 #include "autodiff/explain/notes.h"
 #include "ir/core/flow.h"
+#include "ir/core/host.h"
 
 #include <string.h>
 
@@ -32,6 +33,18 @@ static vy_kept_why why_kept(const reverse *r, uint32_t id)
     return vy_op_is_atomic(op) || vy_op_is_subgroup(op) ? VY_KEPT_ONCE : VY_KEPT_COSTLY;
 }
 
+// The first dispatch after `id` that takes it as an operand; NULL: none.
+static const char *dispatch_after(notes *n, const reverse *r, uint32_t id)
+{
+    for (uint32_t d = id + 1; r->p->host && d < r->p->insts.count; d++) {
+        if (r->p->insts.data[d].op != VY_OP_DISPATCH) continue;
+        for (uint32_t k = 0; k < r->p->insts.data[d].nargs; k++)
+            if (vy_arg(r->p, d, k) == id)
+                return copy(n, vy_host_callee(r->out, vy_host_call_of(r->p, d))->name);
+    }
+    return NULL;
+}
+
 static void take_values(notes *n, const reverse *r, const vy_program *result)
 {
     for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
@@ -46,6 +59,9 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
                         .type = (vy_type)i->type,
                         .why = why_kept(r, id)};
         if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
+        if (i->op == VY_OP_LOAD && r->p->host)
+            v.rank = r->p->buffers.data[i->aux].rank - vy_index_count(r->p, id);
+        v.before = dispatch_after(n, r, id);
         if (!vy_vec_push(&n->values, v)) n->failed = true;
     }
 }

@@ -212,7 +212,9 @@ static void inline_buffer(inlining *c, const vy_pipe_step *s)
     const vy_dim *dims = dims_of(c, b->rank, b->dims);
     const char *name = name_of(c, b->name);
     if (stopped(c)) return;
-    c->places[s->buffer.id].buffer = vy_pipeline_buffer(c->q, name, b->type, b->rank, dims);
+    const vy_buffer made = vy_pipeline_buffer(c->q, name, b->type, b->rank, dims);
+    if (made.id) c->q->b->p->buffers.data[made.id].made = b->made;
+    c->places[s->buffer.id].buffer = made;
     init_buffer(c, b, &c->places[s->buffer.id]);
 }
 

@@ -99,6 +99,7 @@ typedef struct vy_dim_node {
 // What differentiation made a buffer for; the programs of one derivative find it by this.
 typedef enum vy_made {
     VY_MADE_FOR_NOTHING,
+    VY_MADE_TAPE,   // values that the reverse sweep reads
     VY_MADE_BASE,   // where the rows of a block begin on tapes of counted length
     VY_MADE_WINNER, // which invocation an extremum is from
     VY_MADE_LAST,   // which of that invocation's events
@@ -188,6 +189,7 @@ struct vy_program {
     bool exact;     // `@exact`: overrides fast_math, see vy_exact
     bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
     bool host;      // a host program (host.h)
+    bool gathers;   // sums a gradient over its elements (autodiff/gather); not in the text
     vy_host_call_vec calls;
     vy_names *by_name[2]; // index of the buffers and of the scalars, or NULL
 };
