@@ -25,6 +25,7 @@ typedef struct buffer_facts {
     uint32_t sites;  // loads that have an adjoint
     uint32_t home;   // local arrays: innermost loop or checkpoint around every clear; others 0
     uint32_t clears; // local arrays: instructions that clear it
+    uint32_t next;   // local arrays: the next one with this home, see `locals`
     bool exclusive;  // each element is loaded by at most one invocation, see race_free_owner.c
     bool shadowed;   // its elements have masks, see shadow.c
     uint32_t cover;  // unshadowed while this load is unconditionally used (full_reads.c); or 0
@@ -39,6 +40,7 @@ typedef struct grad_facts {
     uint8_t *activity; // VARIED, USEFUL
     uint32_t *home;    // innermost LOOP or WHILE around it
     uint32_t *scope;   // innermost LOOP, WHILE or CHECKPOINT around it: the unit of replays
+    uint32_t *locals;  // the first local array whose home it is; 0: none
     uint8_t *needed;   // the reverse sweep may need the value outside its own arm
     uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
                        // have no effect

@@ -37,13 +37,17 @@ static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
     return NULL;
 }
 
-static vy_pipeline *differentiate(vy_module *work, vy_program *host, const vy_grad_options *options,
-                                  vy_derive_call *call, const reverse_observer *observer,
-                                  const char *name)
+static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint32_t *hints,
+                                  const vy_grad_options *options, vy_derive_call *call,
+                                  const reverse_observer *observer, const char *name)
 {
     char text[320];
-    reverse r = {
-        .p = host, .options = options, .out = work, .forward = options->forward, .derive = call};
+    reverse r = {.p = host,
+                 .options = options,
+                 .out = work,
+                 .forward = options->forward,
+                 .derive = call,
+                 .plan = {.hints = hints}};
     vy_program *p = derive_host(host, options, observer, &r);
     snprintf(text, sizeof text, "%.300s_%s", name, options->forward ? "jvp" : "grad");
     vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
@@ -67,9 +71,12 @@ static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_der
     const vy_pipeline *source = work->pipelines.data[0];
     vy_module *out = NULL;
     work->order = order;
-    vy_program *host = vy_host_raise(source);
-    vy_pipeline *l = host ? differentiate(work, host, options, call, observer, source->name) : NULL;
+    uint32_t *hints = NULL;
+    vy_program *host = vy_host_raise(source, options->checkpoint, options->forward ? NULL : &hints);
+    vy_pipeline *l =
+        host ? differentiate(work, host, hints, options, call, observer, source->name) : NULL;
     vy_program_free(host);
+    vy_free(hints);
     if (!l)
         *diag = work->diag;
     else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))

@@ -104,6 +104,22 @@ static bool touches_once(const reverse *r, uint32_t id)
     return p->overs.count > 0;
 }
 
+// In a host program, LOAD of all of an array: is the next access a store to all of it, or does it
+// not live on?  Then the adjoint is 0 when the reverse arrives here.
+static bool is_unused_later(const reverse *r, uint32_t id)
+{
+    const uint32_t b = r->p->insts.data[id].aux, home = r->facts.buffers[b].home;
+    const vy_inst *all = r->p->insts.data;
+    if (!r->p->host || r->p->buffers.data[b].cls != VY_LOCAL || all[id].nargs) return false;
+    for (uint32_t k = id + 1; k < r->p->insts.count; k++) {
+        if (home && k == r->facts.s.partner[home]) return r->facts.s.parent[id] == home;
+        if (!vy_op_is_memory((vy_op)all[k].op) || all[k].aux != b) continue;
+        return all[k].op == VY_OP_STORE && all[k].nargs == 1 &&
+               r->facts.s.parent[k] == r->facts.s.parent[id];
+    }
+    return false;
+}
+
 static void reverse_load(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
@@ -114,6 +130,7 @@ static void reverse_load(reverse *r, uint32_t id)
     const uint32_t rank = map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && !facts->kept && facts->sites == 1 && touches_once(r, id);
+    once |= is_unused_later(r, id);
     bool alone = facts->exclusive || r->facts.own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
     accumulate(r, info->adjoint, index, rank, g,
                once                       ? VY_STRENGTH_ONLY

@@ -28,6 +28,8 @@
 #include "autodiff/storage/storage.h"
 #include "ir/build/build.h"
 #include "ir/core/dims.h"
+#include "ir/core/flow.h"
+#include "ir/core/host.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,11 +189,42 @@ typedef struct tape_group {
 } tape_group;
 VY_VEC_TYPE(tape_group_vec, tape_group);
 
+// The LOAD or PICK whose shape a tensor of a host program has: a sum has that of its terms, a carried
+// tensor that of what it carries.  0: it is a number.
+static uint32_t shaped_like(const reverse *r, uint32_t id, uint32_t depth)
+{
+    enum { DEEP = 64 };
+    if (VY_IS_LEAF(id) || depth > DEEP) return 0;
+    uint32_t sources[3], n = 0, found = 0;
+    const vy_inst *i = &r->p->insts.data[id];
+    if (i->op == VY_OP_LOAD || i->op == VY_OP_PICK) return id;
+    if (vy_is_slot((vy_op)i->op)) n = vy_slot_sources(r->p, &r->facts.s, id, sources);
+    if (i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type))
+        for (; n < 2; n++) sources[n] = vy_arg(r->p, id, n);
+    for (uint32_t k = 0; k < n && !found; k++) found = shaped_like(r, sources[k], depth + 1);
+    return found;
+}
+
+static vy_tensor shape_of_result(const reverse *r, uint32_t pick)
+{
+    const vy_host_call *c = vy_host_call_of(r->p, vy_arg(r->p, pick, 0));
+    const vy_program *p = vy_host_callee(r->out, c);
+    for (uint32_t i = 1, n = 0, given = 0; i < p->buffers.count; i++) {
+        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
+        if (vy_host_gives(&p->buffers.data[i]) && given++ == r->p->insts.data[pick].aux)
+            return c->shapes[n];
+        n++;
+    }
+    return (vy_tensor){0};
+}
+
 // The shape of a tensor of a host program; rank 0: a number.
 static vy_tensor tensor_of(const reverse *r, uint32_t id)
 {
-    const vy_inst *i = &r->p->insts.data[id];
-    if (!r->p->host || i->op != VY_OP_LOAD) return (vy_tensor){0};
+    const uint32_t shaped = r->p->host ? shaped_like(r, id, 0) : 0;
+    if (!shaped) return (vy_tensor){0};
+    const vy_inst *i = &r->p->insts.data[shaped];
+    if (i->op == VY_OP_PICK) return shape_of_result(r, shaped);
     const vy_buf *b = &r->p->buffers.data[i->aux];
     return (vy_tensor){b->type, b->rank - i->nargs, b->dims + i->nargs};
 }
@@ -200,9 +233,17 @@ static vy_tensor tensor_of(const reverse *r, uint32_t id)
 static bool is_steady(const reverse *r, uint32_t id)
 {
     const vy_tensor t = tensor_of(r, id);
+    const uint32_t shaped = shaped_like(r, id, 0);
+    const vy_inst *i = &r->p->insts.data[shaped];
     bool varies = false;
     for (uint32_t k = 0; k < t.rank; k++) varies |= r->p->dims.data[t.dims[k].id].op == VY_DIM_STEP;
-    return !varies || !r->facts.buffers[r->p->insts.data[id].aux].home;
+    return !varies || (i->op == VY_OP_LOAD && !r->facts.buffers[i->aux].home);
+}
+
+static const char *value_name(const reverse *r, uint32_t id)
+{
+    const vy_inst *i = &r->p->insts.data[shaped_like(r, id, 0)];
+    return i->op == VY_OP_LOAD ? vy_buffer_name(r, i->aux) : "a tensor";
 }
 
 static bool refuse_size(reverse *r, uint32_t id)
@@ -211,7 +252,7 @@ static bool refuse_size(reverse *r, uint32_t id)
                     "give it the largest size that it can have, from the pipeline's scalars",
                     "the reverse keeps `%s` of each iteration, whose size is known only while the "
                     "pipeline runs",
-                    vy_buffer_name(r, r->p->insts.data[id].aux));
+                    value_name(r, id));
     return false;
 }
 

@@ -20,9 +20,9 @@
 //   PICK k   [dispatch]                        the new contents of its k-th `out` or `inout`
 //
 // The tensors are one for each bound `in` or `inout` parameter, the scalars all of the callee, in
-// their order; an integer one is an i64.  An extent that is known only while the pipeline runs is a
-// dimension of its own, VY_DIM_STEP with a number as key; ZERO has its value as an operand, one for
-// each such axis of the array, in their order.  Intermediates are local arrays, cleared by ZERO
+// their order; an integer one is an i64.  An extent that is known only while the pipeline runs is
+// a dimension of its own, VY_DIM_STEP with a number as key; ZERO has its value as an operand, one
+// for each such axis of the array, in their order.  Intermediates are local arrays, cleared by ZERO
 // where their lifetime begins.  Steps are the form in which pipelines are written, checked and run:
 // ir/host/raise.c and lower.c convert between the two.
 #ifndef VYRE_HOST_H

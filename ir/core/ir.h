@@ -45,6 +45,7 @@
 // Stated limits; exceeding one is a diagnostic (LIMIT).
 #define VY_MAX_INSTRUCTIONS (1u << 26)
 #define VY_MAX_NESTING 1000u
+#define VY_MAX_INLINED_STEPS (1u << 20) // of a pipeline into which others are inlined
 #define VY_ZERO_STEP 16u // elements of a local array that a device clears per iteration of a loop
 #define VY_MAX_RANK 32u
 
@@ -365,6 +366,8 @@ void vy_diag_set_args(vy_diag *d, vy_code code, uint32_t line, uint32_t column, 
 size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
 // "PREFIX_OF", with a number in between where a buffer of `p` is called that.
 const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320]);
+// vy_module_equal of two programs (equal.c).
+bool vy_same_program(const vy_program *a, const vy_program *b);
 // The first buffer made for that purpose; 0: none.
 uint32_t vy_program_find_made(const vy_program *p, vy_made made);
 // They keep searches by name fast: call the first after an append to the tables of buffers and

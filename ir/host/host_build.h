@@ -9,7 +9,11 @@
 // ---- raise.c
 // The host program of a pipeline, which the module does not list; free it with vy_program_free.
 // Loads are not shared: each argument has its own.  NULL: see the module's diag.
-vy_program *vy_host_raise(const vy_pipeline *l);
+// hints: for reverse mode: repeats with `checkpoint(…)` are cut into segments, with `all` outermost
+// ones, too, and *hints is what bounds their lengths (autodiff/facts/trip_bound.h; free it with
+// vy_free).  NULL: for all else.
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, uint32_t **hints);
+// ---- host_emit.c
 // Appends a DISPATCH and the PICKs of all its results.  picks: one for each `out` and `inout`
 // parameter.  The call is copied, its shapes are not.  Returns the DISPATCH; 0: the builder failed.
 uint32_t vy_host_dispatch(vy_builder *b, const vy_host_call *call, const uint32_t *args,

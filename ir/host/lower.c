@@ -13,6 +13,7 @@
 #include "ir/core/flow.h"
 #include "ir/host/lower.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // ----------------------------------------------------------------------------------------- buffers
@@ -42,20 +43,14 @@ static void begin_buffer(lowering *w, uint32_t buffer)
     if (!vy_vec_push(&w->q->steps, s)) w->oom = true;
 }
 
-// Intermediates that live from here to the end: once their extents are known.
-static void begin_buffers(lowering *w)
+// An intermediate that lives from here to the end: once its extents are known.
+static void begin_known(lowering *w, uint32_t buffer)
 {
-    const vy_program *h = w->h;
-    uint8_t *later = lower_room(w, h->buffers.count, 1);
-    for (uint32_t id = 1; later && id < h->insts.count; id++)
-        if (w->scope[id]) later[h->insts.data[id].aux] = 1;
-    for (uint32_t i = 1; later && i < h->buffers.count; i++) {
-        const vy_buf *b = &h->buffers.data[i];
-        const vy_tensor shape = shape_of(w, i);
-        if ((b->cls == VY_LOCAL || b->workspace) && !later[i] && !w->begun[i] &&
-            lower_is_known(w, &shape))
-            begin_buffer(w, i);
-    }
+    const vy_buf *b = &w->h->buffers.data[buffer];
+    const vy_tensor shape = shape_of(w, buffer);
+    if ((b->cls == VY_LOCAL || b->workspace) && !w->scoped[buffer] && !w->begun[buffer] &&
+        lower_is_known(w, &shape))
+        begin_buffer(w, buffer);
 }
 
 static lower_place whole(const lowering *w, uint32_t buffer)
@@ -89,12 +84,17 @@ static void know_extents(lowering *w, uint32_t id)
         if (d->op == VY_DIM_STEP && n < h->insts.data[id].nargs)
             w->extent[d->value] = lower_number(w, vy_arg(h, id, n++));
     }
-    if (h->insts.data[id].nargs && !w->s.parent[id]) begin_buffers(w);
+    for (uint32_t k = 0; k < b->rank && h->insts.data[id].nargs && !w->s.parent[id]; k++) {
+        const vy_dim_node *d = &h->dims.data[b->dims[k].id];
+        uint32_t use = d->op == VY_DIM_STEP ? w->first_use[d->value] : 0;
+        for (; use; use = w->next_use[use]) begin_known(w, w->used_by[use]);
+    }
 }
 
 static void zero(lowering *w, uint32_t id)
 {
     const uint32_t buffer = w->h->insts.data[id].aux;
+    if (w->nothing[id]) return;
     know_extents(w, id);
     if (w->scope[id]) {
         begin_buffer(w, buffer);
@@ -112,7 +112,8 @@ static void load(lowering *w, uint32_t id)
     if (!lower_is_tensor(w, id)) {
         vy_dim index[VY_MAX_RANK];
         for (uint32_t k = 0; k < i->nargs; k++) index[k] = lower_number(w, vy_arg(w->h, id, k));
-        if (!lower_stopped(w)) w->number[id] = vy_pipeline_value(w->q, (vy_buffer){i->aux}, index);
+        const vy_buffer b = {w->current[i->aux]};
+        if (!lower_stopped(w)) w->number[id] = vy_pipeline_value(w->q, b, index);
         return;
     }
     if (!w->last[id]) return; // unused
@@ -125,7 +126,7 @@ static void load(lowering *w, uint32_t id)
 
 static void store(lowering *w, uint32_t id)
 {
-    if (w->is_direct[id] || w->dead[id]) return;
+    if (w->is_direct[id] || w->dead[id] || w->nothing[id]) return;
     const lower_place to = lower_slice(w, id);
     const uint32_t v = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
     const vy_scalar *c = vy_id_const(w->h, v);
@@ -138,14 +139,22 @@ static void store(lowering *w, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------------- loops
+// The STOREs that were put off until after instruction `id`.
+static void catch_up(lowering *w, uint32_t id)
+{
+    for (uint32_t s = w->put_off[id]; s; s = w->next_off[s]) store(w, s);
+}
+
 static void loop(lowering *w, uint32_t id)
 {
     const vy_inst *i = &w->h->insts.data[id];
     const vy_dim from = lower_number(w, vy_arg(w->h, id, 0)),
                  to = lower_number(w, vy_arg(w->h, id, 1));
     int64_t by;
-    if (!vy_id_int(w->h, vy_arg(w->h, id, 2), &by) || by != 1 || vy_slot_count(w->h, &w->s, id))
+    if (!vy_id_int(w->h, vy_arg(w->h, id, 2), &by) || by != 1)
         vy_build_fail(w->b, VY_E_INTERNAL, "a loop of a host program is no repeat");
+    lower_open_carries(w, id);
+    catch_up(w, id); // before the first iteration, which there may not be
     if (lower_stopped(w)) return;
     const char *name = vy_string(&w->h->module->names, i->name);
     const vy_dim t =
@@ -171,8 +180,13 @@ static void lower(lowering *w, uint32_t id)
     case VY_OP_LOOP: loop(w, id); break;
     case VY_OP_CHECKPOINT: vy_pipeline_checkpoint(w->q); break;
     case VY_OP_ENDLOOP:
+        lower_close_carries(w, id);
+        vy_pipeline_close(w->q);
+        break;
     case VY_OP_ENDCHECKPOINT: vy_pipeline_close(w->q); break;
-    case VY_OP_PICK: break;
+    case VY_OP_PICK:
+    case VY_OP_CARRY:
+    case VY_OP_RESULT: break;
     default:
         if (lower_is_tensor(w, id))
             lower_add(w, id);
@@ -180,10 +194,27 @@ static void lower(lowering *w, uint32_t id)
             vy_build_fail(w->b, VY_E_INTERNAL, "`%s` of a host program is no step",
                           vy_op_infos[i->op].text);
     }
-    for (uint32_t s = w->put_off[id]; s; s = w->next_off[s]) store(w, s);
+    if (i->op != VY_OP_LOOP) catch_up(w, id);
 }
 
 // ---------------------------------------------------------------------------------------- together
+// Arrays of a program may have equal names, intermediates not: later ones get their number.
+static void name_apart(vy_program *p)
+{
+    char text[320];
+    vy_names_drop(p);
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (!b->workspace || vy_program_find_buffer(p, b->name).id == i) continue;
+        int n = snprintf(text, sizeof text, "%.290s_%u", b->name, i);
+        if (vy_program_find_buffer(p, text).id)
+            n = snprintf(text, sizeof text, "%.280s_%u_%u", b->name, i, p->buffers.count);
+        const char *own = vy_arena_strdup(&p->module->arena, text, (size_t)n);
+        if (own) b->name = own;
+    }
+    vy_names_drop(p);
+}
+
 // The pipe: its signature has the buffers, scalars and dimensions of the host program.
 static vy_pipe *begin(const vy_program *h, const char *name)
 {
@@ -213,7 +244,35 @@ static vy_pipe *begin(const vy_program *h, const char *name)
         buf->workspace = true;
         buf->role.kind = VY_IS_WORKSPACE;
     }
+    name_apart(p);
     return q;
+}
+
+// Takes the arrays that live in other buffers out of the signature.
+static void drop_unused(lowering *w)
+{
+    vy_program *p = w->b->p;
+    uint32_t *to = lower_room(w, p->buffers.count, sizeof *to), kept = 1;
+    for (uint32_t i = 1; to && i < p->buffers.count; i++) {
+        const bool begins = i >= w->h->buffers.count || w->begun[i];
+        if (p->buffers.data[i].workspace && !begins) continue;
+        p->buffers.data[kept] = p->buffers.data[i];
+        to[i] = kept++;
+    }
+    if (!to || kept == p->buffers.count) return;
+    p->buffers.count = kept;
+    vy_renumber_buffers(p, to);
+    for (uint32_t i = 0; i < w->q->steps.count; i++) {
+        vy_pipe_step *s = &w->q->steps.data[i];
+        vy_pipe_arg *args = vy_arena_alloc(&w->h->module->arena, (s->arg_count + 1) * sizeof *args);
+        if (!args) w->oom = true;
+        for (uint32_t k = 0; args && k < s->arg_count; k++) {
+            args[k] = s->args[k];
+            args[k].buffer.id = to[args[k].buffer.id];
+        }
+        if (s->arg_count) s->args = args;
+        s->buffer.id = to[s->buffer.id];
+    }
 }
 
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
@@ -222,13 +281,13 @@ vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
     if (!w.q) return NULL;
     w.b = w.q->b;
     if (lower_make_tables(&w) && lower_decide(&w)) {
-        begin_buffers(&w);
+        for (uint32_t i = 1; i < h->buffers.count; i++) begin_known(&w, i);
         begin_parameters(&w);
         for (uint32_t id = 1; id < h->insts.count && !lower_stopped(&w); id++) lower(&w, id);
+        if (!lower_stopped(&w)) drop_unused(&w);
     }
     if (w.oom) vy_build_oom(w.b);
     vy_structure_free(&w.s);
-    vy_vec_free(&w.kernels);
     vy_arena_free(&w.arena);
     return vy_pipeline_end(w.q);
 }

@@ -8,23 +8,29 @@
 //                              the constant is stored after the last use of g
 //
 // One linear walk collects the accesses of each buffer in the order in which they happen; a tensor
-// looks at those between its definition and its last use.  Slices of one buffer that two arguments
-// of one dispatch name must be different, or the pipeline is wrong already (docs/language.md 6): so
-// a dispatch may read one slice while it writes another, if the indices are different values.
+// looks at those between its definition and its last use, and is copied where they are too many.
+// Slices of one buffer that two arguments of one dispatch name must be different, or the pipeline is
+// wrong already (docs/language.md 6): so a dispatch may read one slice while it writes another, if
+// the indices are different values.
 #include "ir/core/flow.h"
 #include "ir/host/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAR = 256 }; // instructions between a dispatch and a STORE of its result
+enum {
+    FAR = 256,  // instructions between a dispatch and a STORE of its result
+    MANY = 512, // accesses to a buffer between a LOAD of a slice and its last use
+};
 
 // -------------------------------------------------------------------------------------------- uses
 // Where a use at `user` of a value defined at `def` ends: loops use it until they end.
 static uint32_t end_of_use(const lowering *w, uint32_t user, uint32_t def)
 {
+    const bool closes = vy_op_closes((vy_op)w->h->insts.data[user].op);
     uint32_t end = user;
-    for (uint32_t up = w->s.parent[user]; up != w->s.parent[def] && up; up = w->s.parent[up])
+    for (uint32_t up = closes ? w->s.partner[user] : w->s.parent[user];
+         up != w->s.parent[def] && up; up = w->s.parent[up])
         end = vy_closer(w->h, &w->s, up);
     return end;
 }
@@ -62,22 +68,6 @@ static bool reads_same(const lowering *w, uint32_t maker, uint32_t store, uint32
     return false;
 }
 
-// Which operand of its maker does a result update in place?  UINT32_MAX: none.
-static uint32_t updated_by(const lowering *w, uint32_t value)
-{
-    const vy_program *h = w->h;
-    if (h->insts.data[value].op == VY_OP_ADD) return 0;
-    const vy_program *p = vy_host_callee(h->module, vy_host_call_of(h, vy_arg(h, value, 0)));
-    for (uint32_t i = 1, given = 0, taken = 0; i < p->buffers.count; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (!vy_pipe_binds(b)) continue;
-        if (vy_host_gives(b) && given++ == h->insts.data[value].aux)
-            return vy_host_takes(b) ? taken : UINT32_MAX;
-        taken += vy_host_takes(b);
-    }
-    return UINT32_MAX;
-}
-
 // Nothing between the maker and the STORE accesses the buffer, or computes the indices.  Two direct
 // results of one dispatch in one buffer are surely different slices.
 static bool is_near(const lowering *w, uint32_t maker, uint32_t store)
@@ -105,7 +95,7 @@ static void find_direct(lowering *w)
         if (!maker) continue;
         const uint32_t value = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
         if (w->direct[value] || !is_near(w, maker, id) ||
-            reads_same(w, maker, id, updated_by(w, value)))
+            reads_same(w, maker, id, lower_updated_by(w, value)))
             continue;
         w->direct[value] = id;
         w->is_direct[id] = 1;
@@ -124,7 +114,7 @@ typedef struct accesses {
 
 static uint32_t happens(const lowering *w, uint32_t id)
 {
-    return w->is_direct[id] ? maker_of(w, id) : id;
+    return w->early[id] ? w->early[id] : w->is_direct[id] ? maker_of(w, id) : id;
 }
 
 static int by_time(const void *x, const void *y)
@@ -188,14 +178,17 @@ static bool can_wait(const lowering *w, const accesses *c, uint32_t store, uint3
 static bool leaves(lowering *w, const accesses *c, const access *a, uint32_t id, uint32_t end)
 {
     const vy_program *h = w->h;
-    if (!is_write(h, a->id) || w->dead[a->id] || vy_host_other_slice(h, a->id, id)) return true;
+    if (!is_write(h, a->id) || w->dead[a->id] || (w->nothing[a->id] && !w->early[a->id]) ||
+        vy_host_other_slice(h, a->id, id))
+        return true;
+    if (a->at == end && w->early[a->id]) return true; // the loop changes it in place
     const bool same = vy_host_same_slice(h, a->id, id);
     if (a->at == end && w->is_direct[a->id]) {
         if (!same) // arguments of one dispatch
             return h->insts.data[end].op == VY_OP_DISPATCH &&
                    vy_index_count(h, a->id) == vy_index_count(h, id);
         const uint32_t value = vy_arg(h, a->id, h->insts.data[a->id].nargs - 1);
-        const uint32_t k = updated_by(w, value);
+        const uint32_t k = lower_updated_by(w, value);
         return k != UINT32_MAX && vy_arg(h, end, k) == id;
     }
     if (!same || w->after[a->id] || !can_wait(w, c, a->id, end)) return false;
@@ -226,41 +219,40 @@ static bool is_overwritten(const lowering *w, const accesses *c, uint32_t id)
         if (!direct || !vy_host_same_slice(h, next, id) || w->s.parent[next] != w->s.parent[id])
             return false;
         const uint32_t value = vy_arg(h, next, h->insts.data[next].nargs - 1);
-        const uint32_t k_operand = updated_by(w, value), maker = c->all[k].at;
+        const uint32_t k_operand = lower_updated_by(w, value), maker = c->all[k].at;
         const uint32_t old = k_operand == UINT32_MAX ? 0 : vy_arg(h, maker, k_operand);
         return !old || VY_IS_LEAF(old) || old < id; // loaded before: it is not this constant
     }
     return false;
 }
 
-// The construct at whose end the lifetime ends in which access `k` is; 0: with the program.
-static uint32_t home_of(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id)
+// Is there no access to the buffer after `id` while it lives?  home: the construct at whose end the
+// lifetime ends; 0: with the program.
+static bool is_last(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id,
+                    uint32_t home)
 {
-    uint32_t home = 0;
-    for (uint32_t k = c->first[buffer]; k < c->first[buffer + 1] && c->all[k].at <= id; k++)
-        if (w->scope[c->all[k].id]) home = w->s.parent[c->all[k].id];
-    return home;
-}
-
-// Is there no access to the buffer after `id` while it lives?
-static bool is_last(const lowering *w, const accesses *c, uint32_t buffer, uint32_t id)
-{
-    const uint32_t home = home_of(w, c, buffer, id), next = after(c, buffer, id);
+    const uint32_t next = after(c, buffer, id);
     if (w->s.parent[id] != home) return false; // the next iteration may come to it
     const uint32_t end = home ? vy_closer(w->h, &w->s, home) : UINT32_MAX;
     return next == c->first[buffer + 1] || c->all[next].at > end;
 }
 
-static void find_dead(lowering *w, const accesses *c)
+static void find_dead_of(lowering *w, const accesses *c, uint32_t b)
 {
     const vy_program *h = w->h;
-    for (uint32_t id = 1; id < h->insts.count; id++) {
-        if (!vy_op_is_memory((vy_op)h->insts.data[id].op) || !is_constant(h, id)) continue;
-        const uint32_t b = h->insts.data[id].aux;
-        const bool own = h->buffers.data[b].cls == VY_LOCAL || h->buffers.data[b].workspace;
-        const bool last = own && is_last(w, c, b, id);
-        w->dead[id] = !w->scope[id] && (last || is_overwritten(w, c, id));
+    const bool own = h->buffers.data[b].cls == VY_LOCAL || h->buffers.data[b].workspace;
+    uint32_t home = 0;
+    for (uint32_t k = c->first[b]; k < c->first[b + 1]; k++) {
+        const uint32_t id = c->all[k].id;
+        if (w->scope[id]) home = w->s.parent[id];
+        if (w->scope[id] || !is_constant(h, id)) continue;
+        w->dead[id] = (own && is_last(w, c, b, id, home)) || is_overwritten(w, c, id);
     }
+}
+
+static void find_dead(lowering *w, const accesses *c)
+{
+    for (uint32_t b = 1; b < w->h->buffers.count; b++) find_dead_of(w, c, b);
 }
 
 static void find_copied(lowering *w, const accesses *c)
@@ -268,10 +260,10 @@ static void find_copied(lowering *w, const accesses *c)
     for (uint32_t id = 1; id < w->h->insts.count; id++) {
         const vy_inst *i = &w->h->insts.data[id];
         if (i->op != VY_OP_LOAD || !w->last[id]) continue;
-        const uint32_t last = c->first[i->aux + 1];
-        for (uint32_t k = after(c, i->aux, id); k < last && c->all[k].at <= w->last[id]; k++)
-            if (!leaves(w, c, &c->all[k], id, w->last[id])) {
-                w->copied[id] = 1;
+        const uint32_t first = after(c, i->aux, id), last = c->first[i->aux + 1];
+        for (uint32_t k = first; k < last && c->all[k].at <= w->last[id]; k++)
+            if (k - first == MANY || !leaves(w, c, &c->all[k], id, w->last[id])) {
+                w->copied[id] = c->all[k].id;
                 break;
             }
     }
@@ -299,7 +291,7 @@ static void find_scopes(lowering *w, const accesses *c)
 {
     for (uint32_t b = 1; b < w->h->buffers.count; b++)
         if (w->h->buffers.data[b].cls == VY_LOCAL && has_scopes(w, c, b, false))
-            has_scopes(w, c, b, true);
+            w->scoped[b] = has_scopes(w, c, b, true);
 }
 
 bool lower_decide(lowering *w)
@@ -307,6 +299,7 @@ bool lower_decide(lowering *w)
     accesses c;
     find_last_uses(w);
     find_direct(w);
+    lower_decide_carries(w);
     if (!collect(w, &c)) return false;
     find_scopes(w, &c);
     find_dead(w, &c);

@@ -3,129 +3,33 @@
 //
 // Parameters, scalars and dimensions keep their numbers.  Slice positions, counts and integer
 // scalars, which are dimension expressions of the pipeline, become i64 instructions.
-#include "ir/build/build.h"
-#include "ir/host/host_build.h"
+#include "ir/host/raise.h"
 
 #include <string.h>
 
-typedef struct raising {
-    const vy_pipeline *l;
-    vy_builder *b;
-    vy_arena arena;
-    uint32_t *steps; // by REPEAT and VALUE: the number
-    uint32_t *known; // by dimension: its number, where that is visible
-} raising;
-
-// ------------------------------------------------------------------------------------ instructions
-uint32_t vy_host_append(vy_builder *b, vy_op op, vy_type type, uint32_t buffer, uint32_t nargs,
-                        const uint32_t *args)
-{
-    if (vy_builder_failed(b)) return 0;
-    const vy_inst inst = {.op = (uint16_t)op, .type = (uint8_t)type, .nargs = nargs, .aux = buffer};
-    if (vy_op_infos[op].effect == VY_WRITE) return vy_emit(b, op, type, buffer, nargs, args);
-    return vy_append(b, inst, args, 0);
-}
-
-uint32_t vy_host_dispatch(vy_builder *b, const vy_host_call *call, const uint32_t *args,
-                          uint32_t *picks)
-{
-    if (vy_builder_failed(b)) return 0;
-    const uint32_t nargs = call->tensors + call->scalars + (call->groups ? 3 : 0);
-    vy_host_call *kept = vy_arena_alloc(&b->m->arena, sizeof *kept);
-    if (!kept || !vy_vec_push(&b->p->calls, kept)) {
-        vy_build_oom(b);
-        return 0;
-    }
-    *kept = *call;
-    const uint32_t d =
-        vy_host_append(b, VY_OP_DISPATCH, VY_F32, b->p->calls.count - 1, nargs, args);
-    const vy_program *p = vy_host_callee(b->m, call);
-    for (uint32_t i = 1, n = 0, k = 0; i < p->buffers.count; i++) {
-        const vy_buf *buf = &p->buffers.data[i];
-        if (!vy_pipe_binds(buf)) continue;
-        if (vy_host_gives(buf)) {
-            picks[k] = vy_host_append(b, VY_OP_PICK, call->shapes[n].type, k, 1, &d);
-            k++;
-        }
-        n++;
-    }
-    return vy_builder_failed(b) ? 0 : d;
-}
-
-// ----------------------------------------------------------------------------------------- numbers
-static vy_value number(raising *r, vy_dim d);
-
-static vy_value binary(raising *r, const vy_dim_node *d)
-{
-    vy_builder *b = r->b;
-    const vy_value x = number(r, (vy_dim){d->a}), y = number(r, (vy_dim){d->b});
-    switch (d->op) {
-    case VY_DIM_ADD: return vy_add(b, x, y);
-    case VY_DIM_SUB: return vy_sub(b, x, y);
-    case VY_DIM_MUL: return vy_mul(b, x, y);
-    case VY_DIM_DIV: return vy_div(b, x, y);
-    case VY_DIM_REM: return vy_rem(b, x, y);
-    case VY_DIM_MIN: return vy_min(b, x, y);
-    case VY_DIM_MAX: return vy_max(b, x, y);
-    default:
-        return vy_cast(b, VY_I64, vy_call(b, "sqrt", 1, &(vy_value){vy_cast(b, VY_F64, x).id}));
-    }
-}
-
-static vy_value make_number(raising *r, vy_dim dim)
-{
-    const vy_dim_node d = r->l->signature->dims.data[dim.id];
-    switch (d.op) {
-    case VY_DIM_CONST: return vy_int(r->b, VY_I64, d.value);
-    case VY_DIM_STEP: return (vy_value){r->steps[d.value]};
-    case VY_DIM_UNKNOWN:
-        return vy_cast(r->b, VY_I64, vy_len(r->b, (vy_buffer){(uint32_t)d.value}, 0));
-    case VY_DIM_GROUPS:
-        return vy_cast(r->b, VY_I64, vy_builtin_value(r->b, VY_NUM_GROUPS, (uint32_t)d.value));
-    case VY_DIM_SCALAR: {
-        const vy_type own = r->l->signature->scalars.data[d.value].type;
-        const uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, own, (uint32_t)d.value, 0);
-        return vy_cast(r->b, VY_I64, (vy_value){leaf});
-    }
-    default: return binary(r, &d);
-    }
-}
-
-static vy_value number(raising *r, vy_dim dim)
-{
-    uint32_t *known = &r->known[dim.id];
-    if (vy_builder_failed(r->b)) return (vy_value){0};
-    if (!*known || !vy_visible(r->b, *known)) *known = make_number(r, dim).id;
-    return (vy_value){*known};
-}
-
-static uint32_t numbers(raising *r, uint32_t n, const vy_dim *dims, uint32_t *out)
-{
-    for (uint32_t k = 0; k < n; k++) out[k] = number(r, dims[k]).id;
-    return n;
-}
+// ------------------------------------------------------------------------------------------- steps
 
 // ------------------------------------------------------------------------------------------- steps
 static void load(raising *r, const vy_pipe_arg *a, uint32_t *value)
 {
     uint32_t index[VY_MAX_RANK];
     const vy_type type = r->l->signature->buffers.data[a->buffer.id].type;
-    numbers(r, a->rank, a->index, index);
-    *value = vy_host_append(r->b, VY_OP_LOAD, type, a->buffer.id, a->rank, index);
+    raise_numbers(r, a->rank, a->index, index);
+    *value = vy_host_append(r->b, VY_OP_LOAD, type, r->current[a->buffer.id], a->rank, index);
 }
 
 static void store(raising *r, const vy_pipe_arg *a, uint32_t value)
 {
     uint32_t args[VY_MAX_RANK + 1];
-    numbers(r, a->rank, a->index, args);
+    raise_numbers(r, a->rank, a->index, args);
     args[a->rank] = value;
-    vy_emit(r->b, VY_OP_STORE, VY_VOID, a->buffer.id, a->rank + 1, args);
+    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->current[a->buffer.id], a->rank + 1, args);
 }
 
 static uint32_t scalar(raising *r, const vy_pipe_scalar *s, vy_type type)
 {
     switch (s->kind) {
-    case VY_PIPE_DIM: return number(r, s->dim).id;
+    case VY_PIPE_DIM: return raise_number(r, s->dim);
     case VY_PIPE_PARAM: return vy_leaf_other(r->b, VY_LEAF_SCALAR, type, s->scalar, 0);
     default: return vy_leaf_const(r->b, type, s->value);
     }
@@ -154,12 +58,12 @@ static void dispatch(raising *r, const vy_pipe_step *s)
         shapes[n++] = (vy_tensor){from->type, from->rank - a->rank, from->dims + a->rank};
         if (vy_host_takes(&p->buffers.data[i])) load(r, a, &args[call.tensors++]);
         uint32_t index[VY_MAX_RANK]; // the result is written there at once: known beforehand
-        numbers(r, a->rank, a->index, index);
+        raise_numbers(r, a->rank, a->index, index);
     }
     uint32_t *rest = args + call.tensors;
     for (uint32_t k = 0; k < p->scalars.count; k++)
         *rest++ = scalar(r, &s->scalars[k], p->scalars.data[k].type);
-    if (s->groups) numbers(r, 3, s->groups, rest);
+    if (s->groups) raise_numbers(r, 3, s->groups, rest);
     if (!vy_host_dispatch(r->b, &call, args, picks)) return;
     for (uint32_t i = 1, n = 0, k = 0; i < p->buffers.count; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
@@ -175,7 +79,7 @@ static void clear(raising *r, uint32_t buffer)
     const vy_buf b = vy_builder_program(r->b)->buffers.data[buffer];
     for (uint32_t k = 0; k < b.rank; k++)
         if (vy_builder_program(r->b)->dims.data[b.dims[k].id].op == VY_DIM_STEP)
-            extents[n++] = number(r, r->l->signature->buffers.data[buffer].dims[k]).id;
+            extents[n++] = raise_number(r, r->l->signature->buffers.data[buffer].dims[k]);
     vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, n, extents);
 }
 
@@ -195,14 +99,18 @@ static void value(raising *r, const vy_pipe_step *s, uint32_t at)
 {
     uint32_t index[VY_MAX_RANK];
     const vy_type type = vy_type_loaded(r->l->signature->buffers.data[s->buffer.id].type);
-    numbers(r, s->index_count, s->index, index);
-    const uint32_t v = vy_host_append(r->b, VY_OP_LOAD, type, s->buffer.id, s->index_count, index);
+    raise_numbers(r, s->index_count, s->index, index);
+    const uint32_t v =
+        vy_host_append(r->b, VY_OP_LOAD, type, r->current[s->buffer.id], s->index_count, index);
     if (v) r->steps[at] = vy_cast(r->b, VY_I64, (vy_value){v}).id;
 }
 
 static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
 {
-    const uint32_t from = number(r, s->from).id, to = number(r, s->to).id;
+    const bool segments = r->segments && raise_open_segments(r, at);
+    r->open++;
+    if (segments) return;
+    const uint32_t from = raise_number(r, s->from), to = raise_number(r, s->to);
     const uint32_t one = vy_int(r->b, VY_I64, 1).id;
     r->steps[at] = vy_begin_loop(r->b, VY_I64, 0, from, to, one, 0, NULL, NULL);
     vy_name(r->b, (vy_value){r->steps[at]}, s->counter);
@@ -222,7 +130,10 @@ static void step(raising *r, uint32_t at)
     case VY_PIPE_REPEAT: repeat(r, s, at); break;
     case VY_PIPE_CHECKPOINT: vy_begin_checkpoint(r->b); break;
     case VY_PIPE_END:
-        if (r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT)
+        r->open -= r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT;
+        if (r->segments && r->segments[s->partner])
+            raise_close_segments(r, s->partner);
+        else if (r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT)
             vy_end_loop(r->b, 0, 0, NULL, NULL);
         else
             vy_end_checkpoint(r->b, 0, NULL, NULL);
@@ -282,16 +193,39 @@ static vy_builder *begin(const vy_pipeline *l)
     return b;
 }
 
-vy_program *vy_host_raise(const vy_pipeline *l)
+static bool make_tables(raising *r, bool segments)
 {
-    raising r = {.l = l};
-    if (!(r.b = begin(l))) return NULL;
-    r.steps = vy_arena_alloc(&r.arena, l->steps.count * sizeof *r.steps + 1);
-    r.known = vy_arena_alloc(&r.arena, l->signature->dims.count * sizeof *r.known);
-    if (!r.steps || !r.known) vy_build_oom(r.b);
-    for (uint32_t i = 1; i < l->signature->buffers.count && !vy_builder_failed(r.b); i++)
-        if (!l->signature->buffers.data[i].workspace) start(&r, i);
-    for (uint32_t i = 0; i < l->steps.count && !vy_builder_failed(r.b); i++) step(&r, i);
+    const vy_program *p = r->l->signature;
+    r->steps = raise_room(r, r->l->steps.count, sizeof *r->steps);
+    r->known = raise_room(r, p->dims.count, sizeof *r->known);
+    r->current = raise_room(r, p->buffers.count, sizeof *r->current);
+    r->segments = segments ? raise_room(r, r->l->steps.count, sizeof *r->segments) : NULL;
+    r->unknown = find_unknown(p);
+    if (!r->unknown) vy_build_oom(r->b);
+    for (uint32_t i = 0; r->current && i < p->buffers.count; i++) r->current[i] = i;
+    return !vy_builder_failed(r->b);
+}
+
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, uint32_t **hints)
+{
+    raising r = {.l = l, .b = begin(l), .all = all};
+    if (!r.b) return NULL;
+    if (make_tables(&r, hints != NULL)) {
+        for (uint32_t i = 1; i < l->signature->buffers.count; i++)
+            if (!l->signature->buffers.data[i].workspace) start(&r, i);
+        for (uint32_t i = 0; i < l->steps.count && !vy_builder_failed(r.b); i++) step(&r, i);
+        for (uint32_t n = vy_builder_program(r.b)->insts.count; hints && r.hints.count <= n;)
+            if (!vy_vec_push(&r.hints, 0u)) {
+                vy_build_oom(r.b);
+                break;
+            }
+    }
+    vy_free(r.unknown);
     vy_arena_free(&r.arena);
-    return vy_rebuild_end(r.b);
+    vy_program *p = vy_rebuild_end(r.b);
+    if (p && hints)
+        *hints = r.hints.data;
+    else
+        vy_vec_free(&r.hints);
+    return p;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Random pipelines with derivatives: dispatches of a few small programs on buffers, slices of
-buffers, what is updated in place, in repeats and checkpoints.
+buffers, what is updated in place, in repeats and checkpoints; and of other such pipelines.
 
 What is passed to one dispatch never overlaps, unless it is only read.  All values stay small, so
 that differences are exact enough: programs end in sin, tanh or a mean.
@@ -50,9 +50,13 @@ PROGRAMS = {
 VECTORS = [name for name, (kinds, _) in PROGRAMS.items() if not any(k.endswith(" s") for k in kinds.split(", "))]
 
 
+# Of the pipelines that are dispatched; their T is not inferred.
+INNER = "in v, in v, in p, inout v, out v"
+
+
 class Pipeline:
-    def __init__(self, seed):
-        self.r = random.Random(seed)
+    def __init__(self, r, inners):
+        self.r, self.inners = r, inners
         self.used, self.lines, self.made = set(), [], 0
         self.whole = ["x", "k"]          # vectors that can be read
         self.written = []                # and written
@@ -94,16 +98,22 @@ class Pipeline:
         name = r.choice(VECTORS if r.random() < 0.85 or not self.scalars else ["spread"])
         if r.random() < 0.08 and self.scalars:
             name = "mean"
+        if self.inners and r.random() < 0.15:
+            name = r.choice(self.inners)
         args, writes = [], []
-        for kind in PROGRAMS[name][0].split(", "):
+        for kind in (INNER if name in self.inners else PROGRAMS[name][0]).split(", "):
             cls, what = kind.split(" ")
             for _ in range(30):
-                if what == "s":
+                if what == "p":
+                    a = "p"
+                elif what == "s":
                     a = r.choice(self.scalars) if cls == "in" else r.choice(self.scalars or ["m"])
                 else:
                     a = self.readable(t) if cls == "in" else self.writable(t)
                 if a is None:
                     return
+                if name in self.inners and (cls, a) == ("inout", "d"):
+                    continue  # it may not have been written yet, and the pipeline may read it
                 other = args if cls != "in" else writes
                 if all(self.apart(a, b) for b in other):
                     break
@@ -113,7 +123,10 @@ class Pipeline:
             if cls != "in":
                 writes.append(a)
         extra = ", s=%s, n=%s" % (r.choice(("0.7", "sc")), r.choice((t, "2"))) if name == "scaled" and t else ", s=sc, n=3" if name == "scaled" else ""
-        self.used.add(name)
+        if name in self.inners:
+            extra = ", sc=%s, T=T" % r.choice(("0.7", "sc"))
+        else:
+            self.used.add(name)
         groups = "@groups((N + 3) / 4) " if name == "groups" else ""
         self.line(depth, "%s%s(%s%s);" % (groups, name, ", ".join(args), extra))
 
@@ -139,7 +152,8 @@ class Pipeline:
                 v = "t" if t is None else "s"
                 if t == "s":
                     continue
-                self.line(depth, "repeat %s in %s {" % (v, r.choice(("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t"))))
+                keep = r.choice(("", "", "", " checkpoint(sqrt)", " checkpoint(2)", " checkpoint(revolve, 2)"))
+                self.line(depth, "repeat %s in %s%s {" % (v, r.choice(("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t")), keep))
                 self.block(depth + 1, v, r.randint(1, 4))
                 self.line(depth, "}")
             elif p < 0.26 and depth < 3:
@@ -151,7 +165,19 @@ class Pipeline:
         if depth > 1:
             self.whole, self.written, self.rings, self.rows, self.scalars = before
 
-    def text(self):
+    def inner(self, name):
+        """A pipeline to dispatch: c is updated, d begins as zeros."""
+        r = self.r
+        self.whole, self.written = ["a", "b", "c"], ["c", "d"]
+        self.buffer(1)
+        self.block(1, None, r.randint(2, 5))
+        if r.random() < 0.5:
+            self.used.add("map1")
+            self.line(1, "map1(%s, d);" % self.readable(None))
+        return "pipeline %s(a: in f32[N], b: in f32[N], p: in f32[T + 4, N], c: inout f32[N], d: out f32[N],\n" \
+               "           sc: f32, T: u32, N: u32) {\n%s\n}\n" % (name, "\n".join(self.lines))
+
+    def outer(self):
         r = self.r
         self.whole += ["w"]
         self.written += ["w"]
@@ -167,14 +193,21 @@ class Pipeline:
         self.block(1, None, 2)
         self.line(1, "map2(%s, %s, z);" % (self.readable(None), self.readable(None)))
         self.line(1, "mean(%s, l);" % self.readable(None))
-        head = "pipeline f(x: in f32[N], k: in f32[N], p: in f32[T + 4, N], w: inout f32[N], y: out f32[N],\n" \
-               "           z: out f32[N], l: out f32[1], sc: f32, T: u32, N: u32) {\n"
-        programs = "".join(PROGRAMS[n][1] for n in sorted(self.used))
-        return programs + head + "\n".join(self.lines) + "\n}\n"
+        return "pipeline f(x: in f32[N], k: in f32[N], p: in f32[T + 4, N], w: inout f32[N], y: out f32[N],\n" \
+               "           z: out f32[N], l: out f32[1], sc: f32, T: u32, N: u32) {\n%s\n}\n" % "\n".join(self.lines)
 
 
 def make(seed):
-    return Pipeline(seed).text()
+    r = random.Random(seed)
+    inners, used, texts = [], set(), []
+    for name in ("inner", "deeper")[:r.choice((0, 0, 1, 1, 2))]:
+        q = Pipeline(r, list(inners))
+        texts.append(q.inner(name))
+        inners.append(name)
+        used |= q.used
+    q = Pipeline(r, inners)
+    texts.insert(r.randint(0, len(texts)), q.outer())  # in any order
+    return "".join(PROGRAMS[n][1] for n in sorted(used | q.used)) + "".join(texts)
 
 
 if __name__ == "__main__":

@@ -145,6 +145,37 @@ static const item items[] = {
      "    repeat t in 0..T { checkpoint { buffer h: f32[N]; scale(x, k, h); scale(h, k, x); } }\n"
      "}\n",
      4, NULL, NULL},
+    {"ping-pong, √n states",
+     STENCIL LOSS SCALE
+     "pipeline f(x: in f32[N], k: in f32[N], l: out f32[1], T: u32, N: u32) {\n"
+     "    buffer u: f32[2, N];\n    scale(x, k, u[0]);\n"
+     "    repeat t in 0..T checkpoint(sqrt) { step(u[t % 2], k, u[(t + 1) % 2]); }\n"
+     "    loss(u[T % 2], l);\n}\n",
+     10, NULL, NULL},
+    {"in place, every third state, backwards",
+     IN_PLACE "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
+              "    repeat t in 1..T + 1 checkpoint(3) { grow(x, k); }\n}\n",
+     7, NULL, NULL},
+    {"states of several buffers, one of them read only after",
+     STENCIL TWO
+     "pipeline f(x: in f32[N], k: in f32[N], y: out f32[T, N], T: u32, N: u32) {\n"
+     "    buffer u: f32[N]; buffer v: f32[N];\n    two(x, k, u);\n"
+     "    repeat t in 0..T checkpoint(revolve, 2) { step(u, k, v); two(v, u, y[t]); step(v, x, u);"
+     " }\n}\n",
+     5, NULL, NULL},
+    {"√n states of √n states, with intermediates",
+     STENCIL SCALE
+     "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T checkpoint(sqrt) { buffer h: f32[N];\n"
+     "        repeat s in 0..t + 1 checkpoint(2) { step(x, k, h); scale(h, k, x); } }\n}\n",
+     3, NULL, NULL},
+    {"a wave, √n of its states",
+     WAVE SCALE LOSS
+     "pipeline f(x: in f32[N], c: in f32[N], l: out f32[1], T: u32, N: u32) {\n"
+     "    buffer s: f32[3, N];\n    scale(x, c, s[0]); scale(x, x, s[1]);\n"
+     "    repeat t in 0..T checkpoint(sqrt) { advance(s[t % 3], s[(t + 1) % 3], c, s[(t + 2) % 3]); }\n"
+     "    loss(s[(T + 1) % 3], l);\n}\n",
+     6, NULL, NULL},
     {"some outputs and inputs",
      SCALE TWO "pipeline f(x: in f32[N], k: in f32[N], y: out f32[N], z: out f32[N], N: u32) {\n"
                "    scale(x, k, y); two(x, k, z);\n}\n",
@@ -162,6 +193,38 @@ static const item items[] = {
      "    repeat t in 0..min(value(n[0]), T) { step(u[t], k, u[t + 1]); }\n"
      "    loss(u[min(value(n[0]), T)], l);\n}\n",
      5, NULL, NULL},
+    {"a solver inside a loss, twice",
+     STENCIL LOSS TWO
+     "pipeline f(x: in f32[M, N], k: in f32[N], l: out f32[1], T: u32, N: u32, M: u32) {\n"
+     "    buffer r: f32[M, N]; buffer m: f32[M, 1]; buffer s: f32[1];\n"
+     "    repeat j in 0..M { solve(x[j], k, r[M - 1 - j], T=T); row(r[M - 1 - j], m[j / 2]); }\n"
+     "    row(r[0], s); two(s, m[0], l);\n}\n"
+     "pipeline row(a: in f32[N], l: out f32[1], N: u32) { loss(a, l); }\n"
+     "pipeline solve(u: in f32[N], k: in f32[N], v: out f32[N], T: u32, N: u32) {\n"
+     "    buffer h: f32[T + 1, N];\n    two(u, k, h[0]);\n"
+     "    repeat t in 0..T checkpoint(sqrt) { step(h[t], k, h[t + 1]); }\n    two(h[T], u, v);\n}\n",
+     3, NULL, NULL},
+    {"a solver in place, whose output is written in pieces",
+     IN_PLACE SCALE
+     "pipeline f(x: inout f32[N], k: in f32[N], y: out f32[2, N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T { both(x, k, y); }\n}\n"
+     "pipeline both(x: inout f32[N], k: in f32[N], y: out f32[2, N], N: u32) {\n"
+     "    repeat i in 0..2 { grow(x, k); scale(x, k, y[i]); grow(y[i], x); grow(y[1 - i], k); }\n}\n",
+     2, NULL, NULL},
+    {"a size that each iteration computes",
+     "program count(x: in f32[N], n: out u32[1], N: u32) over(i: 1) { n[0] = 1 + u32(abs(x[0])); }\n"
+     "program rows(x: in f32[N], u: out f32[M, N], M: u32, N: u32) over(j: M, i: N) {\n"
+     "    u[j, i] = sin(x[i] * f32(j + 1));\n}\n"
+     "program sums(u: in f32[M, N], y: inout f32[N], M: u32, N: u32) over(i: N) {\n"
+     "    for j in 0..M { y[i] = y[i] + u[j, i] * u[j, i]; }\n}\n"
+     "pipeline f(x: in f32[N], y: inout f32[N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T { buffer n: u32[1]; count(x, n); buffer h: f32[value(n[0]), N];\n"
+     "        rows(x, h); sums(h, y); }\n}\n",
+     2, NULL, NULL},
+    {"a repeat from another's counter on",
+     IN_PLACE "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
+              "    repeat t in 0..T { repeat s in t..T { grow(x, k); } grow(x, k); }\n}\n",
+     3, NULL, NULL},
     {"programs without a domain",
      "program part(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) {\n"
      "    let i = wid.x * 4 + lid.x;\n    if i < N { y[i] = y[i] * x[i] + x[i]; }\n}\n"
