@@ -197,9 +197,9 @@ typedef struct vy_explain_kept { // what the gradient of a pipeline keeps on a t
     const char *before;          // the program that is dispatched next on it, or NULL
     uint32_t line;               // … that dispatch
     vy_type type;
-    const char *tape; // the workspace it is in
-    const char *loop; // innermost repeat around it, "" at top level
-    uint32_t loop_line;
+    const char *tape;   // the workspace it is in
+    const char *loop;   // innermost repeat around it; "": one made by the compiler, or
+    uint32_t loop_line; // … at top level, 0
     vy_kept_why why;
     vy_amount each, all; // elements per iteration; bytes in all
 } vy_explain_kept;

@@ -55,12 +55,13 @@ static const char *unit_of(vy_type type, bool one)
 
 static void put_kept(const vy_explain_kept *k, text *out)
 {
-    text_printf(out, "  keeps %s", *k->name ? k->name : "an integer");
+    const char *what = vy_type_is_float(k->type) ? "a tensor" : "an integer";
+    text_printf(out, "  keeps %s", *k->name ? k->name : what);
     if (k->before) text_printf(out, " before `%s`", k->before);
     if (k->line) text_printf(out, " (line %u)", k->line);
-    if (*k->loop) text_printf(out, ", per iteration of %s", k->loop);
-    if (*k->loop && k->loop_line && k->loop_line != k->line)
-        text_printf(out, " (line %u)", k->loop_line);
+    if (k->loop_line)
+        text_printf(out, ", per iteration of %s", *k->loop ? k->loop : "a repeat around it");
+    if (k->loop_line && k->loop_line != k->line) text_printf(out, " (line %u)", k->loop_line);
     text_puts(out, ": ");
     explain_amount(&k->each, " ", out);
     text_puts(out, unit_of(k->type, strcmp(k->each.text, "1") == 0));

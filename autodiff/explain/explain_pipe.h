@@ -62,9 +62,16 @@ typedef struct pipe_count {
     const vy_pipeline *l;
     const vy_poly *dims; // of the signature
     vy_poly work[VY_PIPE_WORK_COUNT];
+    // By step, + 1: what it does each time.  [0]: what is done before the first.
+    uint32_t (*each)[VY_PIPE_WORK_COUNT];
     pipe_space_vec spaces;
     vy_poly bytes; // of all of them
 } pipe_count;
 bool vy_pipe_count(explaining *x, const vy_sizes *sizes, pipe_count *n); // false: memory
+
+// ---- pipe_run.c
+// Runs through the steps of a pipeline whose sizes are known.  False: they are not, a value from a
+// buffer decides, or it takes too long.
+bool vy_pipe_run(explaining *x, const pipe_count *n, uint64_t work[VY_PIPE_WORK_COUNT]);
 
 #endif

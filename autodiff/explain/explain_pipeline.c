@@ -122,11 +122,25 @@ static void explain_spaces(pipe_explaining *w, const pipe_count *g)
 }
 
 // --------------------------------------------------------------------------------------- together
+// Are counts unknown although all sizes are known?  Then they can be found by running.
+static bool is_open(const vy_explain_pipe *p)
+{
+    bool open = false;
+    for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) open |= !p->work[k].known;
+    return open;
+}
+
 static vy_explain_pipe totals(pipe_explaining *w, const pipe_count *n)
 {
     vy_explain_pipe out = {.name = vy_explain_text(&w->x, n->l->name),
                            .bytes = vy_count_amount(n->c, n->bytes)};
+    uint64_t work[VY_PIPE_WORK_COUNT];
     for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) out.work[k] = vy_count_amount(n->c, n->work[k]);
+    if (!is_open(&out) || !vy_pipe_run(&w->x, n, work)) return out;
+    for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) {
+        out.work[k].known = true;
+        out.work[k].value = work[k];
+    }
     return out;
 }
 

@@ -2,6 +2,7 @@
 // notes.c: see notes.h.
 #include "autodiff/explain/notes.h"
 #include "ir/core/flow.h"
+#include "autodiff/storage/storage.h"
 #include "ir/core/host.h"
 
 #include <string.h>
@@ -59,8 +60,9 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
                         .type = (vy_type)i->type,
                         .why = why_kept(r, id)};
         if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
-        if (i->op == VY_OP_LOAD && r->p->host)
-            v.rank = r->p->buffers.data[i->aux].rank - vy_index_count(r->p, id);
+        const char *from;
+        v.rank = vy_tape_tensor(r, id, &from);
+        if (from && !v.from) v.from = copy(n, from);
         v.before = dispatch_after(n, r, id);
         if (!vy_vec_push(&n->values, v)) n->failed = true;
     }

@@ -38,6 +38,7 @@ typedef struct walk {
     uint8_t *cleared; // by buffer of the signature
     uint8_t *kinds;   // by program of the module: vy_pipe_work
     uint8_t *varies;  // by dimension: depends on a counter, other than as a polynomial
+    uint32_t at;      // number of the step + 1
     block_vec open;
     owner_vec owners;
 } walk;
@@ -47,6 +48,7 @@ static vy_poly_space *space(const walk *w) { return &w->n->c->space; }
 static void add(walk *w, vy_pipe_work kind)
 {
     w->n->work[kind] = vy_poly_add(space(w), w->n->work[kind], vy_poly_const(space(w), 1));
+    w->n->each[w->at][kind]++;
 }
 
 // ------------------------------------------------------------------------------- what programs do
@@ -205,6 +207,7 @@ static void walk_steps(walk *w)
         if (!buffers[i].workspace) begin_buffer(w, &buffers[i], false);
     for (uint32_t i = 0; i < l->steps.count && !w->x->failed; i++) {
         const vy_pipe_step *s = &l->steps.data[i];
+        w->at = i + 1;
         switch (s->kind) {
         case VY_PIPE_BUFFER:
             begin_buffer(w, &buffers[s->buffer.id], w->cleared[s->buffer.id]);
@@ -278,6 +281,7 @@ bool vy_pipe_count(explaining *x, const vy_sizes *sizes, pipe_count *n)
 {
     walk w = {.n = n, .x = x};
     w.cleared = vy_explain_array(x, n->l->signature->buffers.count, 1);
+    n->each = vy_explain_array(x, n->l->steps.count + 1, sizeof *n->each);
     name_steps(&w);
     find_varying(&w);
     find_kinds(&w);

@@ -58,6 +58,8 @@ bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept);
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
+// Of a value of a host program: how many axes it has; *name: the buffer it is of, or NULL.
+uint32_t vy_tape_tensor(const reverse *r, uint32_t id, const char **name);
 // Numbers the counters that tapes use, the same way in all builds by one plan.
 void vy_tape_number_counters(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);      // the number of blocks

@@ -229,6 +229,14 @@ static vy_tensor tensor_of(const reverse *r, uint32_t id)
     return (vy_tensor){b->type, b->rank - i->nargs, b->dims + i->nargs};
 }
 
+uint32_t vy_tape_tensor(const reverse *r, uint32_t id, const char **name)
+{
+    const uint32_t shaped = r->p->host ? shaped_like(r, id, 0) : 0;
+    const vy_inst *i = &r->p->insts.data[shaped];
+    *name = shaped && i->op == VY_OP_LOAD ? vy_buffer_name(r, i->aux) : NULL;
+    return tensor_of(r, id).rank;
+}
+
 // Does the tensor have the same shape in all iterations?
 static bool is_steady(const reverse *r, uint32_t id)
 {

@@ -35,4 +35,7 @@ bool vy_equal_dims(const vy_program *p, vy_dim a, vy_dim b);
 // Classes of equal expressions, by dimension.  NULL: out of memory.
 uint32_t *vy_dim_classes(const vy_program *p, vy_arena *arena);
 
+// The value of an operation on dimensions; false: it overflows or divides by zero.
+bool vy_dim_combine(vy_dim_op op, int64_t a, int64_t b, int64_t *value);
+
 #endif

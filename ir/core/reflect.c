@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // reflect.c: values of dimensions, for callers that bind data.
+#include "ir/core/dims.h"
 #include "ir/core/ir.h"
 
 int64_t vy_isqrt(int64_t a)
@@ -14,10 +15,10 @@ int64_t vy_isqrt(int64_t a)
 
 uint32_t vy_program_dim_count(const vy_program *p) { return p->dims.count; }
 
-static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t *value)
+bool vy_dim_combine(vy_dim_op op, int64_t a, int64_t b, int64_t *value)
 {
     bool ok = true, divides = b != 0 && !(a == INT64_MIN && b == -1);
-    switch (n->op) {
+    switch (op) {
     case VY_DIM_ADD: ok = !__builtin_add_overflow(a, b, value); break;
     case VY_DIM_SUB: ok = !__builtin_sub_overflow(a, b, value); break;
     case VY_DIM_MUL: ok = !__builtin_mul_overflow(a, b, value); break;
@@ -28,7 +29,12 @@ static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t 
     case VY_DIM_SQRT: *value = vy_isqrt(a); break;
     default: ok = false;
     }
-    return ok ? VY_DIM_IS_KNOWN : VY_DIM_IS_BAD;
+    return ok;
+}
+
+static vy_dim_state combine(const vy_dim_node *n, int64_t a, int64_t b, int64_t *value)
+{
+    return vy_dim_combine(n->op, a, b, value) ? VY_DIM_IS_KNOWN : VY_DIM_IS_BAD;
 }
 
 // Nodes refer to earlier ones, so one pass is enough, however deep an expression is.

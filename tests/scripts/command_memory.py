@@ -80,6 +80,9 @@ with open("f.vyre", "w") as f:
 with open("conv.vyre", "w") as f:  # gathered: uses isl a lot
     f.write("program conv(x: in f32[N], w: in f32[3], y: out f32[N], N: u32) over(i: N)\n"
             "{\n    var s = 0.0;\n    for k in 0..3 { if i + k < N { s += x[i + k] * w[k]; } }\n    y[i] = s;\n}\n")
+with open("pipe.vyre", "w") as f:
+    f.write("program step(x: inout f32[N], N: u32) over(i: N) { x[i] = sin(x[i]) * x[i]; }\n"
+            "pipeline pipe(x: inout f32[N], T: u32, N: u32) { repeat t in 0..T { step(x); } }\n")
 COMMANDS = (["grad", "f.vyre", "-o", "o/"],
             ["grad", "conv.vyre"],
             ["grad", "conv.vyre", "-o", "o.json", "--deterministic"],
@@ -88,6 +91,7 @@ COMMANDS = (["grad", "f.vyre", "-o", "o/"],
             ["info", "f.vyre"],
             ["explain", "conv.vyre", "--set", "N=3"],
             ["explain", "f.vyre", "--json"],
+            ["explain", "pipe.vyre", "--set", "T=9", "--checkpoint", "sqrt"],
             ["check", "f.vyre", "--engine", "eval", "--set", "N=2", "--json"],
             ["run", "conv.vyre", "--engine", "eval", "--grad", "--json", "--in", "x=1,2", "--in", "w=1,2,3",
              "--out", "grad_x=@o.npy"],

@@ -129,7 +129,9 @@ def check_pipeline(path, pipeline, sizes, *options):
         if bytes_of[key]["value"] != want:
             bad.append("%s: %s, but the manifest of the %s has %d" % (name, bytes_of, key, want))
     for where, a in amounts(e):
-        if a["value"] is not None and formula(a["formula"], sizes) != a["value"]:
+        if a["value"] is None or "iterations(" in a["formula"]:
+            continue
+        if formula(a["formula"], sizes) != a["value"]:
             bad.append("%s: %s is %s" % (name, where, a))
     if options:
         return
@@ -139,7 +141,8 @@ def check_pipeline(path, pipeline, sizes, *options):
 
 
 PIPELINES = os.path.join(SRC, "tests/text/explain/pipeline.vyre")
-for options in ((), ("--accumulate", "atomic"), ("--deterministic",), ("--seed", "buffer")):
+for options in ((), ("--accumulate", "atomic"), ("--deterministic",), ("--seed", "buffer"),
+                ("--checkpoint", "sqrt")):
     for pipeline, sizes in (("heat", {"T": 7, "N": 999}), ("heat", {"T": 0, "N": 300}),
                             ("particles", {"T": 3, "N": 500, "P": 800}),
                             ("inner", {"N": 640, "K": 5})):
