@@ -100,7 +100,7 @@ X(ERF, "erf", \\
         gen_text.check_rows(self.OPS, names)
         for change, why in (
                 (lambda n: n.remove("erf_f64"), "erf_f64, which the library does not"),
-                (lambda n: n.remove("exp_plain"), "exp_plain, which no"),
+                (lambda n: n.remove("exp_plain"), "exp_plain, which the library does not"),
                 (lambda n: n.append("erf_plain"), "erf_plain is there, but")):
             others = list(names)
             change(others)
