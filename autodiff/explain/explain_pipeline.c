@@ -66,8 +66,8 @@ static void explain_value(const pipe_count *g, const note_value *n, vy_explain_k
                              .loop_line = n->loop_line,
                              .why = n->why,
                              .each = vy_count_amount(c, each),
-                             .all = vy_count_amount(
-                                 c, vy_poly_scale(&c->space, all, vy_type_size(b->type), 1))};
+                             .all = vy_count_amount(c, vy_poly_scale(&c->space, all,
+                                                                     vy_type_size(b->type), 1))};
 }
 
 static void explain_kept(pipe_explaining *w, const pipe_count *g)
@@ -178,8 +178,8 @@ static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_opti
 }
 
 vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m, const vy_grad_options *options,
-                                             const vy_opt_options *optimize,
-                                             const vy_sizes *sizes, vy_diag *diag)
+                                             const vy_opt_options *optimize, const vy_sizes *sizes,
+                                             vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
     *diag = (vy_diag){0};

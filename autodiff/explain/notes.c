@@ -45,6 +45,21 @@ static const char *dispatch_after(notes *n, const reverse *r, uint32_t id)
     return NULL;
 }
 
+// The LOAD that a value is; in a host program also that of what a repeat carries.  0: none.
+static uint32_t load_of(const reverse *r, uint32_t id)
+{
+    enum { DEEP = 64 };
+    uint32_t sources[3];
+    for (uint32_t depth = 0; depth < DEEP && !VY_IS_LEAF(id); depth++) {
+        const vy_op op = (vy_op)r->p->insts.data[id].op;
+        if (op == VY_OP_LOAD) return id;
+        if (!r->p->host || !vy_is_slot(op) || !vy_slot_sources(r->p, &r->facts.s, id, sources))
+            return 0;
+        id = sources[0];
+    }
+    return 0;
+}
+
 static void take_values(notes *n, const reverse *r, const vy_program *result)
 {
     for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
@@ -58,9 +73,10 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
                         .line = i->line,
                         .type = (vy_type)i->type,
                         .why = why_kept(r, id)};
-        if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
-        if (i->op == VY_OP_LOAD && r->p->host)
-            v.rank = r->p->buffers.data[i->aux].rank - vy_index_count(r->p, id);
+        const uint32_t load = load_of(r, id);
+        const vy_inst *from = &r->p->insts.data[load];
+        if (load) v.from = copy(n, vy_buffer_name(r, from->aux));
+        if (load && r->p->host) v.rank = r->p->buffers.data[from->aux].rank - from->nargs;
         v.before = dispatch_after(n, r, id);
         if (!vy_vec_push(&n->values, v)) n->failed = true;
     }

@@ -175,7 +175,7 @@ static void open_repeat(walk *w, uint32_t step)
     if (!vy_vec_push(&w->open, b)) w->x->failed = true;
 }
 
-// How often a repeat runs, if its bounds depend on counters around it in a way that is no polynomial.
+// How often a repeat runs, if its bounds depend on counters around it, not as a polynomial.
 static vy_poly iterations(walk *w, const vy_pipe_step *s)
 {
     char text[160];

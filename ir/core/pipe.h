@@ -41,8 +41,8 @@ bool vy_check_calls(vy_pipeline *l, uint32_t count, const vy_pipe_step *calls);
 bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts,
                     vy_buffer buffer, uint32_t rank, const vy_dim *index);
 
-// By buffer of the signature: must an intermediate be cleared where its lifetime begins?  Not if its
-// first use overwrites all of it, in the same block.  False: out of memory.
+// By buffer of the signature: must an intermediate be cleared where its lifetime begins?  Not if
+// its first use overwrites all of it, in the same block.  False: out of memory.
 bool vy_pipe_cleared(const vy_pipeline *l, vy_arena *arena, uint8_t *cleared);
 
 #endif

@@ -26,8 +26,8 @@ typedef struct vy_count {
     vy_poly invocations;
     vy_loop_count_vec loops; // in program order
     bool conditional;
-    // For vy_count_dims, or NULL: of a pipeline, names of what its steps give, by step; of a program
-    // that a pipeline dispatches, the values of its scalars.
+    // For vy_count_dims, or NULL: of a pipeline, names of what its steps give, by step; of a
+    // program that a pipeline dispatches, the values of its scalars.
     const char *const *steps;
     const vy_poly *scalars;
 } vy_count;
