@@ -3,8 +3,8 @@
 //
 // They are noted by name while the module in which the pipeline is differentiated lives: programs,
 // roles of parameters, which programs write which gradient.  How those sum is read from the
-// programs of the finished, optimised result.  A request that the result does not dispatch was part of an
-// attempt that was given up, and is not shown.
+// programs of the finished, optimised result.  A request that the result does not dispatch was part
+// of an attempt that was given up, and is not shown.
 #include "autodiff/explain/explain_pipe.h"
 
 #include "autodiff/transform.h"
