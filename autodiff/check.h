@@ -38,6 +38,9 @@ typedef enum vy_check_test {
     VY_CHECK_PROGRAM,
     VY_CHECK_DEVICE_FORWARD, // for such callers, too; buffer: an output of the primal run elsewhere
     VY_CHECK_RANGE,          // accesses of the primal are in range; no buffer; no row if all are
+    // ⟨ct, J v⟩ by forward mode against ⟨Jᵀ ct, v⟩ by the gradient, with random cotangents ct,
+    // along the directions v of all gradients; no buffer; no row without `forward`, `no_forward`
+    VY_CHECK_FORWARD,
     VY_CHECK_TESTS
 } vy_check_test;
 VY_API const char *vy_check_test_name(vy_check_test test); // "differences"
@@ -109,6 +112,8 @@ typedef struct vy_check_request {
     vy_check_subject gradient; // its derivative by vy_grad, without with_value
     vy_check_subject valued;   // the same with_value; none: no PRIMAL rows
     vy_check_subject seeded;   // the same with seed_buffer; none: `gradient`, with its cotangents
+    vy_check_subject forward;  // by vy_jvp, of the same outputs and inputs; none: no FORWARD row
+    const char *no_forward;    // then: why there is none, for a row that was skipped; or NULL
     const char *const *of;     // what was differentiated; NULL: vy_grad_default_of (programs only)
     uint32_t of_count;
     // The primal's, as for vy_eval without f64; `data` of `out` buffers may be NULL.  Not written.
@@ -131,13 +136,13 @@ typedef struct vy_check_request {
     bool no_range;
 } vy_check_request;
 
-// Runs all tests.  The result has, in this order, DIFFERENCES, DIRECTION and TANGENTS rows per
-// gradient buffer, then those of the other tests; or, if the primal is wrong, PROGRAM alone.  NULL
-// with *diag filled: memory, or a program that cannot be run on that data.  Cost: about 5·samples
-// runs of the primal per gradient buffer, each with time for its outputs; samples are spread evenly
-// over a buffer and are the same every time.  If there are very many gradients, only some, evenly
-// spread, are compared element by element (the rows of the others are skipped), and directions are
-// tried together.
+// Runs all tests.  The result has, in this order, DIFFERENCES and DIRECTION rows per gradient
+// buffer, FORWARD, TANGENTS rows per gradient buffer, then those of the other tests; or, if the
+// primal is wrong, PROGRAM alone.  NULL with *diag filled: memory, or a program that cannot be run
+// on that data.  Cost: about 5·samples runs of the primal per gradient buffer, each with time for
+// its outputs; samples are spread evenly over a buffer and are the same every time.  If there are
+// very many gradients, only some, evenly spread, are compared element by element (the rows of the
+// others are skipped), and directions are tried together.
 VY_API vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag);
 VY_API void vy_check_free(vy_check_result *r); // NULL is fine
 

@@ -181,6 +181,76 @@ VY_API vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *opt
                                   vy_diag *diag);
 VY_API void vy_explanation_free(vy_explanation *e); // NULL is fine
 
+// ------------------------------------------------------------------------------------- pipelines
+// What a step of a pipeline does on the device.
+typedef enum vy_pipe_work {
+    VY_PIPE_COMPUTES, // dispatches a program
+    VY_PIPE_COPIES,   // copies a buffer or a slice, also by a program that does nothing else
+    VY_PIPE_FILLS,    // fills one with a constant, likewise: where a lifetime begins, or later
+    VY_PIPE_READS,    // waits for a `value`
+    VY_PIPE_WORK_COUNT
+} vy_pipe_work;
+VY_API const char *vy_pipe_work_name(vy_pipe_work k); // "dispatches", "copies", "fills", "values"
+
+typedef struct vy_explain_kept { // what the gradient of a pipeline keeps on a tape
+    const char *name;            // of the buffer it is of; "": an integer without one
+    const char *before;          // the program that is dispatched next on it, or NULL
+    uint32_t line;               // … that dispatch
+    vy_type type;
+    const char *tape; // the workspace it is in
+    const char *loop; // innermost repeat around it, "" at top level
+    uint32_t loop_line;
+    vy_kept_why why;
+    vy_amount each, all; // elements per iteration; bytes in all
+} vy_explain_kept;
+
+typedef struct vy_explain_result { // a gradient that a derivative of a dispatched program gives
+    const char *name, *of;         // of its parameter, and of the program's
+    vy_derivative_mode mode;
+    vy_sum_kind sum;     // not WIDE
+    const char *program; // that gathers; or NULL
+} vy_explain_result;
+
+// A request for the derivative of a dispatched program: the same outputs, inputs and modes.
+typedef struct vy_explain_request {
+    const char *of;              // the program
+    uint32_t line;               // of a step that dispatches it; 0: not known
+    const char *name;            // of the derivative
+    const char *const *programs; // that make it up, in their order
+    uint32_t program_count;
+    const vy_explain_result *results;
+    uint32_t result_count;
+} vy_explain_request;
+
+typedef struct vy_explain_pipe { // the forward pipeline, or its gradient
+    const char *name;
+    vy_amount work[VY_PIPE_WORK_COUNT]; // steps of a run
+    vy_amount bytes;                    // of all intermediates, which live as long as the run
+} vy_explain_pipe;
+
+typedef struct vy_pipeline_explanation {
+    vy_explain_pipe forward, gradient;
+    const vy_explain_buffer *buffers; // parameters and intermediates of the forward pipeline
+    uint32_t buffer_count;
+    const vy_explain_kept *kept;
+    uint32_t kept_count;
+    const vy_explain_request *requests; // in the order in which they were made
+    uint32_t request_count;
+    // Of the gradient; of a dispatched program: PROGRAM.NAME.  `of`: an intermediate of the forward
+    // pipeline (CONTENTS), or what a buffer is the adjoint or a copy of.
+    const vy_explain_workspace *workspaces;
+    uint32_t workspace_count;
+    vy_amount tape; // bytes of those that are tapes
+    void *memory;
+} vy_pipeline_explanation;
+
+// The same of the pipeline that `options->program` names.
+VY_API vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m,
+                                                    const vy_grad_options *options,
+                                                    const vy_opt_options *optimize,
+                                                    const vy_sizes *sizes, vy_diag *diag);
+VY_API void vy_pipeline_explanation_free(vy_pipeline_explanation *e); // NULL is fine
+
 #ifdef __cplusplus
 }
 #endif

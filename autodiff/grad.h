@@ -32,8 +32,15 @@ typedef struct vy_grad_options {
     // cotangents in place.
     const char *const *add;
     uint32_t add_count;
-    bool seed_buffer;   // the cotangents are buffers grad_o (ct_x for inout x); else all ones
+    bool seed_buffer; // the cotangents are buffers grad_o (ct_x for inout x); else all ones
+    // An element of a cotangent that is exactly 0 means that nothing used the value: it contributes
+    // 0 also where a derivative is infinite, not 0·inf.  So between the dispatches of a pipeline.
+    bool structural_zeros;
+    // With seed_buffer: the gradient of an `inout` buffer and the cotangent of its final contents
+    // are one buffer, `grad_x: inout`: given as the cotangent, replaced by the gradient.
+    bool in_place;
     bool with_value;    // also write the forward outputs
+    bool forward;       // vy_transform: the forward derivative, as vy_jvp; vy_jvp itself is that
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h
     // Deterministic: accumulators only, where the terms of all invocations take too much memory.
     bool lean_sums;
@@ -65,17 +72,18 @@ typedef struct vy_grad_options {
 // then, with *diag filled.  The module is the caller's to free.
 VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
 
-// Forward mode: tangents beside values.  Returns a new module holding one program, NAME_jvp, with
-// (in this order) the primal's `in` and `inout` buffers, its outputs if requested (with_value), the
-// tangents of the inputs (`dot_w`, `in`, same type and shape as w; `inout` for an inout w, where
-// the tangent of its final contents replaces that of its initial ones; `in f32[1]` and the like for
-// a scalar), those of the outputs (`dot_o`, `out`; `inout` for an inout o that is not in wrt, which
-// must hold zeros then), compiler-made workspaces, and the primal's scalars.  An inout buffer of
-// the primal is changed as the primal does.
+// Forward mode: tangents beside values.  Returns a new module holding one program, NAME_jvp, or a
+// pipeline of that name where others run before it (atomic_min, atomic_max, deterministic), with
+// (in this order) the primal's `in` and `inout` buffers, its outputs if requested (with_value) or
+// if the tangents need their values, the tangents of the inputs (`dot_w`, `in`, same type and shape
+// as w; `inout` for an inout w, where the tangent of its final contents replaces that of its
+// initial ones; `in f32[1]` and the like for a scalar), those of the outputs (`dot_o`, `out`;
+// `inout` for an inout o that is not in wrt, which must hold zeros then), compiler-made workspaces,
+// and the primal's scalars.  An inout buffer of the primal is changed as the primal does.
 //
-// Of the options it reads program, of, wrt and with_value.  Errors as for vy_grad; E0503 also for
-// what forward mode cannot follow yet: minima, maxima, exchanges by atomics, old values of atomic
-// additions, and minima, maxima and products of a subgroup.
+// Of the options it reads program, of, wrt, with_value, deterministic and lean_sums.  Errors as for
+// vy_grad; E0503 also for what forward mode cannot follow yet: exchanges by atomics, and old values
+// of atomics.
 VY_API vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
 
 // The default choice of outputs and inputs (docs/language.md 9.1).

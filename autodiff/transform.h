@@ -42,8 +42,8 @@ typedef struct vy_derived {
 // Names: SOURCE_grad, followed by `_of_…`, `_wrt_…` and `_add_…` with the requested names where
 // they are not the default (long lists as a number), and by a number where the name is taken.
 //
-// NULL: *diag says why, as for vy_grad, and the module is unchanged and remains usable.  E0503: a
-// pipeline cannot be differentiated yet.  E0003: there is no such `source`.
+// NULL: *diag says why, as for vy_grad, and the module is unchanged and remains usable.  E0003:
+// there is no such `source`.
 VY_API const vy_derived *vy_transform(vy_module *m, vy_ref source, const vy_grad_options *request,
                                       vy_diag *diag);
 // The derivatives in the module, in the order they were made; NULL past the end.

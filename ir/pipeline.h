@@ -15,6 +15,7 @@
 //   …
 //   vy_buffer    h = vy_pipeline_buffer(q, "h", VY_F32, 2, dims);
 //   vy_pipeline_dispatch(q, matmul, 3, (vy_pipe_arg[]){{x}, {w1}, {h}}, 0, NULL, NULL);
+//   vy_pipeline_call(q, solve, 2, (vy_pipe_arg[]){{h}, {y}}, 0, NULL, NULL); // of pipeline `solve`
 //   vy_pipeline *p = vy_pipeline_end(q);                // NULL after an error (the module's diag)
 #ifndef VYRE_PIPELINE_H
 #define VYRE_PIPELINE_H
@@ -111,6 +112,12 @@ VY_API vy_buffer vy_pipeline_buffer(vy_pipe *q, const char *name, vy_type type, 
 VY_API void vy_pipeline_dispatch(vy_pipe *q, const vy_program *p, uint32_t arg_count,
                                  const vy_pipe_arg *args, uint32_t scalar_count,
                                  const vy_pipe_scalar *scalars, const vy_dim *groups);
+// The same for a pipeline of the module, whose steps are inlined: its intermediates begin here,
+// with names of their own, and end with the block that is open; `out` parameters begin as zeros.
+// groups: three, if vy_pipeline_takes_groups; else NULL.
+VY_API void vy_pipeline_call(vy_pipe *q, const vy_pipeline *p, uint32_t arg_count,
+                             const vy_pipe_arg *args, uint32_t scalar_count,
+                             const vy_pipe_scalar *scalars, const vy_dim *groups);
 // The value that element `index` (one dimension per axis) of an integer buffer has at this point.
 VY_API vy_dim vy_pipeline_value(vy_pipe *q, vy_buffer buffer, const vy_dim *index);
 // Returns the counter.  keep_count: k, for EVERY and REVOLVE.  Closed by vy_pipeline_close.

@@ -48,7 +48,7 @@ typedef struct vys_binding {
     const vys_words *words;
     bool derived;           // its parameters have roles: it is a derivative, and no text
     uint64_t limit;         // of workspaces, in bytes; 0: none
-    uint64_t kept;          // bytes that they take; 0 for a pipeline
+    uint64_t kept;          // bytes that they take, as far as that is known beforehand
     int64_t groups[3];      // num_groups as the caller gives it; -1: not given
     uint64_t chosen_length; // for vys_binding_choose; 0: VYS_CHOSEN_LENGTH
     bool f64;               // floats are kept in double

@@ -63,16 +63,16 @@ bool vys_grad_options(const vys_work *w, vys_entry from, bool again, bool seeded
 
 static uint32_t order(const vys_settings *s) { return s->order ? s->order : 1; }
 
-// Sums of tangents in an order, like any other program's.
-static vy_module *forward_once(const vys_work *w, const vy_module *m, const vy_grad_options *g,
-                               vy_diag *d)
+static void advise_lower_order(uint32_t done, vy_diag *d)
 {
-    vy_module *derived = vy_jvp(m, g, d);
-    if (!derived || !w->settings.deterministic) return derived;
-    vy_module *ordered =
-        vy_deterministic(derived, vy_program_name(vy_module_program(derived, 0)), d);
-    vy_module_free(derived);
-    return ordered;
+    if (done == 1)
+        snprintf(
+            d->fix, sizeof d->fix,
+            "second derivatives of this program are not supported yet: derive once, with order 1");
+    else
+        snprintf(d->fix, sizeof d->fix,
+                 "derivatives of order %u of this program are not supported yet: use order %u",
+                 done + 1, done);
 }
 
 static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
@@ -86,16 +86,14 @@ static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry f
     g.accumulate = last ? how : VY_ACCUMULATE_ATOMIC;
     g.again = !last;
     vy_module *derived = NULL;
-    if (ok) derived = w->settings.forward ? forward_once(w, m, &g, d) : vy_grad(m, &g, d);
+    if (ok) derived = w->settings.forward ? vy_jvp(m, &g, d) : vy_grad(m, &g, d);
     if (!derived) vys_fail_memory(d); // unless it said why
     free(results);
     if (derived && vy_module_ok(derived)) return derived;
     if (derived) take_diag(derived, d);
     vy_module_free(derived);
     if (done && vy_diag_is(d, VY_E_GRAD_UNSUPPORTED)) // not in the user's own program
-        snprintf(
-            d->fix, sizeof d->fix,
-            "second derivatives of this program are not supported yet: derive once, with order 1");
+        advise_lower_order(done, d);
     return NULL;
 }
 

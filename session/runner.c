@@ -137,6 +137,11 @@ static bool run_device(vys_runner *r, double *ms, vy_diag *d)
     return true;
 }
 
+uint64_t vys_runner_workspace(const vys_runner *r)
+{
+    return r->plan ? vkrt_plan_stats(r->plan).workspace_bytes : 0;
+}
+
 // ------------------------------------------------------------------------------------- interpreter
 // Exceeding the limit is the same error on both engines.
 static void as_on_device(const vys_binding *b, vy_diag *d)

@@ -43,6 +43,8 @@ VYS_API bool vys_runner_run(vys_runner *r, const vys_work *w, double *ms, vy_dia
 VYS_API bool vys_runner_read(vys_runner *r, vy_diag *d);
 // One of them, to `data`, which has its size.
 VYS_API bool vys_runner_read_one(const vys_runner *r, const vys_bound *b, void *data, vy_diag *d);
+// Bytes that workspaces and intermediates took on the device, at their most; 0: the interpreter.
+VYS_API uint64_t vys_runner_workspace(const vys_runner *r);
 VYS_API void vys_runner_free(vys_runner *r);
 
 #ifdef __cplusplus

@@ -307,5 +307,6 @@ vys_stats vys_task_stats(const vys_task *t)
 {
     vys_stats s = t->stats;
     s.storage = t->work.storage;
+    s.workspace_bytes = vys_runner_workspace(&t->runner);
     return s;
 }

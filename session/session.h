@@ -63,10 +63,11 @@ VYS_API const char *vys_session_message(const vys_session *s, uint32_t index);
 
 // A program or pipeline, or its derivative, with its data.  settings->program names it (NULL: the
 // only program of the module, else the last pipeline); settings->order is how many times it is
-// differentiated: 1 or 2; 0: the program itself runs.  settings NULL: all zero.  Parameters are
-// those of the program and, for a derivative, the gradients grad_x (with settings->seed_buffer also
-// cotangents ct_x, ones if they are not set), as vy_grad names them; with
-// settings->forward the tangents dot_x (ones if they are not set) and dot_y, as vy_jvp names them.
+// differentiated, at most VYS_MOST_ORDER; 0: the program itself runs.  settings NULL: all zero.
+// Parameters are those of the program and, for a derivative, the gradients grad_x (with
+// settings->seed_buffer also cotangents ct_x, ones if they are not set), as vy_grad names them;
+// with settings->forward the tangents dot_x (ones if they are not set) and dot_y, as vy_jvp names
+// them.
 // Errors: those of vy_parse and vy_grad; E0803; E0801 settings outside of their bounds (target.h).
 VYS_API bool vys_task_parse(vys_session *s, const char *text, size_t size, const char *file,
                             const vys_settings *settings, vys_task **out, vy_diag *d);
@@ -133,6 +134,8 @@ typedef struct vys_stats {
     uint64_t runs, compilations; // so far
     uint32_t storage;    // storage level of the derivative: 0 the fastest, 1, 2, … smaller
     double milliseconds; // of the last run: on the device, or in the interpreter
+    // On a device: bytes of the buffers made by the compiler and the intermediates, at their most.
+    uint64_t workspace_bytes;
 } vys_stats;
 VYS_API vys_stats vys_task_stats(const vys_task *t);
 

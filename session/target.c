@@ -22,7 +22,8 @@ vys_facts vys_facts_of(const vkrt_device *device)
 // ------------------------------------------------------------------------------------------ checks
 bool vys_order_check(const char *name, uint64_t order, vy_diag *d)
 {
-    return order == 1 || order == 2 || vys_fail(d, VYS_USAGE, "", "%s is 1 or 2", name);
+    return (order >= 1 && order <= VYS_MOST_ORDER) ||
+           vys_fail(d, VYS_USAGE, "", "%s is 1 to %d", name, VYS_MOST_ORDER);
 }
 
 bool vys_subgroup_size_check(const char *name, uint64_t size, vy_diag *d)

@@ -44,6 +44,8 @@ typedef enum vys_keep { // what a derivative tapes in the forward run
     VYS_KEEP_SQRT, // loops keep ⌈√n⌉ states
 } vys_keep;
 
+#define VYS_MOST_ORDER 8 // each derivative is a multiple of the size of what it is of
+
 // Settings of the compiler and of the run.  All zero: safe defaults.
 typedef struct vys_settings {
     const char *program; // of a task (session.h); NULL: the only one, else the last pipeline
@@ -52,7 +54,7 @@ typedef struct vys_settings {
     uint32_t of_count;
     const char *const *wrt;
     uint32_t wrt_count;
-    uint32_t order;     // how many times differentiated: 1 or 2; 0: 1 (of a task: not at all)
+    uint32_t order;     // how many times differentiated; 0: 1 (of a task: not at all)
     bool seed_buffer;   // cotangents are buffers; else ones
     bool forward;       // forward mode: tangents dot_o (vy_jvp), once
     bool with_value;    // the forward outputs too
@@ -89,7 +91,7 @@ typedef struct vys_settings {
 // Whether the settings are valid; else false with E0801.  Tasks check theirs (session.h).
 VYS_API bool vys_settings_check(const vys_settings *settings, vy_diag *d);
 // Single checks, for settings that are read elsewhere; `name`: as in the message ("--order").
-VYS_API bool vys_order_check(const char *name, uint64_t order, vy_diag *d); // 1 or 2
+VYS_API bool vys_order_check(const char *name, uint64_t order, vy_diag *d); // 1 to VYS_MOST_ORDER
 VYS_API bool vys_subgroup_size_check(const char *name, uint64_t size, vy_diag *d);
 
 // Options for vy_compile.

@@ -2,8 +2,7 @@
 // bench.c: `vyre-grad bench`: forward and derivative, timed side by side in one process.
 //
 // They take turns, so that a machine that slows down slows all; medians are compared.  With
-// --against a gradient written by hand is a third.  A pipeline is timed alone, as it has no
-// derivative yet.
+// --against a gradient written by hand is a third.  What has no derivative is timed alone.
 #include "tools/bench.h"
 
 #include "tools/number.h"
@@ -101,6 +100,8 @@ static double median(double *ms, uint64_t runs) // sorts
 
 static void lane_finish(lane *l, uint64_t runs)
 {
+    const uint64_t measured = vys_runner_workspace(&l->runner);
+    if (measured && l->data.what.pipeline) l->data.kept = measured;
     l->median = median(l->ms, runs);
     l->least = l->ms[0];
     l->most = l->ms[runs - 1];
@@ -136,8 +137,7 @@ static bool bind_gradient(lane lanes[2], specs *ct, vys_entry what, command *c, 
     return ok;
 }
 
-// May it be timed without a derivative?  A pipeline and a derived program have none yet, unless one
-// was requested.
+// May it be timed without a derivative, where it has none?  Not if one was requested.
 static bool stands_alone(const command *c, const vy_diag *d)
 {
     const options *o = &c->o;

@@ -17,7 +17,7 @@
 #define MORE_BUDGET (UINT64_C(1) << 27)
 
 // ------------------------------------------------------------------------------------- derivatives
-// The gradient as requested, and with values and random cotangents.  At second order the source is
+// The gradient as requested, and with values and random cotangents.  At higher orders the source is
 // not the program that was differentiated, so only as requested.
 static bool derive_all(checking *k, command *c, vy_diag *d)
 {
@@ -26,10 +26,11 @@ static bool derive_all(checking *k, command *c, vy_diag *d)
     // the programs with accumulators.
     c->o.deterministic = false;
     bool ok = check_derive(k, c, false, false, c->o.order, &k->gradient, d);
-    if (twice) ok = ok && check_derive(k, c, false, false, 1, &k->first, d);
+    if (twice) ok = ok && check_derive(k, c, false, false, c->o.order - 1, &k->first, d);
+    if (twice) snprintf(k->no_forward, sizeof k->no_forward, "order 1 only");
     if (!twice)
         ok = ok && check_derive(k, c, true, false, 1, &k->valued, d) &&
-             check_derive(k, c, false, true, 1, &k->seeded, d);
+             check_derive(k, c, false, true, 1, &k->seeded, d) && check_derive_forward(k, c, d);
     c->o.deterministic = deterministic;
     return ok;
 }
@@ -37,8 +38,8 @@ static bool derive_all(checking *k, command *c, vy_diag *d)
 // Optimised as `run --engine eval` does.
 static bool optimize_all(checking *k, command *c, vy_diag *d)
 {
-    vy_module *const modules[] = {c->module, k->first.module, k->gradient.module, k->valued.module,
-                                  k->seeded.module};
+    vy_module *const modules[] = {c->module,        k->first.module,  k->gradient.module,
+                                  k->valued.module, k->seeded.module, k->forward.module};
     for (size_t i = 0; i < COUNT_OF(modules); i++)
         if (modules[i] && !optimize(c, modules[i], true, NULL, d)) return false;
     return true;
@@ -98,6 +99,8 @@ static bool run_check(checking *k, command *c, vy_diag *d)
                           .gradient = subject(k->gradient.what),
                           .valued = subject(k->valued.what),
                           .seeded = subject(k->seeded.what),
+                          .forward = subject(k->forward.what),
+                          .no_forward = k->no_forward[0] ? k->no_forward : NULL,
                           .of = of.count ? of.data : NULL,
                           .of_count = of.count,
                           .buffers = buffers,
@@ -180,7 +183,9 @@ static bool second_round(checking *k, command *c, vy_diag *d)
                        .gradient = k->gradient,
                        .valued = k->valued,
                        .seeded = k->seeded,
+                       .forward = k->forward,
                        .second = true};
+    memcpy(more->no_forward, k->no_forward, sizeof more->no_forward);
     const bool ok = parse_data(more, c, d) && check_grow(k, more, c, &found, d) &&
                     (!found || (bind_derived(more, c, d) && run_round(more, c, d)));
     if (ok && found) return k->more = more, true;
@@ -243,7 +248,7 @@ bool verb_check(command *c, vy_diag *d)
     if (k.more) free_round(k.more);
     free(k.more);
     free_round(&k);
-    derivative *const made[] = {&k.first, &k.gradient, &k.valued, &k.seeded};
+    derivative *const made[] = {&k.first, &k.gradient, &k.valued, &k.seeded, &k.forward};
     for (size_t i = 0; i < COUNT_OF(made); i++) vy_module_free(made[i]->module);
     return ok;
 }

@@ -34,11 +34,13 @@ typedef struct checking {
     chosen_counts counts;
     uint32_t chosen_data; // specs of `in` from here on were chosen (defaults.c)
     vys_entry source;     // of the file
-    derivative first;     // --order 2: the gradient, which is the primal here
+    derivative first;     // --order n: that of order n − 1, which is the primal here
     derivative gradient, valued, seeded;
+    derivative forward; // by forward mode; none: no_forward says why
+    char no_forward[400];
     names of;           // what is differentiated by default: of `source` before optimisation
     binding start;      // data of `source`
-    binding primal;     // --order 2: data of `first`; else empty, and `start` is used
+    binding primal;     // --order n: data of `first`; else empty, and `start` is used
     binding cotangents; // data of the gradient; only the cotangents are used
     vy_check_result *result;
     const char *device; // its name, or NULL
@@ -68,6 +70,8 @@ static inline bool check_passed(const checking *k)
 // Derives again from the source.  `value`: with --with-value; `seeded`: all cotangents are buffers.
 bool check_derive(checking *k, command *c, bool value, bool seeded, uint64_t order, derivative *out,
                   vy_diag *d);
+// By forward mode; what it cannot follow is noted.
+bool check_derive_forward(checking *k, command *c, vy_diag *d);
 
 // check_device.c: rows that compare the gradient on the device with the interpreter's, or the
 // reason why there are none

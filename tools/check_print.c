@@ -180,6 +180,14 @@ static void print_others(const checking *k, vy_check_test test, const char *what
     if (n) text_puts(out, bad ? ": FAILED\n" : ": ok\n");
 }
 
+static void print_forward(const vy_check_result *r, text *out)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->rows[i].test == VY_CHECK_FORWARD && r->rows[i].verdict != VY_CHECK_SKIPPED)
+            text_printf(out, "forward mode, ⟨ct, J v⟩ = ⟨Jᵀ ct, v⟩: %s\n",
+                        r->rows[i].verdict == VY_CHECK_FAILED ? "FAILED" : "ok");
+}
+
 // A failed test in words.
 static void print_failure(const vy_check_row *row, text *out)
 {
@@ -281,6 +289,7 @@ static void table(const checking *k, const command *c, text *out)
     print_gradients(k, out);
     for (uint32_t i = 0; i < r->count; i++) print_kinks(&r->rows[i], c->o.verbose, out);
     for (uint32_t i = 0; i < r->count; i++) print_unsure(&r->rows[i], out);
+    print_forward(r, out);
     print_others(k, VY_CHECK_DEVICE_FORWARD, "outputs on the device: ", out);
     print_others(k, VY_CHECK_PRIMAL, "outputs unchanged: ", out);
     print_others(k, VY_CHECK_INPUTS, "inputs unchanged: ", out);

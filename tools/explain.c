@@ -250,6 +250,34 @@ void explain_text(const vy_explanation *e, text *out)
 }
 
 // ---------------------------------------------------------------------------------------- the verb
+static bool of_program(command *c, const vy_module *m, const vy_grad_options *g,
+                       const vy_opt_options *opt, const vy_sizes *sizes, vy_diag *d)
+{
+    vy_explanation *e = vy_explain(m, g, opt, sizes, d);
+    if (!e) return fail_memory(d); // unless *d is filled already
+    bool ok = true;
+    if (c->o.json)
+        ok = explain_json(e, &c->out) || fail_memory(d);
+    else
+        explain_text(e, &c->out);
+    vy_explanation_free(e);
+    return ok;
+}
+
+static bool of_pipeline(command *c, const vy_module *m, const vy_grad_options *g,
+                        const vy_opt_options *opt, const vy_sizes *sizes, vy_diag *d)
+{
+    vy_pipeline_explanation *e = vy_explain_pipeline(m, g, opt, sizes, d);
+    if (!e) return fail_memory(d);
+    bool ok = true;
+    if (c->o.json)
+        ok = explain_pipeline_json(e, &c->out) || fail_memory(d);
+    else
+        explain_pipeline_text(e, &c->out);
+    vy_pipeline_explanation_free(e);
+    return ok;
+}
+
 static bool explain(command *c, const vy_module *m, vys_entry from, binding *b, specs *in,
                     vy_diag *d)
 {
@@ -267,14 +295,11 @@ static bool explain(command *c, const vy_module *m, vys_entry from, binding *b, 
     const vys_asked asked = {&anywhere, &c->work.settings, NULL};
     const vy_opt_options opt = vys_opt_options(&asked, false);
     progress_begin(c, "differentiating");
-    vy_explanation *e = ok ? vy_explain(m, &g, &opt, &z.sizes, d) : NULL;
-    progress_end();
-    ok = e || fail_memory(d); // unless *d is filled already
-    if (ok && c->o.json)
-        ok = explain_json(e, &c->out) || fail_memory(d);
+    if (ok && from.pipeline)
+        ok = of_pipeline(c, m, &g, &opt, &z.sizes, d);
     else if (ok)
-        explain_text(e, &c->out);
-    vy_explanation_free(e);
+        ok = of_program(c, m, &g, &opt, &z.sizes, d);
+    progress_end();
     vys_sizes_free(&z);
     free(results);
     return ok;
@@ -287,9 +312,10 @@ bool verb_explain(command *c, vy_diag *d)
     vys_entry from;
     bool ok = load_module(c, d) && select_entry(c, c->module, &from, d);
     const vy_module *m = c->module;
-    if (ok && c->o.order == 2) { // the second derivative is explained
-        c->o.order = 1;
+    if (ok && c->o.order > 1) { // the last derivative is explained
+        c->o.order--;
         ok = derive(c, from, NULL, d);
+        c->o.order = 1;
         m = c->work.derived;
         if (ok) from = vys_entry_result(m);
     }

@@ -10,6 +10,16 @@
 bool explain_json(const vy_explanation *e, text *out); // false: memory
 void explain_text(const vy_explanation *e, text *out);
 
+// ---- explain_json.c: parts of both objects.  False and NULL: memory.
+bool explain_put_amount(cJSON *o, const char *key, const vy_amount *a);
+bool explain_put_line(cJSON *o, const char *key, uint32_t line); // null if it is 0
+cJSON *explain_item(cJSON *list);                                // a new object at its end
+bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON *list);
+
+// ---- explain_pipeline.c, explain_pipeline_json.c
+void explain_pipeline_text(const vy_pipeline_explanation *e, text *out);
+bool explain_pipeline_json(const vy_pipeline_explanation *e, text *out); // false: memory
+
 // ---- explain_cells.c
 // "f32[K, D]"
 void explain_type(vy_type type, const char *shape, text *out);

@@ -7,7 +7,7 @@ static bool put_bool(cJSON *o, const char *key, bool value)
     return cJSON_AddBoolToObject(o, key, value) != NULL;
 }
 
-static bool put_amount(cJSON *o, const char *key, const vy_amount *a)
+bool explain_put_amount(cJSON *o, const char *key, const vy_amount *a)
 {
     cJSON *x = cJSON_AddObjectToObject(o, key);
     if (!x || !json_string(x, "formula", a->text)) return false;
@@ -18,24 +18,23 @@ static bool put_amount(cJSON *o, const char *key, const vy_amount *a)
 static bool put_pair(cJSON *o, const char *key, const vy_amount *each, const vy_amount *all)
 {
     cJSON *x = cJSON_AddObjectToObject(o, key);
-    return x && put_amount(x, "each", each) && put_amount(x, "all", all);
+    return x && explain_put_amount(x, "each", each) && explain_put_amount(x, "all", all);
 }
 
 // `each` (per invocation) is null where there is no such amount.
 static bool put_bytes(cJSON *o, bool per_invocation, const vy_amount *each, const vy_amount *all)
 {
     cJSON *x = cJSON_AddObjectToObject(o, "bytes");
-    return x && (per_invocation ? put_amount(x, "each", each) : json_string(x, "each", NULL)) &&
-           put_amount(x, "all", all);
+    return x && (per_invocation ? explain_put_amount(x, "each", each) : json_string(x, "each", NULL)) &&
+           explain_put_amount(x, "all", all);
 }
 
-static bool put_line(cJSON *o, const char *key, uint32_t line)
+bool explain_put_line(cJSON *o, const char *key, uint32_t line)
 {
     return line ? json_integer(o, key, line) : json_string(o, key, NULL);
 }
 
-// A new object at the end of a list.
-static cJSON *item_of(cJSON *list)
+cJSON *explain_item(cJSON *list)
 {
     cJSON *o = list ? cJSON_CreateObject() : NULL;
     if (!o || cJSON_AddItemToArray(list, o)) return o;
@@ -47,26 +46,26 @@ static bool put_gradients(const vy_explanation *e, cJSON *list)
 {
     for (uint32_t i = 0; i < e->gradient_count; i++) {
         const vy_explain_gradient *g = &e->gradients[i];
-        cJSON *o = item_of(list);
+        cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", g->name) || !json_string(o, "of", g->of) ||
             !json_string(o, "type", vy_type_name(g->type)) || !json_string(o, "shape", g->shape) ||
             !json_string(o, "sum", vy_sum_kind_name(g->sum)) ||
             !json_integer(o, "places", g->places) || !json_string(o, "start", g->start) ||
-            !json_string(o, "variable", g->variable) || !put_line(o, "line", g->line) ||
+            !json_string(o, "variable", g->variable) || !explain_put_line(o, "line", g->line) ||
             !json_string(o, "program", g->program) || !json_string(o, "map", g->map) ||
-            !json_string(o, "why", g->why) || !put_line(o, "why_line", g->why_line) ||
+            !json_string(o, "why", g->why) || !explain_put_line(o, "why_line", g->why_line) ||
             !json_string(o, "tree", g->tree))
             return false;
     }
     return list != NULL;
 }
 
-static bool put_buffers(const vy_explanation *e, cJSON *list)
+bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON *list)
 {
     static const char *const access[] = {"in", "out", "inout", "shared", "local"};
-    for (uint32_t i = 0; i < e->buffer_count; i++) {
-        const vy_explain_buffer *b = &e->buffers[i];
-        cJSON *o = item_of(list);
+    for (uint32_t i = 0; i < count; i++) {
+        const vy_explain_buffer *b = &buffers[i];
+        cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", b->name) || !json_string(o, "access", access[b->cls]) ||
             !json_string(o, "type", vy_type_name(b->type)) || !json_string(o, "shape", b->shape) ||
             !json_string(o, "adjoint", vy_adjoint_kind_name(b->adjoint)) ||
@@ -80,10 +79,10 @@ static bool put_accesses(const vy_explanation *e, cJSON *list)
 {
     for (uint32_t i = 0; i < e->access_count; i++) {
         const vy_explain_access *a = &e->accesses[i];
-        cJSON *o = item_of(list);
+        cJSON *o = explain_item(list);
         if (!o || !json_string(o, "buffer", a->buffer) ||
             !json_string(o, "kind", vy_access_kind_name(a->kind)) ||
-            !put_line(o, "line", a->line) || !json_string(o, "relation", a->relation))
+            !explain_put_line(o, "line", a->line) || !json_string(o, "relation", a->relation))
             return false;
         if (a->relation ? !put_bool(o, "exact", a->exact)
                         : !json_integer(o, "axis", a->axis) || !json_string(o, "why", a->why))
@@ -96,15 +95,15 @@ static bool put_copies(cJSON *o, const char *key, uint32_t copies, const vy_amou
                        const vy_amount *all)
 {
     cJSON *x = cJSON_AddObjectToObject(o, key);
-    return x && json_integer(x, "copies", copies) && put_amount(x, "each", each) &&
-           put_amount(x, "all", all);
+    return x && json_integer(x, "copies", copies) && explain_put_amount(x, "each", each) &&
+           explain_put_amount(x, "all", all);
 }
 
 static bool put_carried(const vy_explain_loop *l, cJSON *list)
 {
     for (uint32_t i = 0; i < l->carried_count; i++) {
         const vy_explain_carried *c = &l->carried[i];
-        cJSON *o = item_of(list);
+        cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", c->name) ||
             !json_string(o, "type", vy_type_name(c->type)) ||
             !json_string(o, "how", vy_had_how_name(c->how)))
@@ -117,9 +116,9 @@ static bool put_loops(const vy_explanation *e, cJSON *list)
 {
     for (uint32_t i = 0; i < e->loop_count; i++) {
         const vy_explain_loop *l = &e->loops[i];
-        cJSON *o = item_of(list);
-        if (!o || !json_string(o, "name", l->name) || !put_line(o, "line", l->line) ||
-            !put_line(o, "column", l->column) ||
+        cJSON *o = explain_item(list);
+        if (!o || !json_string(o, "name", l->name) || !explain_put_line(o, "line", l->line) ||
+            !explain_put_line(o, "column", l->column) ||
             !put_copies(o, "forward", l->forward_copies, &l->forward_each, &l->forward_all) ||
             !put_copies(o, "again", l->again_copies, &l->again_each, &l->again_all) ||
             !put_copies(o, "reversed", l->reversed_copies, &l->reversed_each, &l->reversed_all) ||
@@ -133,11 +132,11 @@ static bool put_values(const vy_explanation *e, cJSON *list)
 {
     for (uint32_t i = 0; i < e->value_count; i++) {
         const vy_explain_value *v = &e->values[i];
-        cJSON *o = item_of(list);
+        cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", v->name) || !json_string(o, "from", v->from) ||
-            !put_line(o, "line", v->line) || !json_string(o, "type", vy_type_name(v->type)) ||
+            !explain_put_line(o, "line", v->line) || !json_string(o, "type", vy_type_name(v->type)) ||
             !json_string(o, "tape", v->tape) || !json_string(o, "loop", v->loop) ||
-            !put_line(o, "loop_line", v->loop_line) ||
+            !explain_put_line(o, "loop_line", v->loop_line) ||
             !json_string(o, "why", vy_kept_why_name(v->why)) ||
             !put_bytes(o, v->per_invocation, &v->each, &v->all))
             return false;
@@ -149,7 +148,7 @@ static bool put_workspaces(const vy_explanation *e, cJSON *list)
 {
     for (uint32_t i = 0; i < e->workspace_count; i++) {
         const vy_explain_workspace *w = &e->workspaces[i];
-        cJSON *o = item_of(list);
+        cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", w->name) || !json_string(o, "of", w->of) ||
             !json_string(o, "kind", vy_work_kind_name(w->kind)) ||
             !json_string(o, "type", vy_type_name(w->type)) || !json_string(o, "shape", w->shape) ||
@@ -182,16 +181,16 @@ bool explain_json(const vy_explanation *e, text *out)
         ok = cJSON_AddItemToObject(top, "steps", steps);
     else
         cJSON_Delete(steps);
-    ok = ok && put_amount(top, "invocations", &e->forward.invocations) &&
+    ok = ok && explain_put_amount(top, "invocations", &e->forward.invocations) &&
          put_gradients(e, cJSON_AddArrayToObject(top, "gradients")) &&
-         put_buffers(e, cJSON_AddArrayToObject(top, "buffers")) &&
+         explain_put_buffers(e->buffers, e->buffer_count, cJSON_AddArrayToObject(top, "buffers")) &&
          put_accesses(e, cJSON_AddArrayToObject(top, "accesses")) &&
          json_integer(top, "accesses_left_out", e->accesses_left_out) &&
          put_loops(e, cJSON_AddArrayToObject(top, "loops")) &&
          put_values(e, cJSON_AddArrayToObject(top, "values")) &&
          put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
          put_pair(top, "tape_bytes", &e->tape_each, &e->tape_all) &&
-         put_amount(top, "workspace_bytes", &e->work_all) &&
+         explain_put_amount(top, "workspace_bytes", &e->work_all) &&
          put_operations(e, cJSON_AddObjectToObject(top, "operations")) &&
          put_bool(top, "conditional", e->forward.conditional || e->gradient.conditional) &&
          json_number(top, "ratio", explain_ratio(e), 4);

@@ -59,7 +59,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(written_for),   FILES, "--for",           "any|mesa|lavapipe|other", "drivers whose faults written SPIR-V works around; other: none; default any"},
     {'g', OPT_FLAG,   AT(lines),         FILES, "--lines",         NULL,         "written SPIR-V names its source: path and line numbers"},
     {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
-    {0,   OPT_COUNT,  AT(order),         FILES, "--order",         "N",          "2: differentiate again with all grad_* as outputs"},
+    {0,   OPT_COUNT,  AT(order),         FILES, "--order",         "N",          "differentiate N times, each time all gradients"},
     {0,   OPT_NAMES,  AT(enable),        FILES, "--enable",        "FEATURE[,F]", "optional device features that written SPIR-V may use"},
     {0,   OPT_TEXT,   AT(dump_after),    TAKES_DUMP, "--dump-after",    "PASS",       "print the program after a pass (or all) to stderr"},
     {0,   OPT_FLAG,   AT(quiet),         ALL,   "--quiet",         NULL,         "no notes, no progress"},

@@ -163,8 +163,10 @@ vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error)
     if (status) return status;
     if (plan->device->lost)
         return vkrt_device_fail(plan->device, error, VK_ERROR_DEVICE_LOST, "submitting");
-    uint64_t bytes = plan->stats.device_bytes, uploaded = plan->stats.uploaded_bytes;
-    plan->stats = (vkrt_stats){.device_bytes = bytes, .uploaded_bytes = uploaded};
+    const vkrt_stats was = plan->stats;
+    plan->stats = (vkrt_stats){.device_bytes = was.device_bytes,
+                               .workspace_bytes = was.workspace_bytes,
+                               .uploaded_bytes = was.uploaded_bytes};
     plan->started_ns = vkrt_now_ns();
     plan->segment_index = 0;
     if (plan->remeasured) vkrt_plan_invalidate(plan);

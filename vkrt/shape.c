@@ -41,12 +41,15 @@ vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt
     bool wasteful = !scratch && memory->size / 2 > bytes + 4096;
     if (memory->handle && memory->size >= bytes && !wasteful) return VKRT_OK;
     if (memory->handle) vkrt_plan_invalidate(plan); // recorded commands name the old buffer
+    const bool counts = scratch && b != plan->watch;
     plan->stats.device_bytes -= memory->size;
+    if (counts) plan->stats.workspace_bytes -= memory->size;
     vkrt_buffer_destroy(plan->device, memory);
     vkrt_status status =
         vkrt_buffer_create(plan->device, bytes, scratch ? VKRT_MEMORY_SCRATCH : VKRT_MEMORY_DATA,
                            memory, error);
     plan->stats.device_bytes += memory->size;
+    if (counts) plan->stats.workspace_bytes += memory->size;
     return status;
 }
 

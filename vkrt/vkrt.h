@@ -352,6 +352,7 @@ typedef struct vkrt_stats { // of the last run
     uint32_t submissions, dispatches, barriers;
     uint32_t recorded;               // submissions whose commands were recorded anew
     uint64_t device_bytes;           // memory the plan's buffers hold
+    uint64_t workspace_bytes;        // … its WORKSPACE buffers, which are never freed: at most
     uint64_t uploaded_bytes;         // since the plan was created
     const vkrt_dispatch_time *times; // time_count of them, in order, if asked for
     uint32_t time_count;

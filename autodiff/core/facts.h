@@ -15,6 +15,8 @@ typedef struct buffer_facts {
     uint8_t activity; // VARIED, USEFUL
     bool of, wrt;
     bool kept;           // wrt: its gradient is added to the contents of the caller's buffer
+    uint32_t start;      // the buffer that it begins as a copy of (`@init(NAME)`), or 0
+    uint32_t heir;       // active buffer that begins as a copy of it: their adjoint is one; or 0
     uint32_t last_write; // last instruction of the primal that writes it, or 0
     uint32_t first_write;
     bool loaded;     // by an instruction whose value may matter
@@ -23,6 +25,7 @@ typedef struct buffer_facts {
     uint32_t sites;  // loads that have an adjoint
     uint32_t home;   // local arrays: innermost loop or checkpoint around every clear; others 0
     uint32_t clears; // local arrays: instructions that clear it
+    uint32_t next;   // local arrays: the next one with this home, see `locals`
     bool exclusive;  // each element is loaded by at most one invocation, see race_free_owner.c
     bool shadowed;   // its elements have masks, see shadow.c
     uint32_t cover;  // unshadowed while this load is unconditionally used (full_reads.c); or 0
@@ -37,6 +40,7 @@ typedef struct grad_facts {
     uint8_t *activity; // VARIED, USEFUL
     uint32_t *home;    // innermost LOOP or WHILE around it
     uint32_t *scope;   // innermost LOOP, WHILE or CHECKPOINT around it: the unit of replays
+    uint32_t *locals;  // the first local array whose home it is; 0: none
     uint8_t *needed;   // the reverse sweep may need the value outside its own arm
     uint8_t *maskable; // every use of the value is conditional, see masks.c; of a store: it may
                        // have no effect
@@ -62,6 +66,11 @@ bool vy_grad_facts_make(grad_facts *f, const vy_program *p);
 void vy_grad_facts_free(grad_facts *f);
 
 bool vy_is_written(const vy_program *p, uint32_t buffer);
+// How its contents start where the caller does not give them, as in a derivative.
+static inline vy_init vy_starts_as(const vy_buf *b)
+{
+    return b->workspace || b->cls == VY_OUT ? b->init : VY_INIT_NONE;
+}
 bool vy_subgroup_chooses(vy_op op); // is operand 0 used in some lanes only?
 // Does the store write no element twice: is every loop around it an axis of its index?
 bool vy_stores_once(const grad_facts *f, uint32_t id);

@@ -1,10 +1,32 @@
 // SPDX-License-Identifier: MIT
 // queries.c: small queries about the primal, shared by several rooms.
 #include "autodiff/core/facts.h"
+#include "ir/core/pipe.h"
 #include "autodiff/grad.h"
+
+// Does a dispatch of the pipeline with these parameters write to the buffer?
+static bool is_written_by_steps(const vy_program *signature, uint32_t buffer)
+{
+    const vy_module *m = signature->module;
+    const vy_pipeline *l = NULL;
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        if (m->pipelines.data[i]->signature == signature) l = m->pipelines.data[i];
+    for (uint32_t i = 0; l && i < l->steps.count; i++) {
+        const vy_pipe_step *s = &l->steps.data[i];
+        if (s->kind != VY_PIPE_DISPATCH) continue;
+        const vy_program *p = m->programs.data[s->program];
+        for (uint32_t k = 1, n = 0; k < p->buffers.count; k++) {
+            const vy_buf *b = &p->buffers.data[k];
+            if (vy_pipe_binds(b) && s->args[n++].buffer.id == buffer && b->cls != VY_IN)
+                return true;
+        }
+    }
+    return false;
+}
 
 bool vy_is_written(const vy_program *p, uint32_t buffer)
 {
+    if (p->signature) return is_written_by_steps(p, buffer);
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE && p->insts.data[id].aux == buffer)
             return true;

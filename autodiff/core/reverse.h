@@ -11,8 +11,12 @@
 #define VYRE_REVERSE_H
 
 #include "autodiff/core/build.h"
-#include "autodiff/grad.h"
+#include "autodiff/transform.h"
 #include "ir/build/edit.h"
+
+// vy_transform, as a parameter of what it calls.
+typedef const vy_derived *vy_derive_call(vy_module *m, vy_ref source,
+                                         const vy_grad_options *request, vy_diag *diag);
 
 typedef struct reverse {
     const vy_program *p; // the primal
@@ -23,6 +27,9 @@ typedef struct reverse {
     storage_plan plan;
     build_state build;
     uint32_t links; // the first of those that all builds share; 0: none yet
+    // Of a host program (ir/core/host.h): derives what it dispatches, in `out`; see vy_transform.
+    vy_derive_call *derive;
+    bool forward; // forward mode: tangents, not adjoints
     bool failed;
 } reverse;
 
@@ -36,8 +43,12 @@ uint32_t vy_reverse_leaf(reverse *r, uint32_t leaf_id);
 // Fails the differentiation at instruction `id` of the primal; 0: at the program's head.
 void vy_reverse_fail(reverse *r, vy_code code, uint32_t id, const char *fix, const char *format,
                      ...) __attribute__((format(printf, 5, 6)));
-// The type of the adjoints of arrays and outputs, which are sums: halves are summed as f32.
-static inline vy_type vy_adjoint_type(vy_type t) { return t == VY_F16 ? VY_F32 : t; }
+// The type of the adjoints of arrays and outputs, which are sums: halves are summed as f32.  (The
+// programs that a host program dispatches take and give halves.)
+static inline vy_type vy_adjoint_type(const reverse *r, vy_type t)
+{
+    return t == VY_F16 && !r->p->host ? VY_F32 : t;
+}
 static inline uint32_t vy_primal(reverse *r, uint32_t id)
 {
     return VY_IS_LEAF(id) ? vy_reverse_leaf(r, id) : r->build.map[id];

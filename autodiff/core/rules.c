@@ -240,3 +240,11 @@ bool vy_rule_is_singular(const vy_program *p, uint32_t id, uint32_t k)
     const vy_scalar *divisor = op == VY_OP_DIV ? vy_id_const(p, vy_arg(p, id, 1)) : NULL;
     return (singular[op] >> k & 1) && !(divisor && divisor->f != 0);
 }
+
+uint32_t vy_rule_guarded(vy_builder *b, uint32_t g, uint32_t product)
+{
+    const vy_value p = {product}, zero = vy_zero(b, vy_value_type(b, p)),
+                   unused = vy_eq(b, (vy_value){g}, vy_zero(b, vy_value_type(b, (vy_value){g}))),
+                   nan = {vy_emit(b, VY_OP_ISNAN, VY_BOOL, 0, 1, &product)};
+    return vy_select(b, vy_and(b, unused, nan), zero, p).id;
+}

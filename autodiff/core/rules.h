@@ -31,5 +31,9 @@ void vy_rule_apply(vy_op op, rule *r);
 // May the partial derivative of `id` with respect to operand k be infinite or NaN where operands
 // and result are finite?
 bool vy_rule_is_singular(const vy_program *p, uint32_t id, uint32_t k);
+// `product` of adjoint or tangent g and a partial derivative, but 0 where it is 0·inf.  Where g is
+// 0 and the partial finite it stays a product, and so linear in g: a derivative of this program
+// with respect to g is taken at 0, too.
+uint32_t vy_rule_guarded(vy_builder *b, uint32_t g, uint32_t product);
 
 #endif

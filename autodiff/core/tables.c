@@ -17,8 +17,8 @@ static void *zeroed(size_t count, size_t size)
 
 // clang-format off
 #define FACTS(T)                                                                                   \
-    T(activity, n) T(home, n) T(scope, n) T(needed, n) T(maskable, n) T(busy, n) T(adds, n)        \
-    T(own, n) T(together, n) T(leaf_activity, leaves) T(leaf_wrt, leaves)                          \
+    T(activity, n) T(home, n) T(scope, n) T(locals, n) T(needed, n) T(maskable, n) T(busy, n)      \
+    T(adds, n) T(own, n) T(together, n) T(leaf_activity, leaves) T(leaf_wrt, leaves)               \
     T(buffers, p->buffers.count)
 #define PLAN(T)                                                                                    \
     T(kept, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
@@ -43,6 +43,15 @@ static void find_scopes(grad_facts *t)
     }
 }
 
+static void find_starts(grad_facts *t)
+{
+    for (uint32_t i = 1; i < t->p->buffers.count; i++) {
+        const vy_buf *b = &t->p->buffers.data[i];
+        if (vy_starts_as(b) == VY_INIT_COPY)
+            t->buffers[i].start = vy_program_find_buffer(t->p, b->init_from).id;
+    }
+}
+
 bool vy_grad_facts_make(grad_facts *t, const vy_program *p)
 {
     size_t n = p->insts.count, leaves = p->leaves.count;
@@ -52,6 +61,7 @@ bool vy_grad_facts_make(grad_facts *t, const vy_program *p)
     if (!ok || !vy_structure_make(p, &t->s)) return false;
     t->has_halves = vy_program_computes(p, VY_F16);
     find_scopes(t);
+    find_starts(t);
     return true;
 }
 

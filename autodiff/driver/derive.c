@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// derive.c: vy_grad: chooses the program, simplifies a copy of it, and differentiates that.
+// derive.c: the derivative of a program: simplifies a copy of it, and differentiates that.
 //
 // **Short loops** are unrolled first: constant indices make values of arrays, and what an unrolled
 // loop carries needs no tape.  For a gather the loop is better kept: the nine places of a 3×3
@@ -20,21 +20,12 @@
 #include <stdio.h>
 #include <string.h>
 
-void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag)
-{
-    vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, l->line, 0, "differentiate the programs it dispatches",
-                "`%s` is a pipeline; pipelines cannot be differentiated yet", l->name);
-}
-
 const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_diag *diag)
 {
     uint32_t n = m->programs.count;
     const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
     if (p) return p;
-    const vy_pipeline *pipeline = name ? vy_module_find_pipeline(m, name) : NULL;
-    if (pipeline)
-        vy_refuse_pipeline(pipeline, diag);
-    else if (name)
+    if (name)
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
     else
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL,
@@ -44,7 +35,7 @@ const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_dia
 
 // The order of the derivative: the next one whose names are all free: where a parameter is called
 // `grad_x` already, the gradient of x is `grad2_x`.
-static uint32_t next_order(const vy_program *p)
+uint32_t vy_next_order(const vy_program *p)
 {
     uint32_t n = p->order + 1;
     for (bool taken = true; taken; n += taken) {
@@ -63,7 +54,7 @@ vy_module *vy_result_module(const vy_program *p)
     const char *file = p->module->file;
     vy_module *out = vy_module_new();
     if (!out) return NULL;
-    out->order = next_order(p);
+    out->order = vy_next_order(p);
     out->file = vy_arena_strdup(&out->arena, file, strlen(file));
     if (!out->file) {
         vy_module_free(out);
@@ -202,23 +193,4 @@ vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     return NULL;
-}
-
-vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
-                            const reverse_observer *observer, vy_diag *diag)
-{
-    static const vy_grad_options defaults = {0};
-    if (!options) options = &defaults;
-    *diag = (vy_diag){0};
-    if (!vy_module_ok(m)) {
-        *diag = m->diag;
-        return NULL;
-    }
-    const vy_program *source = vy_choose_program(m, options->program, diag);
-    return source ? vy_derive(source, options, observer, diag) : NULL;
-}
-
-vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
-{
-    return vy_grad_observed(m, options, NULL, diag);
 }

@@ -29,20 +29,6 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------- one attempt
-// Refuses what cannot be differentiated yet, before anything is built.
-static void refuse_unsupported(reverse *r)
-{
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        const vy_buf *b = &r->p->buffers.data[i];
-        if (!b->workspace && b->init == VY_INIT_NONE) continue;
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "differentiate the original program",
-                        "`%s` is a compiler-made buffer; programs that have such buffers cannot be "
-                        "differentiated again yet",
-                        b->name);
-        return;
-    }
-}
-
 // Refuses stores of all lanes of a workgroup to one element: no single derivative is right for all.
 static void refuse_redundant(reverse *r)
 {
@@ -155,24 +141,38 @@ static bool refuse_order(reverse *r)
     return !r->failed;
 }
 
+// Of a host program: one invocation, whose zeros are not masked (autodiff.md 15).
+static bool find_host_facts(grad_facts *f)
+{
+    vy_needs(f);
+    vy_buffer_uses(f);
+    for (uint32_t i = 1; i < f->p->buffers.count; i++) f->buffers[i].exclusive = true;
+    return true;
+}
+
 // Computes the facts that follow from activity.
 static bool find_facts(reverse *r)
 {
     grad_facts *f = &r->facts;
+    if (r->p->host) return find_host_facts(f);
     if (!has_memory(r, vy_additions(f) && vy_masks(f)) || !refuse_order(r)) return false;
     vy_buffer_uses(f);
     return has_memory(r, vy_together(f) && vy_own(f) && vy_exclusive(f));
 }
 
-static vy_program *attempt(reverse *r, const vy_program *source)
+bool vy_reverse_analyse(reverse *r, const vy_program *source)
 {
-    if (!vy_reverse_tables(r)) return NULL;
+    if (!vy_reverse_tables(r)) return false;
     vy_reverse_choose(r, source);
-    if (r->failed || !has_memory(r, vy_activity(&r->facts))) return NULL;
+    if (r->failed || !has_memory(r, vy_activity(&r->facts))) return false;
     vy_find_phased(&r->facts);
-    refuse_unsupported(r);
-    if (r->p->order == 0) refuse_redundant(r);
-    if (r->failed || !find_facts(r) || !vy_restage(r)) return NULL;
+    if (r->p->order == 0 && !r->p->host) refuse_redundant(r);
+    return !r->failed && find_facts(r) && vy_find_heirs(r) && vy_restage(r);
+}
+
+vy_program *vy_attempt(reverse *r, const vy_program *source)
+{
+    if (!vy_reverse_analyse(r, source)) return NULL;
     return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
 }
 
@@ -195,44 +195,22 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
     return any;
 }
 
-static void restart(reverse *r)
-{
-    vy_reverse_free(r);
-    *r = (reverse){.p = r->p, .options = r->options, .out = r->out, .failed = r->failed};
-}
-
-// Runs a pass over the primal that needs to know which values have derivatives.
-static bool rewrite(reverse *r, vy_program *primal, const vy_program *source,
-                    bool (*pass)(vy_program *p, const uint8_t *active))
-{
-    uint8_t *active = NULL;
-    if (vy_reverse_tables(r)) {
-        vy_reverse_choose(r, source);
-        if (!r->failed) has_memory(r, vy_activity(&r->facts));
-        active = r->failed ? NULL : vy_reverse_zeroed(r, primal->insts.count, 1);
-    }
-    for (uint32_t id = 1; active && id < primal->insts.count; id++) {
-        const vy_inst *i = &primal->insts.data[id];
-        active[id] = vy_is_active(&r->facts, id);
-        if (vy_op_is_atomic((vy_op)i->op)) // whether its memory has
-            active[id] = (r->facts.buffers[i->aux].activity & ACTIVE) == ACTIVE &&
-                         vy_type_is_float(primal->buffers.data[i->aux].type);
-    }
-    restart(r);
-    bool ok = active && pass(primal, active);
-    vy_free(active);
-    return ok;
-}
-
 // What has a better derivative in another form: see subgroup.h, online_softmax.h, argmax.h,
 // extremum.h.
 static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
 {
-    if (vy_has_subgroup(primal) && !rewrite(r, primal, source, vy_subgroup_prepare)) return false;
-    if (vy_has_rescaling(primal) && !rewrite(r, primal, source, vy_rescale)) return false;
-    if (vy_has_extremum(primal) && !rewrite(r, primal, source, vy_extremum_shared)) return false;
-    if (vy_has_winner(primal) && !rewrite(r, primal, source, vy_winner)) return false;
-    return !vy_has_extremum(primal) || rewrite(r, primal, source, vy_extremum_prepare);
+    const struct {
+        bool (*has)(const vy_program *p);
+        bool (*pass)(vy_program *p, const uint8_t *active);
+    } forms[] = {
+        {vy_has_subgroup, vy_subgroup_prepare}, {vy_has_rescaling, vy_rescale},
+        {vy_has_extremum, vy_extremum_shared},  {vy_has_winner, vy_winner},
+        {vy_has_extremum, vy_extremum_prepare},
+    };
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+        if (forms[k].has(primal) && !vy_rewrite_active(r, primal, source, forms[k].pass))
+            return false;
+    return true;
 }
 
 // Is what has this role a gradient that is added to what the caller's buffer holds?
@@ -250,12 +228,13 @@ static void keep_gradients(const reverse *r)
 {
     vy_module *m = r->out;
     const vy_grad_options *o = r->options;
-    for (uint32_t k = 0; o->add_count && k < m->programs.count; k++)
+    const bool any = o->add_count || o->in_place;
+    for (uint32_t k = 0; any && k < m->programs.count; k++)
         for (uint32_t i = 1; i < m->programs.data[k]->buffers.count; i++) {
             vy_buf *b = &m->programs.data[k]->buffers.data[i];
             if (b->init == VY_INIT_KEEP) b->cls = VY_INOUT, b->init = VY_INIT_NONE;
         }
-    for (uint32_t k = 0; o->add_count && k < m->pipelines.count; k++)
+    for (uint32_t k = 0; any && k < m->pipelines.count; k++)
         for (uint32_t i = 1; i < m->pipelines.data[k]->signature->buffers.count; i++) {
             vy_buf *b = &m->pipelines.data[k]->signature->buffers.data[i];
             if (is_added(r, &b->role)) b->cls = VY_INOUT;
@@ -272,7 +251,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     for (uint32_t round = 0; ready; round++) {
         if (!vy_count_loops(primal, &hints, &r->plan.counters)) break;
         r->plan.hints = hints;
-        p = attempt(r, source);
+        p = vy_attempt(r, source);
         if (!p || round == r->options->checkpoint) break;
         uint8_t *chosen = vy_reverse_zeroed(r, primal->insts.count, 1);
         bool cut = chosen && choose_loops(r, chosen);
@@ -281,7 +260,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
         if (!cut && !r->failed) break;
         vy_program_free(p);
         p = NULL;
-        restart(r);
+        vy_reverse_restart(r);
         r->failed |= !ok;
         if (!ok) break;
     }

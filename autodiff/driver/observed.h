@@ -19,17 +19,38 @@ typedef struct reverse_observer {
 // as often as the options say.
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r);
+// The reverse program of r->p, before it becomes several; NULL: r->out's diag.
+vy_program *vy_attempt(reverse *r, const vy_program *source);
+// All facts of r->p, before something is built.  False: the module's diag.
+bool vy_reverse_analyse(reverse *r, const vy_program *source);
+// ---- prepare.c
+// Runs a pass over the primal that needs to know which instructions have derivatives (of atomics:
+// whether their memory has).  r->p is primal.  False: the module's diag.
+bool vy_rewrite_active(reverse *r, vy_program *primal, const vy_program *source,
+                       bool (*pass)(vy_program *p, const uint8_t *active));
+void vy_reverse_restart(reverse *r); // forgets everything but the request
+// ---- derive_pipeline.c
+// The derivative of a pipeline, in a module of its own.  call: vy_transform.  observer: NULL, or it
+// is shown the host programs (ir/core/host.h); r->out->derived are the requests.
+vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
+                              vy_derive_call *call, const reverse_observer *observer,
+                              vy_diag *diag);
 // ---- derive.c
 // The derivative of one program, in a module of its own.
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
                      const reverse_observer *observer, vy_diag *diag);
 // The program that a request names, or the only one; NULL: *diag.
 const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_diag *diag);
+uint32_t vy_next_order(const vy_program *p); // of its derivative
 // An empty module for the derivative of p, with its order; NULL: memory.
 vy_module *vy_result_module(const vy_program *p);
 // False, with *diag: p has operations that only phases of a differentiation may make.
 bool vy_refuse_lowered(const vy_program *p, vy_diag *diag);
-void vy_refuse_pipeline(const vy_pipeline *l, vy_diag *diag);
+// ---- jvp.c
+// The forward derivative of one program, in a module of its own.
+vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *options,
+                             vy_diag *diag);
+// ---- entry.c
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag);
 // ---- text_roles.c

@@ -64,10 +64,11 @@ static void mark(const vy_program *p, const vy_grad_options *o, uint8_t *request
 
 static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
 {
-    return x->seed_buffer == y->seed_buffer && x->with_value == y->with_value &&
-           x->deterministic == y->deterministic && x->lean_sums == y->lean_sums &&
-           x->frugal == y->frugal && x->checkpoint == y->checkpoint &&
-           x->accumulate == y->accumulate && x->again == y->again;
+    return x->forward == y->forward && x->seed_buffer == y->seed_buffer &&
+           x->structural_zeros == y->structural_zeros && x->in_place == y->in_place &&
+           x->with_value == y->with_value && x->deterministic == y->deterministic &&
+           x->lean_sums == y->lean_sums && x->frugal == y->frugal &&
+           x->checkpoint == y->checkpoint && x->accumulate == y->accumulate && x->again == y->again;
 }
 
 static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,
@@ -75,8 +76,8 @@ static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_o
 {
     for (uint32_t i = 0; i < m->derived.count; i++) {
         const struct vy_derived_entry *e = m->derived.data[i];
-        if (e->shown.source.index == source.index && same_way(&e->how, o) &&
-            memcmp(e->requested, requested, count) == 0)
+        if (e->shown.source.index == source.index && e->shown.source.pipeline == source.pipeline &&
+            same_way(&e->how, o) && memcmp(e->requested, requested, count) == 0)
             return &e->shown;
     }
     return NULL;
@@ -119,7 +120,7 @@ enum { LONGEST = 100 }; // of what is requested, in a name
 #define RESULT_NAME 420
 
 static void result_name(const vy_program *p, const uint8_t *requested, const uint8_t *usual,
-                        char text[RESULT_NAME])
+                        bool forward, char text[RESULT_NAME])
 {
     char what[LONGEST + 1] = "";
     size_t n = list(p, requested, usual, REQUEST_OF, what, sizeof what);
@@ -127,7 +128,7 @@ static void result_name(const vy_program *p, const uint8_t *requested, const uin
     if (n <= LONGEST) n += list(p, requested, usual, REQUEST_ADD, what + n, sizeof what - n);
     if (n > LONGEST)
         snprintf(what, sizeof what, "_%010" PRIx64, number_of(requested, parameters_of(p)));
-    snprintf(text, RESULT_NAME, "%.280s_grad%s", p->name, what);
+    snprintf(text, RESULT_NAME, "%.280s_%s%s", p->name, forward ? "jvp" : "grad", what);
 }
 
 // `name`, with a number appended if the module has it already; NULL: memory.
@@ -229,10 +230,8 @@ static const vy_derived *move_in(vy_module *m, struct vy_derived_entry *e, const
 // ---------------------------------------------------------------------------------------- together
 static const vy_program *source_of(const vy_module *m, vy_ref source, vy_diag *diag)
 {
-    if (source.pipeline && source.index < m->pipelines.count) {
-        vy_refuse_pipeline(m->pipelines.data[source.index], diag);
-        return NULL;
-    }
+    if (source.pipeline && source.index < m->pipelines.count)
+        return m->pipelines.data[source.index]->signature;
     if (!source.pipeline && source.index < m->programs.count) return m->programs.data[source.index];
     vy_diag_set(diag, VY_E_API, 0, 0, "see vy_transform in autodiff/transform.h",
                 "the module has no %s %u", source.pipeline ? "pipeline" : "program", source.index);
@@ -251,10 +250,13 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     mark(p, o, requested);
     const vy_derived *found = find(m, source, o, requested, count);
     if (found) return found;
-    vy_module *made = vy_derive(p, o, NULL, diag);
+    vy_module *made = source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o,
+                                                           vy_transform, NULL, diag)
+                      : o->forward    ? vy_derive_forward(p, o, diag)
+                                      : vy_derive(p, o, NULL, diag);
     if (!made) return NULL;
     mark_defaults(p, REQUEST_OF | REQUEST_WRT, usual);
-    result_name(p, requested, usual, name);
+    result_name(p, requested, usual, o->forward, name);
     *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
     e->how.program = NULL;
     e->how.of = e->how.wrt = e->how.add = NULL;
@@ -280,62 +282,4 @@ const vy_derived *vy_transform(vy_module *m, vy_ref source, const vy_grad_option
 const vy_derived *vy_module_derived(const vy_module *m, uint32_t index)
 {
     return index < m->derived.count ? &m->derived.data[index]->shown : NULL;
-}
-
-// -------------------------------------------------------------------------------------- extraction
-enum { NOT_NEEDED = UINT32_MAX };
-
-// Copies the programs that are needed, in their order; programs[k] becomes the number of the copy.
-static bool take_programs(vy_module *out, const vy_module *m, uint32_t *programs)
-{
-    for (uint32_t i = 0; i < m->programs.count; i++) {
-        if (programs[i] == NOT_NEEDED) continue;
-        vy_program *p = vy_program_clone(m->programs.data[i], out);
-        programs[i] = out->programs.count;
-        if (p && vy_vec_push(&out->programs, p)) continue;
-        vy_program_free(p);
-        return false;
-    }
-    return true;
-}
-
-static bool take_pipeline(vy_module *out, const vy_pipeline *l, const uint32_t *programs)
-{
-    vy_pipeline *copy = vy_pipeline_clone(l, out, programs);
-    if (copy && vy_vec_push(&out->pipelines, copy)) return true;
-    vy_pipeline_free(copy);
-    return false;
-}
-
-static bool extract(const vy_module *m, vy_ref root, vy_module *out)
-{
-    const vy_pipeline *l = root.pipeline ? m->pipelines.data[root.index] : NULL;
-    uint32_t *programs = vy_realloc(NULL, (m->programs.count + 1) * sizeof *programs);
-    if (!programs) return false;
-    for (uint32_t i = 0; i < m->programs.count; i++) programs[i] = NOT_NEEDED;
-    if (!l) programs[root.index] = 0;
-    for (uint32_t i = 0; l && i < l->steps.count; i++)
-        if (l->steps.data[i].kind == VY_PIPE_DISPATCH) programs[l->steps.data[i].program] = 0;
-    out->order = l ? l->signature->order : m->programs.data[root.index]->order;
-    out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
-    const bool ok =
-        out->file && take_programs(out, m, programs) && (!l || take_pipeline(out, l, programs));
-    vy_free(programs);
-    return ok;
-}
-
-bool vy_module_extract(const vy_module *m, vy_ref root, vy_module **out, vy_diag *diag)
-{
-    const uint64_t before = vy_memory_failures();
-    *out = NULL;
-    *diag = (vy_diag){0};
-    if (root.index >= (root.pipeline ? m->pipelines.count : m->programs.count)) {
-        vy_diag_set(diag, VY_E_API, 0, 0, "see vy_module_extract in autodiff/transform.h",
-                    "the module has no %s %u", root.pipeline ? "pipeline" : "program", root.index);
-        return false;
-    }
-    vy_module *made = vy_module_new();
-    if (made && extract(m, root, made) && vy_memory_failures() == before) return *out = made, true;
-    vy_module_free(made);
-    return no_memory(diag);
 }

@@ -58,9 +58,7 @@ static const vy_program *source_program(const vy_module *m, const vy_grad_option
     return o && o->program ? vy_module_find(m, o->program) : m->programs.data[0];
 }
 
-// Sizes of the forward program, for a program whose scalars and buffers are others: by name; a
-// gradient has the length of its buffer.
-static bool map_sizes(explaining *x, const vy_program *r, const vy_sizes *from, vy_sizes *to)
+bool vy_explain_sizes(explaining *x, const vy_program *r, const vy_sizes *from, vy_sizes *to)
 {
     const vy_program *f = x->forward;
     int64_t *scalars = vy_explain_array(x, r->scalars.count + 1, sizeof *scalars);
@@ -177,14 +175,14 @@ static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *
         const vy_program *p = derived->programs.data[i];
         if (p == x->result || is_between(x, p)) continue;
         if (!is_copy(x, p)) memset(g->each, 0, sizeof g->each);
-        if (!map_sizes(x, p, sizes, &mapped) || !vy_count_add(g, p, &mapped)) return false;
+        if (!vy_explain_sizes(x, p, sizes, &mapped) || !vy_count_add(g, p, &mapped)) return false;
         if (!is_copy(x, p)) memset(g->each, 0, sizeof g->each);
     }
     if (x->signature) {
-        if (!map_sizes(x, x->signature, sizes, &mapped)) return false;
+        if (!vy_explain_sizes(x, x->signature, sizes, &mapped)) return false;
         x->signature_dims = vy_count_dims(g, x->signature, &mapped);
     }
-    return map_sizes(x, x->result, sizes, &mapped) && vy_count_add(g, x->result, &mapped);
+    return vy_explain_sizes(x, x->result, sizes, &mapped) && vy_count_add(g, x->result, &mapped);
 }
 
 // ------------------------------------------------------------------------------------ ordered sums
@@ -198,13 +196,8 @@ static void how_ordered(const vy_module *ordered, vy_explain_gradient *g)
         const vy_program *p = ordered->programs.data[i];
         uint32_t id = vy_program_find_buffer(p, g->name).id;
         if (!id || p->buffers.data[id].cls == VY_IN) continue;
-        for (uint32_t b = 1; b < p->buffers.count && g->sum == was; b++) {
-            const vy_buf *from = &p->buffers.data[b];
-            if (from->cls != VY_IN) continue;
-            if (from->made == VY_MADE_SUMS)
-                g->sum = from->type == VY_F32 ? VY_SUM_WIDE : VY_SUM_EXACT;
-            if (from->made == VY_MADE_PARTS) g->sum = VY_SUM_TERMS;
-        }
+        const vy_sum_kind kind = vy_explain_ordered_kind(p);
+        if (kind != VY_SUM_ZERO) g->sum = kind;
     }
 }
 
@@ -224,7 +217,7 @@ static void explain_order(explaining *x, const vy_module *ordered, const vy_size
     const vy_program *signature = n ? ordered->pipelines.data[n - 1]->signature : NULL;
     static const vy_sizes unknown = {0};
     vy_sizes mapped;
-    if (signature && map_sizes(x, signature, sizes ? sizes : &unknown, &mapped))
+    if (signature && vy_explain_sizes(x, signature, sizes ? sizes : &unknown, &mapped))
         vy_explain_ordered(x, signature, vy_count_dims(&x->memory->gradient, signature, &mapped));
     x->failed |= x->memory->gradient.space.failed;
 }
@@ -288,15 +281,18 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     return NULL;
 }
 
+void vy_explain_release(explain_memory *memory)
+{
+    if (!memory) return;
+    vy_count_free(&memory->forward);
+    vy_count_free(&memory->gradient);
+    vy_arena_free(&memory->arena);
+    vy_free(memory);
+}
+
 void vy_explanation_free(vy_explanation *e)
 {
     if (!e) return;
-    explain_memory *memory = e->memory;
-    if (memory) {
-        vy_count_free(&memory->forward);
-        vy_count_free(&memory->gradient);
-        vy_arena_free(&memory->arena);
-    }
-    vy_free(memory);
+    vy_explain_release(e->memory);
     vy_free(e);
 }

@@ -32,11 +32,18 @@ typedef struct explaining {
     const vy_program *forward, *result; // optimised; result: the program that reverses
     const vy_program *signature;        // of a result in several steps; else NULL
     const vy_poly *signature_dims;      // in memory->gradient
+    const vy_pipeline *pipeline;        // whose signature vy_explain_shape is called for, or NULL
     struct explain_name *names;         // buffers of the result, sorted
     struct explain_role *roles;         // by buffer of the result
     vy_poly work;                       // bytes of all workspaces
     bool failed;                        // memory
 } explaining;
+
+// explain.c
+void vy_explain_release(explain_memory *memory); // NULL is fine
+// Sizes of the forward program, for a program whose scalars and buffers are others: by name; a
+// gradient has the length of its buffer.  False: memory.
+bool vy_explain_sizes(explaining *x, const vy_program *r, const vy_sizes *from, vy_sizes *to);
 
 // explain_text.c
 // An array of the explanation; NULL when memory is out (or count is 0).
@@ -47,7 +54,12 @@ void vy_explain_index(explaining *x); // makes names and roles
 // Buffer of the result with that name, or 0.
 uint32_t vy_explain_find(const explaining *x, const char *name);
 
-void vy_explain_gradients(explaining *x); // explain_result.c
+// explain_result.c
+// How an optimised program fills a buffer; *places: instructions that write it.
+vy_sum_kind vy_explain_sum(const vy_program *p, uint32_t buffer, uint32_t *places);
+// TERMS, EXACT, WIDE: the program makes totals of ordered sums; else ZERO.
+vy_sum_kind vy_explain_ordered_kind(const vy_program *p);
+void vy_explain_gradients(explaining *x);
 void vy_explain_buffers(explaining *x);
 void vy_explain_storage(explaining *x);
 // Adds the workspaces that only the signature of the ordered result has; dims: in memory->gradient.

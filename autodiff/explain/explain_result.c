@@ -82,22 +82,34 @@ static void why_atomic(const explaining *x, uint32_t buffer, vy_explain_gradient
     }
 }
 
-static void how_summed(const vy_program *p, uint32_t buffer, vy_explain_gradient *g)
+vy_sum_kind vy_explain_sum(const vy_program *p, uint32_t buffer, uint32_t *places)
 {
     bool loads = false, atomic = false, owned = false;
+    *places = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         vy_op op = (vy_op)i->op;
         if (!vy_op_is_memory(op) || i->aux != buffer) continue;
         loads |= op == VY_OP_LOAD;
-        g->places += op != VY_OP_LOAD;
+        *places += op != VY_OP_LOAD;
         atomic |= vy_strength_of(p, id) == VY_STRENGTH_ATOMIC;
         owned |= vy_strength_of(p, id) == VY_STRENGTH_OWNED;
     }
-    g->sum = !g->places       ? VY_SUM_ZERO
-             : atomic         ? VY_SUM_ATOMIC
-             : owned || loads ? VY_SUM_ADD
-                              : VY_SUM_STORE;
+    return !*places         ? VY_SUM_ZERO
+           : atomic         ? VY_SUM_ATOMIC
+           : owned || loads ? VY_SUM_ADD
+                            : VY_SUM_STORE;
+}
+
+vy_sum_kind vy_explain_ordered_kind(const vy_program *p)
+{
+    for (uint32_t b = 1; b < p->buffers.count; b++) {
+        const vy_buf *from = &p->buffers.data[b];
+        if (from->cls != VY_IN) continue;
+        if (from->made == VY_MADE_SUMS) return from->type == VY_F32 ? VY_SUM_WIDE : VY_SUM_EXACT;
+        if (from->made == VY_MADE_PARTS) return VY_SUM_TERMS;
+    }
+    return VY_SUM_ZERO;
 }
 
 // The step that writes a buffer first: with what @init says.
@@ -143,7 +155,7 @@ static void explain_gradient(explaining *x, const note_gradient *note, vy_explai
     g->shape = vy_explain_shape(x, p, id);
     if (b->init == VY_INIT_ONES) g->start = "ones";
     if (b->init == VY_INIT_COPY) g->start = vy_explain_text(x, b->init_from);
-    how_summed(p, id, g);
+    g->sum = vy_explain_sum(p, id, &g->places);
     if (g->sum == VY_SUM_ATOMIC && p == x->result) why_atomic(x, id, g);
     if (g->variable) g->variable = vy_explain_text(x, g->variable);
     explain_gather(x, g);

@@ -22,7 +22,7 @@ const char *vy_explain_text(explaining *x, const char *s)
 
 const char *vy_explain_shape(explaining *x, const vy_program *p, uint32_t buffer)
 {
-    printer o = {.p = p};
+    printer o = {.p = p, .pipeline = x->pipeline};
     print_dims(&o, &p->buffers.data[buffer]);
     // "[K, D]"
     bool ok = !o.failed && o.out.count >= 2;

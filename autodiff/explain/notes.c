@@ -2,6 +2,7 @@
 // notes.c: see notes.h.
 #include "autodiff/explain/notes.h"
 #include "ir/core/flow.h"
+#include "ir/core/host.h"
 
 #include <string.h>
 
@@ -32,6 +33,33 @@ static vy_kept_why why_kept(const reverse *r, uint32_t id)
     return vy_op_is_atomic(op) || vy_op_is_subgroup(op) ? VY_KEPT_ONCE : VY_KEPT_COSTLY;
 }
 
+// The first dispatch after `id` that takes it as an operand; NULL: none.
+static const char *dispatch_after(notes *n, const reverse *r, uint32_t id)
+{
+    for (uint32_t d = id + 1; r->p->host && d < r->p->insts.count; d++) {
+        if (r->p->insts.data[d].op != VY_OP_DISPATCH) continue;
+        for (uint32_t k = 0; k < r->p->insts.data[d].nargs; k++)
+            if (vy_arg(r->p, d, k) == id)
+                return copy(n, vy_host_callee(r->out, vy_host_call_of(r->p, d))->name);
+    }
+    return NULL;
+}
+
+// The LOAD that a value is; in a host program also that of what a repeat carries.  0: none.
+static uint32_t load_of(const reverse *r, uint32_t id)
+{
+    enum { DEEP = 64 };
+    uint32_t sources[3];
+    for (uint32_t depth = 0; depth < DEEP && !VY_IS_LEAF(id); depth++) {
+        const vy_op op = (vy_op)r->p->insts.data[id].op;
+        if (op == VY_OP_LOAD) return id;
+        if (!r->p->host || !vy_is_slot(op) || !vy_slot_sources(r->p, &r->facts.s, id, sources))
+            return 0;
+        id = sources[0];
+    }
+    return 0;
+}
+
 static void take_values(notes *n, const reverse *r, const vy_program *result)
 {
     for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
@@ -45,7 +73,11 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
                         .line = i->line,
                         .type = (vy_type)i->type,
                         .why = why_kept(r, id)};
-        if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
+        const uint32_t load = load_of(r, id);
+        const vy_inst *from = &r->p->insts.data[load];
+        if (load) v.from = copy(n, vy_buffer_name(r, from->aux));
+        if (load && r->p->host) v.rank = r->p->buffers.data[from->aux].rank - from->nargs;
+        v.before = dispatch_after(n, r, id);
         if (!vy_vec_push(&n->values, v)) n->failed = true;
     }
 }

@@ -16,6 +16,9 @@ typedef struct note_value {
     uint32_t line, loop_line;
     vy_type type;
     vy_kept_why why;
+    // Of a host program: the program dispatched that takes it, or NULL; how many axes it has.
+    const char *before;
+    uint32_t rank;
 } note_value;
 VY_VEC_TYPE(note_value_vec, note_value);
 

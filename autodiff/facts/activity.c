@@ -12,6 +12,7 @@
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
+#include "ir/core/host.h"
 
 typedef struct activity {
     grad_facts *facts;
@@ -47,8 +48,10 @@ static void use(activity *a, uint32_t id)
 
 static void mark_buffer(activity *a, uint32_t buffer, uint8_t flag)
 {
-    if (mark(&a->facts->buffers[buffer].activity, flag))
-        vy_dataflow_push_accesses(&a->flow, buffer);
+    buffer_facts *f = &a->facts->buffers[buffer];
+    if (!mark(&f->activity, flag)) return;
+    vy_dataflow_push_accesses(&a->flow, buffer);
+    if (flag == USEFUL && f->start) mark_buffer(a, f->start, USEFUL);
 }
 
 bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
@@ -63,6 +66,8 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
     case VY_OP_CANDIDATE: return k == 0;
     case VY_OP_CAST: return float_from == float_to && from != VY_BOOL && to != VY_BOOL;
     case VY_OP_BITCAST: return true;
+    case VY_OP_DISPATCH: return float_from && k < vy_host_call_of(p, id)->tensors;
+    case VY_OP_PICK: return float_to;
     default: break;
     }
     if (vy_op_is_subgroup((vy_op)i->op)) return k == 0 && float_from && float_to;
@@ -75,8 +80,7 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
 static uint32_t value_operands(const grad_facts *f, uint32_t id, uint32_t *first)
 {
     const vy_inst *i = &f->p->insts.data[id];
-    *first =
-        vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_ZERO ? f->p->buffers.data[i->aux].rank : 0;
+    *first = vy_op_is_memory((vy_op)i->op) ? vy_index_count(f->p, id) : 0;
     return i->nargs;
 }
 
@@ -146,12 +150,14 @@ static void visit_useful(activity *a, uint32_t id)
     }
 }
 
-// The requested outputs and inputs.
-static void seed(grad_facts *f)
+// The requested outputs and inputs, and what they begin as or what begins as they do.
+static void seed(activity *a)
 {
+    grad_facts *f = a->facts;
     for (uint32_t i = 1; i < f->p->buffers.count; i++) {
-        if (f->buffers[i].of) f->buffers[i].activity |= USEFUL;
-        if (f->buffers[i].wrt) f->buffers[i].activity |= VARIED;
+        if (f->buffers[i].of) mark_buffer(a, i, USEFUL);
+        if (f->buffers[i].wrt || f->buffers[f->buffers[i].start].wrt)
+            f->buffers[i].activity |= VARIED;
     }
     for (uint32_t k = 0; k < f->p->leaves.count; k++)
         if (f->leaf_wrt[k]) f->leaf_activity[k] |= VARIED;
@@ -163,7 +169,7 @@ bool vy_activity(grad_facts *f)
     activity a = {.facts = f};
     bool ok = vy_dataflow_make(&a.flow, f->p, &f->s, &arena);
     if (ok) {
-        seed(f);
+        seed(&a);
         vy_dataflow_push_all(&a.flow);
         for (uint32_t id; (id = vy_dataflow_pop(&a.flow));) visit_varied(&a, id);
         vy_dataflow_push_all(&a.flow);

@@ -22,6 +22,17 @@ static void widen_home(const grad_facts *f, buffer_facts *info, uint32_t scope)
     info->home = home;
 }
 
+// Lists the local arrays of each loop and checkpoint, in their order.
+static void list_locals(grad_facts *f)
+{
+    for (uint32_t i = f->p->buffers.count; i-- > 1;) {
+        buffer_facts *info = &f->buffers[i];
+        if (f->p->buffers.data[i].cls != VY_LOCAL) continue;
+        info->next = f->locals[info->home];
+        f->locals[info->home] = i;
+    }
+}
+
 void vy_buffer_uses(grad_facts *f)
 {
     for (uint32_t id = 1; id < f->p->insts.count; id++) {
@@ -46,6 +57,7 @@ void vy_buffer_uses(grad_facts *f)
         info->extremum = true;
         info->events |= vy_candidate_number(f->p, id) != 0;
     }
+    list_locals(f);
     // Loads that certainly see the initial contents.
     for (uint32_t i = 1; i < f->p->buffers.count; i++) f->buffers[i].early = true;
     for (uint32_t id = 1; id < f->p->insts.count; id++) {

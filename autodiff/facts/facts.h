@@ -18,6 +18,7 @@ bool vy_activity(grad_facts *f);
 // ---- masks.c
 // Fills maskable, needed, busy, buffers[].shadowed and .cover.  False: memory.
 bool vy_masks(grad_facts *f);
+void vy_needs(grad_facts *f); // the part of vy_masks that host programs need: `needed`, `busy`
 // ---- buffer_uses.c
 void vy_buffer_uses(grad_facts *f); // fills how buffers[] are accessed; needs activity, adds
 // Does the reverse have the primal's barriers?  Fills phased; needs buffers[].activity.

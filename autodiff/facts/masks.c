@@ -196,7 +196,7 @@ static void scan_needs(grad_facts *f, uint32_t id)
     }
 }
 
-bool vy_masks(grad_facts *f)
+void vy_needs(grad_facts *f)
 {
     for (uint32_t id = 1; id < f->p->insts.count; id++) {
         const vy_inst *i = &f->p->insts.data[id];
@@ -208,5 +208,10 @@ bool vy_masks(grad_facts *f)
         for (uint32_t up = f->s.parent[id]; up && !f->busy[up]; up = f->s.parent[up])
             f->busy[up] = 1;
     }
+}
+
+bool vy_masks(grad_facts *f)
+{
+    vy_needs(f);
     return find_maskable(f);
 }

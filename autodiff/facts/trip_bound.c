@@ -3,6 +3,10 @@
 //
 // `for j in 0..i` inside `for i in 0..n` runs at most n iterations.  A bound need not be tight: it
 // sizes memory.  It must hold for all parameter values, wrapped arithmetic included.
+//
+// The integers of a host program (ir/core/host.h) do not wrap: a sum that does not fit 64 bits is
+// an error when its step is reached.  So there are lower bounds as well, `repeat s in T - 1 -
+// t..T`.
 #include "autodiff/facts/trip_bound.h"
 #include "ir/build/edit.h"
 
@@ -139,6 +143,8 @@ static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type typ
     return vy_dim_binary(r->b, VY_DIM_SUB, bound, vy_dim_const(r->b, k->i));
 }
 
+static vy_dim host_lower(const vy_bounds *r, uint32_t id, uint32_t depth);
+
 static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth)
 {
     const vy_program *p = r->p;
@@ -151,7 +157,9 @@ static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth
     vy_dim x, y;
     switch (i->op) {
     case VY_OP_ADD: return addition(r, a, b, (vy_type)i->type, depth);
-    case VY_OP_SUB: return difference(r, a, b, (vy_type)i->type, depth);
+    case VY_OP_SUB:
+        if (p->host) return join(r, VY_DIM_SUB, upper_bound(r, a, depth), host_lower(r, b, depth));
+        return difference(r, a, b, (vy_type)i->type, depth);
     case VY_OP_MUL:
         return natural ? join(r, VY_DIM_MUL, upper_bound(r, a, depth), upper_bound(r, b, depth))
                        : none;
@@ -199,9 +207,40 @@ static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
 
 vy_dim vy_upper_bound(const vy_bounds *r, uint32_t id) { return upper_bound(r, id, 0); }
 
+// ------------------------------------------------------------------- lower bounds as dimensions
+static vy_dim host_lower_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth)
+{
+    const vy_inst *i = &r->p->insts.data[id];
+    const uint32_t a = vy_arg(r->p, id, 0), b = i->nargs > 1 ? vy_arg(r->p, id, 1) : 0;
+    vy_dim x, y;
+    switch (i->op) {
+    case VY_OP_LOOP: return host_lower(r, a, depth); // of its variable
+    case VY_OP_CAST: return host_lower(r, a, depth);
+    case VY_OP_ADD: return join(r, VY_DIM_ADD, host_lower(r, a, depth), host_lower(r, b, depth));
+    case VY_OP_SUB: return join(r, VY_DIM_SUB, host_lower(r, a, depth), upper_bound(r, b, depth));
+    case VY_OP_MIN: return join(r, VY_DIM_MIN, host_lower(r, a, depth), host_lower(r, b, depth));
+    case VY_OP_MAX:
+        x = host_lower(r, a, depth), y = host_lower(r, b, depth);
+        return x.id && y.id ? vy_dim_binary(r->b, VY_DIM_MAX, x, y) : x.id ? x : y;
+    default: return none;
+    }
+}
+
+// A dimension that is at most the value of `id`, an integer of a host program, or none.
+static vy_dim host_lower(const vy_bounds *r, uint32_t id, uint32_t depth)
+{
+    if (VY_IS_LEAF(id)) return leaf_bound(r, id);
+    if (depth == MAX_DEPTH) return none;
+    const vy_dim d = host_lower_of_operation(r, id, depth + 1);
+    const bool natural = r->lows->ranges.of[id].lo >= 0;
+    if (d.id && natural) return vy_dim_binary(r->b, VY_DIM_MAX, d, vy_dim_const(r->b, 0));
+    return d.id ? d : natural ? vy_dim_const(r->b, 0) : none;
+}
+
 // A dimension that is at most the value of `id`, or none.
 static vy_dim lower_bound(const vy_bounds *r, uint32_t id)
 {
+    if (r->p->host) return host_lower(r, id, 0);
     const vy_scalar *k = vy_id_const(r->p, id);
     if (k) return vy_dim_const(r->b, k->i);
     if (VY_IS_LEAF(id) && r->p->leaves.data[VY_LEAF_INDEX(id)].kind == VY_LEAF_SCALAR)

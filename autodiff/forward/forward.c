@@ -8,23 +8,14 @@
 #include "ir/pass/pass.h"
 #include "autodiff/reverse/sweeps.h"
 
+#include <string.h>
+
 static uint32_t select_value(forward *f, uint32_t c, uint32_t x, uint32_t y)
 {
     return vy_select(f->w.b, (vy_value){c}, (vy_value){x}, (vy_value){y}).id;
 }
 
 // ------------------------------------------------------------------------------------------ values
-// `product` of tangent r->g and a partial, but 0 where that is 0·inf.  Where the tangent is 0 and
-// the partial finite it stays a product, and so linear in the tangent: a gradient of this program
-// with respect to its tangents is taken at 0, too.
-static uint32_t guarded(forward *f, const rule *r, uint32_t product)
-{
-    const vy_value none = vy_zero(f->w.b, r->type), p = {product};
-    const vy_value zero = vy_eq(f->w.b, (vy_value){r->g}, none);
-    const vy_value nan = {vy_emit(f->w.b, VY_OP_ISNAN, VY_BOOL, 0, 1, &product)};
-    return vy_select(f->w.b, vy_and(f->w.b, zero, nan), none, p).id;
-}
-
 // What operand k adds to the tangent of `id`; 0: nothing.
 static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
 {
@@ -35,7 +26,10 @@ static uint32_t term_of(forward *f, uint32_t id, uint32_t k, rule *r)
     if (!r->g) return 0;
     vy_rule_apply((vy_op)f->w.p->insts.data[id].op, r);
     const bool reached = VY_IS_LEAF(operand) || !f->unreached[operand];
-    return reached || !vy_rule_is_singular(f->w.p, id, k) ? r->out[k] : guarded(f, r, r->out[k]);
+    const bool certain = reached && !f->r->options->structural_zeros;
+    return certain || !vy_rule_is_singular(f->w.p, id, k)
+               ? r->out[k]
+               : vy_rule_guarded(f->w.b, r->g, r->out[k]);
 }
 
 static uint32_t by_rule(forward *f, uint32_t id)
@@ -59,7 +53,17 @@ static uint32_t by_rule(forward *f, uint32_t id)
     return sum;
 }
 
-// The tangents of the lanes go the way of the values.
+// The sum of each lane's tangent times the other lanes' values: one of these may be 0.
+static uint32_t of_product(forward *f, uint32_t id, uint32_t dot)
+{
+    const uint32_t others = vy_subgroup_others(f->r, vy_new_arg(&f->w, id, 0));
+    if (!others) return 0;
+    const uint32_t term = vy_mul(f->w.b, (vy_value){dot}, (vy_value){others}).id;
+    return vy_emit(f->w.b, VY_OP_SG_ADD, (vy_type)f->w.p->insts.data[id].type, 0, 1, &term);
+}
+
+// The tangents of the lanes go the way of the values; a maximum or minimum has become a shuffle
+// from the lane that wins (rewrite/subgroup.c).
 static uint32_t among_lanes(forward *f, uint32_t id)
 {
     const vy_inst *i = &f->w.p->insts.data[id];
@@ -68,13 +72,8 @@ static uint32_t among_lanes(forward *f, uint32_t id)
     case VY_OP_SG_BROADCAST:
     case VY_OP_SG_SHUFFLE:
     case VY_OP_SG_SHUFFLE_XOR: args[1] = vy_new_arg(&f->w, id, 1); break;
-    case VY_OP_SG_ADD:
-    case VY_OP_SG_INCLUSIVE_ADD:
-    case VY_OP_SG_EXCLUSIVE_ADD: break;
-    default:
-        vy_reverse_fail(f->r, VY_E_GRAD_UNSUPPORTED, id, "differentiate in reverse mode",
-                        "forward mode cannot follow %s yet", vy_op_infos[i->op].text);
-        return 0;
+    case VY_OP_SG_MUL: return of_product(f, id, args[0]);
+    default: break;
     }
     return vy_emit(f->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
 }
@@ -175,6 +174,7 @@ static uint32_t step(void *pass, uint32_t id)
         vy_forward_memory(f, id);
         return id;
     }
+    if (op == VY_OP_DISPATCH) return vy_forward_dispatch(f, id);
     if (vy_is_slot(op) || vy_is_marker(op) || !vy_forward_is_active(f, id)) return 0;
     vy_rewrite_copy(&f->w, id);
     vy_rewrite_at(&f->w, id);
@@ -199,21 +199,56 @@ static void build(forward *f)
     if (vy_forward_declare(f)) vy_rewrite_range(&f->w, 1, f->w.p->insts.count, step, f);
 }
 
+// Outputs whose values the tangents need are the caller's after all: unlike a workspace, an output
+// does not keep the result from being differentiated again.
+static void return_outputs(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->role.kind != VY_IS_VALUE || !b->workspace) continue;
+        b->workspace = false;
+        b->cls = VY_OUT;
+    }
+}
+
+// Puts the parameters in front of the intermediates, as in a pipeline.  False: memory.
+static bool parameters_first(vy_program *p)
+{
+    const uint32_t count = p->buffers.count;
+    uint32_t *to = vy_realloc(NULL, count * sizeof *to), n = 1;
+    vy_buf *all = vy_realloc(NULL, count * sizeof *all);
+    for (uint32_t inner = 0; to && all && inner < 2; inner++)
+        for (uint32_t i = 1; i < count; i++) {
+            const vy_buf *b = &p->buffers.data[i];
+            if ((b->cls > VY_INOUT || b->workspace) != inner) continue;
+            to[i] = n;
+            all[n++] = *b;
+        }
+    const bool ok = n == count;
+    if (ok) {
+        memcpy(p->buffers.data + 1, all + 1, (count - 1) * sizeof *all);
+        vy_renumber_buffers(p, to);
+        vy_names_drop(p);
+    } else {
+        vy_fail_oom(p->module);
+    }
+    vy_free(to);
+    vy_free(all);
+    return ok;
+}
+
 // Leaves out what the tangents do not need.
 static bool finish(vy_program *p)
 {
     vy_pass_context c = {0};
-    return vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) &&
-           vy_pass_dce(p, &c) && vy_drop_unused(p, false) && vy_check_program(p);
-}
-
-// The tangent of an inout input takes the place of that of its first contents, asked for or not.
-static void choose(reverse *r, const vy_program *source)
-{
-    vy_reverse_choose(r, source);
-    for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->facts.buffers[i].wrt && r->p->buffers.data[i].cls == VY_INOUT)
-            r->facts.buffers[i].of = true;
+    if (p->host) // its parts are checked as programs, it itself as a pipeline
+        return vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_drop_unused(p, false) &&
+               parameters_first(p);
+    if (!vy_pass_cleanup(p, &c) || !vy_pass_dce(p, &c) || !vy_pass_dse(p, &c) ||
+        !vy_pass_dce(p, &c) || !vy_drop_unused(p, false))
+        return false;
+    return_outputs(p);
+    return vy_check_program(p);
 }
 
 bool vy_forward(reverse *r, vy_program *p, const vy_program *source)
@@ -221,7 +256,7 @@ bool vy_forward(reverse *r, vy_program *p, const vy_program *source)
     forward f = {.r = r};
     vy_pass_context c = {0};
     bool ok = vy_rewrite_begin(&f.w, p) && make_tables(&f) && vy_reverse_tables(r);
-    if (ok) choose(r, source);
+    if (ok) vy_reverse_choose(r, source);
     ok = ok && !r->failed && vy_activity(&r->facts) && vy_find_unreached(&f);
     if (ok) build(&f);
     ok = vy_rewrite_end(&f.w, ok || r->failed, &c.changed) && !r->failed;

@@ -26,6 +26,12 @@
 // request; `source`: the program as it was written.  False: r->out's diag.
 bool vy_forward(reverse *r, vy_program *p, const vy_program *source);
 
+// ---- forward_extremum.c
+// Makes stores of the winners of the atomic_min and atomic_max of floats on buffers of p = r->p,
+// which is numbered (rewrite/extremum.h).  r: analysed, and the programs that find winners are
+// built.  False: r->out's diag.
+bool vy_forward_winners(reverse *r, vy_program *p);
+
 // ------------------------------------------------------------------------- between the files here
 typedef struct forward {
     vy_rewrite w;
@@ -63,5 +69,10 @@ bool vy_find_unreached(forward *f); // fills f->unreached; false: memory
 bool vy_forward_declare(forward *f); // once the new program is begun; false: an error
 // ---- forward_memory.c
 void vy_forward_memory(forward *f, uint32_t id); // an access, and that to the twin
+// ---- forward_dispatch.c
+// A dispatch of a host program with the results that have tangents.  Returns its last PICK; 0: it
+// has none, and is copied as it is.
+uint32_t vy_forward_dispatch(forward *f, uint32_t id);
+void vy_forward_refuse_atomic(reverse *r, uint32_t id, const char *what); // "the result"
 
 #endif

@@ -5,11 +5,12 @@
 // happens to that of the twin: a store of a value without tangent stores 0 there, since it
 // overwrites what was there before.
 #include "autodiff/forward/forward.h"
+#include "ir/core/host.h"
 
-static void refuse_atomic(forward *f, uint32_t id, const char *what)
+void vy_forward_refuse_atomic(reverse *r, uint32_t id, const char *what)
 {
-    const char *name = vy_op_infos[f->w.p->insts.data[id].op].text;
-    vy_reverse_fail(f->r, VY_E_GRAD_UNSUPPORTED, id,
+    const char *name = vy_op_infos[r->p->insts.data[id].op].text;
+    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
                     "differentiate in reverse mode, or leave it out of what is differentiated",
                     "forward mode cannot follow %s of %s yet", what, name);
 }
@@ -17,7 +18,7 @@ static void refuse_atomic(forward *f, uint32_t id, const char *what)
 static uint32_t emit_twin(forward *f, uint32_t id, vy_op op, vy_type type, uint32_t n, uint32_t v)
 {
     const vy_inst *i = &f->w.p->insts.data[id];
-    const uint32_t rank = op == VY_OP_ZERO ? 0 : vy_rank_of(f->w.p, id);
+    const uint32_t rank = op == VY_OP_ZERO ? i->nargs : vy_index_count(f->w.p, id);
     uint32_t args[VY_MAX_RANK + 1];
     vy_new_args(&f->w, id, rank, args);
     if (n) args[rank] = v;
@@ -31,9 +32,8 @@ void vy_forward_memory(forward *f, uint32_t id)
     const vy_type type = p->buffers.data[i->aux].type;
     vy_rewrite_copy(&f->w, id);
     if (!f->twin[i->aux]) return;
-    const uint32_t value = i->op == VY_OP_LOAD || i->op == VY_OP_ZERO
-                               ? 0
-                               : vy_arg(p, id, p->buffers.data[i->aux].rank);
+    const uint32_t value =
+        i->op == VY_OP_LOAD || i->op == VY_OP_ZERO ? 0 : vy_arg(p, id, vy_index_count(p, id));
     switch ((vy_op)i->op) {
     case VY_OP_LOAD:
         if (vy_forward_is_active(f, id))
@@ -45,10 +45,17 @@ void vy_forward_memory(forward *f, uint32_t id)
     case VY_OP_ZERO: emit_twin(f, id, VY_OP_ZERO, VY_VOID, 0, 0); return;
     case VY_OP_ATOMIC_ADD:
         if (vy_forward_is_active(f, id))
-            refuse_atomic(f, id, "the old value");
+            vy_forward_refuse_atomic(f->r, id, "the old value");
         else if (vy_forward_dot(f, value))
             emit_twin(f, id, VY_OP_ATOMIC_ADD, type, 1, vy_forward_dot(f, value));
         return;
-    default: refuse_atomic(f, id, "the result");
+    case VY_OP_ATOMIC_MIN:
+    case VY_OP_ATOMIC_MAX: // of a shared array: the winner stores, too (rewrite/extremum_shared.c)
+        if (p->buffers.data[i->aux].cls != VY_SHARED)
+            vy_forward_refuse_atomic(f->r, id, "the result");
+        else if (vy_forward_is_active(f, id))
+            vy_forward_refuse_atomic(f->r, id, "the old value");
+        return;
+    default: vy_forward_refuse_atomic(f->r, id, "the result");
     }
 }

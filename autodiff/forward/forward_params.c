@@ -5,7 +5,7 @@
 // of inputs first:
 //   in              x: in
 //   inout           x: inout           changed in place, as the primal does
-//   out             x: out  with --with-value; else  @workspace x: inout, removed if not loaded
+//   out             x: out  with --with-value, or if the tangents need its values
 //   in, requested   dot_x: in          the tangent of its contents
 //   inout           dot_x: inout       the tangent of its initial contents, then of its final ones
 //                                      (of an output that is not in wrt: zeros are given)
@@ -14,9 +14,9 @@
 //   @workspace, local, shared: x as it is, and dot_x like it, if it has a derivative
 #include "autodiff/forward/forward.h"
 
-#include "autodiff/storage/storage.h"
-
 #include "autodiff/reverse/sweeps.h"
+#include "autodiff/storage/storage.h"
+#include "ir/build/build.h"
 
 #include <string.h>
 
@@ -30,6 +30,8 @@ static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer
 {
     const vy_buf *b = &f->w.p->buffers.data[i];
     if (cls <= VY_INOUT && !vy_reverse_is_free(f->r, name)) return 0;
+    if (f->w.p->host && cls == VY_LOCAL) // it may have lengths of parameters
+        return vy_build_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
     return vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
 }
 
@@ -111,7 +113,7 @@ static void keep_values(forward *f, uint32_t i)
     // One of open length is the caller's in any case.
     if (f->w.p->dims.data[old->dims[0].id].op == VY_DIM_UNKNOWN) return;
     buffer_of(f, i)->cls = VY_INOUT;
-    buffer_of(f, i)->workspace = true;
+    buffer_of(f, i)->workspace = true; // removed, or the caller's after all (forward.c)
 }
 
 bool vy_forward_declare(forward *f)

@@ -113,6 +113,15 @@ const vy_buf *gather_array(const gather *g, uint32_t id)
     return b && b->cls == VY_LOCAL ? b : NULL;
 }
 
+// The program may have names of this form already, as the derivative of another gather.
+static bool is_free(const gather *g, const char *name)
+{
+    bool found = vy_program_find_buffer(g->r, name).id != 0;
+    for (uint32_t k = 0; k < g->kept.count && !found; k++)
+        found = g->kept.data[k].name && strcmp(g->kept.data[k].name, name) == 0;
+    return !found;
+}
+
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
 {
     const vy_program *p = g->r;
@@ -127,7 +136,7 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
         char text[80];
         for (uint32_t number = k + 1;; number++) {
             snprintf(text, sizeof text, "kept%u%s%.40s", number, *of ? "_" : "", of);
-            if (!vy_program_find_buffer(p, text).id) break;
+            if (is_free(g, text)) break;
         }
         kept->name = vy_arena_strdup(&g->m->arena, text, strlen(text));
         if (!kept->name) {

@@ -77,6 +77,7 @@ bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole
 {
     const uint32_t k = stage->program;
     if (!(whole ? trim_whole(g, k, p) : trim_part(g, k, p))) return false;
+    p->gathers = true;
     p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
     return gather_has_no_place(g, p) && vy_check_program(p);
 }

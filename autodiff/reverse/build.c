@@ -63,6 +63,7 @@ static bool begin(reverse *r, build_purpose purpose, const char *suffix)
     r->b = vy_program_begin(r->out, name);
     if (!r->b) return false;
     vy_program *p = vy_builder_program(r->b);
+    p->host = r->p->host;
     copy_workgroup(r, p);
     p->stem = vy_arena_strdup(&r->out->arena, r->p->name, strlen(r->p->name));
     if (!p->stem) vy_fail_oom(r->out);

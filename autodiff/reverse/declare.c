@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // declare.c: buffers of the result with the shape of one of the primal, and their names.
 #include "autodiff/reverse/sweeps.h"
+#include "ir/build/build.h"
 #include "autodiff/storage/storage.h"
 
 #include <stdio.h>
@@ -16,6 +17,8 @@ bool vy_reverse_copy_dims(reverse *r)
             r->build.dims[i] = vy_dim_const(r->b, d->value);
         else if (d->op == VY_DIM_UNKNOWN)
             continue;
+        else if (d->op == VY_DIM_STEP) // of a host program: the same key
+            r->build.dims[i] = vy_dim_step(r->b, (uint32_t)d->value);
         else if (d->op == VY_DIM_GROUPS)
             r->build.dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
         else if (d->op == VY_DIM_SCALAR) {
@@ -63,16 +66,46 @@ bool vy_reverse_is_free(reverse *r, const char *name)
     return false;
 }
 
+// A workspace of a derivative is as long as a buffer of open length.  Where no buffer of the result
+// has that length yet, it is that of the buffer itself: bound, not accessed.  (Expressions are
+// small: VY_MAX_DIM_NODES.)
+static void declare_open_lengths(reverse *r, uint32_t d)
+{
+    const vy_dim_node *n = &r->p->dims.data[d];
+    if (r->build.dims[d].id || r->failed || vy_builder_failed(r->b)) return;
+    if (n->op >= VY_DIM_ADD) {
+        declare_open_lengths(r, n->a);
+        declare_open_lengths(r, n->b);
+    } else if (n->op == VY_DIM_UNKNOWN) {
+        const uint32_t b = vy_reverse_declare_copy(r, VY_OUT, (uint32_t)n->value);
+        if (!r->build.buffers[n->value].twin) r->build.buffers[n->value].twin = b;
+    }
+}
+
+static void resolve_dims(reverse *r, const vy_buf *buf)
+{
+    for (uint32_t k = 0; k < buf->rank; k++) {
+        if (r->p->dims.data[buf->dims[k].id].op < VY_DIM_ADD || r->build.dims[buf->dims[k].id].id)
+            continue;
+        declare_open_lengths(r, buf->dims[k].id);
+        vy_reverse_copy_dims(r);
+    }
+}
+
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
     vy_dim dims[VY_MAX_RANK];
+    resolve_dims(r, buf);
     for (uint32_t k = 0; k < buf->rank; k++) {
         dims[k] = r->build.dims[buf->dims[k].id];
         if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
     }
     if (cls <= VY_INOUT && !vy_reverse_is_free(r, name)) return 0;
-    uint32_t b = vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
+    // The arrays of a host program may have lengths of parameters.
+    uint32_t b = r->p->host && cls == VY_LOCAL
+                     ? vy_build_buffer(r->b, name, cls, buf->type, buf->rank, dims).id
+                     : vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
     // The open length of the primal is now that of this buffer.
     if (b && buf->rank && !r->build.dims[buf->dims[0].id].id)
         r->build.dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
@@ -101,6 +134,16 @@ void vy_reverse_link(reverse *r, uint32_t buffer, link_kind kind, uint32_t like)
     if (!buffer || vy_builder_failed(r->b)) return;
     vy_builder_program(r->b)->buffers.data[buffer].link =
         first_link(r) + kind * r->p->buffers.count + like;
+}
+
+void vy_reverse_link_parameters(reverse *r, vy_program *p)
+{
+    const uint32_t first = first_link(r), count = r->p->buffers.count;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls <= VY_INOUT)
+            p->buffers.data[i].link = first + LINK_COPY * count + i;
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        p->scalars.data[i].link = first + LINK_KINDS * count + i;
 }
 
 bool vy_reverse_scalars(reverse *r)

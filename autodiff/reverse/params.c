@@ -39,12 +39,20 @@ static uint32_t end_of(const reverse *r, uint32_t id)
     return end;
 }
 
+// In a host program: is there one store, which is executed once, and no load?
+static bool is_stored_once(const reverse *r, uint32_t buffer)
+{
+    const buffer_facts *f = &r->facts.buffers[buffer];
+    return !f->read && f->first_write == f->last_write && !r->facts.home[f->last_write];
+}
+
 // Is each element of the `out` buffer stored at most once, then only added to, and never read?
 // Then the cotangent can be read directly, and nothing needs to be cleared.  (Different invocations
 // never store to one element, or the program would have a race.)
 static bool is_simple(const reverse *r, uint32_t buffer)
 {
     enum { MOST = 8 };
+    if (r->p->host) return is_stored_once(r, buffer);
     uint32_t stores[MOST], n = 0, adds = 0; // the first addition
     bool atomics = false;
     if (r->facts.buffers[buffer].read) return false;
@@ -77,7 +85,7 @@ static void declare_primal_inputs(reverse *r)
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
         built_buffer *info = &r->build.buffers[i];
-        if (buf->cls != VY_IN && buf->cls != VY_INOUT) continue;
+        if (buf->workspace || (buf->cls != VY_IN && buf->cls != VY_INOUT)) continue;
         bool keeps =
             buf->cls == VY_INOUT && r->options->with_value && !vy_is_ahead(r->build.purpose);
         info->twin = info->copy = vy_reverse_declare_copy(r, keeps ? VY_INOUT : VY_IN, i);
@@ -101,6 +109,7 @@ static void declare_cotangents(reverse *r)
         const buffer_facts *facts = &r->facts.buffers[i];
         built_buffer *info = &r->build.buffers[i];
         if (!facts->of || !r->options->seed_buffer) continue;
+        if (facts->kept && buf->cls == VY_INOUT) continue; // the gradient begins as the cotangent
         if (vy_is_ahead(r->build.purpose) && (buf->cls != VY_OUT || !vy_reverse_is_open(r, i)))
             continue;
         const char *name = vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
@@ -112,36 +121,61 @@ static void declare_cotangents(reverse *r)
     }
 }
 
+// The caller's cotangent of what buffer i holds at the end, or NULL.
+static const char *cotangent_name(reverse *r, uint32_t i)
+{
+    const vy_buf *buf = &r->p->buffers.data[i];
+    if (!r->build.buffers[i].adjoint) return NULL;
+    return vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name);
+}
+
 static void declare_outputs(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         const vy_buf *buf = &r->p->buffers.data[i];
         built_buffer *info = &r->build.buffers[i];
-        if (buf->cls != VY_OUT || !r->options->with_value) continue;
+        if (buf->workspace || buf->cls != VY_OUT || !r->options->with_value) continue;
         info->copy = vy_reverse_declare_copy(r, VY_OUT, i);
+        vy_buffer_init(r->b, (vy_buffer){info->copy}, buf->init, buf->init_from);
         vy_reverse_role(r, info->copy, VY_IS_VALUE, i);
         info->stores = true;
         info->twin = info->copy;
     }
 }
 
+// Buffer i has the open length of buffer b of the result.
+static void share_length(reverse *r, uint32_t i, uint32_t b)
+{
+    vy_dim *length = &r->build.dims[r->p->buffers.data[i].dims[0].id];
+    if (vy_reverse_is_open(r, i) && !length->id && b && !vy_builder_failed(r->b))
+        *length = vy_builder_program(r->b)->buffers.data[b].dims[0];
+}
+
+// The gradient of input i.  That of an inout begins as the cotangent of its final contents, and so
+// does that of a buffer whose contents are those of an output at the beginning (starts.c).
+static void declare_gradient(reverse *r, uint32_t i)
+{
+    const buffer_facts *facts = &r->facts.buffers[i];
+    const uint32_t end = facts->heir ? facts->heir : i;
+    built_buffer *info = &r->build.buffers[end];
+    const char *seed = cotangent_name(r, end);
+    const char *name = vy_derived_name(r, "grad", r->p->buffers.data[i].name);
+    const uint32_t grad = vy_reverse_declare(r, name, VY_OUT, i);
+    vy_reverse_role(r, grad, VY_IS_GRADIENT, i);
+    bool cotangent = r->p->buffers.data[end].cls != VY_IN && r->facts.buffers[end].of;
+    if (cotangent)
+        vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
+    if (facts->kept) vy_buffer_init(r->b, (vy_buffer){grad}, VY_INIT_KEEP, NULL);
+    info->adjoint = grad;
+    info->kind = is_active_buffer(r, end) || cotangent ? ADJ_MEMORY : ADJ_NONE;
+    if (!info->twin) info->twin = grad;
+    share_length(r, end, grad);
+}
+
 static void declare_gradients(reverse *r)
 {
-    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        const vy_buf *buf = &r->p->buffers.data[i];
-        const buffer_facts *facts = &r->facts.buffers[i];
-        built_buffer *info = &r->build.buffers[i];
-        if (!facts->wrt) continue;
-        const char *seed = info->adjoint ? vy_derived_name(r, "ct", buf->name) : NULL;
-        uint32_t grad = vy_reverse_declare(r, vy_derived_name(r, "grad", buf->name), VY_OUT, i);
-        vy_reverse_role(r, grad, VY_IS_GRADIENT, i);
-        bool cotangent = buf->cls == VY_INOUT && facts->of;
-        if (cotangent)
-            vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
-        if (facts->kept) vy_buffer_init(r->b, (vy_buffer){grad}, VY_INIT_KEEP, NULL);
-        info->adjoint = grad;
-        info->kind = is_active_buffer(r, i) || cotangent ? ADJ_MEMORY : ADJ_NONE;
-    }
+    for (uint32_t i = 1; i < r->p->buffers.count; i++)
+        if (r->facts.buffers[i].wrt) declare_gradient(r, i);
     vy_dim one = vy_dim_const(r->b, 1);
     for (uint32_t i = 0; i < r->p->leaves.count; i++) {
         const vy_leaf *l = &r->p->leaves.data[i];
@@ -159,18 +193,16 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
     const buffer_facts *facts = &r->facts.buffers[i];
     built_buffer *info = &r->build.buffers[i];
     const vy_buf *buf = &r->p->buffers.data[i];
-    bool seed = info->adjoint != 0;
+    const char *from = cotangent_name(r, i);
     if (is_simple(r, i)) {
-        info->kind = !facts->of ? ADJ_ZERO : seed ? ADJ_SEED : ADJ_ONES;
+        info->kind = !facts->of ? ADJ_ZERO : from ? ADJ_SEED : ADJ_ONES;
         return;
     }
-    const char *from =
-        seed ? vy_derived_name(r, buf->cls == VY_INOUT ? "ct" : "grad", buf->name) : NULL;
-    vy_init init = !facts->of ? VY_INIT_NONE : seed ? VY_INIT_COPY : VY_INIT_ONES;
+    vy_init init = !facts->of ? VY_INIT_NONE : from ? VY_INIT_COPY : VY_INIT_ONES;
     info->adjoint =
         vy_reverse_declare_workspace(r, vy_derived_name(r, "adj", buf->name), i, init, from);
     if (info->adjoint && init != VY_INIT_COPY) // a copy has the caller's type
-        vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(buf->type);
+        vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(r, buf->type);
     info->kind = ADJ_MEMORY;
     info->twin = info->twin ? info->twin : info->adjoint;
 }
@@ -202,7 +234,7 @@ static void declare_arrays(reverse *r, uint32_t i)
     if (is_active_buffer(r, i)) {
         char own[VY_FREE_NAME];
         const char *name = vy_reverse_free_name(r, vy_derived_name(r, "adj", buf->name), 0, own);
-        const vy_type type = vy_adjoint_type(buf->type);
+        const vy_type type = vy_adjoint_type(r, buf->type);
         info->adjoint = r->plan.spilled[i] ? vy_spill_declare(r, name, type, i)
                                            : vy_reverse_declare(r, name, buf->cls, i);
         if (info->adjoint) vy_builder_program(r->b)->buffers.data[info->adjoint].type = type;
@@ -216,6 +248,46 @@ static uint32_t declare_twin(reverse *r, uint32_t like)
     return vy_reverse_declare(r, vy_buffer_name(r, like), VY_SHARED, like);
 }
 
+// An `out` buffer or a workspace, of which loads may see more than zero.
+static void declare_own_contents(reverse *r, uint32_t i)
+{
+    const vy_buf *buf = &r->p->buffers.data[i];
+    const buffer_facts *facts = &r->facts.buffers[i];
+    built_buffer *info = &r->build.buffers[i];
+    if (!facts->loaded || !(facts->last_write || buf->init != VY_INIT_NONE)) return;
+    // If no other parameter has the open length, the caller binds the output in any case.
+    bool open = vy_reverse_is_open(r, i) && !r->build.dims[buf->dims[0].id].id;
+    info->copy = open ? vy_reverse_declare_copy(r, VY_OUT, i)
+                      : vy_reverse_declare_workspace(r, buf->name, i, buf->init, buf->init_from);
+    if (open) vy_buffer_init(r->b, (vy_buffer){info->copy}, buf->init, buf->init_from);
+    info->stores = true;
+    info->twin = info->copy;
+}
+
+// The contents of a buffer in the forward sweep, if loads may see stores to it.
+static void declare_contents(reverse *r, uint32_t i)
+{
+    const vy_buf *buf = &r->p->buffers.data[i];
+    const buffer_facts *facts = &r->facts.buffers[i];
+    built_buffer *info = &r->build.buffers[i];
+    char name[300];
+    if (buf->workspace || buf->cls == VY_OUT) {
+        if (!info->copy) declare_own_contents(r, i);
+        return;
+    }
+    if (buf->cls == VY_IN || !facts->last_write || !facts->loaded || facts->early || info->stores)
+        return;
+    snprintf(name, sizeof name, "%.280s_now", buf->name);
+    info->copy = vy_reverse_declare_workspace(r, name, i, VY_INIT_COPY, buf->name);
+    info->stores = true;
+}
+
+// Is its adjoint the gradient of what it begins as (starts.c)?
+static bool has_gradient(const reverse *r, uint32_t i)
+{
+    return r->facts.buffers[r->facts.buffers[i].start].heir == i;
+}
+
 static void declare_workspaces(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count && !r->failed; i++) {
@@ -226,22 +298,8 @@ static void declare_workspaces(reverse *r)
             declare_arrays(r, i);
             continue;
         }
-        if (buf->cls == VY_OUT && !info->copy && facts->loaded && facts->last_write) {
-            // If no other parameter has the open length, the caller binds the output in any case.
-            bool open = vy_reverse_is_open(r, i) && !r->build.dims[buf->dims[0].id].id;
-            info->copy = open ? vy_reverse_declare_copy(r, VY_OUT, i)
-                              : vy_reverse_declare_workspace(r, buf->name, i, VY_INIT_NONE, NULL);
-            info->stores = true;
-            info->twin = info->copy;
-        }
-        if (buf->cls == VY_INOUT && facts->last_write && facts->loaded && !facts->early &&
-            !info->stores) {
-            char name[300];
-            snprintf(name, sizeof name, "%.280s_now", buf->name);
-            info->copy = vy_reverse_declare_workspace(r, name, i, VY_INIT_COPY, buf->name);
-            info->stores = true;
-        }
-        if (buf->cls != VY_IN && is_active_buffer(r, i) && !facts->wrt)
+        declare_contents(r, i);
+        if (buf->cls != VY_IN && is_active_buffer(r, i) && !facts->wrt && !has_gradient(r, i))
             declare_adjoint_of_output(r, i);
         if (buf->cls != VY_IN) declare_shadow(r, i);
         vy_extremum_declare(r, i);
@@ -257,7 +315,8 @@ static void declare_for_lengths(reverse *r)
         if (l->kind != VY_LEAF_LEN || r->build.buffers[l->index].twin) continue;
         // The reverse program may get it from an adjoint, and then has no buffer for the counting
         // program.
-        bool own = vy_is_ahead(r->build.purpose) && !vy_reverse_is_open(r, l->index);
+        bool own = r->p->buffers.data[l->index].workspace ||
+                   (vy_is_ahead(r->build.purpose) && !vy_reverse_is_open(r, l->index));
         const char *name = vy_buffer_name(r, l->index);
         r->build.buffers[l->index].twin =
             own ? vy_reverse_declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
@@ -265,7 +324,7 @@ static void declare_for_lengths(reverse *r)
     }
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         built_buffer *info = &r->build.buffers[i];
-        if (info->kind != ADJ_ONES || info->twin) continue;
+        if (info->kind != ADJ_ONES || info->twin || r->p->host) continue;
         // The range test of a constant cotangent needs a buffer of that shape; a workspace is
         // removed again if every index is proved to be in range.
         info->twin =

@@ -6,15 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+// May it be named as an output, or as an input?
+static bool is_requestable(const vy_buf *b, bool output)
+{
+    if (b->workspace) return false;
+    return b->cls == VY_INOUT || b->cls == (output ? VY_OUT : VY_IN);
+}
+
 static void name_list(const vy_program *p, bool outputs, char *text, size_t size)
 {
     size_t n = 0;
     text[0] = 0;
     for (uint32_t i = 1; i < p->buffers.count && n < size; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        bool fits = outputs ? b->cls == VY_OUT || b->cls == VY_INOUT
-                            : b->cls == VY_IN || b->cls == VY_INOUT;
-        if (fits && vy_type_is_float(b->type))
+        if (is_requestable(b, outputs) && vy_type_is_float(b->type))
             n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", b->name);
     }
 }
@@ -25,8 +30,7 @@ static uint32_t find_parameter(reverse *r, const char *name, bool output)
     const char *what = output ? "output" : "input";
     uint32_t id = vy_program_find_buffer(r->p, name).id;
     const vy_buf *buf = &r->p->buffers.data[id];
-    bool fits = id && (output ? buf->cls == VY_OUT || buf->cls == VY_INOUT
-                              : buf->cls == VY_IN || buf->cls == VY_INOUT);
+    bool fits = id && is_requestable(buf, output);
     name_list(r->p, output, list, sizeof list);
     snprintf(fix, sizeof fix,
              *list ? "the program's float %ss are: %s" : "the program has no float %ss%s", what,
@@ -109,9 +113,17 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
     for (uint32_t k = 0; k < o->add_count && !r->failed; k++) choose_added(r, o->add[k]);
     bool any_of = false;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        any_of |= r->facts.buffers[i].of;
+        buffer_facts *f = &r->facts.buffers[i];
+        any_of |= f->of;
+        if (o->in_place && o->seed_buffer && f->of && f->wrt &&
+            r->p->buffers.data[i].cls == VY_INOUT)
+            f->kept = true;
     }
     if (!any_of && !r->failed)
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, 0, "give the program a float `out` buffer",
                         "program `%s` has no float output to differentiate", r->p->name);
+    // A tangent of an inout input takes the place of that of its first contents, requested or not.
+    for (uint32_t i = 1; r->forward && i < r->p->buffers.count; i++)
+        if (r->facts.buffers[i].wrt && r->p->buffers.data[i].cls == VY_INOUT)
+            r->facts.buffers[i].of = true;
 }

@@ -55,6 +55,8 @@ static void reverse_rule(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
     for (uint32_t k = 0; k < i->nargs; k++) {
         if (!(row.want & (1u << k))) continue;
         uint32_t d = row.out[k], edge = mask;
+        if (r->options->structural_zeros && d && vy_rule_is_singular(r->p, id, k))
+            d = vy_rule_guarded(r->b, g, d);
         if (vy_rule_drops(r->p, id, k)) edge = both(r, mask, vy_rule_kept(r->b, d, g));
         if (mask && kind == RULE_PARTIAL) d = zero_unless(r, mask, d);
         if (kind == RULE_PICK) edge = both(r, mask, k == 0 ? row.pick : negated(r, row.pick));
@@ -76,6 +78,10 @@ static void reverse_inst(reverse *r, uint32_t id)
     vy_op op = (vy_op)i->op;
     if (vy_op_is_memory(op)) {
         vy_reverse_memory(r, id);
+        return;
+    }
+    if (op == VY_OP_DISPATCH) {
+        vy_reverse_dispatch(r, id);
         return;
     }
     if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);

@@ -131,10 +131,8 @@ void vy_reverse_if(reverse *r, uint32_t opener)
 
 void vy_clear_local_adjoints(reverse *r, uint32_t home)
 {
-    for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->p->buffers.data[i].cls == VY_LOCAL && r->build.buffers[i].kind == ADJ_MEMORY &&
-            r->facts.buffers[i].home == home)
-            vy_clear_adjoint(r, i);
+    for (uint32_t i = r->facts.locals[home]; i; i = r->facts.buffers[i].next)
+        if (r->build.buffers[i].kind == ADJ_MEMORY) vy_clear_adjoint(r, i);
 }
 
 // checkpoint { … }: nothing inside was taped; the body is replayed, and this replay may tape

@@ -65,12 +65,13 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     const buffer_facts *facts = &r->facts.buffers[buffer];
     built_buffer *info = &r->build.buffers[buffer];
     const vy_buf *b = &r->p->buffers.data[buffer];
-    vy_init init = b->cls == VY_INOUT ? VY_INIT_COPY : VY_INIT_NONE;
+    bool given = b->cls == VY_INOUT && !b->workspace;
+    vy_init init = given ? VY_INIT_COPY : b->init;
+    const char *from = given ? b->name : b->init_from;
     bool numbers = r->build.purpose != BUILD_FIND_FINAL;
     if (!facts->extremum || r->build.purpose == BUILD_COUNT) return;
     if (vy_is_finding(r->build.purpose))
-        info->final =
-            vy_reverse_workspace(r, "final", buffer, init, init == VY_INIT_COPY ? b->name : NULL);
+        info->final = vy_reverse_workspace(r, "final", buffer, init, from);
     if (numbers) info->winner = declare_numbers(r, "winner", buffer, VY_MADE_WINNER);
     if (info->winner) guard_numbers(r, info->winner);
     if (numbers && facts->events && r->build.purpose != BUILD_FIND_WINNER)
@@ -84,7 +85,7 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
 }
 
 // ---------------------------------------------------------------------------------- forward sweeps
-static vy_value me(reverse *r)
+vy_value vy_extremum_me(reverse *r)
 {
     vy_value number = vy_tape_invocation(r);
     return vy_add(r->b, number, vy_int(r->b, VY_U32, 1));
@@ -99,7 +100,7 @@ static vy_value load(reverse *r, uint32_t buffer, const uint32_t *index)
 static vy_value is_mine(reverse *r, uint32_t winner, const uint32_t *index)
 {
     vy_value who = load(r, winner, index);
-    return vy_eq(r->b, who, me(r));
+    return vy_eq(r->b, who, vy_extremum_me(r));
 }
 
 static vy_value equals_final(reverse *r, uint32_t final, const uint32_t *args, uint32_t rank)
@@ -130,7 +131,7 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
     vy_value ties = equals_final(r, info->final, args, rank);
     if (r->build.purpose == BUILD_FIND_WINNER) {
         vy_begin_if(r->b, ties.id);
-        args[rank] = me(r).id;
+        args[rank] = vy_extremum_me(r).id;
         vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, info->winner, rank + 1, args);
     } else {
         if (!info->last) return;

@@ -12,11 +12,12 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/dims.h"
+#include "ir/core/host.h"
 
 // The index of the element's adjoint; returns its rank.
 static uint32_t map_index(reverse *r, uint32_t id, uint32_t *index)
 {
-    uint32_t buffer = r->p->insts.data[id].aux, rank = r->p->buffers.data[buffer].rank;
+    uint32_t buffer = r->p->insts.data[id].aux, rank = vy_index_count(r->p, id);
     uint32_t before = vy_spill_index(r, buffer, index);
     for (uint32_t k = 0; k < rank; k++) index[before + k] = vy_primal(r, vy_arg(r->p, id, k));
     return before + rank;
@@ -57,12 +58,11 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
 }
 
 // Adds g to the element.  ONLY: there is no other addition to it, so the sum is g.
-static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t g,
-                       vy_strength strength)
+static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t rank,
+                       uint32_t g, vy_strength strength)
 {
     uint32_t args[VY_MAX_RANK + 1];
     const vy_buf *info = &vy_builder_program(r->b)->buffers.data[buffer];
-    uint32_t rank = info->rank;
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k];
     args[rank] = vy_cast(r->b, info->type, (vy_value){g}).id;
     if (strength == VY_STRENGTH_ONLY)
@@ -104,6 +104,22 @@ static bool touches_once(const reverse *r, uint32_t id)
     return p->overs.count > 0;
 }
 
+// In a host program, LOAD of all of an array: is the next access a store to all of it, or does it
+// not live on?  Then the adjoint is 0 when the reverse arrives here.
+static bool is_unused_later(const reverse *r, uint32_t id)
+{
+    const uint32_t b = r->p->insts.data[id].aux, home = r->facts.buffers[b].home;
+    const vy_inst *all = r->p->insts.data;
+    if (!r->p->host || r->p->buffers.data[b].cls != VY_LOCAL || all[id].nargs) return false;
+    for (uint32_t k = id + 1; k < r->p->insts.count; k++) {
+        if (home && k == r->facts.s.partner[home]) return r->facts.s.parent[id] == home;
+        if (!vy_op_is_memory((vy_op)all[k].op) || all[k].aux != b) continue;
+        return all[k].op == VY_OP_STORE && all[k].nargs == 1 &&
+               r->facts.s.parent[k] == r->facts.s.parent[id];
+    }
+    return false;
+}
+
 static void reverse_load(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
@@ -111,11 +127,12 @@ static void reverse_load(reverse *r, uint32_t id)
     const built_buffer *info = &r->build.buffers[i->aux];
     uint32_t index[VY_MAX_RANK], g = r->build.adjoint[id];
     if (!vy_is_active(&r->facts, id) || !g || info->kind != ADJ_MEMORY || r->facts.adds[id]) return;
-    map_index(r, id, index);
+    const uint32_t rank = map_index(r, id, index);
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && !facts->kept && facts->sites == 1 && touches_once(r, id);
+    once |= is_unused_later(r, id);
     bool alone = facts->exclusive || r->facts.own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
-    accumulate(r, info->adjoint, index, g,
+    accumulate(r, info->adjoint, index, rank, g,
                once                       ? VY_STRENGTH_ONLY
                : alone && !half           ? VY_STRENGTH_PLAIN
                : half && facts->exclusive ? VY_STRENGTH_OWNED
@@ -133,6 +150,7 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
     uint32_t index[VY_MAX_RANK + 1], rank = map_index(r, id, index);
     vy_type type = r->p->buffers.data[i->aux].type;
     if (info->kind == ADJ_ZERO) return 0;
+    if (info->kind == ADJ_ONES && r->p->host) return vy_float(r->b, type, 1).id;
     if (info->kind == ADJ_ONES) {
         vy_value c = {vy_in_range(r, info->twin, index)};
         return vy_select(r->b, c, vy_float(r->b, type, 1), vy_float(r->b, type, 0)).id;
@@ -149,10 +167,21 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
                                                           : g;
 }
 
+// Of a host program: the extents with which the array begins, if the run decides them.
+static uint32_t extents_of(reverse *r, uint32_t buffer, uint32_t *extents)
+{
+    uint32_t id = r->facts.buffers[buffer].first_write, n = 0;
+    if (!r->p->host || !id || r->p->insts.data[id].op != VY_OP_ZERO) return 0;
+    for (; n < r->p->insts.data[id].nargs; n++) extents[n] = vy_primal(r, vy_arg(r->p, id, n));
+    return n;
+}
+
 void vy_clear_adjoint(reverse *r, uint32_t buffer)
 {
     const built_buffer *info = &r->build.buffers[buffer];
-    vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);
+    uint32_t extents[VY_MAX_RANK];
+    const uint32_t n = extents_of(r, buffer, extents);
+    vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, n, extents);
     if (info->shadow) vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->shadow, 0, NULL);
 }
 
@@ -194,7 +223,7 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         return;
     }
     const buffer_facts *info = &r->facts.buffers[i->aux];
-    uint32_t rank = r->p->buffers.data[i->aux].rank;
+    uint32_t rank = vy_index_count(r->p, id);
     uint32_t value = op == VY_OP_LOAD ? 0 : vy_arg(r->p, id, rank);
     if (op == VY_OP_LOAD) {
         reverse_load(r, id);

@@ -238,6 +238,8 @@ static uint32_t passed_back(reverse *r, uint32_t id, uint32_t x)
     }
 }
 
+uint32_t vy_subgroup_others(reverse *r, uint32_t x) { return call(r, "others", x, 0); }
+
 void vy_reverse_subgroup(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
 {
     vy_op op = (vy_op)r->p->insts.data[id].op;
@@ -248,7 +250,7 @@ void vy_reverse_subgroup(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
         edge = passed_back(r, id, mask ? mask : vy_bool(r->b, true).id);
     if (op == VY_OP_SG_MUL) {
         const vy_type type = vy_id_type(vy_builder_program(r->b), g);
-        uint32_t others = call(r, "others", cast_to(r, type, vy_primal(r, x)), 0);
+        uint32_t others = vy_subgroup_others(r, cast_to(r, type, vy_primal(r, x)));
         if (vy_builder_failed(r->b)) return;
         passed = vy_mul(r->b, (vy_value){passed}, (vy_value){others}).id;
         if (mask) passed = only_if(r, edge, passed);

@@ -13,6 +13,9 @@ vy_program *vy_reverse_count(reverse *r); // counts rows of tapes, by block of i
 bool vy_reverse_finish(reverse *r, vy_program *p);
 // ---- request.c
 void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs and inputs
+// ---- starts.c
+// Finds the buffers that share an adjoint with what begins as a copy of them; false: refused.
+bool vy_find_heirs(reverse *r);
 // ---- prune.c
 // Removes compiler-made buffers and arrays that no instruction uses, with `all` every buffer that
 // neither code nor a shape nor the domain needs, and renumbers the rest.  False: memory (the
@@ -52,6 +55,8 @@ typedef enum link_kind {
     LINK_LAST,
     LINK_KINDS,
 } link_kind;
+// Links the parameters of p, a copy of the primal.
+void vy_reverse_link_parameters(reverse *r, vy_program *p);
 void vy_reverse_link(reverse *r, uint32_t buffer, link_kind kind, uint32_t like);
 // Records what parameter b of the result is to buffer `like`, or to a scalar, of the primal, which
 // may have a role in an earlier derivation itself.  (Parameters have the same numbers in the primal
@@ -89,6 +94,10 @@ void vy_reverse_memory(reverse *r, uint32_t id);
 uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
 void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
 
+// ---- sweep_dispatch.c: of host programs
+void vy_reverse_dispatch(reverse *r, uint32_t id);
+void vy_replay_dispatch(reverse *r, uint32_t id); // and the PICKs of its results
+
 // ---- shadow_elements.c
 // `buffer` is of the primal, `condition` and `index` are of the result.
 uint32_t vy_shadow_read(reverse *r, uint32_t buffer, const uint32_t *index); // a bool
@@ -99,6 +108,7 @@ void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t
 // ---- sweep_extremum.c
 // Declares the buffers that the program being built needs for an extremum of `buffer`.
 void vy_extremum_declare(reverse *r, uint32_t buffer);
+vy_value vy_extremum_me(reverse *r); // the invocation's number, from 1
 void vy_extremum_replay(reverse *r, uint32_t id, bool performs);
 void vy_extremum_reverse(reverse *r, uint32_t id);
 // ---- build.c
@@ -107,5 +117,7 @@ vy_program *vy_reverse_find(reverse *r, build_purpose purpose, const char *suffi
 // ---- sweep_subgroup.c
 // The reverse of operation `id`, whose adjoint is `g`.
 void vy_reverse_subgroup(reverse *r, uint32_t id, uint32_t g, uint32_t mask);
+// The product of the other lanes' x, a value of the result; 0: an error.
+uint32_t vy_subgroup_others(reverse *r, uint32_t x);
 
 #endif

@@ -9,6 +9,9 @@
 // makes padding lanes explicit where the reverse would pass through them (explicit_padding.h).
 // active[]: by instruction, whether it has a derivative.  False: the module's diag.
 bool vy_subgroup_prepare(vy_program *p, const uint8_t *active);
+// The same for forward mode, where tangents go the way of the values: padding lanes are made
+// explicit for products alone, whose tangents need the other lanes' values.
+bool vy_subgroup_prepare_forward(vy_program *p, const uint8_t *active);
 bool vy_has_subgroup(const vy_program *p);
 
 #endif

@@ -193,6 +193,8 @@ static void declare_tapes(assembly *a, vy_buffer total)
         if (a->buffers[i].id || !a->inner[i]) continue;
         dims_of(a, i, dims);
         a->buffers[i] = vy_pipeline_buffer(a->q, b->name, b->type, b->rank, dims);
+        if (a->buffers[i].id)
+            vy_builder_program(a->b)->buffers.data[a->buffers[i].id].made = b->made;
     }
 }
 

@@ -34,21 +34,25 @@ build_purpose vy_extremum_asks(const vy_program *p)
                                                      : BUILD_REVERSE;
 }
 
+bool vy_extremum_find(reverse *r, bool last, vy_program **stages, uint32_t *n, bool *inexact)
+{
+    bool ok = (stages[*n] = find(r, BUILD_FIND_FINAL, "final")) && ++*n;
+    ok = ok && (stages[*n] = find(r, BUILD_FIND_WINNER, "winner")) && ++*n;
+    ok = ok && (!last || ((stages[*n] = find(r, BUILD_FIND_LAST, "last")) && ++*n));
+    if (!ok || vy_extremum_loose(&r->facts, inexact)) return ok;
+    vy_fail_oom(r->out);
+    return false;
+}
+
 bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks)
 {
     vy_program *stages[4];
     uint32_t n = 0;
-    bool last = asks == BUILD_FIND_LAST, loose;
+    bool inexact;
     if (asks == BUILD_REVERSE) return true;
-    bool ok = (stages[n] = find(r, BUILD_FIND_FINAL, "final")) && ++n;
-    ok = ok && (stages[n] = find(r, BUILD_FIND_WINNER, "winner")) && ++n;
-    ok = ok && (!last || ((stages[n] = find(r, BUILD_FIND_LAST, "last")) && ++n));
+    bool ok = vy_extremum_find(r, asks == BUILD_FIND_LAST, stages, &n, &inexact);
     ok = ok && (stages[n] = vy_program_clone(p, r->out)) && ++n;
-    if (ok && !vy_extremum_loose(&r->facts, &loose)) {
-        vy_fail_oom(r->out);
-        ok = false;
-    }
-    if (ok && loose) stages[n - 1]->exact = true;
+    if (ok && inexact) stages[n - 1]->exact = true;
     // `p` goes; a pipeline there is none yet takes its name.
     if (ok && !r->out->pipelines.count) stages[n - 1]->name = vy_stage_name(r->out, p, "reverse");
     if (ok && vy_module_ok(r->out)) return vy_stages_replace(r->out, p, stages, n);

@@ -13,6 +13,10 @@ bool vy_reverse_result(reverse *r, vy_program *p);
 // The last program that the reverse program needs before it: the one that finds winners, or which
 // event of theirs it was; BUILD_REVERSE: none.
 build_purpose vy_extremum_asks(const vy_program *p);
+// The programs that find that, of which `last` says whether there are three, appended to `stages`,
+// whose count is *n; the caller frees them, after an error too.  *inexact: as in
+// vy_extremum_loose.  False: the module's diag.
+bool vy_extremum_find(reverse *r, bool last, vy_program **stages, uint32_t *n, bool *inexact);
 // Puts in front of `p`, the reverse program, which the result lists, the programs that find that.
 // False: the module's diag.
 bool vy_extremum_stages(reverse *r, vy_program *p, build_purpose asks);

@@ -65,6 +65,7 @@ static void declare_buffer(cut *c, const vy_program *p, uint32_t i, vy_dim *dims
         const vy_buffer made =
             vy_pipeline_buffer(c->q, free_name(c, b->name, text), b->type, b->rank, shape);
         if (s->init != VY_INIT_NONE) vy_buffer_init(c->b, made, s->init, origin(c, s));
+        if (made.id) c->b->p->buffers.data[made.id].made = b->made;
         c->made[b->link] = made;
     }
     vy_free(shape);

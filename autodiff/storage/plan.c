@@ -95,7 +95,8 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    int32_t keep = g->r->facts.together[id] ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
+    const bool never = g->r->facts.together[id] || g->r->p->insts.data[id].op == VY_OP_DISPATCH;
+    int32_t keep = never ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
     vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
@@ -103,7 +104,9 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
 static uint32_t bytes_of(const reverse *r, uint32_t id)
 {
     uint32_t n = vy_type_size((vy_type)r->p->insts.data[id].type);
-    return n < 2 ? 4 : n;
+    // What a repeat of a host program carries is all of a buffer; loads are of slices, mostly.
+    const bool whole = r->p->host && vy_is_slot((vy_op)r->p->insts.data[id].op);
+    return (n < 2 ? 4 : n) << whole;
 }
 
 // A nested loop or checkpoint: one node for everything that it computes.

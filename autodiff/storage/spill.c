@@ -39,7 +39,7 @@ bool vy_shared_bytes(const vy_program *p, uint64_t *bytes)
 static uint64_t adjoint_bytes(const reverse *r, uint32_t buffer)
 {
     vy_buf b = r->p->buffers.data[buffer];
-    b.type = vy_adjoint_type(b.type);
+    b.type = vy_adjoint_type(r, b.type);
     return vy_array_bytes(r->p, &b);
 }
 

@@ -89,18 +89,26 @@ static bool try_one(check *c, const tried *t)
 }
 
 // ------------------------------------------------------------------------------------- all at once
-// Do the slopes along all of these directions together agree?
-static bool agree(check *c, const tried *t, uint32_t n, bool *yes)
+// *got: the sum of ⟨gradient, v⟩.  NULL: memory.
+static probe *all_probes(check *c, const tried *t, uint32_t n, double *got)
 {
     sum s = {0, 0};
-    double slope = NAN, size;
-    probe *p = vy_realloc(NULL, n * sizeof *p);
+    probe *p = vy_realloc(NULL, (n + 1) * sizeof *p);
     for (uint32_t k = 0; p && k < n; k++) {
         p[k] = t[k].p;
         vy_sum_add(&s, t[k].got);
     }
-    const double got = vy_sum_total(&s);
-    bool ok = (p || vy_check_memory(c)) && vy_check_slopes(c, p, n, VY_DUAL_TANGENT, &slope);
+    *got = vy_sum_total(&s);
+    if (!p) vy_check_memory(c);
+    return p;
+}
+
+// Do the slopes along all of these directions together agree?
+static bool agree(check *c, const tried *t, uint32_t n, bool *yes)
+{
+    double slope = NAN, size, got;
+    probe *p = all_probes(c, t, n, &got);
+    bool ok = p && vy_check_slopes(c, p, n, VY_DUAL_TANGENT, &slope);
     const double difference = ok ? fabs(got - slope) : NAN;
     *yes = difference <= c->tolerance * fmax(fabs(got), fabs(slope));
     if (ok && !*yes && isfinite(difference)) {
@@ -120,6 +128,15 @@ static bool try_all(check *c, const tried *t, uint32_t n)
     return yes || (try_all(c, t, n / 2) && try_all(c, t + n / 2, n - n / 2));
 }
 
+static bool forward(check *c, const tried *t, uint32_t n)
+{
+    double got;
+    probe *p = all_probes(c, t, n, &got);
+    const bool ok = p && vy_check_forward(c, p, n, got);
+    vy_free(p);
+    return ok;
+}
+
 bool vy_check_direction(check *c, image *derived)
 {
     vy_arena arena = {0};
@@ -133,6 +150,7 @@ bool vy_check_direction(check *c, image *derived)
     if (ok && c->share < 1) ok = try_all(c, t, n);
     for (uint32_t k = 0; ok && c->share >= 1 && k < n; k++) ok = try_one(c, &t[k]);
     for (uint32_t k = 0; ok && k < n; k++) vy_check_row_close(c->r, &c->r->rows[t[k].row]);
+    ok = ok && forward(c, t, n);
     vy_arena_free(&arena);
     return ok;
 }

@@ -222,20 +222,22 @@ bool vy_gradient_of(const image *primal, const image *derived, uint32_t i, gradi
 
 static const uint64_t one_element[1] = {1};
 
-// A buffer of the derivative that the primal does not have: a gradient, or a cotangent.
+// A buffer of the derivative that the primal does not have: a gradient, a cotangent, or a tangent.
 static bool derived_only(check *c, const image *primal, image *m, uint32_t i, uint64_t seed)
 {
     const char *name = m->buffers[i].name;
     gradient_of of;
     const vy_derivative_role role = vy_image_role(primal, m, i);
     const bool gradient = vy_gradient_of(primal, m, i, &of);
-    const bool cotangent = role.kind == VY_IS_COTANGENT;
-    const int like = gradient ? of.buffer : cotangent ? vy_image_find(primal, role.of) : -1;
-    if (!gradient && like < 0)
+    const bool tangent = vy_is_tangent(role.kind);
+    const bool other = role.kind == VY_IS_COTANGENT || tangent;
+    const int like = gradient ? of.buffer : other ? vy_image_find(primal, role.of) : -1;
+    if (!gradient && !tangent && like < 0)
         return vy_check_bad(c, "%s of %s is neither a gradient nor a cotangent", name, m->p->name);
     const vy_eval_buffer *b = like >= 0 ? &primal->buffers[like] : NULL;
     if (!take_shape(c, m, i, b ? b->shape : one_element, b ? b->rank : 1) || !allocate(c, m, i))
         return false;
+    if (tangent) return true; // zeros
     const vy_type own = m->p->buffers.data[vy_program_find_buffer(m->p, name).id].type;
     const vy_eval_buffer *from =
         gradient || seed ? NULL : given(c->q->cotangents, c->q->cotangent_count, name, i);

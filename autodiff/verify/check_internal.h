@@ -5,6 +5,7 @@
 //   check_image.c       data of one run of a program, and running it
 //   check_tangent.c     gradients against dual numbers, the reference
 //   check_direction.c   … along one direction each, or all together
+//   check_forward.c     forward mode against all of them along these directions
 //   check_difference.c  … and against finite differences, a second opinion
 //   check_promises.c    the other tests
 //   check_rows.c        the result as data
@@ -73,7 +74,7 @@ bool vy_image_primal(check *c, bool wide, image *m);
 bool vy_image_share(check *c, const image *base, image *m);
 void vy_image_restart(const image *base, image *m); // `inout` contents as in base
 // A derivative `s` of the program of `primal`: its data, gradients filled with NaN, cotangents from
-// the request or random (seed not 0).
+// the request or random (seed not 0), tangents 0.
 bool vy_image_derived(check *c, const image *primal, vy_check_subject s, uint64_t seed, image *m);
 void vy_image_free(image *m);
 int vy_image_find(const image *m, const char *name); // -1: not there
@@ -149,10 +150,17 @@ bool vy_check_terms(check *c, gradient_of of, uint64_t count, double *size);
 // Is `got` that slope?
 bool vy_check_compare_slope(check *c, const probe *p, double got, double *slope, opinion *o);
 bool vy_check_tangent_rows(check *c); // adds c->tangents
+// *yes: does the slope along the n probes itself change by `much` when what moves changes in its
+// last bits and the program takes the same path?
+bool vy_check_trembles(check *c, const probe *p, uint32_t n, double slope, double much, bool *yes);
 
 // check_direction.c: DIRECTION rows; `derived` is the gradient after a run, wide; c->outputs are
 // its cotangents.
 bool vy_check_direction(check *c, image *derived);
+
+// check_forward.c: the FORWARD row.  p: what all gradients move, along directions; expected: the
+// sum of their products with these, for the cotangents of c->outputs.
+bool vy_check_forward(check *c, const probe *p, uint32_t n, double expected);
 
 // check_difference.c: DIFFERENCES rows, and c->tangents
 bool vy_check_differences(check *c, const image *derived);

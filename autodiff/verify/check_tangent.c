@@ -157,22 +157,21 @@ bool vy_check_terms(check *c, gradient_of of, uint64_t count, double *size)
     return ok;
 }
 
-// Whether the slope itself changes by `much` when what moves changes in its last bits and the
-// program takes the same path.
-static bool trembles(check *c, const probe *p, double slope, double much, bool *out)
+bool vy_check_trembles(check *c, const probe *p, uint32_t n, double slope, double much, bool *yes)
 {
-    *out = false;
-    for (int k = -1; k <= 1 && !*out; k += 2) {
+    *yes = false;
+    for (int k = -1; k <= 1 && !*yes; k += 2) {
         uint64_t path = 0;
         double other;
         c->path = &path;
-        for (uint64_t e = 0; e < p->count; e++)
-            p->data[e] = p->was[e] == 0 ? k * 0x1p-60 : p->was[e] * (1 + k * 0x1p-50);
-        const bool ok = vy_check_slope(c, p, VY_DUAL_TANGENT, &other);
-        vy_check_put_back(p);
+        for (uint32_t i = 0; i < n; i++)
+            for (uint64_t e = 0; e < p[i].count; e++)
+                p[i].data[e] = p[i].was[e] == 0 ? k * 0x1p-60 : p[i].was[e] * (1 + k * 0x1p-50);
+        const bool ok = vy_check_slopes(c, p, n, VY_DUAL_TANGENT, &other);
+        for (uint32_t i = 0; i < n; i++) vy_check_put_back(&p[i]);
         c->path = NULL;
         if (!ok) return false;
-        *out = path == c->centre && !(fabs(other - slope) < much);
+        *yes = path == c->centre && !(fabs(other - slope) < much);
     }
     return true;
 }
@@ -192,7 +191,7 @@ bool vy_check_compare_slope(check *c, const probe *p, double got, double *slope,
     if (!vy_check_slope(c, p, VY_DUAL_MAGNITUDE, &size)) return false;
     if (difference <= c->unit * size)
         *o = AGREES;
-    else if (!trembles(c, p, *slope, difference / 8, &doubtful))
+    else if (!vy_check_trembles(c, p, 1, *slope, difference / 8, &doubtful))
         return false;
     else if (doubtful)
         *o = NO_OPINION;

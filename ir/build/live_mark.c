@@ -30,9 +30,10 @@ typedef struct marker {
     vy_sweep *w;
     uint32_t *stack; // every instruction is pushed at most once
     uint32_t count;
-    uint8_t *read;    // by buffer: an access to it is live, or it is visible outside
-    uint32_t *writes; // by instruction: the write to the same buffer before it
-    uint32_t *last;   // by buffer: its last write
+    uint32_t *life;   // by access: the lifetime of memory that it is to
+    uint8_t *read;    // by lifetime: an access to it is live
+    uint32_t *writes; // by instruction: the write to the same lifetime before it
+    uint32_t *last;   // by lifetime: its last write
 } marker;
 
 static void need(marker *m, uint32_t id)
@@ -69,12 +70,12 @@ static void need_slot(marker *m, uint32_t opener, uint32_t k)
     for (uint32_t j = 0; j < n; j++) need(m, sources[j]);
 }
 
-// An access is live: so is every write to the buffer.
-static void need_writes(marker *m, uint32_t buffer)
+// An access is live: so is every write to the same memory.
+static void need_writes(marker *m, uint32_t life)
 {
-    if (m->read[buffer]) return;
-    m->read[buffer] = 1;
-    for (uint32_t id = m->last[buffer]; id; id = m->writes[id]) need(m, id);
+    if (m->read[life]) return;
+    m->read[life] = 1;
+    for (uint32_t id = m->last[life]; id; id = m->writes[id]) need(m, id);
 }
 
 static void visit(marker *m, uint32_t id)
@@ -89,7 +90,7 @@ static void visit(marker *m, uint32_t id)
         need_slot(m, vy_opener(p, &m->w->w.s, id), inst->aux);
     else
         need_args(m, id, 0, inst->nargs);
-    if (vy_op_is_memory(op)) need_writes(m, inst->aux);
+    if (vy_op_is_memory(op)) need_writes(m, m->life[id]);
 }
 
 // Memory that is not visible outside the dispatch: writes to it are live only if an access is.
@@ -99,20 +100,71 @@ static bool is_private(const vy_program *p, uint32_t buffer)
     return b->cls == VY_LOCAL || b->cls == VY_SHARED || b->workspace;
 }
 
+// The lifetimes of a local array begin with its ZEROs, if each ends with the construct around that
+// ZERO, before the next one: then what is stored in one is not loaded in another.  A lifetime has
+// the number of its ZERO, other memory that of the buffer.
+typedef struct lifetime {
+    uint32_t zero, end; // 0: none yet
+    bool nested;        // no access so far was outside of them
+} lifetime;
+
+static bool is_local(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return vy_op_is_memory((vy_op)i->op) && p->buffers.data[i->aux].cls == VY_LOCAL;
+}
+
+static void step_lifetime(const vy_sweep *w, uint32_t id, lifetime *l)
+{
+    const uint32_t up = w->w.s.parent[id];
+    if (l->zero && id < l->end) return;
+    if (w->w.p->insts.data[id].op != VY_OP_ZERO) {
+        l->nested = false;
+        return;
+    }
+    l->zero = id;
+    l->end = up ? vy_closer(w->w.p, &w->w.s, up) : UINT32_MAX;
+}
+
+static void find_lifetimes(marker *m)
+{
+    const vy_program *p = m->w->w.p;
+    lifetime *now = vy_rewrite_table(&m->w->w, p->buffers.count * sizeof *now);
+    uint8_t *nested = vy_rewrite_table(&m->w->w, p->buffers.count);
+    for (uint32_t i = 0; now && i < p->buffers.count; i++) now[i].nested = true;
+    for (uint32_t id = 1; now && id < p->insts.count; id++)
+        if (is_local(p, id)) step_lifetime(m->w, id, &now[p->insts.data[id].aux]);
+    for (uint32_t i = 0; nested && i < p->buffers.count; i++) {
+        nested[i] = now[i].nested;
+        now[i] = (lifetime){0};
+    }
+    for (uint32_t id = 1; nested && id < p->insts.count; id++) {
+        const uint32_t b = p->insts.data[id].aux;
+        if (!vy_op_is_memory((vy_op)p->insts.data[id].op)) continue;
+        m->life[id] = b;
+        if (!is_local(p, id) || !nested[b]) continue;
+        step_lifetime(m->w, id, &now[b]);
+        m->life[id] = p->buffers.count + now[b].zero;
+    }
+}
+
 static bool marker_begin(marker *m, vy_sweep *w)
 {
     const vy_program *p = w->w.p;
+    const size_t lives = (size_t)p->buffers.count + p->insts.count;
     *m = (marker){.w = w};
     m->stack = vy_rewrite_ids(&w->w);
     m->writes = vy_rewrite_ids(&w->w);
-    m->last = vy_rewrite_table(&w->w, p->buffers.count * sizeof *m->last);
-    m->read = vy_rewrite_table(&w->w, p->buffers.count);
+    m->life = vy_rewrite_ids(&w->w);
+    m->last = vy_rewrite_table(&w->w, lives * sizeof *m->last);
+    m->read = vy_rewrite_table(&w->w, lives);
+    if (w->w.oom) return false;
+    find_lifetimes(m);
     if (w->w.oom) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (vy_op_infos[i->op].effect != VY_WRITE) continue;
-        m->writes[id] = m->last[i->aux];
-        m->last[i->aux] = id;
+        if (vy_op_infos[p->insts.data[id].op].effect != VY_WRITE) continue;
+        m->writes[id] = m->last[m->life[id]];
+        m->last[m->life[id]] = id;
     }
     return true;
 }

@@ -1,17 +1,52 @@
 // SPDX-License-Identifier: MIT
 // pipe_build.h: a pipeline being built.
+//
+//   pipeline.c       steps, one after the other
+//   pipe_inline.c    the steps of another pipeline, with arguments for its parameters
+//   pipe_kernels.c   the programs that copy, fill and add
+//   pipe_edit.c      one step of a finished pipeline replaced
 #ifndef VYRE_PIPE_BUILD_H
 #define VYRE_PIPE_BUILD_H
 
 #include "ir/build/build.h"
 
+typedef enum vy_pipe_kernel_kind {
+    VY_PIPE_COPY, // x in, y out: y = x
+    VY_PIPE_ADD,  // x in, y inout: y = y + x
+    VY_PIPE_FILL, // y out: y = value
+} vy_pipe_kernel_kind;
+
+typedef struct vy_pipe_kernel {
+    vy_pipe_kernel_kind kind;
+    vy_type type;
+    uint32_t rank;
+    double value; // FILL
+    const vy_program *program;
+} vy_pipe_kernel;
+VY_VEC_TYPE(vy_pipe_kernel_vec, vy_pipe_kernel);
+
+// Names that are not in the module or the signature yet, but will be.
+typedef struct vy_pipe_names {
+    void *user;
+    // A name like `name` for an intermediate, which no other gets.
+    const char *(*buffer)(void *user, const char *name);
+    bool (*is_taken)(void *user, const char *name); // by a declaration of the module
+} vy_pipe_names;
+
 struct vy_pipe {
     vy_module *m;
     vy_builder *b; // of the signature
     vy_pipe_step_vec steps;
-    vy_id_vec open; // steps that are not closed yet
-    uint32_t last;  // the program dispatched last: the search for the next one starts there
+    vy_id_vec open;         // steps that are not closed yet
+    uint32_t last;          // the program dispatched last: the search for the next one starts there
+    vy_pipe_step_vec calls; // of pipelines, as steps (VY_PIPE_CALL): checked at the end
+    uint32_t inlined;       // pipelines so far
+    vy_pipe_kernel_vec kernels;
+    const vy_pipe_names *names; // NULL: those of the module and the signature are all
 };
+
+// Frees what the pipe has besides its builder, and the pipe.
+void vy_pipe_free(vy_pipe *q);
 
 // Opens a finished pipeline at one of its steps: the pipe returned has its signature and the steps
 // before `at`, and what is added to it takes the place of `at`.  vy_pipeline_resume appends the
@@ -19,5 +54,19 @@ struct vy_pipe {
 // is unchanged, and after vy_pipeline_abandon too.  NULL, false: see the module's diag.
 vy_pipe *vy_pipeline_reopen(const vy_pipeline *l, uint32_t at);
 bool vy_pipeline_resume(vy_pipe *q, vy_pipeline *l, uint32_t at);
+
+// Dispatches the program that does this with all elements of `y`, made where there is none yet.
+void vy_pipe_move(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *x, const vy_pipe_arg *y,
+                  double value);
+
+// Fills step *s with copies of what it passes to `p`; s->arg_count is given.  False: an error.
+bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pipe_arg *args,
+                  uint32_t scalar_count, const vy_pipe_scalar *scalars, const vy_dim *groups);
+
+// Appends the steps of `l`, a finished pipeline of the same module.  args: one per parameter that
+// is a buffer; scalars: one per scalar, none is INFER; groups: three, where `l` takes them.  They
+// fit (vy_check_arguments).
+void vy_pipe_inline(vy_pipe *q, const vy_pipeline *l, const vy_pipe_arg *args,
+                    const vy_pipe_scalar *scalars, const vy_dim *groups);
 
 #endif

@@ -77,9 +77,7 @@ bool vy_pipeline_resume(vy_pipe *q, vy_pipeline *l, uint32_t at)
     }
     if (!signature) {
         if (q->b) vy_program_abandon(q->b);
-        vy_vec_free(&q->steps);
-        vy_vec_free(&q->open);
-        vy_free(q);
+        vy_pipe_free(q);
         return false;
     }
     signature->leaves.count = 0;
@@ -87,7 +85,7 @@ bool vy_pipeline_resume(vy_pipe *q, vy_pipeline *l, uint32_t at)
     vy_vec_free(&l->steps);
     l->signature = signature;
     l->steps = q->steps;
-    vy_vec_free(&q->open);
-    vy_free(q);
+    q->steps = (vy_pipe_step_vec){0};
+    vy_pipe_free(q);
     return vy_check_pipeline(l);
 }

@@ -29,12 +29,6 @@ vy_pipeline *vy_module_find_pipeline(const vy_module *m, const char *name)
 const char *vy_pipeline_name(const vy_pipeline *p) { return p->name; }
 vy_module *vy_pipeline_module(const vy_pipeline *p) { return p->module; }
 const vy_program *vy_pipeline_signature(const vy_pipeline *p) { return p->signature; }
-bool vy_pipeline_takes_groups(const vy_pipeline *p)
-{
-    for (uint32_t i = 1; i < p->signature->dims.count; i++)
-        if (p->signature->dims.data[i].op == VY_DIM_GROUPS) return true;
-    return false;
-}
 
 uint32_t vy_pipeline_step_count(const vy_pipeline *p) { return p->steps.count; }
 
@@ -274,28 +268,38 @@ static const vy_pipe_arg *keep_args(vy_pipe *q, uint32_t n, const vy_pipe_arg *a
     return copy;
 }
 
+bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pipe_arg *args,
+                  uint32_t scalar_count, const vy_pipe_scalar *scalars, const vy_dim *groups)
+{
+    const uint32_t n = p->scalars.count;
+    s->line = q->b->line, s->column = q->b->column;
+    s->args = keep_args(q, s->arg_count, args);
+    if (groups) s->groups = keep_dims(q, 3, groups);
+    vy_pipe_scalar *all = vy_arena_alloc(&q->m->arena, n * sizeof *all + 1);
+    if (!all) vy_build_oom(q->b);
+    if (stopped(q) || !vy_check_arguments(q->m, q->b->p, p, s)) return false;
+    for (uint32_t i = 0; i < n; i++) all[i].name = p->scalars.data[i].name;
+    s->scalars = all;
+    return place_given(q, p, all, scalar_count, scalars) && infer(q, p, s->args, all);
+}
+
 void vy_pipeline_dispatch(vy_pipe *q, const vy_program *p, uint32_t arg_count,
                           const vy_pipe_arg *args, uint32_t scalar_count,
                           const vy_pipe_scalar *scalars, const vy_dim *groups)
 {
     if (stopped(q)) return;
     vy_pipe_step s = {.kind = VY_PIPE_DISPATCH, .arg_count = arg_count};
-    s.line = q->b->line, s.column = q->b->column;
-    if (!find_program(q, p, &s.program)) return;
-    s.args = keep_args(q, arg_count, args);
-    if (groups) s.groups = keep_dims(q, 3, groups);
-    vy_pipe_scalar *all = vy_arena_alloc(&q->m->arena, p->scalars.count * sizeof *all + 1);
-    if (!all) vy_build_oom(q->b);
-    if (stopped(q) || !vy_check_arguments(q->m, q->b->p, p, &s)) return;
-    for (uint32_t i = 0; i < p->scalars.count; i++) all[i].name = p->scalars.data[i].name;
-    s.scalars = all;
-    if (place_given(q, p, all, scalar_count, scalars) && infer(q, p, s.args, all)) push(q, s);
+    if (find_program(q, p, &s.program) &&
+        vy_pipe_bind(q, p, &s, args, scalar_count, scalars, groups))
+        push(q, s);
 }
 
 // ----------------------------------------------------------------------------------------- ending
-static void pipe_free(vy_pipe *q)
+void vy_pipe_free(vy_pipe *q)
 {
     vy_vec_free(&q->steps);
+    vy_vec_free(&q->calls);
+    vy_vec_free(&q->kernels);
     vy_vec_free(&q->open);
     vy_free(q);
 }
@@ -304,7 +308,7 @@ void vy_pipeline_abandon(vy_pipe *q)
 {
     if (!q) return;
     vy_program_abandon(q->b);
-    pipe_free(q);
+    vy_pipe_free(q);
 }
 
 // Takes the signature from its builder and frees that.
@@ -330,7 +334,7 @@ vy_pipeline *vy_pipeline_end(vy_pipe *q)
     if (!l) {
         if (signature) vy_fail_oom(m);
         vy_program_free(signature);
-        pipe_free(q);
+        vy_pipe_free(q);
         return NULL;
     }
     *l = (vy_pipeline){.module = m,
@@ -339,8 +343,9 @@ vy_pipeline *vy_pipeline_end(vy_pipe *q)
                        .steps = q->steps,
                        .line = signature->line};
     q->steps = (vy_pipe_step_vec){0};
-    pipe_free(q);
-    if (vy_check_pipeline(l) && vy_vec_push(&m->pipelines, l)) return l;
+    const bool good = vy_check_calls(l, q->calls.count, q->calls.data) && vy_check_pipeline(l);
+    vy_pipe_free(q);
+    if (good && vy_vec_push(&m->pipelines, l)) return l;
     if (vy_module_ok(m)) vy_fail_oom(m);
     vy_pipeline_free(l);
     return NULL;

@@ -93,9 +93,11 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     p->has_workgroup = old->has_workgroup;
     p->fast_math = old->fast_math;
     p->exact = old->exact;
+    p->gathers = old->gathers;
     bool ok = COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
-              COPY_VEC(&p->overs, &old->overs);
+              COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->calls, &old->calls);
+    p->host = old->host;
     for (uint32_t i = 1; ok && i < old->buffers.count; i++) {
         b->parameters += old->buffers.data[i].cls <= VY_INOUT;
         ok = vy_vec_push(&b->versions, 0u);
@@ -189,6 +191,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->has_workgroup = old->has_workgroup;
         p->fast_math = old->fast_math;
         p->exact = old->exact;
+        p->gathers = old->gathers;
         p->signature = old->signature;
         p->module = m;
         memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);

@@ -5,6 +5,7 @@
 // gives M = B; if another argument gives M = T, that is a contradiction only if B and T are
 // different constants, or one is the other plus a constant.  Everything else is compared when the
 // pipeline runs.
+#include "ir/check/check.h"
 #include "ir/core/pipe.h"
 
 #include <stdarg.h>
@@ -21,6 +22,13 @@ static bool refuse(vy_module *m, const vy_pipe_step *s, vy_code code, const char
     vy_diag_set_args(&m->diag, code, s->line, s->column, fix, format, args);
     va_end(args);
     return false;
+}
+
+// The program, or the signature of the pipeline, whose parameters are given.
+static const vy_program *callee(const vy_pipeline *l, const vy_pipe_step *s)
+{
+    return s->kind == VY_PIPE_CALL ? l->module->pipelines.data[s->program]->signature
+                                   : l->module->programs.data[s->program];
 }
 
 // -------------------------------------------------------------------------------------- arguments
@@ -73,7 +81,7 @@ static bool fits(vy_type type, int64_t value)
 static bool check_scalar(vy_pipeline *l, const vy_pipe_step *s, const vy_scalar_param *param,
                          const vy_pipe_scalar *v, const vy_dim_facts *facts)
 {
-    const vy_program *p = l->module->programs.data[s->program];
+    const vy_program *p = callee(l, s);
     const char *name = param->name;
     if (vy_type_is_integer(param->type) != (v->kind == VY_PIPE_DIM))
         return refuse(l->module, s, VY_E_PIPE_SCALAR,
@@ -139,7 +147,7 @@ static bool make_known(known_dims *k, const vy_pipe_step *s, const vy_dim_facts 
 static bool refuse_extent(vy_pipeline *l, const vy_pipe_step *s, const vy_buf *b, uint32_t axis,
                           const char *name, vy_extent want, vy_extent have)
 {
-    const char *program = l->module->programs.data[s->program]->name;
+    const char *program = callee(l, s)->name;
     if (have.base == 0)
         return refuse(
             l->module, s, VY_E_PIPE_SHAPE, NULL,
@@ -186,7 +194,7 @@ bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *f
 static bool check_shapes(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts)
 {
     vy_arena arena = {0};
-    known_dims k = {.p = l->module->programs.data[s->program]};
+    known_dims k = {.p = callee(l, s)};
     bool ok = make_known(&k, s, facts, &arena);
     if (!ok) vy_fail_oom(l->module);
     const vy_pipe_arg *a = s->args;
@@ -251,14 +259,14 @@ static bool check_sorted(vy_pipeline *l, const vy_pipe_step *s, passed_slice *li
             return refuse(l->module, s, VY_E_PIPE_OVERLAP, NULL,
                           "`%s` is passed twice to `%s`, which writes it",
                           l->signature->buffers.data[list[i].arg->buffer.id].name,
-                          l->module->programs.data[s->program]->name);
+                          callee(l, s)->name);
     }
     return true;
 }
 
 static bool check_overlap(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts)
 {
-    const vy_program *p = l->module->programs.data[s->program];
+    const vy_program *p = callee(l, s);
     if (s->arg_count < 2) return true;
     passed_slice *list = vy_realloc(NULL, s->arg_count * sizeof *list);
     if (!list) {
@@ -280,8 +288,14 @@ static bool check_overlap(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_fa
 // ------------------------------------------------------------------------------------ entry point
 static bool check_groups(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts)
 {
-    const vy_program *p = l->module->programs.data[s->program];
-    if ((p->overs.count == 0) != (s->groups != NULL))
+    const vy_program *p = callee(l, s);
+    const bool call = p->signature;
+    const bool takes = call ? vy_pipeline_takes_groups(l->module->pipelines.data[s->program])
+                            : p->overs.count == 0;
+    if (takes != (s->groups != NULL) && call)
+        return refuse(l->module, s, VY_E_PIPE_GROUPS, "leave out @groups",
+                      "pipeline `%s` does not use num_groups", p->name);
+    if (takes != (s->groups != NULL))
         return refuse(l->module, s, VY_E_PIPE_GROUPS, NULL,
                       s->groups ? "`%s` has `over`, which determines its number of workgroups"
                                 : "`%s` has no `over`: how many workgroups run is not given",
@@ -297,8 +311,23 @@ static bool check_groups(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_fac
 
 bool vy_check_dispatch(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts)
 {
-    const vy_program *p = l->module->programs.data[s->program];
+    const vy_program *p = callee(l, s);
     for (uint32_t i = 0; i < p->scalars.count; i++)
         if (!check_scalar(l, s, &p->scalars.data[i], &s->scalars[i], facts)) return false;
     return check_groups(l, s, facts) && check_shapes(l, s, facts) && check_overlap(l, s, facts);
+}
+
+bool vy_check_calls(vy_pipeline *l, uint32_t count, const vy_pipe_step *calls)
+{
+    vy_arena arena = {0};
+    vy_dim_facts facts;
+    if (count == 0) return true;
+    bool ok = vy_check_declarations(l->signature);
+    if (ok && !vy_dim_facts_make(&facts, l->signature, &arena)) {
+        vy_fail_oom(l->module);
+        ok = false;
+    }
+    for (uint32_t i = 0; ok && i < count; i++) ok = vy_check_dispatch(l, &calls[i], &facts);
+    vy_arena_free(&arena);
+    return ok;
 }

@@ -182,7 +182,7 @@ static bool same_inst(compare *c, uint32_t id)
     return true;
 }
 
-static bool same_program(const vy_program *a, const vy_program *b)
+bool vy_same_program(const vy_program *a, const vy_program *b)
 {
     vy_arena arena = {0};
     compare c = {.a = a, .b = b};
@@ -270,7 +270,7 @@ bool vy_module_equal(const vy_module *a, const vy_module *b)
         a->pipelines.count != b->pipelines.count)
         return false;
     for (uint32_t i = 0; i < a->programs.count; i++)
-        if (!same_program(a->programs.data[i], b->programs.data[i])) return false;
+        if (!vy_same_program(a->programs.data[i], b->programs.data[i])) return false;
     for (uint32_t i = 0; i < a->pipelines.count; i++)
         if (!same_pipeline(a->pipelines.data[i], b->pipelines.data[i])) return false;
     return true;

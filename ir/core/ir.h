@@ -45,6 +45,7 @@
 // Stated limits; exceeding one is a diagnostic (LIMIT).
 #define VY_MAX_INSTRUCTIONS (1u << 26)
 #define VY_MAX_NESTING 1000u
+#define VY_MAX_INLINED_STEPS (1u << 20) // of a pipeline into which others are inlined
 #define VY_ZERO_STEP 16u // elements of a local array that a device clears per iteration of a loop
 #define VY_MAX_RANK 32u
 
@@ -98,6 +99,7 @@ typedef struct vy_dim_node {
 // What differentiation made a buffer for; the programs of one derivative find it by this.
 typedef enum vy_made {
     VY_MADE_FOR_NOTHING,
+    VY_MADE_TAPE,   // values that the reverse sweep reads
     VY_MADE_BASE,   // where the rows of a block begin on tapes of counted length
     VY_MADE_WINNER, // which invocation an extremum is from
     VY_MADE_LAST,   // which of that invocation's events
@@ -141,6 +143,23 @@ typedef struct vy_over_var {
     vy_dim extent;
 } vy_over_var;
 
+// A tensor of a host program: its dimensions are of the program, its list is in the module's arena.
+typedef struct vy_tensor {
+    vy_type type;
+    uint32_t rank;
+    const vy_dim *dims;
+} vy_tensor;
+
+// What a DISPATCH of a host program calls (host.h).  In the module's arena.
+typedef struct vy_host_call {
+    uint32_t callee; // in the module
+    bool pipeline;   // a pipeline, or a program
+    bool groups;     // the last three operands are numbers of workgroups
+    uint32_t tensors, scalars;
+    uint32_t count;          // parameters that are bound
+    const vy_tensor *shapes; // of their arguments
+} vy_host_call;
+
 VY_VEC_TYPE(vy_inst_vec, vy_inst);
 VY_VEC_TYPE(vy_id_vec, uint32_t);
 VY_VEC_TYPE(vy_leaf_vec, vy_leaf);
@@ -148,6 +167,7 @@ VY_VEC_TYPE(vy_dim_vec, vy_dim_node);
 VY_VEC_TYPE(vy_buf_vec, vy_buf);
 VY_VEC_TYPE(vy_scalar_vec, vy_scalar_param);
 VY_VEC_TYPE(vy_over_vec, vy_over_var);
+VY_VEC_TYPE(vy_host_call_vec, const vy_host_call *);
 
 typedef struct vy_names vy_names; // names.c
 struct vy_program {
@@ -165,9 +185,12 @@ struct vy_program {
     vy_buf_vec buffers; // [0] is a dummy: buffer ids count from 1
     vy_scalar_vec scalars;
     vy_over_vec overs;
-    bool fast_math;       // how builders of derived code may fold
-    bool exact;           // `@exact`: overrides fast_math, see vy_exact
-    bool signature;       // parameters and intermediates of a pipeline (pipeline.h); no code
+    bool fast_math; // how builders of derived code may fold
+    bool exact;     // `@exact`: overrides fast_math, see vy_exact
+    bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
+    bool host;      // a host program (host.h)
+    bool gathers;   // sums a gradient over its elements (autodiff/gather); not in the text
+    vy_host_call_vec calls;
     vy_names *by_name[2]; // index of the buffers and of the scalars, or NULL
 };
 
@@ -343,6 +366,8 @@ void vy_diag_set_args(vy_diag *d, vy_code code, uint32_t line, uint32_t column, 
 size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
 // "PREFIX_OF", with a number in between where a buffer of `p` is called that.
 const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320]);
+// vy_module_equal of two programs (equal.c).
+bool vy_same_program(const vy_program *a, const vy_program *b);
 // The first buffer made for that purpose; 0: none.
 uint32_t vy_program_find_made(const vy_program *p, vy_made made);
 // They keep searches by name fast: call the first after an append to the tables of buffers and

@@ -22,6 +22,7 @@ void vy_program_free(vy_program *p)
     vy_vec_free(&p->buffers);
     vy_vec_free(&p->scalars);
     vy_vec_free(&p->overs);
+    vy_vec_free(&p->calls);
     vy_names_drop(p);
     vy_free(p);
 }

@@ -175,6 +175,9 @@ X(SG_SHUFFLE, "subgroup_shuffle", CALL(2), S, CONV, BYHAND, DHAND, EMIT, SUBGROU
 X(SG_SHUFFLE_XOR, "subgroup_shuffle_xor", CALL(2), S, CONV, BYHAND, DHAND, EMIT, SUBGROUP) /* value, u32 mask */                 \
 X(SG_ANY, "subgroup_any", CALL(1), S, CONV, BYHAND, DHAND, EMIT, SUBGROUP) /* bool → bool */                                     \
 X(SG_ALL, "subgroup_all", CALL(1), S, CONV, BYHAND, DHAND, EMIT, SUBGROUP)                                             \
+/* host programs alone: see host.h */                                                                                 \
+X(DISPATCH, "dispatch", SPECIAL(0), S, PURE, BYHAND, DHAND, EMIT, MATH)                                                \
+X(PICK, "pick", SPECIAL(1), S, PURE, BYHAND, DHAND, EMIT, FREE)                                                        \
 /* structure: see ir.h for the operands */                                                                            \
 X(IF,    "if",    SPECIAL(1), S, CTRL, BYHAND, DHAND, EMIT, BRANCH)                                                    \
 X(ELSE,  "else",  SPECIAL(0), S, CTRL, BYHAND, DHAND, EMIT, CONTROL)                                                   \

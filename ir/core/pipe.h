@@ -4,7 +4,8 @@
 //   pipeline.c        building and reflection     check_pipeline.c  blocks, what is known where
 //   check_dispatch.c  arguments of one dispatch   print_pipe.c      text
 //   equal.c           comparison                  binary_*.c        binary form
-//   pipe_edit.c       one step replaced
+//   pipe_edit.c       one step replaced          pipe_inline.c     calls of pipelines
+//   pipe_uses.c       what must be cleared
 #ifndef VYRE_PIPE_H
 #define VYRE_PIPE_H
 
@@ -18,6 +19,10 @@ static inline bool vy_pipe_binds(const vy_buf *b) { return b->cls <= VY_INOUT &&
 void vy_pipe_infer(const vy_program *signature, const vy_program *p, const vy_pipe_arg *args,
                    vy_dim *dims);
 
+// A dispatch of a pipeline, which is inlined: `program` is its number.  No finished pipeline has
+// such a step, but what is passed is checked like that of a dispatch.
+#define VY_PIPE_CALL ((vy_pipe_kind)(VY_PIPE_END + 1))
+
 // Calls `use` for each dimension expression of a step.  scalars: those of a dispatch too.
 void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool scalars, void *user,
                       void (*use)(void *user, vy_dim d));
@@ -30,8 +35,14 @@ bool vy_check_pipeline(vy_pipeline *p);
 
 // The checks of a dispatch that do not depend on where in the pipeline it is (check_dispatch.c).
 bool vy_check_dispatch(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts);
+// The same for calls of pipelines; they come from one that is being built.
+bool vy_check_calls(vy_pipeline *l, uint32_t count, const vy_pipe_step *calls);
 // False: an index of the slice buffer[index[0], …] is provably out of range.
 bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts,
                     vy_buffer buffer, uint32_t rank, const vy_dim *index);
+
+// By buffer of the signature: must an intermediate be cleared where its lifetime begins?  Not if
+// its first use overwrites all of it, in the same block.  False: out of memory.
+bool vy_pipe_cleared(const vy_pipeline *l, vy_arena *arena, uint8_t *cleared);
 
 #endif

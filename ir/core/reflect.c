@@ -62,3 +62,10 @@ int vy_program_dim_scalar(const vy_program *p, vy_dim d)
     const vy_dim_node *n = &p->dims.data[d.id];
     return n->op == VY_DIM_SCALAR ? (int)n->value : -1;
 }
+
+bool vy_pipeline_takes_groups(const vy_pipeline *p)
+{
+    for (uint32_t i = 1; i < p->signature->dims.count; i++)
+        if (p->signature->dims.data[i].op == VY_DIM_GROUPS) return true;
+    return false;
+}

@@ -16,9 +16,12 @@
 
 static bool tracks_races(const vy_bound *b) { return b->cls != VY_LOCAL && b->cls != VY_IN; }
 
-static bool tracks_first_writes(const vy_bound *b, vy_init init)
+// A derivative may count on the zeros of an `out` buffer (ir/check/check_rules.c).
+static bool tracks_first_writes(const vy_machine *m, uint32_t id)
 {
-    return (b->cls == VY_OUT && init == VY_INIT_NONE) || b->cls == VY_SHARED;
+    const vy_bound *b = &m->bounds[id];
+    const bool starts = m->p->order || m->p->buffers.data[id].init != VY_INIT_NONE;
+    return (b->cls == VY_OUT && !starts) || b->cls == VY_SHARED;
 }
 
 // Finds loads that only begin a sum in an `out` buffer: they may read its initial zero
@@ -50,8 +53,7 @@ bool vy_shadow_make(vy_machine *m)
         if (m->options.report_races && tracks_races(b) &&
             !(b->touches = vy_eval_alloc(m, b->count, VY_TOUCH_CLASSES * sizeof *b->touches)))
             return false;
-        if (m->options.report_uninitialised &&
-            tracks_first_writes(b, m->p->buffers.data[id].init) &&
+        if (m->options.report_uninitialised && tracks_first_writes(m, id) &&
             !(b->written = vy_eval_alloc(m, b->count, sizeof *b->written)))
             return false;
     }

@@ -26,6 +26,10 @@ typedef struct vy_count {
     vy_poly invocations;
     vy_loop_count_vec loops; // in program order
     bool conditional;
+    // For vy_count_dims, or NULL: of a pipeline, names of what its steps give, by step; of a
+    // program that a pipeline dispatches, the values of its scalars.
+    const char *const *steps;
+    const vy_poly *scalars;
 } vy_count;
 
 // False: out of memory; call vy_count_free in either case.

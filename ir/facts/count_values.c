@@ -21,6 +21,7 @@ vy_poly vy_count_named(vy_poly_space *s, const char *text, bool known, double va
 static vy_poly scalar(const vy_count_values *w, uint32_t index)
 {
     const vy_sizes *z = w->sizes;
+    if (w->c->scalars) return w->c->scalars[index];
     bool known = z->scalars && z->known && z->known[index];
     return vy_count_named(&w->c->space, w->p->scalars.data[index].name, known,
                           known ? (double)z->scalars[index] : 0);
@@ -50,6 +51,7 @@ static vy_poly *make_dims(const vy_count_values *w)
         const vy_dim_node *d = &w->p->dims.data[i];
         bool leaf = d->op < VY_DIM_ADD;
         vy_poly *out = &dims[i], a = dims[leaf ? 0 : d->a], b = dims[leaf ? 0 : d->b];
+        const char *name;
         char text[40];
         switch (d->op) {
         case VY_DIM_CONST: *out = vy_poly_const(s, d->value); break;
@@ -61,7 +63,8 @@ static vy_poly *make_dims(const vy_count_values *w)
         case VY_DIM_GROUPS: *out = group_count(w, (uint32_t)d->value); break;
         case VY_DIM_STEP:
             snprintf(text, sizeof text, "step%lld", (long long)d->value);
-            *out = vy_count_named(s, text, false, 0);
+            name = w->c->steps ? w->c->steps[d->value] : NULL;
+            *out = vy_count_named(s, name ? name : text, false, 0);
             break;
         default: *out = vy_poly_special(s, d->op, a, b);
         }

@@ -157,7 +157,7 @@ struct vy_decl {
     vy_ast_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
     vy_name_rec *name, *init_from;
     vy_decl *init_decl;  // PS_BUFFER: the same, after sema
-    vy_func *func;       // DK_FUNC, DK_PROGRAM
+    vy_func *func;       // DK_FUNC, DK_PROGRAM, DK_PIPELINE
     vy_scalar value;     // DK_CONST
     const char *given;   // DK_CONST: its value from outside, as written there; else NULL
     vy_decl *next;       // in its list
@@ -237,7 +237,7 @@ typedef struct vy_pipe_stmt {
     uint32_t line, column;
     uint32_t buffers, scalars;    // DISPATCH: how many arguments
     vy_decl *decl;                // BUFFER; LET, REPEAT: the number
-    vy_name_rec *name;            // DISPATCH: the program
+    vy_name_rec *name;            // DISPATCH: the program or pipeline
     vy_func *func;                // DISPATCH: the same, after sema
     vy_pipe_actual *args;         // DISPATCH
     vy_ast_expr *groups;          // DISPATCH: one to three, or NULL
@@ -253,7 +253,7 @@ struct vy_func { // function, program or pipeline
     vy_ast_expr *workgroup;
     vy_stmt *body;
     vy_pipe_stmt *steps; // of a pipeline
-    uint32_t program;    // index in the module, when lowered
+    uint32_t program;    // index in the module, when lowered; of a pipeline: among pipelines
     uint8_t results[VY_MAX_RANK];
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
@@ -264,6 +264,7 @@ struct vy_func { // function, program or pipeline
     uint8_t color; // search for recursion: 0 new, 1 on the path, 2 done
     vy_callee *walk;
     vy_func *path, *next;
+    vy_func *lowered_next; // of a pipeline: the one lowered after it
 };
 
 #endif

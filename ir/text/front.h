@@ -29,6 +29,7 @@ typedef struct vy_front {
     uint32_t nodes, depth;
     vy_func *funcs, **funcs_tail;
     vy_func *pipes, **pipes_tail;
+    vy_func *first, *last; // pipelines, those dispatched before those that dispatch them
     vy_decl *consts, **consts_tail;
     bool has_order; // `@order(n)` was read and its declaration has not followed yet
     bool lowered;   // the parser is in a `@lowered program`
@@ -173,6 +174,7 @@ const char *vy_operator_text(uint8_t op);
 vy_decl *vy_sema_find_buffer(vy_front *f, const vy_ast_expr *e);
 void vy_sema_element(vy_front *f, vy_ast_expr *e); // value(buf[…])
 void vy_sema_pipeline(vy_front *f, vy_func *fn);
+void vy_note_callee(vy_front *f, vy_func *fn, uint32_t line, uint32_t column);
 
 // lower*.c
 typedef struct vy_lower {

@@ -28,15 +28,27 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     return vy_program_end(l.b) != NULL;
 }
 
+// Pipelines that are dispatched were lowered first; in the module they are as in the text.
+static bool text_order(vy_front *f)
+{
+    vy_pipeline_vec *pipes = &f->m->pipelines;
+    vy_pipeline **sorted = vy_front_alloc(f, pipes->count * sizeof *sorted + 1);
+    uint32_t n = 0;
+    if (f->failed) return false;
+    for (const vy_func *fn = f->pipes; fn; fn = fn->next) sorted[n++] = pipes->data[fn->program];
+    if (n) memcpy(pipes->data, sorted, n * sizeof *sorted);
+    return true;
+}
+
 bool vy_lower_module(vy_front *f)
 {
     uint64_t visited = 0;
     if (!vy_lower_constants(f)) return false;
     for (vy_func *fn = f->funcs; fn; fn = fn->next)
         if (fn->is_program && !lower_program(f, fn, &visited)) return false;
-    for (vy_func *fn = f->pipes; fn; fn = fn->next)
+    for (vy_func *fn = f->first; fn; fn = fn->lowered_next)
         if (!vy_lower_pipeline(f, fn)) return false;
-    return true;
+    return text_order(f);
 }
 
 // ------------------------------------------------------------------------------------ entry points

@@ -4,8 +4,10 @@
 // A `let` and a counter are names of integer expressions, so they emit nothing here; every value(…)
 // becomes a separate step before the step that contains it.
 #include "ir/text/front.h"
+#include "ir/build/pipe_build.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void lower_steps(vy_lower *l, const vy_pipe_stmt *list);
 
@@ -100,8 +102,13 @@ static void lower_dispatch(vy_lower *l, const vy_pipe_stmt *s)
     while (g && g < 3) groups[g++] = vy_dim_const(l->b, 1);
     if (vy_lower_stopped(l)) return;
     vy_lower_at(l, s->line, s->column);
-    vy_pipeline_dispatch(l->pipe, vy_module_program(l->f->m, s->func->program), n, args, k, scalars,
-                         g ? groups : NULL);
+    const vy_dim *given = g ? groups : NULL;
+    if (s->func->decl->kind == DK_PIPELINE)
+        vy_pipeline_call(l->pipe, vy_module_pipeline(l->f->m, s->func->program), n, args, k,
+                         scalars, given);
+    else
+        vy_pipeline_dispatch(l->pipe, vy_module_program(l->f->m, s->func->program), n, args, k,
+                             scalars, given);
 }
 
 // ------------------------------------------------------------------------------------------ steps
@@ -136,6 +143,22 @@ static void lower_steps(vy_lower *l, const vy_pipe_stmt *list)
     }
 }
 
+// ------------------------------------------------------------------------ names of what is inlined
+static const char *inlined_name(void *user, const char *name)
+{
+    vy_lower *l = user;
+    vy_name_rec *rec = vy_front_name(l->f, name, (uint32_t)strlen(name));
+    return l->f->failed ? "" : buffer_name(l, rec);
+}
+
+static bool declared(void *user, const char *name)
+{
+    const vy_lower *l = user;
+    const vy_name_rec *rec = vy_front_name(l->f, name, (uint32_t)strlen(name));
+    return l->f->failed || rec->global;
+}
+
+// ---------------------------------------------------------------------------------------- together
 bool vy_lower_pipeline(vy_front *f, vy_func *fn)
 {
     vy_lower l = {.f = f, .func = fn};
@@ -143,6 +166,8 @@ bool vy_lower_pipeline(vy_front *f, vy_func *fn)
     if (f->failed) return false;
     l.pipe = vy_pipeline_begin(f->m, fn->decl->name->text);
     if (!l.pipe) return false;
+    const vy_pipe_names names = {&l, inlined_name, declared};
+    l.pipe->names = &names;
     l.b = vy_pipeline_params(l.pipe);
     vy_builder_program(l.b)->order = fn->order;
     vy_lower_head(&l, fn);
@@ -152,5 +177,6 @@ bool vy_lower_pipeline(vy_front *f, vy_func *fn)
         vy_pipeline_abandon(l.pipe);
         return false;
     }
+    fn->program = vy_module_pipeline_count(f->m);
     return vy_pipeline_end(l.pipe) != NULL;
 }

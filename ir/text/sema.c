@@ -19,7 +19,7 @@ static void sema_function(vy_front *f, vy_func *fn)
 }
 
 // --------------------------------------------------------------------------------------- recursion
-// Names the functions of the cycle that `fn` closes.
+// Names the functions or pipelines of the cycle that `fn` closes.
 static void report_recursion(vy_front *f, const vy_func *from, const vy_func *fn,
                              const vy_callee *call)
 {
@@ -31,9 +31,24 @@ static void report_recursion(vy_front *f, const vy_func *from, const vy_func *fn
     while (n-- > 0)
         used += (size_t)snprintf(path + used, sizeof path - used, " → %.24s",
                                  list[n]->decl->name->text);
-    vy_front_error(f, VY_E_RECURSION, call->line, call->column, NULL,
-                   "function `%s` calls itself: %s → %.30s", fn->decl->name->text, path,
-                   fn->decl->name->text);
+    const bool pipeline = fn->decl->kind == DK_PIPELINE;
+    vy_front_error(f, VY_E_RECURSION, call->line, call->column,
+                   pipeline ? "repeat its steps with `repeat`" : NULL,
+                   pipeline ? "pipeline `%s` dispatches itself: %s → %.30s"
+                            : "function `%s` calls itself: %s → %.30s",
+                   fn->decl->name->text, path, fn->decl->name->text);
+}
+
+// All that `fn` calls was done before it, which is the order in which pipelines are lowered.
+static void done(vy_front *f, vy_func *fn)
+{
+    fn->color = 2;
+    if (fn->decl->kind != DK_PIPELINE) return;
+    if (f->last)
+        f->last->lowered_next = fn;
+    else
+        f->first = fn;
+    f->last = fn;
 }
 
 static void find_recursion(vy_front *f, vy_func *root)
@@ -43,7 +58,7 @@ static void find_recursion(vy_front *f, vy_func *root)
     for (vy_func *top = root; top && !f->failed;) {
         vy_callee *c = top->walk;
         if (!c) {
-            top->color = 2;
+            done(f, top);
             top = top->path;
             continue;
         }
@@ -75,6 +90,8 @@ bool vy_sema(vy_front *f)
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) sema_function(f, fn);
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_sema_pipeline(f, fn);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
+        if (fn->color == 0) find_recursion(f, fn);
+    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next)
         if (fn->color == 0) find_recursion(f, fn);
     return !f->failed;
 }

@@ -44,13 +44,13 @@ static void sema_buffer_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p, 
                        "`%s` may only be read, but `%s` writes it", d->name->text, name);
 }
 
-static void note_callee(vy_front *f, vy_func *fn, const vy_ast_expr *e)
+void vy_note_callee(vy_front *f, vy_func *fn, uint32_t line, uint32_t column)
 {
     vy_callee *last = f->func->callees;
     if (last && last->func == fn) return;
     vy_callee *c = vy_front_alloc(f, sizeof *c);
     if (f->failed) return;
-    *c = (vy_callee){fn, e->line, e->column, last};
+    *c = (vy_callee){fn, line, column, last};
     f->func->callees = c;
 }
 
@@ -87,7 +87,7 @@ uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
         }
     }
     if (f->failed) return e->type = VY_BROKEN;
-    note_callee(f, fn, e);
+    vy_note_callee(f, fn, e->line, e->column);
     e->u.ref.decl = g;
     *out = fn;
     return e->type = fn->result_count == 1 ? fn->results[0] : VY_VOID;

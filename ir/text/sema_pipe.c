@@ -52,15 +52,17 @@ static void sema_scalar(vy_front *f, const vy_func *program, vy_pipe_actual *a)
 static void sema_dispatch(vy_front *f, vy_pipe_stmt *s)
 {
     vy_decl *d = s->name->global;
-    if (!d || d->kind != DK_PROGRAM) {
+    if (!d || (d->kind != DK_PROGRAM && d->kind != DK_PIPELINE)) {
         vy_front_error(f, d ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, s->line, s->column,
-                       d ? "steps of a pipeline dispatch programs"
+                       d ? "steps of a pipeline dispatch programs and pipelines"
                          : vy_spelling_fix(f, s->name->text, s->name->length, VY_SPELL_PROGRAMS,
                                            "declare it with `program`"),
-                       d ? "`%s` is not a program" : "there is no program `%s`", s->name->text);
+                       d ? "`%s` is neither a program nor a pipeline" : "there is no program `%s`",
+                       s->name->text);
         return;
     }
     s->func = d->func;
+    if (d->kind == DK_PIPELINE) vy_note_callee(f, d->func, s->line, s->column);
     for (vy_pipe_actual *a = s->args; a && !f->failed; a = a->next) {
         if (a->name)
             sema_scalar(f, s->func, a);

@@ -128,55 +128,6 @@ static void start_buffer(vy_planner *w, uint32_t buffer, bool clear)
         vy_planner_fill(w, to, 0, NULL);
 }
 
-// Records the first use of a buffer, by a step in block `block`; all: it overwrites all of it.
-static void use_buffer(vy_planner *w, uint32_t buffer, uint32_t step, uint32_t block, bool all)
-{
-    vy_first_use *u = &w->uses[buffer];
-    if (u->step && u->step != step + 1) return;
-    u->overwrites = all && !u->step && u->block == block; // a repeat may run no iteration
-    u->step = step + 1;
-}
-
-static void use_args(vy_planner *w, const vy_pipe_step *s, uint32_t step, uint32_t block)
-{
-    const vy_program *p = w->p->module->programs.data[s->program];
-    uint32_t n = 0;
-    for (uint32_t id = 1; id < p->buffers.count; id++) {
-        const vy_buf *b = &p->buffers.data[id];
-        if (b->cls > VY_INOUT || b->workspace) continue;
-        const vy_pipe_arg *a = &s->args[n++];
-        use_buffer(w, a->buffer.id, step, block, b->cls == VY_OUT && a->rank == 0);
-    }
-}
-
-// Finds the first use of each intermediate after the step that makes it.  Blocks are numbered by
-// the steps that open them, + 1.
-static void find_uses(vy_planner *w)
-{
-    const vy_program *signature = w->p->signature;
-    uint32_t *outer = vy_planner_room(w, w->p->steps.count, sizeof *outer), block = 0;
-    w->uses = vy_planner_room(w, signature->buffers.count, sizeof *w->uses);
-    for (uint32_t i = 0; i < w->p->steps.count && !w->d.oom; i++) {
-        const vy_pipe_step *s = &w->p->steps.data[i];
-        const vy_buf *b = &signature->buffers.data[s->buffer.id];
-        switch (s->kind) {
-        case VY_PIPE_BUFFER:
-            if (b->init == VY_INIT_COPY)
-                use_buffer(w, signature_buffer(w, b->init_from), i, block, false);
-            w->uses[s->buffer.id] = (vy_first_use){.block = block, .overwrites = true};
-            break;
-        case VY_PIPE_DISPATCH: use_args(w, s, i, block); break;
-        case VY_PIPE_VALUE: use_buffer(w, s->buffer.id, i, block, false); break;
-        case VY_PIPE_REPEAT:
-        case VY_PIPE_CHECKPOINT:
-            outer[i] = block;
-            block = i + 1;
-            break;
-        case VY_PIPE_END: block = outer[s->partner]; break;
-        }
-    }
-}
-
 // ------------------------------------------------------------------------------------------ steps
 static void add_value(vy_planner *w, const vy_pipe_step *s, uint32_t step)
 {
@@ -203,15 +154,14 @@ static void add_repeat(vy_planner *w, const vy_pipe_step *s, uint32_t step)
 static void add_steps(vy_planner *w)
 {
     const vy_program *signature = w->p->signature;
-    find_uses(w);
+    uint8_t *cleared = vy_planner_room(w, signature->buffers.count, sizeof *cleared);
+    if (!cleared || !vy_pipe_cleared(w->p, w->d.arena, cleared)) w->d.oom = true;
     for (uint32_t i = 1; i < signature->buffers.count && !w->d.oom; i++)
         if (!signature->buffers.data[i].workspace) start_buffer(w, i, false);
     for (uint32_t i = 0; i < w->p->steps.count && !w->d.oom; i++) {
         const vy_pipe_step *s = &w->p->steps.data[i], *opener = &w->p->steps.data[s->partner];
         switch (s->kind) {
-        case VY_PIPE_BUFFER:
-            start_buffer(w, s->buffer.id, !w->uses[s->buffer.id].overwrites);
-            break;
+        case VY_PIPE_BUFFER: start_buffer(w, s->buffer.id, cleared[s->buffer.id]); break;
         case VY_PIPE_DISPATCH: vy_planner_dispatch(w, s); break;
         case VY_PIPE_VALUE: add_value(w, s, i); break;
         case VY_PIPE_REPEAT: add_repeat(w, s, i); break;

@@ -4,6 +4,7 @@
 #ifndef VYRE_PLANNER_H
 #define VYRE_PLANNER_H
 
+#include "ir/core/pipe.h"
 #include "spirv/emit/emit.h"
 #include "spirv/describe/describe.h"
 #include "spirv/plan/make.h"
@@ -17,12 +18,6 @@ typedef struct vy_shared { // workspaces of one kernel with these values of its 
 } vy_shared;
 VY_VEC_TYPE(vy_shared_vec, vy_shared);
 
-typedef struct vy_first_use { // of an intermediate
-    uint32_t block;           // of the step that makes it
-    uint32_t step;            // of the first use, + 1; 0: none so far
-    bool overwrites;          // the use overwrites all of it, in the same block; true without a use
-} vy_first_use;
-
 typedef struct vy_planner {
     vy_describe d; // of the signature: symbols, expressions
     const vy_pipeline *p;
@@ -33,7 +28,6 @@ typedef struct vy_planner {
     vy_shared_vec shared;
     uint32_t *step_symbols; // by pipeline step
     uint32_t *opened;       // by pipeline step: plan step of a REPEAT
-    vy_first_use *uses;     // by buffer of the signature
     bool watched;           // some kernel detects whether the driver ends loops; shared by all:
     uint32_t watch;         // the plan buffer of the word
     uint32_t watch_symbol;  // and the symbol that it is read into

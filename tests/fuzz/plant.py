@@ -43,6 +43,10 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "MUL(G, DIV(B, Y))", "MUL(G, DIV(A, Y))"),               # hypot
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
     ("autodiff/reverse/contribute.c", None, "add(r, id, have, g)", "g"),
+    # derivatives of derivatives
+    ("autodiff/facts/activity.c", None, "if (flag == USEFUL && f->start) mark_buffer(a, f->start, USEFUL);", ""),
+    ("autodiff/reverse/params.c", None, "i, buf->init, buf->init_from);\n    if (open)",
+     "i, VY_INIT_NONE, NULL);\n    if (open)"),
     ("autodiff/reverse/sweep.c", None, "zero_unless(r, not_c, g), both(", "zero_unless(r, c, g), both("),
     ("autodiff/facts/masks.c", None, "!VY_IS_LEAF(id) && m->facts->s.parent[user] == m->facts->s.parent[id]",
      "!VY_IS_LEAF(id)"),
@@ -123,9 +127,13 @@ UNITS = {
          "case VY_OP_ZERO: return;"),
         ("autodiff/forward/forward_memory.c", None, "emit_twin(f, id, VY_OP_STORE, VY_VOID, 1, vy_forward_tangent(f, value));",
          "if (vy_forward_dot(f, value)) emit_twin(f, id, VY_OP_STORE, VY_VOID, 1, vy_forward_dot(f, value));"),
-        ("autodiff/forward/forward.c", None, ": guarded(f, r, r->out[k]);", ": r->out[k];"),
-        ("autodiff/forward/forward.c", None, "vy_and(f->w.b, zero, nan)", "zero"),
+        ("autodiff/forward/forward.c", None, ": vy_rule_guarded(f->w.b, r->g, r->out[k]);", ": r->out[k];"),
+        ("autodiff/core/rules.c", None, "vy_and(b, unused, nan)", "unused"),
         ("autodiff/core/rules.c", None, "#define DIV(x, y) 1", "#define DIV(x, y) 0"),
+        ("autodiff/forward/forward_extremum.c", None, "won = vy_and(x->w.b, won, vy_eq(",
+         "won = vy_or(x->w.b, won, vy_eq("),
+        ("autodiff/forward/forward.c", None, "(vy_value){others}).id;", "(vy_value){vy_new_arg(&f->w, id, 0)}).id;"),
+        ("autodiff/driver/jvp.c", None, "vy_rewrite_active(r, p, source, vy_extremum_shared) &&", ""),
         ("autodiff/forward/unreached.c", None, "return p->buffers.data[i->aux].cls != VY_IN;", "return false;"),
         ("autodiff/forward/unreached.c", None, "!is_unreached(f, a) && !vy_rule_drops(f->w.p, id, k))", "!is_unreached(f, a))"),
     ),
@@ -135,6 +143,10 @@ UNITS = {
     "test_check": (
         ("autodiff/verify/check_direction.c", None, "return yes || (try_all(c, t, n / 2) &&", "return true || (try_all(c, t, n / 2) &&"),
         ("autodiff/verify/check_direction.c", None, "*yes = ok && difference <= c->unit * size;", "*yes = true;"),
+        ("autodiff/verify/check_forward.c", None, "*yes = difference <= c->unit * size;", "*yes = true;"),
+        ("autodiff/verify/check_forward.c", None, "t[e] * (ct ? ct[e] : 1)", "t[e]"),
+        # What its row of `check` must notice: a rule of forward mode alone.
+        ("autodiff/forward/forward.c", None, "if (term) sum = sum ? vy_add(", "if (term) sum = sum ? vy_sub("),
     ),
     "test_interval": (
         ("ir/facts/interval.c", None, "__builtin_sub_overflow(x.lo, y.hi, &r->lo)", "__builtin_sub_overflow(x.lo, y.lo, &r->lo)"),

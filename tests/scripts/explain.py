@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`explain --json` against other sources: the bytes of every workspace are those of the manifest,
 the values on tapes fill their tapes, every number is the value of its formula, and the text has the
-same numbers.
+same numbers.  Of pipelines: steps are those of the manifest, and bytes what the device's workspaces
+took, within 5 %.
 """
 import glob
 import json
@@ -86,6 +87,63 @@ def check(path, *options):
     return len(want)
 
 
+def walk(steps, sizes, first=0, end=None):
+    """How many dispatches, copies, fills and readbacks a manifest runs."""
+    n, at = 0, first
+    while at < (len(steps) if end is None else end):
+        s = steps[at]
+        if s["do"] == "repeat":
+            after = at + 1 + s["count"]
+            for i in range(integer(s["times"], sizes)):
+                n += walk(steps, {**sizes, s["symbol"]: i}, at + 1, after)
+            at = after
+            continue
+        n += s["do"] in ("dispatch", "copy", "fill", "readback")
+        at += 1
+    return n
+
+
+def measured(path, name, sets):
+    """Bytes of the workspaces of forward run and gradient on the device."""
+    b = json.loads(vyre("bench", path, "-p", name, "--runs", "1", "--json", *sets))
+    return {k: b[k]["workspace_bytes"] for k in ("forward", "gradient")}
+
+
+def check_pipeline(path, pipeline, sizes, *options):
+    name = " ".join([os.path.relpath(path, SRC), pipeline, *options])
+    sets = [x for k, v in sizes.items() for x in ("--set", "%s=%d" % (k, v))]
+    e = json.loads(vyre("explain", path, "-p", pipeline, "--json", *options, *sets))
+    bytes_of = e["workspace_bytes"]
+    for verb, key in (("compile", "forward"), ("grad", "gradient")):
+        more = () if verb == "compile" else options
+        vyre(verb, path, "-p", pipeline, "-o", "m.json", "--no-validate", *more)
+        with open("m.json") as f:
+            manifest = json.load(f)
+        os.unlink("m.json")
+        said = sum(e["steps"][k][key]["value"] for k in ("dispatches", "copies", "fills", "values"))
+        runs = walk(manifest["steps"], sizes)
+        if said != runs:
+            bad.append("%s: %d steps of the %s, but the manifest runs %d" % (name, said, key, runs))
+        want = sum(b["element_size"] * math.prod(integer(str(d), sizes) for d in b["shape"])
+                   for b in manifest["buffers"] if b["role"] == "workspace")
+        if bytes_of[key]["value"] != want:
+            bad.append("%s: %s, but the manifest of the %s has %d" % (name, bytes_of, key, want))
+    for where, a in amounts(e):
+        if a["value"] is not None and formula(a["formula"], sizes) != a["value"]:
+            bad.append("%s: %s is %s" % (name, where, a))
+    if options:
+        return
+    for key, took in measured(path, pipeline, sets).items():
+        if abs(took - bytes_of[key]["value"]) > 0.05 * max(took, 1):
+            bad.append("%s: the %s took %d bytes, not %s" % (name, key, took, bytes_of[key]))
+
+
+PIPELINES = os.path.join(SRC, "tests/text/explain/pipeline.vyre")
+for options in ((), ("--accumulate", "atomic"), ("--deterministic",), ("--seed", "buffer")):
+    for pipeline, sizes in (("heat", {"T": 7, "N": 999}), ("heat", {"T": 0, "N": 300}),
+                            ("particles", {"T": 3, "N": 500, "P": 800}),
+                            ("inner", {"N": 640, "K": 5})):
+        check_pipeline(PIPELINES, pipeline, sizes, *options)
 tested = 0
 for program in sorted(glob.glob(os.path.join(SRC, "tests/text/readable/*.vyre"))):
     tested += check(program)

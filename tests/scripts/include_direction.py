@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 ROOT, BUILD = os.environ["SRC"], os.environ["BUILD"]
-IR = ["ir/core", "ir/check", "ir/build", "ir/text", "ir/binary", "ir/eval", "ir/facts", "ir/pass/pass.h", "ir/pass/scalar",
+IR = ["ir/core", "ir/check", "ir/build", "ir/host", "ir/text", "ir/binary", "ir/eval", "ir/facts", "ir/pass/pass.h", "ir/pass/scalar",
       "ir/pass/sums", "ir/pass/target", "ir/pass/device", "ir/pass"]
 AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/facts", "autodiff/storage", "autodiff/rewrite", "autodiff/reverse", "autodiff/forward",
             "autodiff/stages", "autodiff/gather", "autodiff/deterministic", "autodiff/driver", "autodiff/explain",

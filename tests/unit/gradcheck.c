@@ -131,14 +131,20 @@ static vy_program *result_of(const vy_module *gm)
     return n ? vy_module_pipeline(gm, n - 1)->signature : vy_module_program(gm, 0);
 }
 
+// The pipeline with these parameters, or NULL.
+static const vy_pipeline *pipeline_of(const vy_program *p)
+{
+    for (uint32_t i = 0; i < vy_module_pipeline_count(p->module); i++)
+        if (vy_module_pipeline(p->module, i)->signature == p)
+            return vy_module_pipeline(p->module, i);
+    return NULL;
+}
+
 static bool evaluate(const vy_program *p, image *m, const vy_eval_options *o,
                      vy_eval_report *report, vy_diag *d)
 {
-    for (uint32_t i = 0; i < vy_module_pipeline_count(p->module); i++) {
-        const vy_pipeline *q = vy_module_pipeline(p->module, i);
-        if (q->signature == p)
-            return vy_eval_pipeline(q, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
-    }
+    const vy_pipeline *q = pipeline_of(p);
+    if (q) return vy_eval_pipeline(q, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
     return vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
 }
 
@@ -251,7 +257,9 @@ static void start_gradient(const gradcheck *c, const vy_program *gp, const image
 
 static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
 {
-    vy_program *p = vy_module_program(m, vy_module_program_count(m) - 1);
+    const uint32_t pipelines = vy_module_pipeline_count(m);
+    vy_program *p = pipelines ? vy_module_pipeline(m, pipelines - 1)->signature
+                              : vy_module_program(m, vy_module_program_count(m) - 1);
     uint32_t n_of = 0, n_wrt = 0;
     while (n_of < 16 && c->of[n_of]) n_of++;
     while (n_wrt < 16 && c->wrt[n_wrt]) n_wrt++;
@@ -260,7 +268,8 @@ static bool check_module(const gradcheck *c, vy_module *m, vy_module **gm)
                          .of_count = n_of,
                          .wrt = n_wrt ? c->wrt : NULL,
                          .wrt_count = n_wrt,
-                         .seed_buffer = c->seeded};
+                         .seed_buffer = c->seeded,
+                         .accumulate = c->accumulate};
     vy_diag d;
     *gm = vy_grad(m, &o, &d);
     if (!*gm) {

@@ -22,7 +22,7 @@ typedef struct gradcheck_data { // contents of one buffer; others are random in 
 } gradcheck_data;
 
 typedef struct gradcheck {
-    const char *text; // program text; the program is the module's last
+    const char *text; // of a program, the module's last, or of a pipeline, if it has any
     gradcheck_scalar scalars[16];
     int64_t integers[16]; // of scalars, integers that a double cannot hold; 0: use the value
     gradcheck_data data[16];
@@ -36,7 +36,8 @@ typedef struct gradcheck {
     uint32_t subgroup;  // lanes; 0: 32
     bool optimised;     // optimise the gradient first
     bool reverse_too;   // forward mode may refuse it
-    bool exact_only;    // no differences: it has kinks, or is no function of its inputs
+    vy_accumulate accumulate;
+    bool exact_only; // no differences: it has kinks, or is no function of its inputs
 } gradcheck;
 
 // NULL when everything agrees, else what disagrees (static buffer).

@@ -29,6 +29,8 @@ typedef struct job {
     char notes[600];     // ways that were refused where others were not: ` | WAY refused CODE …`
     uint32_t forwards;   // programs derived forwards
     uint32_t transposed; // of these, whose gradient was compared with the program's
+    uint32_t seconds;    // gradients of gradients that were compared
+    uint32_t mixed;      // forward derivatives of gradients, and gradients of forward derivatives
     uint32_t ways, axes; // other ways to the gradient that agreed; those among them with other axes
     bool gathered, atomic, plain, ordered; // how gradients were added up in them
 } job;

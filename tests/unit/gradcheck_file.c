@@ -26,8 +26,8 @@
 //   value    outputs requested together with the gradient are the program's
 //   jvp      forward mode (vy_jvp) against dual numbers, and its gradient with respect to the
 //            tangents against the program's: gradcheck_tangents.h
-//   second   the gradient can be differentiated again, or is refused with a reason; against dual
-//            numbers
+//   second, mixed   the gradient and the forward derivative can be differentiated again, in both
+//            modes, or are refused with a reason; against dual numbers: gradcheck_second.h
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
 //   ends, constants   what the compiler claims about a program beside its numbers:
 //            gradcheck_claims.h
@@ -262,8 +262,7 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     use_launch(j, 0);
     if (ok && first && !j->ways_only) {
         const bool value = j->thorough || alternate(j, j->brief ? 2 : 4) == 0;
-        const bool second = !j->brief && (j->thorough || alternate(j, 8) == 0);
-        ok = (!value || check_value(j, m, x)) && (!second || check_second(j, m)) &&
+        ok = (!value || check_value(j, m, x)) && (j->brief || check_second(j, m)) &&
              check_levels(j, m, gm);
     }
     for (uint32_t k = 0; k < j->launch_count; k++) {
@@ -322,10 +321,11 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
     else if (ok)
         printf(
             "%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
-            "%u transposed, "
+            "%u transposed, %u second, %u mixed, "
             "%u gathered, %u atomic, %u plain, %u ordered%s\n",
             name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
-            j->transposed, j->gathered, j->atomic, j->plain, j->ordered, j->notes);
+            j->transposed, j->seconds, j->mixed, j->gathered, j->atomic, j->plain, j->ordered,
+            j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

@@ -161,7 +161,8 @@ static bool run_duals(const gradcheck *c, const vy_program *p, const image *x, c
                           .scalars = t->scalars,
                           .scalar_count = t->scalar_count};
     vy_diag d = {0};
-    const bool ok = vy_eval_dual(p, NULL, m.buffers, m.n, m.scalars, m.scalar_count, &o, &dual, &d);
+    const bool ok =
+        vy_eval_dual(p, pipeline_of(p), m.buffers, m.n, m.scalars, m.scalar_count, &o, &dual, &d);
     if (!ok) snprintf(message, sizeof message, "dual numbers: %s", d.text);
     *finite = true;
     for (uint32_t i = 0; ok && i < m.n; i++) *finite &= !of[i] || all_finite(&m, i);
@@ -254,14 +255,15 @@ static bool same_gradients(const vy_program *jp, const vy_program *tp, const ima
 }
 
 // The gradient of jm, a forward derivative, with respect to the tangents at 0, against `grad`.
-// *compared: false if there is none (E0503).
+// *compared: false if there is none (E0503, or jm is a pipeline).
 static bool check_transposed(const gradcheck *c, const vy_module *jm, const image *x,
                              const gradient *grad, const bool *asked, double tolerance,
                              bool *compared)
 {
-    const vy_program *jp = vy_module_program(jm, 0);
+    const vy_program *jp = result_of(jm);
     const char *of[MOST_BUFFERS], *wrt[MOST_BUFFERS];
-    vy_grad_options o = {.of = of,
+    vy_grad_options o = {.program = vy_program_name(jp),
+                         .of = of,
                          .wrt = wrt,
                          .seed_buffer = true,
                          .accumulate = VY_ACCUMULATE_ATOMIC};
@@ -273,6 +275,7 @@ static bool check_transposed(const gradcheck *c, const vy_module *jm, const imag
     }
     vy_diag d;
     image g = {0};
+    *compared = false;
     vy_module *tm = vy_grad(jm, &o, &d);
     *compared = tm != NULL;
     if (!tm && strcmp(d.code, "E0503") == 0) return true;
@@ -309,7 +312,7 @@ static bool check_tangents(const gradcheck *c, const vy_module *m, const vy_prog
     const vy_opt_options opt = {.level = 2};
     bool ok = !c->optimised || vy_optimize(jm, &opt);
     if (!ok) snprintf(message, sizeof message, "optimise: %s", vy_module_diag(jm)->text);
-    const vy_program *jp = vy_module_program(jm, 0);
+    const vy_program *jp = result_of(jm);
     duals t;
     image g = {0};
     duals_make(c, p, x, &t);

@@ -209,6 +209,51 @@ static void wrong_value(void **state)
     tear_down(&s);
 }
 
+#define JVP(body)                                                                                  \
+    "program f_jvp(x: in f32[N], dot_x: in f32[N], dot_y: out f32[N], N: u32) over(i: N) { " body  \
+    " }"
+
+static void check_forward(const char *forward, const char *why, uint32_t failures,
+                          vy_check_row *out)
+{
+    setting s;
+    vy_diag d;
+    set_up(&s, SIN, N, N);
+    vy_module *g = vy_grad(s.primal, &(vy_grad_options){.seed_buffer = true}, &d);
+    vy_module *f = forward ? parse(forward) : vy_jvp(s.primal, NULL, &d);
+    assert_true(g && f);
+    s.q.gradient = only(g);
+    if (!why) s.q.forward = only(f);
+    s.q.no_forward = why;
+    vy_check_result *r = checked(&s.q);
+    expect_failures(r, failures);
+    *out = *row(r, VY_CHECK_FORWARD);
+    vy_check_free(r);
+    vy_module_free(g);
+    vy_module_free(f);
+    tear_down(&s);
+}
+
+static void forward_mode(void **state)
+{
+    (void)state;
+    const uint32_t wrong = 1u << VY_CHECK_FORWARD;
+    vy_check_row r;
+    check_forward(NULL, NULL, 0, &r);
+    assert_int_equal(r.compared, 1);
+    assert_true(r.error < 1e-12);
+    check_forward(JVP("dot_y[i] = (" DSIN ") * dot_x[i];"), NULL, 0, &r);
+    check_forward(JVP("dot_y[i] = (" DSIN ") * dot_x[i] * (i == 3u ? 1.001 : 1.0);"), NULL, wrong,
+                  &r);
+    assert_true(r.error > 1e-5);
+    check_forward(JVP("if i > 0 { dot_y[i] = (" DSIN ") * dot_x[i]; }"), NULL, wrong, &r);
+    check_forward(JVP("dot_y[i] = (" DSIN ") * dot_x[i] + 1e-3;"), NULL, wrong, &r);
+    check_forward(JVP("dot_y[i] = i == 2u ? nan : dot_x[i];"), NULL, wrong, &r);
+    check_forward(NULL, "for a reason", 0, &r);
+    assert_int_equal(r.verdict, VY_CHECK_SKIPPED);
+    assert_string_equal(r.note, "for a reason");
+}
+
 static void broken_promises(void **state)
 {
     (void)state;
@@ -440,7 +485,9 @@ static void out_of_memory(void **state)
            2);
     s.x[0] = 0; // a kink, for its list
     vy_module *g = parse(GRAD("grad_x[i] = sign(x[i]);"));
+    vy_module *f = parse(JVP("dot_y[i] = sign(x[i]) * dot_x[i];"));
     s.q.gradient = only(g);
+    s.q.forward = only(f);
     for (long n = 0;; n++) {
         vy_diag d;
         vy_test_fail_after(n);
@@ -454,6 +501,7 @@ static void out_of_memory(void **state)
         assert_string_equal(d.code, "E0001");
     }
     vy_module_free(g);
+    vy_module_free(f);
     tear_down(&s);
 }
 
@@ -536,6 +584,7 @@ int main(void)
         cmocka_unit_test(wrong_values),
         cmocka_unit_test(wrong_cotangents),
         cmocka_unit_test(wrong_value),
+        cmocka_unit_test(forward_mode),
         cmocka_unit_test(broken_promises),
         cmocka_unit_test(order_of_workgroups),
         cmocka_unit_test(kinks),

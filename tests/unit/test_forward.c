@@ -71,6 +71,8 @@ static const char *const programs[] = {
     "{ atomic_add(y[at[i] % M], x[i, j] * x[i, at[i] % M]); }",
     "program f(x: in f64[N], y: out f64[N], z: out f64[1], N: u32) over(i: N) "
     "{ if i + 1 < N { y[i] = x[i] * x[i + 1]; } if i == 0 { z[0] = 3.0; } }",
+    "program f(x: in f64[N], y: out f64[N], z: out f64[N], N: u32) workgroup(8) { let i = gid.x; "
+    "if i < N { y[i] = x[i] * x[i]; } barrier(); if i < 7 & i + 1 < N { z[i] = y[i + 1] * x[i]; } }",
     // shared memory and subgroups
     GROUPS "{ shared t: f64[8]; let i = gid.x; let l = lid.x; if i < N { t[l] = x[i] * x[i]; } "
            "barrier(); if i < N { y[i] = t[7 - l] * x[i] + t[0]; } }",
@@ -84,11 +86,48 @@ static const char *const programs[] = {
            "let e = subgroup_exclusive_add(v); if i < N { y[i] = s * e + sqrt(e + v); } }",
     GROUPS "{ let i = gid.x; let v = x[min(i, N - 1)]; let s = subgroup_shuffle_xor(v, 1); "
            "let b = subgroup_broadcast(v * v, 0); if i < N { y[i] = s * b * v; } }",
+    // the highest lane of equal ones; a product with factors 0; padding lanes in the last subgroup
+    GROUPS "{ let i = gid.x; let v = x[min(i, N - 1)]; let m = subgroup_min(v * v); "
+           "let t = subgroup_max(min(v, x[0] * 1.5)); if i < N { y[i] = m * t + sqrt(m) * v; } }",
+    OVER "{ y[i] = subgroup_max(x[i / 2] * x[i / 2]) * subgroup_min(max(x[i], 0.8)) + x[i]; }",
+    OVER "{ y[i] = subgroup_mul(x[i]) + subgroup_mul(x[i] - x[(i + 5) % N]); }",
+    OVER "{ y[i] = subgroup_mul(select(i == 2, x[i] - x[2], x[i])) * x[i]; }",
+    OVER "{ y[i] = subgroup_mul(select(i % 3 == 1, 0.0, x[i])) + x[i]; }",
+    "program f(x: in f64[N, M], y: out f64[N, M], N: u32, M: u32) over(i: N, j: M) "
+    "{ var s = x[i, j]; for k in 0..2 { s = subgroup_mul(s * 1.1) + subgroup_max(s * x[i, j]); } "
+    "y[i, j] = s; }",
+    GROUPS "{ let i = gid.x; let v = x[min(i, N - 1)]; let p = subgroup_mul(v); "
+           "let s = subgroup_shuffle(p * v, (lane + 1) % 4); if i < N { y[i] = p * p + s; } }",
     // casts
     "program f(x: in f32[N], y: out f64[N], N: u32) over(i: N) "
     "{ y[i] = f64(f16(x[i])) * f64(x[i]) + f64(i32(x[i])); }",
     "program f(x: in f16[N], y: out f16[N], N: u32) over(i: N) "
     "{ var s = x[i]; for k in 0..3 { s = s * x[i] + x[(i + 1) % N]; } y[i] = s; }",
+};
+
+// Extrema by atomics: on buffers the forward derivative is a pipeline.
+static const char *const extrema[] = {
+    "program f(x: in f64[N], y: out f64[1], N: u32) over(i: N) { atomic_max(y[0], x[i] * x[i]); }",
+    "program f(x: in f64[N], u: inout f64[2], N: u32) over(i: N) "
+    "{ atomic_min(u[i % 2], x[i] * 0.7); }",
+    "program f(x: in f64[N], u: inout f64[2], y: out f64[N], N: u32) over(i: N) "
+    "{ for k in 0..3 { atomic_min(u[(i + k) % 2], x[i] * f64(k + 1) * 0.3); } "
+    "atomic_min(u[1], 0.5 + 0.1 * x[0]); atomic_min(u[0], 0.4); y[i] = x[i] * x[i]; }",
+    "program f(x: in f64[N], y: out f64[2], N: u32) over(i: N) "
+    "{ atomic_max(y[0], floor(x[i] * 2.0) * x[0]); if sin(x[i]) > 0.5 { atomic_max(y[1], x[i]); } }",
+    "program f(x: in f64[N, M], y: out f64[M], n: out u32[1], N: u32, M: u32) over(i: N, j: M) "
+    "{ atomic_max(y[j], sqrt(x[i, j])); atomic_add(n[0], 1); }",
+    "program f(x: in f64[N], s: f64, y: out f64[1], N: u32) workgroup(4) "
+    "{ if gid.x < N { atomic_max(y[0], x[gid.x] * s); } }",
+};
+static const char *const shared_extrema[] = {
+    "program f(x: in f64[N], y: out f64[N], N: u32) workgroup(8) { shared t: f64[2]; shared t; "
+    "barrier(); let i = gid.x; if i < N { atomic_max(t[i % 2], x[i] * x[i]); } barrier(); "
+    "if i < N { y[i] = t[0] * x[i] + t[1]; } }",
+    "program f(x: in f64[N], y: out f64[N], N: u32) workgroup(8) { shared t: f64[1]; "
+    "let i = gid.x; if lindex == 0 { t[0] = x[0] * 1.1; } barrier(); "
+    "for k in 0..3 { if i < N { atomic_min(t[0], x[i] + sin(x[i] * f64(k))); } barrier(); } "
+    "if i < N { y[i] = t[0] * t[0]; } }",
 };
 
 static const char *const scalars[] = {
@@ -121,8 +160,11 @@ static void constructs(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(programs); k++) check(programs[k], false);
     for (size_t k = 0; k < COUNT(scalars); k++) check(scalars[k], true);
-    // All but one have a gradient of their own: that one reads its output, which is a workspace then.
-    assert_int_equal(gradcheck_transposed, 4 * (COUNT(programs) + COUNT(scalars) - 1));
+    for (size_t k = 0; k < COUNT(shared_extrema); k++) check(shared_extrema[k], false);
+    // All have a gradient of their own.
+    assert_int_equal(gradcheck_transposed,
+                     4 * (COUNT(programs) + COUNT(scalars) + COUNT(shared_extrema)));
+    for (size_t k = 0; k < COUNT(extrema); k++) check(extrema[k], strstr(extrema[k], "s: f64"));
 }
 
 // ------------------------------------------------------------------------------- what is refused
@@ -132,14 +174,11 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {"atomic_min(y[0], x[i]);", "E0503", "atomic_min", 2},
-    {"atomic_max(y[0], x[i]);", "E0503", "atomic_max", 2},
+    {"atomic_max(y[0], x[i]); atomic_min(y[0], 2.0);", "E0503", "no order", 2},
+    {"atomic_max(y[0], x[i]); y[i] = 1.0;", "E0503", "no order", 2},
     {"let old = atomic_exchange(y[0], x[i]);", "E0503", "atomic_exchange", 2},
     {"let old = atomic_cas(y[0], 0.0, x[i]);", "E0503", "atomic_cas", 2},
     {"let old = atomic_add(y[0], x[i]); y[i + 1] = old;", "E0503", "old value", 2},
-    {"y[i] = subgroup_min(x[i]);", "E0503", "subgroup_min", 2},
-    {"y[i] = subgroup_max(x[i]);", "E0503", "subgroup_max", 2},
-    {"y[i] = subgroup_mul(x[i]);", "E0503", "subgroup_mul", 2},
     {"y[i] = bitcast_f32(bitcast_u32(x[i]) + 1);", "E0502", "bits", 2},
 };
 
@@ -194,9 +233,17 @@ static void pipelines(void **state)
                          "(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
                          "{ y[i] = x[i]; }\n"
                          "pipeline f(x: in f32[N], y: out f32[N], N: u32) { g(x, y); }");
-    assert_null(vy_jvp(m, &(vy_grad_options){.program = "f"}, &d));
-    assert_string_equal(d.code, "E0503");
-    assert_non_null(strstr(d.text, "pipeline"));
+    vy_module *jm = vy_jvp(m, &(vy_grad_options){.program = "f"}, &d);
+    assert_non_null(jm);
+    const vy_pipeline *l = vy_module_find_pipeline(jm, "f_jvp");
+    assert_non_null(l);
+    const vy_program *p = vy_pipeline_signature(l);
+    const vy_buffer_info in = vy_program_buffer(p, vy_program_find_buffer(p, "dot_x")),
+                         out = vy_program_buffer(p, vy_program_find_buffer(p, "dot_y"));
+    assert_int_equal(in.role.kind, VY_IS_TANGENT);
+    assert_int_equal(out.role.kind, VY_IS_TANGENT_OUT);
+    assert_string_equal(out.role.of, "y");
+    vy_module_free(jm);
     vy_module_free(m);
 }
 
@@ -319,24 +366,29 @@ static void of_gradients(void **state)
 }
 
 // Whichever allocation fails: an error, and nothing else happens to the module.
+static void check_memory(const char *text)
+{
+    vy_module *m = parse(text);
+    vy_diag d;
+    long n = 0;
+    for (;; n++) {
+        vy_test_fail_after(n);
+        vy_module *jm = vy_jvp(m, NULL, &d);
+        vy_test_fail_after(-1);
+        vy_module_free(jm);
+        if (jm) break;
+        assert_string_equal(d.code, "E0001");
+    }
+    assert_true(n > 20 && vy_module_ok(m));
+    vy_module_free(m);
+}
+
 static void out_of_memory(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < COUNT(programs); k += 5) {
-        vy_module *m = parse(programs[k]);
-        vy_diag d;
-        long n = 0;
-        for (;; n++) {
-            vy_test_fail_after(n);
-            vy_module *jm = vy_jvp(m, NULL, &d);
-            vy_test_fail_after(-1);
-            vy_module_free(jm);
-            if (jm) break;
-            assert_string_equal(d.code, "E0001");
-        }
-        assert_true(n > 20 && vy_module_ok(m));
-        vy_module_free(m);
-    }
+    for (size_t k = 0; k < COUNT(programs); k += 5) check_memory(programs[k]);
+    for (size_t k = 0; k < COUNT(extrema); k += 2) check_memory(extrema[k]);
+    check_memory(shared_extrema[0]);
 }
 
 int main(void)

@@ -147,6 +147,111 @@ static void test_build(void **state)
     vy_module_free(t.m);
 }
 
+static const char inners[] =
+    "pipeline blend(a: in f32[N], b: inout f32[N], N: u32, T: u32, s: f32) {\n"
+    "    buffer h: f32[2, N];\n    copy(a, h[T % 2]);\n"
+    "    repeat t in 0..T { axpy(h[t % 2], b, s=s, on=true, k=t); }\n}\n"
+    "pipeline counts(x: in f32[?], n: inout u32[2]) { @groups(num_groups.x) count(x, n); }\n";
+
+// The pipeline of begin_pipe in a module that has these.
+static built begin_outer(const vy_pipeline **blend, const vy_pipeline **counts)
+{
+    built t = {.m = parse2(programs, inners)};
+    if (!vy_module_ok(t.m)) fail_msg("%s", vy_module_diag(t.m)->text);
+    *blend = vy_module_find_pipeline(t.m, "blend");
+    *counts = vy_module_find_pipeline(t.m, "counts");
+    t.q = vy_pipeline_begin(t.m, "pipe");
+    t.b = vy_pipeline_params(t.q);
+    t.n = vy_dim_value(t.b, vy_param_scalar(t.b, "N", VY_U32));
+    t.t = vy_dim_value(t.b, vy_param_scalar(t.b, "T", VY_U32));
+    t.x = vy_param_buffer(t.b, "x", VY_IN, VY_F32, 1, &t.n);
+    t.u = vy_param_buffer(t.b, "u", VY_INOUT, VY_F32, 2, (vy_dim[]){t.t, t.n});
+    t.y = vy_param_buffer(t.b, "n", VY_INOUT, VY_U32, 1, (vy_dim[]){vy_dim_const(t.b, 2)});
+    return t;
+}
+
+static void call(built *t, const vy_pipeline *p, vy_pipe_arg a, vy_pipe_arg b, vy_dim last,
+                 const vy_dim *groups)
+{
+    const vy_pipe_scalar given[] = {{.name = "s", .kind = VY_PIPE_CONST, .value.f = 0.5},
+                                    {.name = "T", .kind = VY_PIPE_DIM, .dim = last}};
+    vy_pipeline_call(t->q, p, 2, (vy_pipe_arg[]){a, b}, last.id ? 2 : 0, given, groups);
+}
+
+// Calls through the API are those of the text.
+static void test_call(void **state)
+{
+    (void)state;
+    static const char outer[] =
+        "pipeline pipe(x: in f32[N], u: inout f32[T, N], n: inout u32[2], N: u32, T: u32) {\n"
+        "    blend(x, u[0], T=3, s=0.5);\n"
+        "    repeat k in 1..T { blend(u[k - 1], u[k], T=k, s=0.5); }\n"
+        "    @groups(T) counts(x, n);\n}\n";
+    const vy_pipeline *blend, *counts;
+    const vy_dim none = {0};
+    built t = begin_outer(&blend, &counts);
+    const vy_dim zero = vy_dim_const(t.b, 0), one = vy_dim_const(t.b, 1);
+    call(&t, blend, whole(t.x), (vy_pipe_arg){t.u, 1, &zero}, vy_dim_const(t.b, 3), NULL);
+    const vy_dim k = vy_pipeline_repeat(t.q, "k", one, t.t, VY_KEEP_ALL, none);
+    const vy_dim before = vy_dim_binary(t.b, VY_DIM_SUB, k, one);
+    call(&t, blend, (vy_pipe_arg){t.u, 1, &before}, (vy_pipe_arg){t.u, 1, &k}, k, NULL);
+    vy_pipeline_close(t.q);
+    call(&t, counts, whole(t.x), whole(t.y), none, (vy_dim[]){t.t, one, one});
+    const vy_pipeline *l = vy_pipeline_end(t.q);
+    if (!l) fail_msg("%s", vy_module_diag(t.m)->text);
+    char text[sizeof inners + sizeof outer];
+    snprintf(text, sizeof text, "%s%s", inners, outer);
+    vy_module *m = parse2(programs, text);
+    if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
+    assert_true(vy_module_equal(t.m, m));
+    assert_int_equal(vy_pipeline_step_count(l), 13);
+    assert_true(vy_program_find_buffer(vy_pipeline_signature(l), "blend_h").id > 0);
+    assert_true(vy_program_find_buffer(vy_pipeline_signature(l), "blend_h_2").id > 0);
+    vy_module_free(m);
+    vy_module_free(t.m);
+}
+
+static void call_fails(built *t, const char *code)
+{
+    assert_null(vy_pipeline_end(t->q));
+    assert_int_equal(vy_module_pipeline_count(t->m), 2);
+    expect(t->m, code);
+}
+
+static void test_call_errors(void **state)
+{
+    (void)state;
+    const vy_pipeline *blend, *counts;
+    const vy_dim none = {0};
+    built t = begin_outer(&blend, &counts);
+    vy_dim zero;
+    call(&t, NULL, whole(t.x), whole(t.y), none, NULL); // of no module
+    call_fails(&t, "E0003");
+    t = begin_outer(&blend, &counts);
+    zero = vy_dim_const(t.b, 0);
+    call(&t, blend, whole(t.x), whole(t.u), zero, NULL); // of another rank
+    call_fails(&t, "E0321");
+    t = begin_outer(&blend, &counts);
+    zero = vy_dim_const(t.b, 0);
+    call(&t, blend, whole(t.x), (vy_pipe_arg){t.u, 1, &zero}, none, NULL); // T is not given
+    call_fails(&t, "E0322");
+    t = begin_outer(&blend, &counts);
+    zero = vy_dim_const(t.b, 0);
+    call(&t, blend, (vy_pipe_arg){t.u, 1, &zero}, (vy_pipe_arg){t.u, 1, &zero}, t.t, NULL);
+    call_fails(&t, "E0324");
+    t = begin_outer(&blend, &counts);
+    call(&t, counts, whole(t.x), whole(t.y), none, NULL); // groups are not given
+    call_fails(&t, "E0325");
+    t = begin_outer(&blend, &counts);
+    zero = vy_dim_const(t.b, 0);
+    call(&t, counts, whole(t.x), whole(t.y), none, (vy_dim[]){zero, zero, zero});
+    call_fails(&t, "E0325");
+    t = begin_outer(&blend, &counts);
+    call(&t, counts, whole(t.x), (vy_pipe_arg){{99}, 0, NULL}, none, NULL); // no such buffer
+    call_fails(&t, "E0003");
+    vy_pipeline_call(NULL, blend, 0, NULL, 0, NULL, NULL);
+}
+
 static void test_api_errors(void **state)
 {
     (void)state;
@@ -456,9 +561,12 @@ static void test_no_memory(void **state)
     bool done = false;
     for (long n = 0; !done; n++) {
         assert_true(n < 100000);
-        char text[sizeof programs + sizeof rich];
-        strcpy(text, programs);
-        strcat(text, rich);
+        static const char calls[] =
+            "pipeline add(x: in f32[N], y: out f32[N], N: u32) {\n"
+            "    @init(x) buffer h: f32[N]; repeat t in 0..2 { blend(h, y, T=t, s=0.5); } }\n"
+            "pipeline calls(x: in f32[T, N], y: out f32[N], T: u32, N: u32) { add(x[0], y); }\n";
+        char text[sizeof programs + sizeof rich + sizeof inners + sizeof calls];
+        snprintf(text, sizeof text, "%s%s%s%s", programs, rich, inners, calls);
         vy_test_fail_after(n);
         vy_module *m = vy_parse(text, strlen(text), "memory");
         vy_test_fail_after(-1);
@@ -532,6 +640,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_build),         cmocka_unit_test(test_api_errors),
+        cmocka_unit_test(test_call),          cmocka_unit_test(test_call_errors),
         cmocka_unit_test(test_order),         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_different),     cmocka_unit_test(test_value_place),
         cmocka_unit_test(test_damaged_text),  cmocka_unit_test(test_binary),

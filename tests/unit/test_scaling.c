@@ -186,6 +186,20 @@ static void pipeline(text *t, unsigned n) // of n intermediates
     put(t, " f(t%u, z, c=c0); }", n - 1);
 }
 
+static void dispatches(text *t, unsigned n) // 3 n, in place and of slices, with as many copies
+{
+    put(t,
+        "program f(a: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = sin(a[i]); } "
+        "program g(y: inout f32[N], N: u32) over(i: N) { y[i] = y[i] * y[i]; } "
+        "pipeline p(x: in f32[N], z: out f32[N], N: u32) { buffer t0: f32[N]; f(x, t0);"
+        " buffer s: f32[%u, N];",
+        n);
+    for (unsigned k = 0; k < n; k++)
+        put(t, " buffer t%u: f32[N]; f(t%u, s[%u]); g(s[%u]); f(s[%u], t%u);", k + 1, k, k, k, k,
+            k + 1);
+    put(t, " f(t%u, z); }", n);
+}
+
 // ------------------------------------------------------------------------------------------ counts
 // Allocations for the gradient; programs: how many it has.
 static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *programs)
@@ -336,10 +350,18 @@ static uint64_t searches(void (*make)(text *, unsigned), unsigned n)
     assert_non_null(t.at);
     make(&t, n);
     const uint64_t before = comparisons;
+    const vy_grad_options of_pipeline = {.program = "p"};
     vy_module *m = vy_parse(t.at, t.n, "scaling");
     assert_non_null(m);
     if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
-    vy_module *g = make == pipeline ? NULL : vy_grad(m, NULL, &d);
+    if (make == dispatches) {
+        vy_module *forward = vy_jvp(m, &of_pipeline, &d);
+        if (!forward) fail_msg("%s", d.text);
+        vy_module_free(forward);
+    }
+    vy_module *g = make == dispatches ? vy_grad(m, &of_pipeline, &d)
+                   : make == pipeline ? NULL
+                                      : vy_grad(m, NULL, &d);
     vy_compiled *c = vy_compile_result(m, &options, &d);
     vy_compiled *cg = g ? vy_compile_result(g, &options, &d) : NULL;
     if (!c || (make != pipeline && !cg)) fail_msg("%s", d.text);
@@ -358,7 +380,10 @@ static void names_are_hashed(void **state)
     static const struct {
         const char *name;
         void (*make)(text *, unsigned);
-    } rows[] = {{"names", names}, {"outputs", outputs}, {"pipeline", pipeline}};
+    } rows[] = {{"names", names},
+                {"outputs", outputs},
+                {"pipeline", pipeline},
+                {"dispatches", dispatches}};
     enum { N = 10000 };
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {

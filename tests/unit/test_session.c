@@ -308,8 +308,8 @@ static void mistakes(void **state)
             vys_settings settings;
             const char *text;
         } unsupported[] = {
-            {{.order = 3}, "order is 1 or 2"},
-            {{.order = 7}, "order is 1 or 2"},
+            {{.order = 9}, "order is 1 to 8"},
+            {{.order = 1000}, "order is 1 to 8"},
             {{.subgroup_size = 7}, "subgroup_size is a power of two, at most 128"},
             {{.subgroup_size = 256}, "subgroup_size is a power of two, at most 128"},
             {{.precise = true, .fast_math = true}, "precise and fast_math contradict"},

@@ -61,10 +61,11 @@ static void failure_rolls_back(void **state)
     (void)state;
     const char *const nope[] = {"nope"};
     vy_module *m = parse(F G "program bad(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
-                             "{ let o = atomic_exchange(y[0], x[i]); y[i] = o; } " PIPE);
+                             "{ let o = atomic_exchange(y[0], x[i]); y[i] = o; } "
+                             "pipeline q(x: in f32[N], y: out f32[N], N: u32) { bad(x, y); } ");
     refused(m, (vy_ref){.index = 2}, NULL, "E0502");
     refused(m, (vy_ref){.index = 0}, &(vy_grad_options){.wrt = nope, .wrt_count = 1}, "E0501");
-    refused(m, (vy_ref){.pipeline = true}, NULL, "E0503");
+    refused(m, (vy_ref){.pipeline = true}, NULL, "E0502"); // what it dispatches has none
     refused(m, (vy_ref){.index = 9}, NULL, "E0003");
     refused(m, (vy_ref){.index = 9, .pipeline = true}, NULL, "E0003");
     assert_int_equal(vy_module_program_count(m), 3);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// derive_pipeline.c: derivatives of pipelines, in reverse and forward mode.
+//
+//   1. a copy of the pipeline and of the programs it dispatches, in a module to work in
+//   2. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
+//   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
+//      what it dispatches is differentiated on the way, once for each request (vy_transform, which
+//      the caller passes on)
+//   4. as steps again (ir/host/lower.c), in a module with what it dispatches
+#include "autodiff/driver/observed.h"
+#include "autodiff/forward/forward.h"
+#include "autodiff/reverse/sweeps.h"
+#include "ir/host/host_build.h"
+
+#include <stdio.h>
+
+static void keep_gradients(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (b->init == VY_INIT_KEEP) b->cls = VY_INOUT, b->init = VY_INIT_NONE;
+    }
+}
+
+// The derivative of `host`, which it may rewrite, as a host program; NULL: work's diag.
+static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
+                               const reverse_observer *observer, reverse *r)
+{
+    if (options->forward) return vy_forward(r, host, host) ? host : NULL;
+    vy_program *p = vy_attempt(r, host);
+    if (p && observer) observer->note(observer->user, r, p);
+    if (p && vy_drop_unused(p, false)) {
+        keep_gradients(p);
+        return p;
+    }
+    vy_program_free(p);
+    return NULL;
+}
+
+static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint32_t *hints,
+                                  const vy_grad_options *options, vy_derive_call *call,
+                                  const reverse_observer *observer, const char *name)
+{
+    char text[320];
+    reverse r = {.p = host,
+                 .options = options,
+                 .out = work,
+                 .forward = options->forward,
+                 .derive = call,
+                 .plan = {.hints = hints}};
+    vy_program *p = derive_host(host, options, observer, &r);
+    snprintf(text, sizeof text, "%.300s_%s", name, options->forward ? "jvp" : "grad");
+    vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
+    if (p != host) vy_program_free(p);
+    if (!options->forward) vy_reverse_free(&r);
+    return l;
+}
+
+// Programs and pipeline of the result have one order, which the text says once.
+static void set_order(vy_module *m, uint32_t order)
+{
+    for (uint32_t i = 0; i < m->programs.count; i++) m->programs.data[i]->order = order;
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        m->pipelines.data[i]->signature->order = order;
+    m->order = order;
+}
+
+static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_derive_call *call,
+                         const reverse_observer *observer, uint32_t order, vy_diag *diag)
+{
+    const vy_pipeline *source = work->pipelines.data[0];
+    vy_module *out = NULL;
+    work->order = order;
+    uint32_t *hints = NULL;
+    vy_program *host = vy_host_raise(source, options->checkpoint, options->forward ? NULL : &hints);
+    vy_pipeline *l =
+        host ? differentiate(work, host, hints, options, call, observer, source->name) : NULL;
+    vy_program_free(host);
+    vy_free(hints);
+    if (!l)
+        *diag = work->diag;
+    else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))
+        set_order(out, order);
+    return out;
+}
+
+vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
+                              vy_derive_call *call, const reverse_observer *observer, vy_diag *diag)
+{
+    const uint64_t before = vy_memory_failures();
+    const vy_module *m = source->module;
+    vy_module *work = NULL, *out = NULL;
+    uint32_t at = 0;
+    while (m->pipelines.data[at] != source) at++;
+    if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
+        out = derive(work, options, call, observer, vy_next_order(source->signature), diag);
+    vy_module_free(work);
+    if (vy_memory_failures() == before) return out;
+    vy_module_free(out);
+    vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return NULL;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// explain_pipeline.c: vy_explain_pipeline: what became of a pipeline, from its derivative.
+//
+// The pipeline is differentiated once.  An observer notes what its host program tapes and where
+// adjoints live (notes.c), and which derivatives of programs were requested (pipe_requests.c).
+// Steps and bytes are those of the optimised result (pipe_steps.c).
+#include "autodiff/explain/explain_pipe.h"
+
+#include "autodiff/driver/observed.h"
+#include "autodiff/transform.h"
+
+#include <string.h>
+
+static void observe(void *user, const reverse *r, const vy_program *result)
+{
+    pipe_explaining *w = user;
+    vy_notes_take(&w->x.notes, r, result);
+    vy_requests_take(w, r->out, result);
+}
+
+// ---------------------------------------------------------------------------------------- buffers
+// Adjoints of intermediates are local arrays of the host program, and intermediates of the result.
+static vy_adjoint_kind adjoint_of(const note_buffer *n)
+{
+    return n->adjoint == VY_ADJOINT_ARRAY ? VY_ADJOINT_WORKSPACE : n->adjoint;
+}
+
+static void explain_buffers(pipe_explaining *w)
+{
+    const notes *n = &w->x.notes;
+    const vy_program *p = w->source->signature;
+    vy_explain_buffer *list = vy_explain_array(&w->x, n->buffers.count, sizeof *list);
+    uint32_t count = 0;
+    for (uint32_t i = 0; list && i < n->buffers.count; i++) {
+        const note_buffer *note = &n->buffers.data[i];
+        const uint32_t id = vy_program_find_buffer(p, note->name).id;
+        if (!id) continue;
+        const vy_buf *b = &p->buffers.data[id];
+        vy_explain_buffer *out = &list[count++];
+        *out = (vy_explain_buffer){.name = note->name,
+                                   .cls = b->workspace ? VY_LOCAL : b->cls,
+                                   .type = b->type,
+                                   .shape = vy_explain_shape(&w->x, p, id),
+                                   .adjoint = adjoint_of(note),
+                                   .adjoint_name = note->adjoint_name};
+    }
+    w->e->buffers = list;
+    w->e->buffer_count = count;
+}
+
+// ------------------------------------------------------------------------------------------ tapes
+static void explain_value(const pipe_count *g, const note_value *n, vy_explain_kept *out)
+{
+    vy_count *c = g->c;
+    const vy_program *p = g->l->signature;
+    const uint32_t tape = vy_program_find_buffer(p, n->tape).id;
+    const vy_buf *b = &p->buffers.data[tape];
+    const vy_poly all = vy_count_extent(c, g->dims, b, 0, b->rank);
+    const vy_poly each = vy_count_extent(c, g->dims, b, b->rank - n->rank, b->rank);
+    *out = (vy_explain_kept){.name = n->from ? n->from : n->name,
+                             .before = n->before,
+                             .line = n->line,
+                             .type = n->type,
+                             .tape = n->tape,
+                             .loop = n->loop,
+                             .loop_line = n->loop_line,
+                             .why = n->why,
+                             .each = vy_count_amount(c, each),
+                             .all = vy_count_amount(c, vy_poly_scale(&c->space, all,
+                                                                     vy_type_size(b->type), 1))};
+}
+
+static void explain_kept(pipe_explaining *w, const pipe_count *g)
+{
+    const notes *n = &w->x.notes;
+    vy_explain_kept *list = vy_explain_array(&w->x, n->values.count, sizeof *list);
+    uint32_t count = 0;
+    for (uint32_t i = 0; list && i < n->values.count; i++)
+        if (vy_program_find_buffer(g->l->signature, n->values.data[i].tape).id)
+            explain_value(g, &n->values.data[i], &list[count++]);
+    w->e->kept = list;
+    w->e->kept_count = count;
+}
+
+// ------------------------------------------------------------------------------------- workspaces
+static bool is_name(const char *x, const char *y) { return x && strcmp(x, y) == 0; }
+
+static explain_role role_of(const pipe_explaining *w, const pipe_space *s)
+{
+    const notes *n = &w->x.notes;
+    const bool own = s->p == w->result->signature; // not of a program that is dispatched
+    if (s->p->buffers.data[s->buffer].made == VY_MADE_TAPE)
+        return (explain_role){VY_WORK_TAPE, NULL, 0};
+    for (uint32_t i = 0; own && i < n->buffers.count; i++) {
+        const note_buffer *b = &n->buffers.data[i];
+        if (is_name(b->adjoint_name, s->name)) return (explain_role){VY_WORK_ADJOINT, b->name, 0};
+        if (is_name(b->name, s->name)) return (explain_role){VY_WORK_CONTENTS, b->name, 0};
+        if (is_name(b->copy, s->name)) return (explain_role){VY_WORK_COPY, b->name, 0};
+    }
+    return (explain_role){VY_WORK_OTHER, NULL, 0};
+}
+
+static void explain_spaces(pipe_explaining *w, const pipe_count *g)
+{
+    vy_explain_workspace *list = vy_explain_array(&w->x, g->spaces.count, sizeof *list);
+    vy_poly tapes = {0};
+    for (uint32_t i = 0; list && i < g->spaces.count; i++) {
+        const pipe_space *s = &g->spaces.data[i];
+        const explain_role role = role_of(w, s);
+        const vy_type type = s->p->buffers.data[s->buffer].type;
+        list[i] = (vy_explain_workspace){.name = vy_explain_text(&w->x, s->name),
+                                         .of = role.of,
+                                         .kind = role.kind,
+                                         .type = type,
+                                         .shape = vy_explain_shape(&w->x, s->p, s->buffer),
+                                         .all = vy_count_amount(g->c, s->bytes)};
+        if (role.kind == VY_WORK_TAPE) tapes = vy_poly_add(&g->c->space, tapes, s->bytes);
+    }
+    w->e->workspaces = list;
+    w->e->workspace_count = list ? g->spaces.count : 0;
+    w->e->tape = vy_count_amount(g->c, tapes);
+}
+
+// --------------------------------------------------------------------------------------- together
+static vy_explain_pipe totals(pipe_explaining *w, const pipe_count *n)
+{
+    vy_explain_pipe out = {.name = vy_explain_text(&w->x, n->l->name),
+                           .bytes = vy_count_amount(n->c, n->bytes)};
+    for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) out.work[k] = vy_count_amount(n->c, n->work[k]);
+    return out;
+}
+
+static void put_together(pipe_explaining *w, const vy_sizes *sizes)
+{
+    static const vy_sizes unknown = {0};
+    explain_memory *memory = w->x.memory;
+    pipe_count f = {.c = &memory->forward, .l = w->source};
+    pipe_count g = {.c = &memory->gradient, .l = w->result};
+    vy_sizes mapped;
+    if (!sizes) sizes = &unknown;
+    w->x.forward = w->source->signature;
+    if (vy_explain_sizes(&w->x, w->result->signature, sizes, &mapped) &&
+        vy_pipe_count(&w->x, sizes, &f) && vy_pipe_count(&w->x, &mapped, &g)) {
+        w->x.pipeline = w->source;
+        explain_buffers(w);
+        w->x.pipeline = w->result;
+        explain_kept(w, &g);
+        explain_spaces(w, &g);
+        vy_explain_requests(w);
+        w->e->forward = totals(w, &f);
+        w->e->gradient = totals(w, &g);
+    }
+    vy_vec_free(&f.spaces);
+    vy_vec_free(&g.spaces);
+    w->x.failed |= memory->forward.space.failed || memory->gradient.space.failed;
+}
+
+// The pipeline alone and its gradient, both optimised.  False: *diag, or memory.
+static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
+                      const vy_opt_options *optimize, vy_module *made[2], vy_diag *diag)
+{
+    const reverse_observer observer = {.note = observe, .user = w};
+    uint32_t at = 0;
+    while (at < m->pipelines.count && strcmp(m->pipelines.data[at]->name, options->program)) at++;
+    if (at == m->pipelines.count) {
+        vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no pipeline `%s`",
+                    options->program);
+        return false;
+    }
+    if (!vy_module_extract(m, (vy_ref){at, true}, &made[0], diag)) return false;
+    made[1] = vy_derive_pipeline(m->pipelines.data[at], options, vy_transform, &observer, diag);
+    for (int k = 0; k < 2 && made[1]; k++) {
+        if (vy_optimize(made[k], optimize)) continue;
+        *diag = made[k]->diag;
+        return false;
+    }
+    return made[1] && !w->x.failed && !w->x.notes.failed;
+}
+
+vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m, const vy_grad_options *options,
+                                             const vy_opt_options *optimize, const vy_sizes *sizes,
+                                             vy_diag *diag)
+{
+    const uint64_t before = vy_memory_failures();
+    *diag = (vy_diag){0};
+    vy_pipeline_explanation *e = vy_realloc(NULL, sizeof *e);
+    explain_memory *memory = vy_realloc(NULL, sizeof *memory);
+    if (e) *e = (vy_pipeline_explanation){.memory = memory};
+    if (memory) *memory = (explain_memory){0};
+    pipe_explaining w = {.e = e, .x.memory = memory, .x.failed = !e || !memory};
+    vy_module *made[2] = {NULL, NULL};
+    if (memory) w.x.notes.arena = &memory->arena;
+    bool ok = !w.x.failed && make_both(&w, m, options, optimize, made, diag);
+    if (ok) {
+        w.source = made[0]->pipelines.data[0];
+        w.result = made[1]->pipelines.data[made[1]->pipelines.count - 1];
+        put_together(&w, sizes);
+    }
+    ok = ok && !w.x.failed && vy_memory_failures() == before;
+    vy_notes_free(&w.x.notes);
+    vy_requests_free(&w.requests);
+    vy_module_free(made[0]);
+    vy_module_free(made[1]);
+    if (ok) return e;
+    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    if (!e) vy_free(memory);
+    vy_pipeline_explanation_free(e);
+    return NULL;
+}
+
+const char *vy_pipe_work_name(vy_pipe_work k)
+{
+    static const char *const names[] = {"dispatches", "copies", "fills", "values"};
+    return (unsigned)k < VY_PIPE_WORK_COUNT ? names[k] : "";
+}
+
+void vy_pipeline_explanation_free(vy_pipeline_explanation *e)
+{
+    if (!e) return;
+    vy_explain_release(e->memory);
+    vy_free(e);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// forward_dispatch.c: the tangents of what a host program dispatches (ir/core/host.h).
+//
+//   d = DISPATCH f x, w;  y = PICK 0 d     →     d = DISPATCH f_jvp x, w, dot_x, dot_w
+//                                                y = PICK 0 d;  dot_y = PICK 1 d
+//
+// The forward derivative of the callee, with its values, takes the place of the callee.  Between
+// dispatches a tangent that is exactly 0 may mean that nothing reaches the value.
+#include "autodiff/forward/forward.h"
+#include "ir/host/host_build.h"
+
+// A parameter of the callee; by its buffer id.
+typedef struct bound_param {
+    const vy_tensor *shape;
+    uint32_t operand, pick; // of the old program, or 0
+} bound_param;
+
+typedef struct dispatch {
+    forward *f;
+    uint32_t id, last; // the last PICK
+    const vy_host_call *call;
+    const vy_program *callee;
+    bound_param *params;
+    const vy_derived *made;
+    const vy_program *derived; // its parameters
+} dispatch;
+
+static bool find_params(dispatch *d)
+{
+    const vy_program *p = d->f->w.p;
+    d->params = vy_rewrite_table(&d->f->w, d->callee->buffers.count * sizeof *d->params);
+    d->last = d->id;
+    for (uint32_t i = 1, n = 0, taken = 0; d->params && i < d->callee->buffers.count; i++) {
+        const vy_buf *b = &d->callee->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        d->params[i].shape = &d->call->shapes[n++];
+        if (vy_host_takes(b)) d->params[i].operand = vy_arg(p, d->id, taken++);
+        if (vy_host_gives(b)) d->params[i].pick = ++d->last;
+    }
+    return d->params != NULL;
+}
+
+static bool derive(dispatch *d)
+{
+    const uint32_t n = d->callee->buffers.count;
+    const char **names = vy_rewrite_table(&d->f->w, 2 * (size_t)n * sizeof *names);
+    reverse *r = d->f->r;
+    vy_diag why = {0};
+    if (!names) return false;
+    vy_grad_options request = {.of = names,
+                               .wrt = names + n,
+                               .forward = true,
+                               .with_value = true,
+                               .structural_zeros = true,
+                               .deterministic = r->options->deterministic,
+                               .lean_sums = r->options->lean_sums};
+    for (uint32_t i = 1; i < n; i++) {
+        const bound_param *p = &d->params[i];
+        const char *name = d->callee->buffers.data[i].name;
+        if (p->pick && vy_forward_is_active(d->f, p->pick)) names[request.of_count++] = name;
+        if (p->operand && vy_forward_dot(d->f, p->operand)) names[n + request.wrt_count++] = name;
+    }
+    if (!request.of_count || !request.wrt_count) return false;
+    d->made = r->derive(r->out, (vy_ref){d->call->callee, d->call->pipeline}, &request, &why);
+    if (!d->made) {
+        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, d->id, why.fix, "`%s`, dispatched here: %s",
+                        d->callee->name, why.text);
+        r->out->diag.code = why.code;
+        return false;
+    }
+    const vy_host_call result = {.callee = d->made->result.index,
+                                 .pipeline = d->made->result.pipeline};
+    d->derived = vy_host_callee(r->out, &result);
+    return true;
+}
+
+// The parameter of the callee that one of the derivative belongs to.
+static const bound_param *param_of(const dispatch *d, uint32_t buffer)
+{
+    const vy_derivative_role *role = &d->made->roles[buffer];
+    const uint32_t of =
+        role->kind != VY_IS_PARAMETER && role->parameter
+            ? role->parameter
+            : vy_program_find_buffer(d->callee, d->derived->buffers.data[buffer].name).id;
+    return &d->params[of];
+}
+
+static uint32_t operand_for(const dispatch *d, uint32_t buffer)
+{
+    const bound_param *p = param_of(d, buffer);
+    const vy_type type = d->derived->buffers.data[buffer].type;
+    const uint32_t dot = p->operand ? vy_forward_dot(d->f, p->operand) : 0;
+    if (p->operand && !vy_is_tangent(d->made->roles[buffer].kind))
+        return vy_new(&d->f->w, p->operand);
+    return dot ? dot : vy_zero(d->f->w.b, type).id;
+}
+
+static void take_result(dispatch *d, uint32_t buffer, uint32_t pick)
+{
+    const bound_param *p = param_of(d, buffer);
+    if (!p->pick) return;
+    if (vy_is_tangent(d->made->roles[buffer].kind))
+        d->f->dot[p->pick] = pick;
+    else
+        d->f->w.map[p->pick] = pick;
+}
+
+static void emit(dispatch *d)
+{
+    const vy_program *p = d->derived;
+    vy_rewrite *w = &d->f->w;
+    const uint32_t nargs = w->p->insts.data[d->id].nargs, rest = nargs - d->call->tensors;
+    uint32_t *args = vy_rewrite_table(w, (p->buffers.count + rest + 1) * sizeof *args);
+    uint32_t *picks = vy_rewrite_table(w, p->buffers.count * sizeof *picks);
+    vy_tensor *shapes = vy_arena_alloc(&d->f->r->out->arena, p->buffers.count * sizeof *shapes);
+    if (!shapes) w->oom = true;
+    if (w->oom) return;
+    vy_host_call call = {.callee = d->made->result.index,
+                         .pipeline = d->made->result.pipeline,
+                         .groups = d->call->groups,
+                         .scalars = d->call->scalars,
+                         .shapes = shapes};
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        shapes[call.count] = *param_of(d, i)->shape;
+        shapes[call.count++].type = b->type;
+        if (vy_host_takes(b)) args[call.tensors++] = operand_for(d, i);
+    }
+    for (uint32_t k = 0; k < rest; k++)
+        args[call.tensors + k] = vy_new_arg(w, d->id, d->call->tensors + k);
+    w->map[d->id] = vy_host_dispatch(w->b, &call, args, picks);
+    for (uint32_t i = 1, k = 0; w->map[d->id] && i < p->buffers.count; i++)
+        if (vy_pipe_binds(&p->buffers.data[i]) && vy_host_gives(&p->buffers.data[i]))
+            take_result(d, i, picks[k++]);
+}
+
+uint32_t vy_forward_dispatch(forward *f, uint32_t id)
+{
+    dispatch d = {.f = f, .id = id, .call = vy_host_call_of(f->w.p, id)};
+    d.callee = vy_host_callee(f->r->out, d.call);
+    vy_rewrite_at(&f->w, id);
+    if (!find_params(&d)) return id;
+    if (!derive(&d)) return f->r->failed ? id : 0; // without a tangent: as it is
+    emit(&d);
+    return d.last;
+}

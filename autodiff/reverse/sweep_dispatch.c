@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+// sweep_dispatch.c: the reverse of a dispatch in a host program (ir/core/host.h).
+//
+//   d = DISPATCH f x, w;  y = PICK 0 d     →     x̄, w̄ += DISPATCH f_grad x, w, ȳ
+//
+// The derivative of the callee is made for what is needed here: the outputs that have an adjoint,
+// the operands that are active.  It is made once for each such request (r->derive), however often
+// the callee is dispatched.  Of the primal's operands it takes those that it still reads after its
+// own dead code is gone; only these have to be kept, or computed again.
+//
+// A gradient is added by the derivative itself to what there is already: to the adjoint of the
+// operand so far, or to the adjoint of the slice that the operand was loaded from.  Not so for what
+// the callee updates in place: there the gradient takes the place of the cotangent.
+#include "autodiff/core/adjoint.h"
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/transform.h"
+#include "ir/host/host_build.h"
+
+#include <string.h>
+
+typedef enum add_mode {
+    ADD_NOTHING,    // overwritten; a contribution to the operand's adjoint
+    ADD_TO_ADJOINT, // of the operand
+    ADD_TO_SLICE,   // of the buffer from which the operand was loaded
+    SET_SLICE,      // the same, where its adjoint is 0
+} add_mode;
+
+// What a parameter of the callee is here; by its buffer id.
+typedef struct bound_param {
+    const vy_tensor *shape;
+    uint32_t operand; // of the primal, or 0
+    uint32_t pick;    // of the primal: the result, or 0
+    uint32_t adjoint; // of the result
+    bool wrt;
+    add_mode add;
+} bound_param;
+
+typedef struct dispatch {
+    reverse *r;
+    uint32_t id;
+    const vy_host_call *call;
+    const vy_program *callee;
+    bound_param *params;
+    const vy_derived *made;
+    const vy_program *derived; // its parameters
+    vy_arena arena;
+} dispatch;
+
+static void *room(dispatch *d, size_t count, size_t size)
+{
+    void *p = vy_arena_alloc(&d->arena, (count + 1) * size);
+    if (!p) oom(d->r);
+    return p;
+}
+
+// ----------------------------------------------------------------------------------- the arguments
+static bool find_params(dispatch *d)
+{
+    const reverse *r = d->r;
+    bool any = false;
+    d->params = room(d, d->callee->buffers.count, sizeof *d->params);
+    for (uint32_t i = 1, n = 0, taken = 0, given = 0; d->params && i < d->callee->buffers.count;
+         i++) {
+        const vy_buf *b = &d->callee->buffers.data[i];
+        bound_param *p = &d->params[i];
+        if (!vy_pipe_binds(b)) continue;
+        p->shape = &d->call->shapes[n++];
+        if (vy_host_takes(b)) p->operand = vy_arg(r->p, d->id, taken++);
+        if (vy_host_gives(b)) p->pick = d->id + 1 + given++;
+        if (p->pick) p->adjoint = r->build.adjoint[p->pick];
+        p->wrt = p->operand && vy_is_active(&r->facts, p->operand);
+        any |= p->adjoint != 0;
+    }
+    return any && !r->failed;
+}
+
+// The LOAD that an operand is, if its buffer has an adjoint in memory and nothing writes to it
+// before the dispatch; else 0.
+static uint32_t slice_of(const dispatch *d, uint32_t operand)
+{
+    const reverse *r = d->r;
+    if (VY_IS_LEAF(operand)) return 0;
+    const vy_inst *i = &r->p->insts.data[operand];
+    if (i->op != VY_OP_LOAD || r->facts.s.parent[operand] != r->facts.s.parent[d->id]) return 0;
+    for (uint32_t id = operand + 1; id < d->id; id++)
+        if (vy_op_is_memory((vy_op)r->p->insts.data[id].op) &&
+            r->p->insts.data[id].op != VY_OP_LOAD)
+            return 0;
+    return r->build.buffers[i->aux].kind == ADJ_MEMORY ? operand : 0;
+}
+
+// Is it the only load of its slice while that lives, so that the slice's adjoint is what this
+// dispatch gives?
+static bool is_only_load(const reverse *r, uint32_t load)
+{
+    const uint32_t buffer = r->p->insts.data[load].aux;
+    const vy_buffer_class cls = r->p->buffers.data[buffer].cls;
+    const buffer_facts *f = &r->facts.buffers[buffer];
+    if ((cls != VY_IN && cls != VY_LOCAL) || f->sites != 1 || f->kept) return false;
+    for (uint32_t l = r->facts.home[load]; l > f->home; l = r->facts.home[l]) {
+        bool found = false;
+        for (uint32_t k = 0; k < vy_index_count(r->p, load); k++)
+            found |= vy_arg(r->p, load, k) == l;
+        if (!found) return false;
+    }
+    return true;
+}
+
+// Is the slice that the operand was loaded from what the result is stored to, at once?  Then its
+// adjoint has just been taken, and is 0.
+static bool is_updated(const dispatch *d, uint32_t load, uint32_t pick)
+{
+    const vy_program *p = d->r->p;
+    for (uint32_t id = d->id + 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op != VY_OP_PICK && i->op != VY_OP_STORE) return false;
+        if (i->op == VY_OP_STORE && vy_arg(p, id, i->nargs - 1) == pick)
+            return vy_host_same_slice(p, load, id);
+    }
+    return false;
+}
+
+// Is the slice surely another one than those of the parameters before `i`, to which the derivative
+// adds as well?
+static bool is_apart(const dispatch *d, uint32_t i, uint32_t load)
+{
+    for (uint32_t k = 1; k < i; k++) {
+        const bound_param *p = &d->params[k];
+        const uint32_t other = p->wrt ? slice_of(d, p->operand) : 0;
+        if (!other || d->r->p->insts.data[other].aux != d->r->p->insts.data[load].aux) continue;
+        if (d->callee->buffers.data[k].cls == VY_INOUT) continue; // updated: it is apart from all
+        if (!vy_host_other_slice(d->r->p, other, load)) return false;
+    }
+    return true;
+}
+
+static void choose_modes(dispatch *d)
+{
+    for (uint32_t i = 1; i < d->callee->buffers.count; i++) {
+        bound_param *p = &d->params[i];
+        if (!p->wrt) continue;
+        const uint32_t load = slice_of(d, p->operand);
+        if (d->callee->buffers.data[i].cls == VY_INOUT) {
+            if (load && is_updated(d, load, p->pick)) p->add = SET_SLICE;
+            continue;
+        }
+        bool again = false; // the same value as an operand before
+        for (uint32_t k = 1; k < i; k++) again |= d->params[k].operand == p->operand;
+        if (again) continue;
+        if (d->r->build.adjoint[p->operand])
+            p->add = ADD_TO_ADJOINT;
+        else if (load && is_only_load(d->r, load))
+            p->add = SET_SLICE;
+        else if (load && is_apart(d, i, load))
+            p->add = ADD_TO_SLICE;
+    }
+}
+
+// ------------------------------------------------------------------------------------- the request
+static bool is_one(const reverse *r, uint32_t adjoint)
+{
+    const vy_scalar *c = vy_id_const(vy_builder_program(r->b), adjoint);
+    return c && c->f == 1;
+}
+
+// Is it a cotangent as the caller of the pipeline gives it?
+static bool is_given(const reverse *r, uint32_t adjoint)
+{
+    const vy_program *p = vy_builder_program(r->b);
+    if (VY_IS_LEAF(adjoint) || p->insts.data[adjoint].op != VY_OP_LOAD) return false;
+    return p->buffers.data[p->insts.data[adjoint].aux].role.kind == VY_IS_COTANGENT;
+}
+
+static void explain_failure(dispatch *d, const vy_diag *why)
+{
+    vy_reverse_fail(d->r, VY_E_GRAD_UNSUPPORTED, d->id, why->fix, "`%s`, dispatched here: %s",
+                    d->callee->name, why->text);
+    d->r->out->diag.code = why->code;
+}
+
+static bool derive(dispatch *d)
+{
+    const uint32_t n = d->callee->buffers.count;
+    const vy_grad_options *o = d->r->options;
+    const char **names = room(d, 3 * (size_t)n, sizeof *names);
+    if (!names) return false;
+    const char **of = names, **wrt = names + n, **add = names + 2 * (size_t)n;
+    vy_grad_options request = {.of = of,
+                               .wrt = wrt,
+                               .add = add,
+                               .deterministic = o->deterministic,
+                               .lean_sums = o->lean_sums,
+                               .frugal = o->frugal,
+                               .accumulate = o->accumulate};
+    for (uint32_t i = 1; i < n; i++) {
+        const bound_param *p = &d->params[i];
+        const char *name = d->callee->buffers.data[i].name;
+        if (p->adjoint) of[request.of_count++] = name;
+        if (p->adjoint && !is_one(d->r, p->adjoint)) {
+            request.seed_buffer = true;
+            request.structural_zeros |= !is_given(d->r, p->adjoint);
+        }
+        if (p->wrt) wrt[request.wrt_count++] = name;
+        if (p->add == ADD_TO_ADJOINT || p->add == ADD_TO_SLICE) add[request.add_count++] = name;
+    }
+    request.in_place = request.seed_buffer;
+    vy_diag why = {0};
+    if (!request.wrt_count) return false;
+    d->made = d->r->derive(d->r->out, (vy_ref){d->call->callee, d->call->pipeline}, &request, &why);
+    if (!d->made) {
+        explain_failure(d, &why);
+        return false;
+    }
+    const vy_host_call result = {.callee = d->made->result.index,
+                                 .pipeline = d->made->result.pipeline};
+    d->derived = vy_host_callee(d->r->out, &result);
+    return true;
+}
+
+// ----------------------------------------------------------------------------- what it still reads
+static bool starts_from(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (b->init == VY_INIT_COPY && strcmp(b->init_from, p->buffers.data[buffer].name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool program_reads(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_memory((vy_op)p->insts.data[id].op) && p->insts.data[id].aux == buffer)
+            return true;
+    return starts_from(p, buffer);
+}
+
+static bool step_reads(const vy_pipeline *l, const vy_pipe_step *s, uint32_t buffer)
+{
+    if (s->kind == VY_PIPE_VALUE) return s->buffer.id == buffer;
+    if (s->kind != VY_PIPE_DISPATCH) return false;
+    const vy_program *p = l->module->programs.data[s->program];
+    for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
+        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
+        if (s->args[n++].buffer.id == buffer && program_reads(p, i)) return true;
+    }
+    return false;
+}
+
+static bool reads(const dispatch *d, uint32_t buffer)
+{
+    const vy_ref result = d->made->result;
+    if (!result.pipeline) return program_reads(d->derived, buffer);
+    const vy_pipeline *l = d->r->out->pipelines.data[result.index];
+    for (uint32_t i = 0; i < l->steps.count; i++)
+        if (step_reads(l, &l->steps.data[i], buffer)) return true;
+    return starts_from(l->signature, buffer);
+}
+
+// -------------------------------------------------------------------------------------- the result
+// The index of the slice that LOAD `id` names, in the result; returns how many.
+static uint32_t map_slice(reverse *r, uint32_t id, uint32_t *index)
+{
+    const uint32_t n = vy_index_count(r->p, id);
+    for (uint32_t k = 0; k < n; k++) index[k] = vy_primal(r, vy_arg(r->p, id, k));
+    return n;
+}
+
+static uint32_t load_slice(reverse *r, uint32_t buffer, uint32_t like)
+{
+    uint32_t index[VY_MAX_RANK];
+    const uint32_t n = map_slice(r, like, index);
+    const vy_type type = vy_builder_program(r->b)->buffers.data[buffer].type;
+    return vy_host_append(r->b, VY_OP_LOAD, type, buffer, n, index);
+}
+
+// An operand that the derivative takes but does not read: any contents of that shape will do.
+static uint32_t unread_operand(reverse *r, uint32_t operand)
+{
+    const vy_inst *i = VY_IS_LEAF(operand) ? NULL : &r->p->insts.data[operand];
+    const uint32_t copy = i && i->op == VY_OP_LOAD ? r->build.buffers[i->aux].copy : 0;
+    return copy ? load_slice(r, copy, operand) : vy_primal(r, operand);
+}
+
+static uint32_t operand_for(dispatch *d, uint32_t buffer)
+{
+    const vy_derivative_role *role = &d->made->roles[buffer];
+    const bound_param *p = &d->params[role->parameter];
+    reverse *r = d->r;
+    switch (role->kind) {
+    case VY_IS_PRIMAL:
+        return reads(d, buffer) ? vy_primal(r, p->operand) : unread_operand(r, p->operand);
+    case VY_IS_COTANGENT: return p->adjoint;
+    case VY_IS_GRADIENT:
+        if (d->callee->buffers.data[role->parameter].cls == VY_INOUT) return p->adjoint;
+        if (p->add == ADD_TO_ADJOINT) return r->build.adjoint[p->operand];
+        if (p->add == ADD_TO_SLICE) {
+            const uint32_t b = r->p->insts.data[p->operand].aux;
+            return load_slice(r, r->build.buffers[b].adjoint, p->operand);
+        }
+        break;
+    default: break;
+    }
+    vy_reverse_fail(r, VY_E_INTERNAL, d->id, NULL, "a derivative takes `%s`, which has no role",
+                    d->derived->buffers.data[buffer].name);
+    return 0;
+}
+
+static vy_tensor map_shape(dispatch *d, const vy_tensor *shape)
+{
+    vy_dim *dims = vy_arena_alloc(&d->r->out->arena, shape->rank * sizeof *dims + 1);
+    if (!dims) oom(d->r);
+    for (uint32_t k = 0; dims && k < shape->rank; k++)
+        dims[k] = d->r->build.dims[shape->dims[k].id];
+    return (vy_tensor){shape->type, shape->rank, dims};
+}
+
+// The shape of an argument of the derivative: that of the parameter that it belongs to.
+static vy_tensor shape_for(dispatch *d, uint32_t buffer)
+{
+    const vy_derivative_role *role = &d->made->roles[buffer];
+    uint32_t of = role->parameter;
+    if (role->kind == VY_IS_PARAMETER || !of || of >= d->callee->buffers.count)
+        of = vy_program_find_buffer(d->callee, d->derived->buffers.data[buffer].name).id;
+    vy_tensor shape = {0};
+    if (of && d->params[of].shape)
+        shape = map_shape(d, d->params[of].shape);
+    else
+        vy_reverse_fail(d->r, VY_E_INTERNAL, d->id, NULL, "a derivative has `%s`, of no shape",
+                        d->derived->buffers.data[buffer].name);
+    shape.type = d->derived->buffers.data[buffer].type;
+    return shape;
+}
+
+// Scalars and workgroups are those of the primal's dispatch.
+static uint32_t map_rest(dispatch *d, uint32_t *args)
+{
+    const uint32_t first = d->call->tensors, n = d->r->p->insts.data[d->id].nargs;
+    for (uint32_t k = first; k < n; k++) *args++ = vy_primal(d->r, vy_arg(d->r->p, d->id, k));
+    return n - first;
+}
+
+static void take_gradient(dispatch *d, uint32_t buffer, uint32_t pick)
+{
+    const vy_derivative_role *role = &d->made->roles[buffer];
+    if (role->kind != VY_IS_GRADIENT) return;
+    const bound_param *p = &d->params[role->parameter];
+    reverse *r = d->r;
+    uint32_t args[VY_MAX_RANK + 1];
+    switch (p->add) {
+    case ADD_NOTHING: vy_contribute(r, p->operand, pick, 0); break;
+    case ADD_TO_ADJOINT: vy_set_adjoint(r, p->operand, pick, 0); break;
+    case SET_SLICE:
+    case ADD_TO_SLICE: {
+        const uint32_t n = map_slice(r, p->operand, args);
+        args[n] = pick;
+        vy_emit(r->b, VY_OP_STORE, VY_VOID,
+                r->build.buffers[r->p->insts.data[p->operand].aux].adjoint, n + 1, args);
+    }
+    }
+}
+
+static void emit(dispatch *d)
+{
+    const vy_program *p = d->derived;
+    const uint32_t rest = d->r->p->insts.data[d->id].nargs - d->call->tensors;
+    uint32_t *args = room(d, p->buffers.count + rest, sizeof *args);
+    uint32_t *picks = room(d, p->buffers.count, sizeof *picks);
+    vy_tensor *shapes = vy_arena_alloc(&d->r->out->arena, p->buffers.count * sizeof *shapes);
+    if (!args || !picks || !shapes) {
+        oom(d->r);
+        return;
+    }
+    vy_host_call call = {.callee = d->made->result.index,
+                         .pipeline = d->made->result.pipeline,
+                         .groups = d->call->groups,
+                         .scalars = d->call->scalars,
+                         .shapes = shapes};
+    for (uint32_t i = 1; i < p->buffers.count && !d->r->failed; i++) {
+        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
+        shapes[call.count++] = shape_for(d, i);
+        if (vy_host_takes(&p->buffers.data[i])) args[call.tensors++] = operand_for(d, i);
+    }
+    if (d->r->failed) return;
+    map_rest(d, args + call.tensors);
+    if (!vy_host_dispatch(d->r->b, &call, args, picks)) return;
+    for (uint32_t i = 1, k = 0; i < p->buffers.count; i++)
+        if (vy_pipe_binds(&p->buffers.data[i]) && vy_host_gives(&p->buffers.data[i]))
+            take_gradient(d, i, picks[k++]);
+}
+
+void vy_reverse_dispatch(reverse *r, uint32_t id)
+{
+    dispatch d = {.r = r, .id = id, .call = vy_host_call_of(r->p, id)};
+    d.callee = vy_host_callee(r->out, d.call);
+    if (find_params(&d)) {
+        choose_modes(&d);
+        if (derive(&d)) emit(&d);
+    }
+    vy_arena_free(&d.arena);
+}
+
+// The dispatch again, with shapes of the result.
+void vy_replay_dispatch(reverse *r, uint32_t id)
+{
+    const vy_host_call *was = vy_host_call_of(r->p, id);
+    dispatch d = {.r = r, .id = id, .call = was};
+    const uint32_t n = r->p->insts.data[id].nargs;
+    vy_tensor *shapes = vy_arena_alloc(&r->out->arena, (was->count + 1) * sizeof *shapes);
+    uint32_t *args = room(&d, n, sizeof *args), *picks = room(&d, was->count, sizeof *picks);
+    vy_host_call call = *was;
+    call.shapes = shapes;
+    if (!shapes) oom(r);
+    for (uint32_t k = 0; !r->failed && k < was->count; k++)
+        shapes[k] = map_shape(&d, &was->shapes[k]);
+    for (uint32_t k = 0; !r->failed && k < n; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
+    if (!r->failed) r->build.map[id] = vy_host_dispatch(r->b, &call, args, picks);
+    for (uint32_t k = id + 1; k < r->p->insts.count && r->p->insts.data[k].op == VY_OP_PICK &&
+                              !r->failed && !vy_builder_failed(r->b);
+         k++)
+        r->build.map[k] = picks[r->p->insts.data[k].aux];
+    vy_arena_free(&d.arena);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// host_build.h: host programs (ir/core/host.h) from pipelines, and back.
+#ifndef VYRE_HOST_BUILD_H
+#define VYRE_HOST_BUILD_H
+
+#include "ir/build/edit.h"
+#include "ir/core/host.h"
+
+// ---- raise.c
+// The host program of a pipeline, which the module does not list; free it with vy_program_free.
+// Loads are not shared: each argument has its own.  NULL: see the module's diag.
+// hints: for reverse mode: repeats with `checkpoint(…)` are cut into segments, with `all` outermost
+// ones, too, and *hints is what bounds their lengths (autodiff/facts/trip_bound.h; free it with
+// vy_free).  NULL: for all else.
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, uint32_t **hints);
+// ---- host_emit.c
+// Appends a DISPATCH and the PICKs of all its results.  picks: one for each `out` and `inout`
+// parameter.  The call is copied, its shapes are not.  Returns the DISPATCH; 0: the builder failed.
+uint32_t vy_host_dispatch(vy_builder *b, const vy_host_call *call, const uint32_t *args,
+                          uint32_t *picks);
+// An instruction that is not shared with an equal one; 0: none, or an error.
+uint32_t vy_host_append(vy_builder *b, vy_op op, vy_type type, uint32_t buffer, uint32_t nargs,
+                        const uint32_t *args);
+
+// ---- slices.c
+// Do two memory operations of one buffer name the same slice?  Or surely different ones?
+bool vy_host_same_slice(const vy_program *h, uint32_t x, uint32_t y);
+bool vy_host_other_slice(const vy_program *h, uint32_t x, uint32_t y);
+
+// ---- lower.c
+// Appends host program `h`, called `name`, to its module as a pipeline.  NULL: the module's diag.
+vy_pipeline *vy_host_lower(const vy_program *h, const char *name);
+
+#endif

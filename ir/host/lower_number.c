@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// lower_number.c: integers of a host program as dimension expressions of the pipeline.
+//
+// Expressions are computed in 64 bits, so casts between integer types change nothing.  Numbers of
+// loops and of loaded elements are noted where the walk meets those (lower.c).
+#include "ir/host/lower.h"
+
+static vy_dim leaf_number(lowering *w, const vy_leaf *l)
+{
+    switch ((vy_leaf_kind)l->kind) {
+    case VY_LEAF_CONST: return vy_dim_const(w->b, l->value.i);
+    case VY_LEAF_SCALAR:
+        return vy_dim_value(w->b, (vy_value){vy_leaf_other(w->b, VY_LEAF_SCALAR, (vy_type)l->type,
+                                                           l->index, 0)});
+    case VY_LEAF_LEN: return w->b->p->buffers.data[l->index].dims[l->axis];
+    case VY_LEAF_BUILTIN:
+        if (l->index == VY_NUM_GROUPS) return vy_dim_groups(w->b, l->axis);
+        break;
+    default: break;
+    }
+    return (vy_dim){0};
+}
+
+static vy_dim two(lowering *w, vy_dim_op op, uint32_t id)
+{
+    const vy_dim x = lower_number(w, vy_arg(w->h, id, 0)), y = lower_number(w, vy_arg(w->h, id, 1));
+    return x.id && y.id ? vy_dim_binary(w->b, op, x, y) : (vy_dim){0};
+}
+
+// x of i64(sqrt(f64(x))), or 0.
+static uint32_t root_of(const vy_program *h, uint32_t id)
+{
+    const uint32_t root = vy_arg(h, id, 0);
+    if (VY_IS_LEAF(root) || h->insts.data[root].op != VY_OP_SQRT) return 0;
+    const uint32_t cast = vy_arg(h, root, 0);
+    return !VY_IS_LEAF(cast) && h->insts.data[cast].op == VY_OP_CAST ? vy_arg(h, cast, 0) : 0;
+}
+
+static vy_dim compute(lowering *w, uint32_t id)
+{
+    const vy_inst *i = &w->h->insts.data[id];
+    switch ((vy_op)i->op) {
+    case VY_OP_ADD: return two(w, VY_DIM_ADD, id);
+    case VY_OP_SUB: return two(w, VY_DIM_SUB, id);
+    case VY_OP_MUL: return two(w, VY_DIM_MUL, id);
+    case VY_OP_DIV: return two(w, VY_DIM_DIV, id);
+    case VY_OP_REM: return two(w, VY_DIM_REM, id);
+    case VY_OP_MIN: return two(w, VY_DIM_MIN, id);
+    case VY_OP_MAX: return two(w, VY_DIM_MAX, id);
+    case VY_OP_NEG: {
+        const vy_dim x = lower_number(w, vy_arg(w->h, id, 0));
+        return x.id ? vy_dim_binary(w->b, VY_DIM_SUB, vy_dim_const(w->b, 0), x) : x;
+    }
+    case VY_OP_SHL: {
+        const vy_scalar *n = vy_id_const(w->h, vy_arg(w->h, id, 1));
+        const vy_dim x = lower_number(w, vy_arg(w->h, id, 0));
+        if (!n || n->u > 62 || !x.id) return (vy_dim){0};
+        return vy_dim_binary(w->b, VY_DIM_MUL, x, vy_dim_const(w->b, (int64_t)1 << n->u));
+    }
+    case VY_OP_CAST: {
+        if (vy_type_is_integer(vy_id_type(w->h, vy_arg(w->h, id, 0))))
+            return lower_number(w, vy_arg(w->h, id, 0));
+        const uint32_t root = root_of(w->h, id);
+        const vy_dim x = root ? lower_number(w, root) : (vy_dim){0};
+        return x.id ? vy_dim_binary(w->b, VY_DIM_SQRT, x, x) : x;
+    }
+    default: return (vy_dim){0};
+    }
+}
+
+vy_dim lower_number(lowering *w, uint32_t id)
+{
+    if (lower_stopped(w)) return (vy_dim){0};
+    if (VY_IS_LEAF(id)) {
+        vy_dim *d = &w->leaf[VY_LEAF_INDEX(id)];
+        if (!d->id) *d = leaf_number(w, &w->h->leaves.data[VY_LEAF_INDEX(id)]);
+        if (!d->id)
+            vy_build_fail(w->b, VY_E_INTERNAL, "a host program uses a value that no step has");
+        return *d;
+    }
+    if (!w->number[id].id) w->number[id] = compute(w, id);
+    if (!w->number[id].id && !vy_builder_failed(w->b))
+        vy_build_fail(w->b, VY_E_INTERNAL, "`%s` of a host program is no dimension expression",
+                      vy_op_infos[w->h->insts.data[id].op].text);
+    return w->number[id];
+}
+
+// ------------------------------------------------------------------------------------------ shapes
+// The extent that stands for `d`, an extent that the run decides; `d` itself if it is none.  (The
+// pipeline's own dimensions have greater numbers than those of the host program.)
+static vy_dim extent_of(const lowering *w, vy_dim d)
+{
+    const bool open = d.id < w->h->dims.count && w->h->dims.data[d.id].op == VY_DIM_STEP;
+    return open ? w->extent[w->h->dims.data[d.id].value] : d;
+}
+
+bool lower_is_known(const lowering *w, const vy_tensor *shape)
+{
+    bool known = true;
+    for (uint32_t k = 0; k < shape->rank; k++) known &= extent_of(w, shape->dims[k]).id != 0;
+    return known;
+}
+
+vy_tensor lower_shape(lowering *w, const vy_tensor *shape)
+{
+    vy_dim *dims = NULL;
+    for (uint32_t k = 0; k < shape->rank; k++)
+        if (extent_of(w, shape->dims[k]).id != shape->dims[k].id && !dims)
+            dims = vy_arena_alloc(&w->h->module->arena, shape->rank * sizeof *dims);
+    if (!dims) return *shape;
+    for (uint32_t k = 0; k < shape->rank; k++) dims[k] = extent_of(w, shape->dims[k]);
+    return (vy_tensor){shape->type, shape->rank, dims};
+}

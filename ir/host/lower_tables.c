@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// lower_tables.c: what the files of the lowering share: its tables, and what a tensor is.
+#include "ir/core/flow.h"
+#include "ir/host/lower.h"
+
+void *lower_room(lowering *w, size_t count, size_t size)
+{
+    void *p = vy_arena_alloc(&w->arena, (count + 1) * size);
+    if (!p) w->oom = true;
+    return p;
+}
+
+static uint32_t greatest_key(const vy_program *h)
+{
+    int64_t key = 0;
+    for (uint32_t i = 1; i < h->dims.count; i++)
+        if (h->dims.data[i].op == VY_DIM_STEP && h->dims.data[i].value > key)
+            key = h->dims.data[i].value;
+    return (uint32_t)key;
+}
+
+static const vy_dim_node *axis(const lowering *w, uint32_t buffer, uint32_t k)
+{
+    return &w->h->dims.data[w->h->buffers.data[buffer].dims[k].id];
+}
+
+// Lists the axes of each key, in the order of the buffers.
+static void list_axes(lowering *w)
+{
+    const vy_program *h = w->h;
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < h->buffers.count; i++) n += h->buffers.data[i].rank;
+    w->next_use = lower_room(w, n, sizeof *w->next_use);
+    w->used_by = lower_room(w, n, sizeof *w->used_by);
+    for (uint32_t i = h->buffers.count, at = 0; !w->oom && i-- > 1;)
+        for (uint32_t k = h->buffers.data[i].rank; k-- > 0;) {
+            if (axis(w, i, k)->op != VY_DIM_STEP) continue;
+            w->used_by[++at] = i;
+            w->next_use[at] = w->first_use[axis(w, i, k)->value];
+            w->first_use[axis(w, i, k)->value] = at;
+        }
+}
+
+bool lower_make_tables(lowering *w)
+{
+    const uint32_t n = w->h->insts.count;
+    w->last = lower_room(w, n, sizeof *w->last);
+    w->direct = lower_room(w, n, sizeof *w->direct);
+    w->is_direct = lower_room(w, n, 1);
+    w->array = lower_room(w, n, sizeof *w->array);
+    w->into = lower_room(w, n, sizeof *w->into);
+    w->early = lower_room(w, n, sizeof *w->early);
+    w->nothing = lower_room(w, n, 1);
+    w->dead = lower_room(w, n, 1);
+    w->copied = lower_room(w, n, sizeof *w->copied);
+    w->after = lower_room(w, n, sizeof *w->after);
+    w->put_off = lower_room(w, n, sizeof *w->put_off);
+    w->next_off = lower_room(w, n, sizeof *w->next_off);
+    w->scope = lower_room(w, n, sizeof *w->scope);
+    w->number = lower_room(w, n, sizeof *w->number);
+    w->leaf = lower_room(w, w->h->leaves.count, sizeof *w->leaf);
+    w->place = lower_room(w, n, sizeof *w->place);
+    w->begun = lower_room(w, w->h->buffers.count, 1);
+    w->scoped = lower_room(w, w->h->buffers.count, 1);
+    w->extent = lower_room(w, greatest_key(w->h), sizeof *w->extent);
+    w->first_use = lower_room(w, greatest_key(w->h), sizeof *w->first_use);
+    if (!w->oom) list_axes(w);
+    w->current = lower_room(w, w->h->buffers.count, sizeof *w->current);
+    for (uint32_t i = 0; w->current && i < w->h->buffers.count; i++) w->current[i] = i;
+    if (!vy_structure_make(w->h, &w->s)) w->oom = true;
+    return !w->oom;
+}
+
+bool lower_is_tensor(const lowering *w, uint32_t id)
+{
+    const vy_program *h = w->h;
+    if (VY_IS_LEAF(id)) return false; // constants are, where a tensor is expected
+    const vy_inst *i = &h->insts.data[id];
+    if (i->op == VY_OP_PICK || vy_is_slot((vy_op)i->op)) return true;
+    if (i->op == VY_OP_LOAD) return i->nargs < h->buffers.data[i->aux].rank;
+    return i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type);
+}
+
+uint32_t lower_updated_by(const lowering *w, uint32_t value)
+{
+    const vy_program *h = w->h;
+    if (h->insts.data[value].op == VY_OP_ADD) return 0;
+    const vy_program *p = vy_host_callee(h->module, vy_host_call_of(h, vy_arg(h, value, 0)));
+    for (uint32_t i = 1, given = 0, taken = 0; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        if (vy_host_gives(b) && given++ == h->insts.data[value].aux)
+            return vy_host_takes(b) ? taken : UINT32_MAX;
+        taken += vy_host_takes(b);
+    }
+    return UINT32_MAX;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// raise.c: the steps of a pipeline as a host program (ir/core/host.h).
+//
+// Parameters, scalars and dimensions keep their numbers.  Slice positions, counts and integer
+// scalars, which are dimension expressions of the pipeline, become i64 instructions.
+#include "ir/host/raise.h"
+
+#include <string.h>
+
+// ------------------------------------------------------------------------------------------- steps
+
+// ------------------------------------------------------------------------------------------- steps
+static void load(raising *r, const vy_pipe_arg *a, uint32_t *value)
+{
+    uint32_t index[VY_MAX_RANK];
+    const vy_type type = r->l->signature->buffers.data[a->buffer.id].type;
+    raise_numbers(r, a->rank, a->index, index);
+    *value = vy_host_append(r->b, VY_OP_LOAD, type, r->current[a->buffer.id], a->rank, index);
+}
+
+static void store(raising *r, const vy_pipe_arg *a, uint32_t value)
+{
+    uint32_t args[VY_MAX_RANK + 1];
+    raise_numbers(r, a->rank, a->index, args);
+    args[a->rank] = value;
+    vy_emit(r->b, VY_OP_STORE, VY_VOID, r->current[a->buffer.id], a->rank + 1, args);
+}
+
+static uint32_t scalar(raising *r, const vy_pipe_scalar *s, vy_type type)
+{
+    switch (s->kind) {
+    case VY_PIPE_DIM: return raise_number(r, s->dim);
+    case VY_PIPE_PARAM: return vy_leaf_other(r->b, VY_LEAF_SCALAR, type, s->scalar, 0);
+    default: return vy_leaf_const(r->b, type, s->value);
+    }
+}
+
+static void dispatch(raising *r, const vy_pipe_step *s)
+{
+    const vy_program *p = r->l->module->programs.data[s->program];
+    const uint32_t most = s->arg_count + p->scalars.count + 3;
+    vy_tensor *shapes = vy_arena_alloc(&r->l->module->arena, (s->arg_count + 1) * sizeof *shapes);
+    uint32_t *args = vy_arena_alloc(&r->arena, (most + s->arg_count) * sizeof *args);
+    if (!shapes || !args) {
+        vy_build_oom(r->b);
+        return;
+    }
+    vy_host_call call = {.callee = s->program,
+                         .groups = s->groups != NULL,
+                         .scalars = p->scalars.count,
+                         .count = s->arg_count,
+                         .shapes = shapes};
+    uint32_t *picks = args + most;
+    for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
+        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
+        const vy_pipe_arg *a = &s->args[n];
+        const vy_buf *from = &vy_builder_program(r->b)->buffers.data[a->buffer.id];
+        shapes[n++] = (vy_tensor){from->type, from->rank - a->rank, from->dims + a->rank};
+        if (vy_host_takes(&p->buffers.data[i])) load(r, a, &args[call.tensors++]);
+        uint32_t index[VY_MAX_RANK]; // the result is written there at once: known beforehand
+        raise_numbers(r, a->rank, a->index, index);
+    }
+    uint32_t *rest = args + call.tensors;
+    for (uint32_t k = 0; k < p->scalars.count; k++)
+        *rest++ = scalar(r, &s->scalars[k], p->scalars.data[k].type);
+    if (s->groups) raise_numbers(r, 3, s->groups, rest);
+    if (!vy_host_dispatch(r->b, &call, args, picks)) return;
+    for (uint32_t i = 1, n = 0, k = 0; i < p->buffers.count; i++) {
+        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
+        if (vy_host_gives(&p->buffers.data[i])) store(r, &s->args[n], picks[k++]);
+        n++;
+    }
+}
+
+// The lifetime of an intermediate begins.
+static void clear(raising *r, uint32_t buffer)
+{
+    uint32_t extents[VY_MAX_RANK], n = 0;
+    const vy_buf b = vy_builder_program(r->b)->buffers.data[buffer];
+    for (uint32_t k = 0; k < b.rank; k++)
+        if (vy_builder_program(r->b)->dims.data[b.dims[k].id].op == VY_DIM_STEP)
+            extents[n++] = raise_number(r, r->l->signature->buffers.data[buffer].dims[k]);
+    vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, n, extents);
+}
+
+static void start(raising *r, uint32_t buffer)
+{
+    const vy_buf b = vy_builder_program(r->b)->buffers.data[buffer];
+    uint32_t value = 0;
+    if (b.init == VY_INIT_ONES) value = vy_float(r->b, b.type, 1).id;
+    if (b.init == VY_INIT_COPY)
+        load(r, &(vy_pipe_arg){.buffer = vy_program_find_buffer(r->l->signature, b.init_from)},
+             &value);
+    if (value) vy_emit(r->b, VY_OP_STORE, VY_VOID, buffer, 1, &value);
+    vy_buffer_init(r->b, (vy_buffer){buffer}, VY_INIT_NONE, NULL);
+}
+
+static void value(raising *r, const vy_pipe_step *s, uint32_t at)
+{
+    uint32_t index[VY_MAX_RANK];
+    const vy_type type = vy_type_loaded(r->l->signature->buffers.data[s->buffer.id].type);
+    raise_numbers(r, s->index_count, s->index, index);
+    const uint32_t v =
+        vy_host_append(r->b, VY_OP_LOAD, type, r->current[s->buffer.id], s->index_count, index);
+    if (v) r->steps[at] = vy_cast(r->b, VY_I64, (vy_value){v}).id;
+}
+
+static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
+{
+    const bool segments = r->segments && raise_open_segments(r, at);
+    r->open++;
+    if (segments) return;
+    const uint32_t from = raise_number(r, s->from), to = raise_number(r, s->to);
+    const uint32_t one = vy_int(r->b, VY_I64, 1).id;
+    r->steps[at] = vy_begin_loop(r->b, VY_I64, 0, from, to, one, 0, NULL, NULL);
+    vy_name(r->b, (vy_value){r->steps[at]}, s->counter);
+}
+
+static void step(raising *r, uint32_t at)
+{
+    const vy_pipe_step *s = &r->l->steps.data[at];
+    vy_at(r->b, s->line, s->column);
+    switch (s->kind) {
+    case VY_PIPE_BUFFER:
+        clear(r, s->buffer.id);
+        start(r, s->buffer.id);
+        break;
+    case VY_PIPE_DISPATCH: dispatch(r, s); break;
+    case VY_PIPE_VALUE: value(r, s, at); break;
+    case VY_PIPE_REPEAT: repeat(r, s, at); break;
+    case VY_PIPE_CHECKPOINT: vy_begin_checkpoint(r->b); break;
+    case VY_PIPE_END:
+        r->open -= r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT;
+        if (r->segments && r->segments[s->partner])
+            raise_close_segments(r, s->partner);
+        else if (r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT)
+            vy_end_loop(r->b, 0, 0, NULL, NULL);
+        else
+            vy_end_checkpoint(r->b, 0, NULL, NULL);
+        break;
+    }
+}
+
+// ---------------------------------------------------------------------------------------- together
+// Marks the dimensions that depend on a counter or a value.  NULL: memory.
+static uint8_t *find_unknown(const vy_program *p)
+{
+    uint8_t *unknown = vy_realloc(NULL, p->dims.count + 1);
+    for (uint32_t i = 0; unknown && i < p->dims.count; i++) {
+        const vy_dim_node *d = &p->dims.data[i];
+        unknown[i] =
+            d->op == VY_DIM_STEP || (d->op >= VY_DIM_ADD && (unknown[d->a] || unknown[d->b]));
+    }
+    return unknown;
+}
+
+// Gives each extent that only the run decides a dimension of its own.
+static bool separate_extents(vy_program *p)
+{
+    const uint32_t known = p->dims.count;
+    uint8_t *unknown = find_unknown(p);
+    bool ok = unknown != NULL;
+    for (uint32_t i = 1; ok && i < p->buffers.count; i++)
+        for (uint32_t k = 0; ok && k < p->buffers.data[i].rank; k++) {
+            vy_dim *d = &p->buffers.data[i].dims[k];
+            if (d->id >= known || !unknown[d->id]) continue;
+            const vy_dim_node key = {.op = VY_DIM_STEP, .value = p->dims.count};
+            d->id = p->dims.count;
+            ok = vy_vec_push(&p->dims, key);
+        }
+    for (uint32_t i = 1; ok && i < known; i++) // those of no shape
+        if (p->dims.data[i].op == VY_DIM_STEP) p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
+    vy_free(unknown);
+    if (!ok) vy_fail_oom(p->module);
+    return ok;
+}
+
+// The builder of the host program: parameters as they are, intermediates as local arrays.
+static vy_builder *begin(const vy_pipeline *l)
+{
+    vy_program *p = vy_program_clone(l->signature, l->module);
+    if (!p) return NULL;
+    p->signature = false;
+    p->host = true;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        if (!b->workspace) continue;
+        b->workspace = false;
+        b->cls = VY_LOCAL;
+    }
+    vy_builder *b = separate_extents(p) ? vy_rebuild_begin(p) : NULL;
+    vy_program_free(p);
+    return b;
+}
+
+static bool make_tables(raising *r, bool segments)
+{
+    const vy_program *p = r->l->signature;
+    r->steps = raise_room(r, r->l->steps.count, sizeof *r->steps);
+    r->known = raise_room(r, p->dims.count, sizeof *r->known);
+    r->current = raise_room(r, p->buffers.count, sizeof *r->current);
+    r->segments = segments ? raise_room(r, r->l->steps.count, sizeof *r->segments) : NULL;
+    r->unknown = find_unknown(p);
+    if (!r->unknown) vy_build_oom(r->b);
+    for (uint32_t i = 0; r->current && i < p->buffers.count; i++) r->current[i] = i;
+    return !vy_builder_failed(r->b);
+}
+
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, uint32_t **hints)
+{
+    raising r = {.l = l, .b = begin(l), .all = all};
+    if (!r.b) return NULL;
+    if (make_tables(&r, hints != NULL)) {
+        for (uint32_t i = 1; i < l->signature->buffers.count; i++)
+            if (!l->signature->buffers.data[i].workspace) start(&r, i);
+        for (uint32_t i = 0; i < l->steps.count && !vy_builder_failed(r.b); i++) step(&r, i);
+        for (uint32_t n = vy_builder_program(r.b)->insts.count; hints && r.hints.count <= n;)
+            if (!vy_vec_push(&r.hints, 0u)) {
+                vy_build_oom(r.b);
+                break;
+            }
+    }
+    vy_free(r.unknown);
+    vy_arena_free(&r.arena);
+    vy_program *p = vy_rebuild_end(r.b);
+    if (p && hints)
+        *hints = r.hints.data;
+    else
+        vy_vec_free(&r.hints);
+    return p;
+}

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""Random pipelines with derivatives: dispatches of a few small programs on buffers, slices of
+buffers, what is updated in place, in repeats and checkpoints; and of other such pipelines.
+
+What is passed to one dispatch never overlaps, unless it is only read.  All values stay small, so
+that differences are exact enough: programs end in sin, tanh or a mean.
+"""
+import random
+
+# name, parameters by class, text.  v: f32[N], s: f32[1]
+PROGRAMS = {
+    "map1": ("in v, out v", "program map1(x: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+             "    y[i] = sin(x[i] * 1.3 + 0.2) + 0.1 * x[i] * x[i];\n}\n"),
+    "map2": ("in v, in v, out v", "program map2(a: in f32[N], b: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+             "    y[i] = tanh(a[i] * b[N - 1 - i] + 0.3 * a[i]);\n}\n"),
+    "linear": ("in v, in v, out v", "program linear(a: in f32[N], b: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+               "    y[i] = 0.6 * a[i] - 0.7 * b[i];\n}\n"),
+    "stencil": ("in v, in v, out v", "program stencil(u: in f32[N], k: in f32[N], v: out f32[N], N: u32) over(i: N) {\n"
+                "    let l = u[max(i, 1u) - 1]; let r = u[min(i + 1, N - 1)];\n"
+                "    v[i] = sin(u[i] + 0.2 * k[i] * (l - 2 * u[i] + r));\n}\n"),
+    "grow": ("inout v, in v", "program grow(x: inout f32[N], k: in f32[N], N: u32) over(i: N) {\n"
+             "    x[i] = sin(x[i] * x[i] * 0.4 + k[i]);\n}\n"),
+    "decay": ("inout v", "program decay(x: inout f32[N], N: u32) over(i: N) { x[i] = 0.8 * x[i]; }\n"),
+    "both": ("inout v, out v", "program both(x: inout f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+             "    y[i] = cos(x[i]);\n    x[i] = tanh(x[i] + y[i]);\n}\n"),
+    "odd": ("in v, out v", "program odd(x: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+            "    if i % 2 == 1 { y[i] = sin(x[i]) * x[N - 1 - i]; }\n}\n"),
+    "keep": ("in v, inout v", "program keep(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n"
+             "    if i % 2 == 1 { y[i] = tanh(x[i]) * y[i]; }\n}\n"),
+    "scatter": ("in v, inout v", "program scatter(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n"
+                "    atomic_add(y[(i * i) % N], 0.3 * sin(x[i]));\n}\n"),
+    "root": ("in v, out v", "program root(x: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+             "    y[i] = sqrt(max(x[i], 0.0));\n}\n"),
+    "gate": ("in v, in v, out v", "program gate(x: in f32[N], c: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+             "    if c[i] > 0.5 { y[i] = sin(x[i]); }\n}\n"),
+    "mean": ("in v, out s", "program mean(x: in f32[N], m: out f32[1], N: u32) over(one: 1) {\n"
+             "    var s = 0.0;\n    for i in 0..N { s += x[i] * x[i]; }\n    m[0] = s / f32(N);\n}\n"),
+    "spread": ("in s, in v, out v", "program spread(m: in f32[1], x: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+               "    y[i] = tanh(x[i] - m[0]);\n}\n"),
+    "tile": ("in v, out v", "program tile(x: in f32[N], y: out f32[N], N: u32) workgroup(4) over(i: (N + 3) / 4 * 4) {\n"
+             "    shared t: f32[4];\n    t[lindex] = select(i < N, sin(x[min(i, N - 1)]), 0.0);\n    barrier();\n"
+             "    if i < N { y[i] = t[3 - lindex] * t[lindex]; }\n}\n"),
+    "groups": ("in v, inout v", "program groups(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) {\n"
+               "    let i = wid.x * 4 + lid.x;\n    if i < N { y[i] = sin(y[i] * x[i]) + x[i]; }\n}\n"),
+    "iterate": ("in v, inout v", "program iterate(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n"
+                "    var v = y[i];\n    for k in 0..3 { v = sin(v * x[i] + 0.1); }\n    y[i] = v;\n}\n"),
+    "scaled": ("in v, out v", "program scaled(x: in f32[N], y: out f32[N], s: f32, n: u32, N: u32) over(i: N) {\n"
+               "    y[i] = sin(s * x[i]) + 0.1 * f32(n) * x[i];\n}\n"),
+}
+VECTORS = [name for name, (kinds, _) in PROGRAMS.items() if not any(k.endswith(" s") for k in kinds.split(", "))]
+
+
+# Of the pipelines that are dispatched; their T is not inferred.
+INNER = "in v, in v, in p, inout v, out v"
+
+
+class Pipeline:
+    def __init__(self, r, inners):
+        self.r, self.inners = r, inners
+        self.used, self.lines, self.made = set(), [], 0
+        self.whole = ["x", "k"]          # vectors that can be read
+        self.written = []                # and written
+        self.rings, self.rows = [], []   # f32[2, N], f32[T + 4, N]
+        self.scalars = []                # f32[1]
+
+    def line(self, depth, text):
+        self.lines.append("    " * depth + text)
+
+    def readable(self, t):
+        r = self.r
+        picks = list(self.whole) + ["p[%s]" % i for i in self.indices(t)]
+        picks += ["%s[%s]" % (b, i) for b in self.rows for i in self.indices(t)]
+        picks += ["%s[%s]" % (b, i) for b in self.rings for i in (("%s %% 2" % t, "(%s + 1) %% 2" % t) if t else ("0", "1"))]
+        return r.choice(picks)
+
+    def indices(self, t):
+        return ["0", "T"] + (["%s" % t, "%s + 1" % t, "T - %s" % t, "%s / 2" % t] if t else ["1"])
+
+    def writable(self, t):
+        r = self.r
+        picks = list(self.written)
+        picks += ["%s[%s]" % (b, i) for b in self.rows for i in (["%s + 2" % t, "%s + 1" % t, t] if t else ["0", "1"])]
+        picks += ["%s[%s]" % (b, i) for b in self.rings for i in (("(%s + 1) %% 2" % t, "%s %% 2" % t) if t else ("0", "1"))]
+        return r.choice(picks) if picks else None
+
+    @staticmethod
+    def apart(a, b):
+        """Do the two arguments surely not overlap?"""
+        if a.split("[")[0] != b.split("[")[0]:
+            return True
+        pairs = [{"t % 2", "(t + 1) % 2"}, {"s % 2", "(s + 1) % 2"}, {"t", "t + 1"}, {"t + 1", "t + 2"}, {"t", "t + 2"},
+                 {"s", "s + 1"}, {"s + 1", "s + 2"}, {"s", "s + 2"}, {"0", "1"}]
+        inner = lambda x: x[x.index("[") + 1:-1] if "[" in x else None
+        return {inner(a), inner(b)} in pairs
+
+    def dispatch(self, depth, t):
+        r = self.r
+        name = r.choice(VECTORS if r.random() < 0.85 or not self.scalars else ["spread"])
+        if r.random() < 0.08 and self.scalars:
+            name = "mean"
+        if self.inners and r.random() < 0.15:
+            name = r.choice(self.inners)
+        args, writes = [], []
+        for kind in (INNER if name in self.inners else PROGRAMS[name][0]).split(", "):
+            cls, what = kind.split(" ")
+            for _ in range(30):
+                if what == "p":
+                    a = "p"
+                elif what == "s":
+                    a = r.choice(self.scalars) if cls == "in" else r.choice(self.scalars or ["m"])
+                else:
+                    a = self.readable(t) if cls == "in" else self.writable(t)
+                if a is None:
+                    return
+                if name in self.inners and (cls, a) == ("inout", "d"):
+                    continue  # it may not have been written yet, and the pipeline may read it
+                other = args if cls != "in" else writes
+                if all(self.apart(a, b) for b in other):
+                    break
+            else:
+                return
+            args.append(a)
+            if cls != "in":
+                writes.append(a)
+        extra = ", s=%s, n=%s" % (r.choice(("0.7", "sc")), r.choice((t, "2"))) if name == "scaled" and t else ", s=sc, n=3" if name == "scaled" else ""
+        if name in self.inners:
+            extra = ", sc=%s, T=T" % r.choice(("0.7", "sc"))
+        else:
+            self.used.add(name)
+        groups = "@groups((N + 3) / 4) " if name == "groups" else ""
+        self.line(depth, "%s%s(%s%s);" % (groups, name, ", ".join(args), extra))
+
+    def buffer(self, depth):
+        kind = self.r.choice(("v", "v", "ring", "rows"))
+        name = "b%d" % self.made
+        self.made += 1
+        self.line(depth, "buffer %s: f32[%s];" % (name, {"v": "N", "ring": "2, N", "rows": "T + 4, N"}[kind]))
+        if kind == "v":
+            self.whole.append(name)
+            self.written.append(name)
+        else:
+            (self.rings if kind == "ring" else self.rows).append(name)
+
+    def block(self, depth, t, size):
+        r = self.r
+        before = [list(x) for x in (self.whole, self.written, self.rings, self.rows, self.scalars)]
+        for _ in range(size):
+            p = r.random()
+            if p < 0.12:
+                self.buffer(depth)
+            elif p < 0.2 and depth < 3:
+                v = "t" if t is None else "s"
+                if t == "s":
+                    continue
+                keep = r.choice(("", "", "", " checkpoint(sqrt)", " checkpoint(2)", " checkpoint(revolve, 2)"))
+                self.line(depth, "repeat %s in %s%s {" % (v, r.choice(("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t")), keep))
+                self.block(depth + 1, v, r.randint(1, 4))
+                self.line(depth, "}")
+            elif p < 0.26 and depth < 3:
+                self.line(depth, "checkpoint {")
+                self.block(depth + 1, t, r.randint(1, 3))
+                self.line(depth, "}")
+            else:
+                self.dispatch(depth, t)
+        if depth > 1:
+            self.whole, self.written, self.rings, self.rows, self.scalars = before
+
+    def inner(self, name):
+        """A pipeline to dispatch: c is updated, d begins as zeros."""
+        r = self.r
+        self.whole, self.written = ["a", "b", "c"], ["c", "d"]
+        self.buffer(1)
+        self.block(1, None, r.randint(2, 5))
+        if r.random() < 0.5:
+            self.used.add("map1")
+            self.line(1, "map1(%s, d);" % self.readable(None))
+        return "pipeline %s(a: in f32[N], b: in f32[N], p: in f32[T + 4, N], c: inout f32[N], d: out f32[N],\n" \
+               "           sc: f32, T: u32, N: u32) {\n%s\n}\n" % (name, "\n".join(self.lines))
+
+    def outer(self):
+        r = self.r
+        self.whole += ["w"]
+        self.written += ["w"]
+        self.line(1, "buffer m: f32[1];")
+        for _ in range(r.randint(1, 3)):
+            self.buffer(1)
+        self.block(1, None, r.randint(4, 10))
+        self.scalars.append("m")
+        self.used.update(("mean", "map2", "map1"))
+        self.line(1, "map1(%s, y);" % self.readable(None))
+        self.whole.append("y")
+        self.line(1, "mean(%s, m);" % self.readable(None))
+        self.block(1, None, 2)
+        self.line(1, "map2(%s, %s, z);" % (self.readable(None), self.readable(None)))
+        self.line(1, "mean(%s, l);" % self.readable(None))
+        return "pipeline f(x: in f32[N], k: in f32[N], p: in f32[T + 4, N], w: inout f32[N], y: out f32[N],\n" \
+               "           z: out f32[N], l: out f32[1], sc: f32, T: u32, N: u32) {\n%s\n}\n" % "\n".join(self.lines)
+
+
+def make(seed):
+    r = random.Random(seed)
+    inners, used, texts = [], set(), []
+    for name in ("inner", "deeper")[:r.choice((0, 0, 1, 1, 2))]:
+        q = Pipeline(r, list(inners))
+        texts.append(q.inner(name))
+        inners.append(name)
+        used |= q.used
+    q = Pipeline(r, inners)
+    texts.insert(r.randint(0, len(texts)), q.outer())  # in any order
+    return "".join(PROGRAMS[n][1] for n in sorted(used | q.used)) + "".join(texts)
+
+
+if __name__ == "__main__":
+    import sys
+    print(make(int(sys.argv[1])))

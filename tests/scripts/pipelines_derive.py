@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Gradients of random pipelines (tests/fuzz/pipelines.py) past `vyre-grad check`: differences, dual
+numbers, races, with atomics and with gathers.
+
+From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of pipelines.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
+sys.dont_write_bytecode = True
+import pipelines  # noqa: E402
+
+COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
+ENGINE = os.environ.get("VYRE_ENGINE", "eval")
+WAYS = (("5", "3", "auto"), ("4", "2", "atomic"), ("3", "1", "gather"))
+
+
+def check(path, seed, counts):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(pipelines.make(seed))
+    n, t, way = WAYS[seed % len(WAYS)]
+    done = subprocess.run([COMMAND, "check", path, "-p", "f", "--set", "N=" + n, "--set", "T=" + t, "--set", "sc=0.6",
+                           "--accumulate", way, "--engine", ENGINE], capture_output=True, text=True, check=False)
+    if re.search(r"^ok: ", done.stdout, re.M) and done.returncode == 0:
+        counts["right"] += 1
+        return None
+    if "[E0503]" in done.stderr:
+        counts["refused"] += 1
+        return None
+    if "[E0720]" in done.stderr or "overlap" in done.stderr:  # the generator's own: slices that meet
+        counts["overlapping"] += 1
+        return None
+    return (done.stdout + done.stderr)[-2000:]
+
+
+def main():
+    seed = int(os.environ.get("VYRE_SEED") or int(time.time()) % 1000000 * 1000)
+    count = int(os.environ.get("VYRE_COUNT") or 60)
+    print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
+    counts, bad = {"right": 0, "refused": 0, "overlapping": 0}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(seed, seed + count):
+            why = check(os.path.join(folder, "p.vyre"), k, counts)
+            if why:
+                print("python3 tests/fuzz/pipelines.py %d\n%s" % (k, why))
+                bad += 1
+    print(counts)
+    return 1 if bad or counts["right"] < count * 0.6 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
