@@ -195,9 +195,10 @@ bool vys_binding_tape(vys_binding *b, uint64_t limit, vy_diag *d)
         if (__builtin_add_overflow(total, workspace_bytes(b, &info), &total)) total = UINT64_MAX;
     }
     b->kept = total;
-    const char *what = b->what.pipeline ? "the gradient's tapes and intermediates need %llu bytes; "
-                                          "the limit is %llu"
-                                        : "the reverse keeps %llu bytes on tapes; the limit is %llu";
-    return total <= limit || vys_fail(d, VYS_TAPE, b->words->tape, what,
-                                      (unsigned long long)total, (unsigned long long)limit);
+    const char *what = b->what.pipeline
+                           ? "the gradient's tapes and intermediates need %llu bytes; "
+                             "the limit is %llu"
+                           : "the reverse keeps %llu bytes on tapes; the limit is %llu";
+    return total <= limit || vys_fail(d, VYS_TAPE, b->words->tape, what, (unsigned long long)total,
+                                      (unsigned long long)limit);
 }

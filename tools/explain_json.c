@@ -25,7 +25,8 @@ static bool put_pair(cJSON *o, const char *key, const vy_amount *each, const vy_
 static bool put_bytes(cJSON *o, bool per_invocation, const vy_amount *each, const vy_amount *all)
 {
     cJSON *x = cJSON_AddObjectToObject(o, "bytes");
-    return x && (per_invocation ? explain_put_amount(x, "each", each) : json_string(x, "each", NULL)) &&
+    return x &&
+           (per_invocation ? explain_put_amount(x, "each", each) : json_string(x, "each", NULL)) &&
            explain_put_amount(x, "all", all);
 }
 
@@ -134,9 +135,9 @@ static bool put_values(const vy_explanation *e, cJSON *list)
         const vy_explain_value *v = &e->values[i];
         cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", v->name) || !json_string(o, "from", v->from) ||
-            !explain_put_line(o, "line", v->line) || !json_string(o, "type", vy_type_name(v->type)) ||
-            !json_string(o, "tape", v->tape) || !json_string(o, "loop", v->loop) ||
-            !explain_put_line(o, "loop_line", v->loop_line) ||
+            !explain_put_line(o, "line", v->line) ||
+            !json_string(o, "type", vy_type_name(v->type)) || !json_string(o, "tape", v->tape) ||
+            !json_string(o, "loop", v->loop) || !explain_put_line(o, "loop_line", v->loop_line) ||
             !json_string(o, "why", vy_kept_why_name(v->why)) ||
             !put_bytes(o, v->per_invocation, &v->each, &v->all))
             return false;
