@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // explain_pipeline_json.c: `explain --json` of a pipeline; the fields are listed in
-// docs/language.md 11.1.
+// docs/language.md 11.
 #include "tools/explain.h"
 
 static bool put_names(cJSON *o, const char *key, const char *const *names, uint32_t count)

@@ -34,10 +34,12 @@ static vy_kept_why why_kept(const reverse *r, uint32_t id)
     return vy_op_is_atomic(op) || vy_op_is_subgroup(op) ? VY_KEPT_ONCE : VY_KEPT_COSTLY;
 }
 
-// The first dispatch after `id` that takes it as an operand; NULL: none.
+// The first dispatch after `id` that takes it as an operand; NULL: none soon.
 static const char *dispatch_after(notes *n, const reverse *r, uint32_t id)
 {
-    for (uint32_t d = id + 1; r->p->host && d < r->p->insts.count; d++) {
+    enum { FAR = 1024 }; // instructions
+    const uint32_t last = r->p->insts.count - id > FAR ? id + FAR : r->p->insts.count;
+    for (uint32_t d = id + 1; r->p->host && d < last; d++) {
         if (r->p->insts.data[d].op != VY_OP_DISPATCH) continue;
         for (uint32_t k = 0; k < r->p->insts.data[d].nargs; k++)
             if (vy_arg(r->p, d, k) == id)

@@ -189,8 +189,8 @@ typedef struct tape_group {
 } tape_group;
 VY_VEC_TYPE(tape_group_vec, tape_group);
 
-// The LOAD or PICK whose shape a tensor of a host program has: a sum has that of its terms, a carried
-// tensor that of what it carries.  0: it is a number.
+// The LOAD or PICK whose shape a tensor of a host program has: a sum has that of its terms, a
+// carried tensor that of what it carries.  0: it is a number.
 static uint32_t shaped_like(const reverse *r, uint32_t id, uint32_t depth)
 {
     enum { DEEP = 64 };
