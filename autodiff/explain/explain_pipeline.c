@@ -191,34 +191,49 @@ static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_opti
     return made[1] && !w->x.failed && !w->x.notes.failed;
 }
 
+static bool begin(pipe_explaining *w)
+{
+    vy_pipeline_explanation *e = vy_realloc(NULL, sizeof *e);
+    explain_memory *memory = vy_realloc(NULL, sizeof *memory);
+    if (!e || !memory) {
+        vy_free(e);
+        vy_free(memory);
+        return false;
+    }
+    *memory = (explain_memory){0};
+    *e = (vy_pipeline_explanation){.memory = memory};
+    *w = (pipe_explaining){.e = e, .x.memory = memory, .x.notes.arena = &memory->arena};
+    return true;
+}
+
+static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
+                    const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
+{
+    vy_module *made[2] = {NULL, NULL};
+    const bool ok = make_both(w, m, options, optimize, made, diag);
+    if (ok) {
+        w->source = made[0]->pipelines.data[0];
+        w->result = made[1]->pipelines.data[made[1]->pipelines.count - 1];
+        put_together(w, sizes);
+    }
+    vy_notes_free(&w->x.notes);
+    vy_requests_free(&w->requests);
+    vy_module_free(made[0]);
+    vy_module_free(made[1]);
+    return ok && !w->x.failed;
+}
+
 vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m, const vy_grad_options *options,
                                              const vy_opt_options *optimize, const vy_sizes *sizes,
                                              vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
+    pipe_explaining w = {0};
     *diag = (vy_diag){0};
-    vy_pipeline_explanation *e = vy_realloc(NULL, sizeof *e);
-    explain_memory *memory = vy_realloc(NULL, sizeof *memory);
-    if (e) *e = (vy_pipeline_explanation){.memory = memory};
-    if (memory) *memory = (explain_memory){0};
-    pipe_explaining w = {.e = e, .x.memory = memory, .x.failed = !e || !memory};
-    vy_module *made[2] = {NULL, NULL};
-    if (memory) w.x.notes.arena = &memory->arena;
-    bool ok = !w.x.failed && make_both(&w, m, options, optimize, made, diag);
-    if (ok) {
-        w.source = made[0]->pipelines.data[0];
-        w.result = made[1]->pipelines.data[made[1]->pipelines.count - 1];
-        put_together(&w, sizes);
-    }
-    ok = ok && !w.x.failed && vy_memory_failures() == before;
-    vy_notes_free(&w.x.notes);
-    vy_requests_free(&w.requests);
-    vy_module_free(made[0]);
-    vy_module_free(made[1]);
-    if (ok) return e;
+    const bool ok = begin(&w) && explain(&w, m, options, optimize, sizes, diag);
+    if (ok && vy_memory_failures() == before) return w.e;
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
-    if (!e) vy_free(memory);
-    vy_pipeline_explanation_free(e);
+    vy_pipeline_explanation_free(w.e);
     return NULL;
 }
 
