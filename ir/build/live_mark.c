@@ -130,7 +130,7 @@ static void find_lifetimes(marker *m)
 {
     const vy_program *p = m->w->w.p;
     lifetime *now = vy_rewrite_table(&m->w->w, p->buffers.count * sizeof *now);
-    uint8_t *nested = vy_rewrite_table(&m->w->w, p->buffers.count);
+    uint8_t *nested = now ? vy_rewrite_table(&m->w->w, p->buffers.count) : NULL;
     for (uint32_t i = 0; now && i < p->buffers.count; i++) now[i].nested = true;
     for (uint32_t id = 1; now && id < p->insts.count; id++)
         if (is_local(p, id)) step_lifetime(m->w, id, &now[p->insts.data[id].aux]);
