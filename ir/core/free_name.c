@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // free_name.c: names that no parameter or shared array has yet.
 //
-// Names made before are numbered from 2 without gaps: where the numbers end is found by doubling and
-// halving, so that many names are near-linear work.
+// Names made before are numbered from 2 without gaps: where the numbers end is found by doubling
+// and halving, so that many names are near-linear work.
 #include "ir/core/ir.h"
 
 #include <stdio.h>

@@ -9,9 +9,9 @@
 //
 // One linear walk collects the accesses of each buffer in the order in which they happen; a tensor
 // looks at those between its definition and its last use, and is copied where they are too many.
-// Slices of one buffer that two arguments of one dispatch name must be different, or the pipeline is
-// wrong already (docs/language.md 6): so a dispatch may read one slice while it writes another, if
-// the indices are different values.
+// Slices of one buffer that two arguments of one dispatch name must be different, or the pipeline
+// is wrong already (docs/language.md 6): so a dispatch may read one slice while it writes another,
+// if the indices are different values.
 #include "ir/core/flow.h"
 #include "ir/host/lower.h"
 
