@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// entry.c: vy_grad and vy_jvp: the derivative of a program or pipeline of a module, in a module of its own.
+// entry.c: vy_grad and vy_jvp: the derivative of a program or pipeline of a module, in a module of
+// its own.
 #include "autodiff/driver/observed.h"
 
 static const vy_grad_options defaults = {0};

@@ -4,8 +4,8 @@
 // `for j in 0..i` inside `for i in 0..n` runs at most n iterations.  A bound need not be tight: it
 // sizes memory.  It must hold for all parameter values, wrapped arithmetic included.
 //
-// The integers of a host program (ir/core/host.h) do not wrap: a sum that does not fit 64 bits is an
-// error when its step is reached.  So there are lower bounds as well, `repeat s in T - 1 - t..T`.
+// The integers of a host program (ir/core/host.h) do not wrap: a sum that does not fit 64 bits is
+// an error when its step is reached.  So there are lower bounds as well, `repeat s in T - 1 - t..T`.
 #include "autodiff/facts/trip_bound.h"
 #include "ir/build/edit.h"
 
