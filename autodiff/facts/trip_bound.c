@@ -5,8 +5,7 @@
 // sizes memory.  It must hold for all parameter values, wrapped arithmetic included.
 //
 // The integers of a host program (ir/core/host.h) do not wrap: a sum that does not fit 64 bits is
-// an error when its step is reached.  So there are lower bounds as well, `repeat s in T - 1 -
-// t..T`.
+// an error when its step is reached.  So lower bounds are known, too: `repeat s in T - 1 - t..T`.
 #include "autodiff/facts/trip_bound.h"
 #include "ir/build/edit.h"
 

@@ -8,9 +8,9 @@
 // the callee is dispatched.  Of the primal's operands it takes those that it still reads after its
 // own dead code is gone; only these have to be kept, or computed again.
 //
-// A gradient is added by the derivative itself to what there is already: to the adjoint of the
-// operand so far, or to the adjoint of the slice that the operand was loaded from.  Not so for what
-// the callee updates in place: there the gradient takes the place of the cotangent.
+// A gradient is added by the derivative itself to the adjoint of the slice that the operand was
+// loaded from.  Not so for what the callee updates in place: there the gradient takes the place of
+// the cotangent.
 #include "autodiff/core/adjoint.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/transform.h"
@@ -19,10 +19,9 @@
 #include <string.h>
 
 typedef enum add_mode {
-    ADD_NOTHING,    // overwritten; a contribution to the operand's adjoint
-    ADD_TO_ADJOINT, // of the operand
-    ADD_TO_SLICE,   // of the buffer from which the operand was loaded
-    SET_SLICE,      // the same, where its adjoint is 0
+    ADD_NOTHING,  // overwritten; a contribution to the operand's adjoint
+    ADD_TO_SLICE, // of the buffer from which the operand was loaded
+    SET_SLICE,    // the same, where its adjoint is 0
 } add_mode;
 
 // What a parameter of the callee is here; by its buffer id.
@@ -146,10 +145,8 @@ static void choose_modes(dispatch *d)
         }
         bool again = false; // the same value as an operand before
         for (uint32_t k = 1; k < i; k++) again |= d->params[k].operand == p->operand;
-        if (again) continue;
-        if (d->r->build.adjoint[p->operand])
-            p->add = ADD_TO_ADJOINT;
-        else if (load && is_only_load(d->r, load))
+        if (again || d->r->build.adjoint[p->operand]) continue;
+        if (load && is_only_load(d->r, load))
             p->add = SET_SLICE;
         else if (load && is_apart(d, i, load))
             p->add = ADD_TO_SLICE;
@@ -201,7 +198,7 @@ static bool derive(dispatch *d)
             request.structural_zeros |= !is_given(d->r, p->adjoint);
         }
         if (p->wrt) wrt[request.wrt_count++] = name;
-        if (p->add == ADD_TO_ADJOINT || p->add == ADD_TO_SLICE) add[request.add_count++] = name;
+        if (p->add == ADD_TO_SLICE) add[request.add_count++] = name;
     }
     request.in_place = request.seed_buffer;
     vy_diag why = {0};
@@ -294,7 +291,6 @@ static uint32_t operand_for(dispatch *d, uint32_t buffer)
     case VY_IS_COTANGENT: return p->adjoint;
     case VY_IS_GRADIENT:
         if (d->callee->buffers.data[role->parameter].cls == VY_INOUT) return p->adjoint;
-        if (p->add == ADD_TO_ADJOINT) return r->build.adjoint[p->operand];
         if (p->add == ADD_TO_SLICE) {
             const uint32_t b = r->p->insts.data[p->operand].aux;
             return load_slice(r, r->build.buffers[b].adjoint, p->operand);
@@ -350,7 +346,6 @@ static void take_gradient(dispatch *d, uint32_t buffer, uint32_t pick)
     uint32_t args[VY_MAX_RANK + 1];
     switch (p->add) {
     case ADD_NOTHING: vy_contribute(r, p->operand, pick, 0); break;
-    case ADD_TO_ADJOINT: vy_set_adjoint(r, p->operand, pick, 0); break;
     case SET_SLICE:
     case ADD_TO_SLICE: {
         const uint32_t n = map_slice(r, p->operand, args);

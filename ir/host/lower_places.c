@@ -216,12 +216,8 @@ static bool is_overwritten(const lowering *w, const accesses *c, uint32_t id)
         const uint32_t next = c->all[k].id;
         if (vy_host_other_slice(h, next, id)) continue;
         const bool direct = w->is_direct[next];
-        if (!direct || !vy_host_same_slice(h, next, id) || w->s.parent[next] != w->s.parent[id])
-            return false;
-        const uint32_t value = vy_arg(h, next, h->insts.data[next].nargs - 1);
-        const uint32_t k_operand = lower_updated_by(w, value), maker = c->all[k].at;
-        const uint32_t old = k_operand == UINT32_MAX ? 0 : vy_arg(h, maker, k_operand);
-        return !old || VY_IS_LEAF(old) || old < id; // loaded before: it is not this constant
+        // What it updates in place was loaded before, and is not this constant.
+        return direct && vy_host_same_slice(h, next, id) && w->s.parent[next] == w->s.parent[id];
     }
     return false;
 }

@@ -44,10 +44,21 @@ PROGRAMS = {
                "    let i = wid.x * 4 + lid.x;\n    if i < N { y[i] = sin(y[i] * x[i]) + x[i]; }\n}\n"),
     "iterate": ("in v, inout v", "program iterate(x: in f32[N], y: inout f32[N], N: u32) over(i: N) {\n"
                 "    var v = y[i];\n    for k in 0..3 { v = sin(v * x[i] + 0.1); }\n    y[i] = v;\n}\n"),
+    "rows": ("in v, out m", "program rows(x: in f32[N], u: out f32[M, N], M: u32, N: u32) over(j: M, i: N) {\n"
+             "    u[j, i] = sin(x[i] * f32(j + 1));\n}\n"),
+    "mix_rows": ("in v, inout m", "program mix_rows(x: in f32[N], u: inout f32[M, N], M: u32, N: u32) over(j: M, i: N) {\n"
+                 "    u[j, i] = sin(x[i] + 0.7 * u[j, i]);\n}\n"),
+    "sum_rows": ("in m, out v", "program sum_rows(u: in f32[M, N], y: out f32[N], M: u32, N: u32) over(i: N) {\n"
+                 "    var s = 0.0;\n    for j in 0..M { s += u[j, i] * u[j, i]; }\n    y[i] = tanh(s);\n}\n"),
+    "while1": ("in v, out v", "program while1(x: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+               "    var v = x[i];\n    for k in 0..4 {\n        if v > 0.9 { break; }\n        v = v * 0.5 + 0.6;\n    }\n"
+               "    y[i] = sin(v);\n}\n"),
     "scaled": ("in v, out v", "program scaled(x: in f32[N], y: out f32[N], s: f32, n: u32, N: u32) over(i: N) {\n"
                "    y[i] = sin(s * x[i]) + 0.1 * f32(n) * x[i];\n}\n"),
 }
-VECTORS = [name for name, (kinds, _) in PROGRAMS.items() if not any(k.endswith(" s") for k in kinds.split(", "))]
+VECTORS = [name for name, (kinds, _) in PROGRAMS.items() if not any(k.endswith((" s", " m")) for k in kinds.split(", "))]
+MATRICES = ["rows", "mix_rows", "sum_rows"]
+COUNT = "program count(x: in f32[N], n: out u32[1], N: u32) over(one: 1) { n[0] = 1 + u32(x[0] > 0); }\n"
 
 
 # Of the pipelines that are dispatched; their T is not inferred.
@@ -62,6 +73,7 @@ class Pipeline:
         self.written = []                # and written
         self.rings, self.rows = [], []   # f32[2, N], f32[T + 4, N]
         self.scalars = []                # f32[1]
+        self.sized = []                  # f32[value(…), N]
 
     def line(self, depth, text):
         self.lines.append("    " * depth + text)
@@ -96,6 +108,8 @@ class Pipeline:
     def dispatch(self, depth, t):
         r = self.r
         name = r.choice(VECTORS if r.random() < 0.85 or not self.scalars else ["spread"])
+        if r.random() < 0.12 and (self.rings or self.rows or self.sized):
+            name = r.choice(MATRICES)
         if r.random() < 0.08 and self.scalars:
             name = "mean"
         if self.inners and r.random() < 0.15:
@@ -106,6 +120,8 @@ class Pipeline:
             for _ in range(30):
                 if what == "p":
                     a = "p"
+                elif what == "m":
+                    a = r.choice(self.rings + self.rows + self.sized)
                 elif what == "s":
                     a = r.choice(self.scalars) if cls == "in" else r.choice(self.scalars or ["m"])
                 else:
@@ -134,6 +150,15 @@ class Pipeline:
         kind = self.r.choice(("v", "v", "ring", "rows"))
         name = "b%d" % self.made
         self.made += 1
+        if self.r.random() < 0.15:
+            self.used.add("count")
+            self.line(depth, "buffer n%d: u32[1];" % self.made)
+            self.line(depth, "count(%s, n%d);" % (self.r.choice(self.whole), self.made))
+            self.line(depth, "buffer %s: f32[value(n%d[0]), N];" % (name, self.made))
+            self.sized.append(name)
+            return
+        if kind == "v" and self.r.random() < 0.2:
+            self.line(depth, "@init(%s)" % self.r.choice(self.started()))
         self.line(depth, "buffer %s: f32[%s];" % (name, {"v": "N", "ring": "2, N", "rows": "T + 4, N"}[kind]))
         if kind == "v":
             self.whole.append(name)
@@ -141,9 +166,12 @@ class Pipeline:
         else:
             (self.rings if kind == "ring" else self.rows).append(name)
 
+    def started(self):
+        return ["ones"] + self.whole
+
     def block(self, depth, t, size):
         r = self.r
-        before = [list(x) for x in (self.whole, self.written, self.rings, self.rows, self.scalars)]
+        before = [list(x) for x in (self.whole, self.written, self.rings, self.rows, self.scalars, self.sized)]
         for _ in range(size):
             p = r.random()
             if p < 0.12:
@@ -153,7 +181,8 @@ class Pipeline:
                 if t == "s":
                     continue
                 keep = r.choice(("", "", "", " checkpoint(sqrt)", " checkpoint(2)", " checkpoint(revolve, 2)"))
-                self.line(depth, "repeat %s in %s%s {" % (v, r.choice(("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t")), keep))
+                ends = ("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t", "T..1" if t is None else "t..T")
+                self.line(depth, "repeat %s in %s%s {" % (v, r.choice(ends), keep))
                 self.block(depth + 1, v, r.randint(1, 4))
                 self.line(depth, "}")
             elif p < 0.26 and depth < 3:
@@ -163,7 +192,7 @@ class Pipeline:
             else:
                 self.dispatch(depth, t)
         if depth > 1:
-            self.whole, self.written, self.rings, self.rows, self.scalars = before
+            self.whole, self.written, self.rings, self.rows, self.scalars, self.sized = before
 
     def inner(self, name):
         """A pipeline to dispatch: c is updated, d begins as zeros."""
@@ -207,7 +236,8 @@ def make(seed):
         used |= q.used
     q = Pipeline(r, inners)
     texts.insert(r.randint(0, len(texts)), q.outer())  # in any order
-    return "".join(PROGRAMS[n][1] for n in sorted(used | q.used)) + "".join(texts)
+    programs = "".join(COUNT if n == "count" else PROGRAMS[n][1] for n in sorted(used | q.used))
+    return programs + "".join(texts)
 
 
 if __name__ == "__main__":

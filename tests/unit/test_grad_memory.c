@@ -135,11 +135,71 @@ static void ordered_sums(void **unused)
     }
 }
 
+#define PARTS                                                                                      \
+    "program s(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = sin(x[i]) * x[i]; } "      \
+    "program g(x: inout f32[N], k: in f32[N], N: u32) over(i: N) { x[i] = x[i] * x[i] + k[i]; } "
+
+// Pipelines: tapes, copies, slices, temporaries, a checkpoint, sizes that the run decides; a gradient
+// that is a pipeline itself, and inlined.
+static const char *const pipelines[] = {
+    PARTS "pipeline p(x: inout f32[N], k: in f32[N], y: out f32[T, N], T: u32, N: u32) { "
+          "buffer h: f32[2, N]; s(x, h[0]); repeat t in 0..T { checkpoint { s(h[t % 2], y[t]); "
+          "g(y[t], k); } g(x, y[t]); s(x, h[(t + 1) % 2]); } g(x, h[0]); }",
+    PARTS "program w(x: in f32[N], y: out f32[N], N: u32) over(i: N) { var v = x[i]; "
+          "while v < 9 { v = v * v + 1; } y[i] = v; } "
+          "pipeline p(x: in f32[N], k: in f32[N], n: in u32[1], y: out f32[N], N: u32) { "
+          "buffer h: f32[N + value(n[0])]; s(x, y); w(y, h, N=N); g(y, k); }",
+};
+
+static vy_module *derive(const vy_module *m, bool forward, vy_diag *d)
+{
+    const vy_grad_options o = {.program = "p", .seed_buffer = true};
+    return forward ? vy_jvp(m, &o, d) : vy_grad(m, &o, d);
+}
+
+static void check_pipeline(const char *text, bool forward)
+{
+    vy_diag d = {0};
+    vy_module *m = vy_parse(text, strlen(text), "memory"), *g = NULL;
+    assert_non_null(m);
+    if (!vy_module_ok(m)) fail_msg("%s\n%s", vy_module_diag(m)->text, text);
+    vy_module *want = derive(m, forward, &d);
+    if (!want) fail_msg("%s\n%s", d.text, text);
+    long n = 0;
+    const char *given = getenv("VYRE_SHARE");
+    const long share = given && atol(given) > 1 ? atol(given) : 1;
+    for (; !g && n < 100000; n += n < 300 ? 1 : share) {
+        vy_test_fail_after(n);
+        g = derive(m, forward, &d);
+        vy_test_fail_after(-1);
+        if (!g && strcmp(d.code, "E0001") != 0) fail_msg("%ld: %s %s\n%s", n, d.code, d.text, text);
+        assert_true(vy_module_ok(m));
+    }
+    assert_non_null(g);
+    assert_true(n > 300);
+    char *x = vy_print(want, NULL), *y = vy_print(g, NULL);
+    assert_true(x && y);
+    assert_string_equal(x, y);
+    vy_free(x);
+    vy_free(y);
+    vy_module_free(want);
+    vy_module_free(g);
+    vy_module_free(m);
+}
+
+static void of_pipelines(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < sizeof pipelines / sizeof *pipelines; k++)
+        for (int forward = 0; forward < 2; forward++) check_pipeline(pipelines[k], forward);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ordered_sums),
         cmocka_unit_test(every_allocation),
+        cmocka_unit_test(of_pipelines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,9 @@
 #define TWO                                                                                        \
     "program two(a: in f32[N], b: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"                \
     "    y[i] = a[i] * a[i] * b[N - 1 - i];\n}\n"
+#define MIX                                                                                        \
+    "program mix(a: in f32[N], b: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"                \
+    "    y[i] = sin(a[i]) * b[N - 1 - i] + 0.5 * b[i];\n}\n"
 #define LOSS                                                                                       \
     "program loss(y: in f32[N], l: out f32[1], N: u32) over(one: 1) {\n"                           \
     "    var s = 0.0;\n    for i in 0..N { s += y[i] * y[i] * y[i]; }\n    l[0] = s;\n}\n"
@@ -225,6 +228,68 @@ static const item items[] = {
      IN_PLACE "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
               "    repeat t in 0..T { repeat s in t..T { grow(x, k); } grow(x, k); }\n}\n",
      3, NULL, NULL},
+    {"only the size of what an iteration computes",
+     "program count(x: in f32[N], n: out u32[1], N: u32) over(i: 1) { n[0] = 1 + u32(abs(x[0])); }\n"
+     "program rows(x: in f32[N], u: out f32[M, N], M: u32, N: u32) over(j: M, i: N) {\n"
+     "    u[j, i] = x[i] * f32(j + 1);\n}\n"
+     "program sums(u: in f32[M, N], y: inout f32[N], M: u32, N: u32) over(i: N) {\n"
+     "    for j in 0..M { y[i] = y[i] + u[j, i] * 0.3; }\n}\n"
+     "pipeline f(x: in f32[N], y: inout f32[N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T { buffer n: u32[1]; count(x, n); buffer h: f32[value(n[0]), N];\n"
+     "        rows(x, h); sums(h, y); }\n}\n",
+     2, NULL, NULL},
+    {"slices of slices that may meet",
+     IN_PLACE "program sums(u: in f32[M, N], y: out f32[N], M: u32, N: u32) over(i: N) {\n"
+              "    var s = 0.0; for j in 0..M { s += u[j, i] * u[j, i]; } y[i] = s;\n}\n"
+              "pipeline f(u: inout f32[T, 2, N], k: in f32[N], y: out f32[N], T: u32, N: u32) {\n"
+              "    repeat t in 0..T { grow(u[t, 0], k);\n"
+              "        repeat s in 0..2 { grow(u[T - 1 - t, s], u[t / 2, 1 - s]); } }\n"
+              "    sums(u[0], y, M=2); grow(u[T - 1, 0], y);\n}\n",
+     3, NULL, NULL},
+    {"slices in turn, three",
+     MIX SCALE
+     "pipeline f(x: in f32[N], k: in f32[N], y: out f32[N], T: u32, N: u32) {\n"
+     "    buffer u: f32[3, N]; scale(x, k, u[0]); scale(k, x, u[1]); scale(k, k, u[2]);\n"
+     "    repeat t in 0..T { scale(u[(t + 3) % 3], k, u[(t + 1) % 3]);\n"
+     "        mix(u[t % 3], u[(t + 4) % 3], u[(t + 2) % 3]); mix(u[(t + 2) % 3], x, u[t % 3]);\n"
+     "        mix(u[t % 3], u[(t + 3) % 3], u[(t + 1) % 3]); }\n"
+     "    mix(u[T % 3], u[(T + 1) % 3], y);\n}\n",
+     3, NULL, NULL},
+    {"slices before and after",
+     MIX SCALE "pipeline f(x: in f32[N], k: in f32[N], s: out f32[T + 2, N], T: u32, N: u32) {\n"
+               "    scale(x, k, s[0]); scale(x, x, s[1]);\n"
+               "    repeat t in 1..T + 1 { mix(s[t - 1], s[t], s[t + 1]); mix(s[t + 1], k, s[t]);\n"
+               "        mix(s[t], s[t + 1], s[t - 1]); mix(s[t - 1], k, s[t + 1]);\n"
+               "        mix(s[t + 1 - 2], s[t - 1], s[t]); }\n}\n",
+     2, NULL, NULL},
+    {"intermediates of two repeats",
+     TWO SCALE IN_PLACE
+     "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n"
+     "    repeat t in 0..T { buffer h: f32[N]; scale(x, k, h);\n"
+     "        repeat s in 0..t { buffer g: f32[N]; two(h, k, g); grow(h, g); } grow(x, h); }\n}\n",
+     3, NULL, NULL},
+    {"a slice whose number is a value",
+     IN_PLACE SCALE
+     "program count(x: in f32[N], n: out u32[1], N: u32) over(i: 1) { n[0] = 2; }\n"
+     "pipeline f(x: in f32[N], k: in f32[N], y: out f32[T + 2, N], T: u32, N: u32) {\n"
+     "    buffer n: u32[1]; count(x, n); scale(x, k, y[min(value(n[0]), T)]);\n"
+     "    scale(x, k, y[0]); scale(k, x, y[1]);\n"
+     "    repeat t in 0..min(value(n[0]), T) { grow(y[min(value(n[0]), T)], y[t]); }\n}\n",
+     3, NULL, NULL},
+    {"infinite derivatives of values that nothing uses",
+     "program root(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = sqrt(x[i] * 0.0); }\n"
+     "program gate(x: in f32[N], y: in f32[N], z: out f32[N], N: u32) over(i: N) {\n"
+     "    if y[i] > 0.5 { z[i] = y[i]; } else { z[i] = x[i]; }\n}\n"
+     "pipeline f(x: in f32[N], z: out f32[N], N: u32) {\n"
+     "    buffer y: f32[N]; root(x, y); gate(x, y, z);\n}\n",
+     0, NULL, NULL},
+    {"roots of what is constant",
+     "program odd(x: in f32[N], y: out f32[N], N: u32) over(i: N) {\n"
+     "    if i % 2 == 1 { y[i] = x[i] * x[i] + 1; }\n}\n"
+     "program root(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = sqrt(x[i]); }\n"
+     "pipeline f(x: in f32[N], z: out f32[N], N: u32) {\n"
+     "    buffer y: f32[N]; odd(x, y); root(y, z);\n}\n",
+     0, NULL, NULL},
     {"programs without a domain",
      "program part(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) {\n"
      "    let i = wid.x * 4 + lid.x;\n    if i < N { y[i] = y[i] * x[i] + x[i]; }\n}\n"
@@ -240,7 +305,7 @@ static bool run(const item *i, vy_accumulate how, uint32_t N)
                          .scalars = {{"N", N}, {"T", i->T}, {"P", 7}, {"M", N}},
                          .of = {of},
                          .wrt = {wrt},
-                         .seeded = true,
+                         .seeded = how == VY_ACCUMULATE_AUTO,
                          .accumulate = how};
     const char *why = gradcheck_run(&c);
     if (why) print_error("%s, N = %u: %s\n", i->name, N, why);
