@@ -54,7 +54,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
      "return op == VY_OP_SELECT; return"),
     ("autodiff/reverse/sweep_loop.c", None, "^ VY_FLAG_REVERSE;", ";"),
     ("autodiff/reverse/sweep_loop.c", None, "vy_clear_local_adjoints(r, f->opener);", ""),
-    ("autodiff/reverse/sweep_memory.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, 0, NULL);", ""),
+    ("autodiff/reverse/sweep_memory.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, n, extents);", ""),
     ("autodiff/reverse/sweep_control.c", None, "elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base",
      "elses[n++] = or_zero(r, base ? base : t->adjoint[1]"),
     ("autodiff/storage/repeatable.c", None, "return facts->last_write < (outermost ? outermost : id);",
