@@ -123,7 +123,7 @@ class Command:
                 return None, ("refused", out)
             if "E0601" in out or "E0602" in out:
                 return None, ("refused", out)
-            limits = ("storage buffers, but", "computes wrong beyond", "does not offer")
+            limits = ("storage buffers, but", "computes wrong results beyond", "does not offer")
             if "E0903" in out + err and any(w in out + err for w in limits):  # the device's
                 return None, ("refused", out + err)
             return None, ("device", (out + err)[-700:])

@@ -21,7 +21,8 @@ SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
 LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
 SHARE = int(os.environ.get("VYRE_SHARE", "1"))  # every n-th program
 LARGE = 1000            # sizes above it take long
-ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup")  # checked by scripts/metamorphic.py
+# Checked by scripts/metamorphic.py; pipelines: by unit/test_grad_pipeline and scripts/pipelines_derive.py.
+ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup", "pipeline")
 
 
 def blocks(text):
@@ -127,7 +128,7 @@ def cases_of(path):
     programs = {name_of(b): b for b in parts if name_of(b) and not LEFT_OUT.search(b)}
     unchecked, cases = set(programs), []
     for run in re.split(r"^// RUN: ", text, flags=re.M)[1:]:
-        line = run.split("\n")[0]
+        line = run.split("\n")[0].split(" && ")[0]  # later commands read what this one wrote
         options = options_of(line)
         for name in options.get("-p", [list(programs)[0]])[0].strip("{}").split(","):
             if re.search(r"^// STATUS: 1", run.split("\nprogram")[0], re.M) or name not in programs:
