@@ -41,7 +41,7 @@ def check(path, seed, counts):
 
 def main():
     seed = int(os.environ.get("VYRE_SEED") or int(time.time()) % 1000000 * 1000)
-    count = int(os.environ.get("VYRE_COUNT") or 60)
+    count = int(os.environ.get("VYRE_COUNT") or 60 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
     counts, bad = {"right": 0, "refused": 0, "overlapping": 0}, 0
     with tempfile.TemporaryDirectory() as folder:
