@@ -12,8 +12,9 @@ void explain_text(const vy_explanation *e, text *out);
 
 // ---- explain_json.c: parts of both objects.  False and NULL: memory.
 bool explain_put_amount(cJSON *o, const char *key, const vy_amount *a);
-bool explain_put_line(cJSON *o, const char *key, uint32_t line); // null if it is 0
-cJSON *explain_item(cJSON *list);                                // a new object at its end
+bool explain_put_line(cJSON *o, const char *key, uint32_t line);          // null if it is 0
+cJSON *explain_item(cJSON *list);                                         // a new object at its end
+cJSON *explain_put_workspace(const vy_explain_workspace *w, cJSON *list); // all but its bytes
 bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON *list);
 
 // ---- explain_pipeline.c, explain_pipeline_json.c

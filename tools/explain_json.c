@@ -145,16 +145,22 @@ static bool put_values(const vy_explanation *e, cJSON *list)
     return list != NULL;
 }
 
+cJSON *explain_put_workspace(const vy_explain_workspace *w, cJSON *list)
+{
+    cJSON *o = explain_item(list);
+    const bool ok = o && json_string(o, "name", w->name) && json_string(o, "of", w->of) &&
+                    json_string(o, "kind", vy_work_kind_name(w->kind)) &&
+                    json_string(o, "type", vy_type_name(w->type)) &&
+                    json_string(o, "shape", w->shape);
+    return ok ? o : NULL;
+}
+
 static bool put_workspaces(const vy_explanation *e, cJSON *list)
 {
     for (uint32_t i = 0; i < e->workspace_count; i++) {
         const vy_explain_workspace *w = &e->workspaces[i];
-        cJSON *o = explain_item(list);
-        if (!o || !json_string(o, "name", w->name) || !json_string(o, "of", w->of) ||
-            !json_string(o, "kind", vy_work_kind_name(w->kind)) ||
-            !json_string(o, "type", vy_type_name(w->type)) || !json_string(o, "shape", w->shape) ||
-            !put_bytes(o, w->per_invocation, &w->each, &w->all))
-            return false;
+        cJSON *o = explain_put_workspace(w, list);
+        if (!o || !put_bytes(o, w->per_invocation, &w->each, &w->all)) return false;
     }
     return list != NULL;
 }

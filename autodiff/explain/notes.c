@@ -62,8 +62,8 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
                         .type = (vy_type)i->type,
                         .why = why_kept(r, id)};
         if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
-        const char *from;
-        v.rank = vy_tape_tensor(r, id, &from);
+        v.rank = vy_tensor_rank(r, id);
+        const char *from = vy_tensor_name(r, id);
         if (from && !v.from) v.from = copy(n, from);
         v.before = dispatch_after(n, r, id);
         if (!vy_vec_push(&n->values, v)) n->failed = true;

@@ -58,8 +58,6 @@ bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept);
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
-// Of a value of a host program: how many axes it has; *name: the buffer it is of, or NULL.
-uint32_t vy_tape_tensor(const reverse *r, uint32_t id, const char **name);
 // Numbers the counters that tapes use, the same way in all builds by one plan.
 void vy_tape_number_counters(reverse *r);
 vy_dim vy_tape_blocks(reverse *r);      // the number of blocks
@@ -74,6 +72,18 @@ vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major o
 void vy_tape_record(reverse *r, uint32_t id);
 // The value of `id` from the tape if this copy may load it, else 0.
 uint32_t vy_tape_load(reverse *r, uint32_t id);
+// ---- tape_tensor.c
+// Of a value of a host program: how many axes it has; the buffer it is of, or NULL.
+uint32_t vy_tensor_rank(const reverse *r, uint32_t id);
+const char *vy_tensor_name(const reverse *r, uint32_t id);
+// Does it have the same shape in all iterations (also a number)?  False: an error is set.
+bool vy_tape_is_steady(reverse *r, uint32_t id);
+// The error that nothing bounds the trip count of a loop; returns false.
+bool vy_tape_no_bound(reverse *r, uint32_t loop);
+// The dimensions of its tape: trip counts, outermost first, and its own; [1] if that is none.
+// Returns the rank.
+uint32_t vy_tape_of_tensor(reverse *r, uint32_t id, uint32_t loops, const vy_dim *counts,
+                           vy_dim *dims);
 // ---- counter.c
 // Rewrites a primal for reverse mode:
 //   - loops without a bound (trip_bound.h) get counters, as ordinary integer variables;

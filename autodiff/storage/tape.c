@@ -17,8 +17,8 @@
 // and `base`, the first row of each block, is computed by programs that run before
 // (counting_stages.c).
 //
-// A host program (ir/core/host.h) is one invocation, and each of its tensors has a tape of its own,
-// tape9: f32[T1, T2, N] for a tensor of shape [N].
+// A host program (ir/core/host.h) is one invocation, and each of its tensors has a tape of its own:
+// tape_tensor.c.
 //
 // A program without `over` runs in as many workgroups as its caller chooses, so its invocations are
 // one dimension, num_groups.x * num_groups.y * num_groups.z * W for workgroups of W.
@@ -189,103 +189,6 @@ typedef struct tape_group {
 } tape_group;
 VY_VEC_TYPE(tape_group_vec, tape_group);
 
-// The LOAD or PICK whose shape a tensor of a host program has: a sum has that of its terms, a
-// carried tensor that of what it carries.  0: it is a number.
-static uint32_t shaped_like(const reverse *r, uint32_t id, uint32_t depth)
-{
-    enum { DEEP = 64 };
-    if (VY_IS_LEAF(id) || depth > DEEP) return 0;
-    uint32_t sources[3], n = 0, found = 0;
-    const vy_inst *i = &r->p->insts.data[id];
-    if (i->op == VY_OP_LOAD || i->op == VY_OP_PICK) return id;
-    if (vy_is_slot((vy_op)i->op)) n = vy_slot_sources(r->p, &r->facts.s, id, sources);
-    if (i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type))
-        for (; n < 2; n++) sources[n] = vy_arg(r->p, id, n);
-    for (uint32_t k = 0; k < n && !found; k++) found = shaped_like(r, sources[k], depth + 1);
-    return found;
-}
-
-static vy_tensor shape_of_result(const reverse *r, uint32_t pick)
-{
-    const vy_host_call *c = vy_host_call_of(r->p, vy_arg(r->p, pick, 0));
-    const vy_program *p = vy_host_callee(r->out, c);
-    for (uint32_t i = 1, n = 0, given = 0; i < p->buffers.count; i++) {
-        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
-        if (vy_host_gives(&p->buffers.data[i]) && given++ == r->p->insts.data[pick].aux)
-            return c->shapes[n];
-        n++;
-    }
-    return (vy_tensor){0};
-}
-
-// The shape of a tensor of a host program; rank 0: a number.
-static vy_tensor tensor_of(const reverse *r, uint32_t id)
-{
-    const uint32_t shaped = r->p->host ? shaped_like(r, id, 0) : 0;
-    if (!shaped) return (vy_tensor){0};
-    const vy_inst *i = &r->p->insts.data[shaped];
-    if (i->op == VY_OP_PICK) return shape_of_result(r, shaped);
-    const vy_buf *b = &r->p->buffers.data[i->aux];
-    return (vy_tensor){b->type, b->rank - i->nargs, b->dims + i->nargs};
-}
-
-uint32_t vy_tape_tensor(const reverse *r, uint32_t id, const char **name)
-{
-    const uint32_t shaped = r->p->host ? shaped_like(r, id, 0) : 0;
-    const vy_inst *i = &r->p->insts.data[shaped];
-    *name = shaped && i->op == VY_OP_LOAD ? vy_buffer_name(r, i->aux) : NULL;
-    return tensor_of(r, id).rank;
-}
-
-// Does the tensor have the same shape in all iterations?
-static bool is_steady(const reverse *r, uint32_t id)
-{
-    const vy_tensor t = tensor_of(r, id);
-    const uint32_t shaped = shaped_like(r, id, 0);
-    const vy_inst *i = &r->p->insts.data[shaped];
-    bool varies = false;
-    for (uint32_t k = 0; k < t.rank; k++) varies |= r->p->dims.data[t.dims[k].id].op == VY_DIM_STEP;
-    return !varies || (i->op == VY_OP_LOAD && !r->facts.buffers[i->aux].home);
-}
-
-static const char *value_name(const reverse *r, uint32_t id)
-{
-    const vy_inst *i = &r->p->insts.data[shaped_like(r, id, 0)];
-    return i->op == VY_OP_LOAD ? vy_buffer_name(r, i->aux) : "a tensor";
-}
-
-static bool refuse_size(reverse *r, uint32_t id)
-{
-    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                    "give it the largest size that it can have, from the pipeline's scalars",
-                    "the reverse keeps `%s` of each iteration, whose size is known only while the "
-                    "pipeline runs",
-                    value_name(r, id));
-    return false;
-}
-
-static bool refuse_count(reverse *r, uint32_t loop)
-{
-    vy_reverse_fail(
-        r, VY_E_GRAD_UNSUPPORTED, loop,
-        "bound it by a scalar of the pipeline, `min(value(…), N)`, or write a checkpoint "
-        "around it",
-        "the reverse keeps a state of each iteration of this repeat, and how many there "
-        "are is known only while the pipeline runs");
-    return false;
-}
-
-// A host program's tapes: [trip counts…, the tensor's dimensions…]; [1] if that is none.
-static uint32_t host_shape(reverse *r, const tape_group *g, vy_dim *dims)
-{
-    const vy_tensor t = tensor_of(r, g->first);
-    uint32_t rank = 0;
-    for (uint32_t k = 0; k < g->rank; k++) dims[rank++] = g->loops[k];
-    for (uint32_t k = 0; k < t.rank; k++) dims[rank++] = r->build.dims[t.dims[k].id];
-    if (!rank) dims[rank++] = vy_dim_const(r->b, 1);
-    return rank;
-}
-
 // The dimensions of the tape of `id`; false: too many.
 static bool tape_loops(reverse *r, const vy_bounds *bounds, uint32_t id, tape_group *g)
 {
@@ -298,10 +201,10 @@ static bool tape_loops(reverse *r, const vy_bounds *bounds, uint32_t id, tape_gr
         loops[n++] = l;
     }
     g->rank = 0;
-    if (r->p->host && n && !is_steady(r, id)) return refuse_size(r, id);
+    if (n && !vy_tape_is_steady(r, id)) return false;
     while (n-- > 0) {
         g->loops[g->rank++] = vy_trip_bound(bounds, loops[n]);
-        if (!g->loops[g->rank - 1].id && r->p->host) return refuse_count(r, loops[n]);
+        if (!g->loops[g->rank - 1].id && r->p->host) return vy_tape_no_bound(r, loops[n]);
     }
     return true;
 }
@@ -311,7 +214,7 @@ static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
 {
     const bool counted = g->counter != NULL;
     uint32_t rank = 0;
-    if (r->p->host) return host_shape(r, g, dims);
+    if (r->p->host) return vy_tape_of_tensor(r, g->first, g->rank, g->loops, dims);
     if (counted) dims[rank++] = built(r, g->counter)->rows;
     if (!counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
     for (uint32_t k = 0; k < g->rank; k++) dims[rank++] = g->loops[k];
@@ -464,7 +367,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
         index[rank++] = vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0);
     if (!r->p->overs.count && !c && !r->p->host) index[rank++] = r->build.number;
-    if (r->p->host && !rank && !tensor_of(r, id).rank) index[rank++] = vy_int(r->b, VY_I64, 0).id;
+    if (r->p->host && !rank && !vy_tensor_rank(r, id)) index[rank++] = vy_int(r->b, VY_I64, 0).id;
     return rank;
 }
 

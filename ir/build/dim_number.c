@@ -18,21 +18,25 @@ static width width_of(const vy_program *p, uint32_t dim)
     return a == EXACT && b == EXACT && d->op != VY_DIM_SQRT ? EXACT : WIDE;
 }
 
-static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
+vy_value vy_dim_leaf_value(vy_builder *b, vy_type t, const vy_dim_node *d)
 {
     const vy_program *p = vy_builder_program(b);
-    const vy_dim_node d = p->dims.data[dim];
-    if (d.op == VY_DIM_CONST) return vy_int(b, t, d.value);
-    if (d.op == VY_DIM_SCALAR) {
-        vy_type own = p->scalars.data[d.value].type;
-        uint32_t leaf = vy_leaf_other(b, VY_LEAF_SCALAR, own, (uint32_t)d.value, 0);
+    const uint32_t number = (uint32_t)d->value;
+    switch (d->op) {
+    case VY_DIM_CONST: return vy_int(b, t, d->value);
+    case VY_DIM_UNKNOWN: return vy_cast(b, t, vy_len(b, (vy_buffer){number}, 0));
+    case VY_DIM_GROUPS: return vy_cast(b, t, vy_builtin_value(b, VY_NUM_GROUPS, number));
+    default: {
+        const vy_type own = p->scalars.data[number].type;
+        const uint32_t leaf = vy_leaf_other(b, VY_LEAF_SCALAR, own, number, 0);
         return vy_cast(b, t, (vy_value){leaf});
     }
-    if (d.op == VY_DIM_UNKNOWN) return vy_cast(b, t, vy_len(b, (vy_buffer){(uint32_t)d.value}, 0));
-    if (d.op == VY_DIM_GROUPS)
-        return vy_cast(b, t, vy_builtin_value(b, VY_NUM_GROUPS, (uint32_t)d.value));
-    vy_value x = number_of(b, t, d.a), y = number_of(b, t, d.b);
-    switch (d.op) {
+    }
+}
+
+vy_value vy_dim_operation_value(vy_builder *b, vy_type t, uint32_t op, vy_value x, vy_value y)
+{
+    switch (op) {
     case VY_DIM_ADD: return vy_add(b, x, y);
     case VY_DIM_SUB: return vy_sub(b, x, y);
     case VY_DIM_MUL: return vy_mul(b, x, y);
@@ -42,6 +46,14 @@ static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
     case VY_DIM_MAX: return vy_max(b, x, y);
     default: return vy_cast(b, t, vy_call(b, "sqrt", 1, &(vy_value){vy_cast(b, VY_F64, x).id}));
     }
+}
+
+static vy_value number_of(vy_builder *b, vy_type t, uint32_t dim)
+{
+    const vy_dim_node d = vy_builder_program(b)->dims.data[dim];
+    if (d.op < VY_DIM_ADD) return vy_dim_leaf_value(b, t, &d);
+    const vy_value x = number_of(b, t, d.a), y = number_of(b, t, d.b);
+    return vy_dim_operation_value(b, t, d.op, x, y);
 }
 
 vy_value vy_dim_number(vy_builder *b, vy_dim d)

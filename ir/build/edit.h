@@ -126,5 +126,9 @@ bool vy_pass_finish(vy_builder *b, vy_program *p);
 void vy_default_workgroup(vy_program *p);
 // The value of a dimension of the program being built, as u32, which it must fit.
 vy_value vy_dim_number(vy_builder *b, vy_dim d);
+// In integer type `t`: the value of a dimension without operands (of the program's parameters; not
+// of VY_DIM_STEP), and of operation `op` of two values.
+vy_value vy_dim_leaf_value(vy_builder *b, vy_type t, const vy_dim_node *d);
+vy_value vy_dim_operation_value(vy_builder *b, vy_type t, uint32_t op, vy_value x, vy_value y);
 
 #endif

@@ -22,6 +22,12 @@ uint32_t vy_host_dispatch(vy_builder *b, const vy_host_call *call, const uint32_
 uint32_t vy_host_append(vy_builder *b, vy_op op, vy_type type, uint32_t buffer, uint32_t nargs,
                         const uint32_t *args);
 
+// ---- shapes.c
+// The LOAD or PICK whose shape the tensor has; 0: it is a number, or `h` is no host program.
+uint32_t vy_host_shaped_like(const vy_program *h, const vy_structure *s, uint32_t id);
+// Its shape; rank 0: it is a number.  Callees are those of `m`.
+vy_tensor vy_host_shape(const vy_module *m, const vy_program *h, const vy_structure *s,
+                        uint32_t id);
 // ---- slices.c
 // Do two memory operations of one buffer name the same slice?  Or surely different ones?
 bool vy_host_same_slice(const vy_program *h, uint32_t x, uint32_t y);

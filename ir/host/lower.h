@@ -86,7 +86,6 @@ vy_tensor lower_shape(lowering *w, const vy_tensor *shape);
 lower_place lower_place_of(lowering *w, uint32_t id, const vy_tensor *shape);
 lower_place lower_slice(lowering *w, uint32_t access); // that a LOAD or STORE names
 lower_place lower_temporary(lowering *w, const vy_tensor *shape);
-vy_tensor lower_result_shape(const lowering *w, uint32_t pick);
 bool lower_same_place(const lower_place *x, const lower_place *y);
 void lower_copy(lowering *w, const lower_place *from, const lower_place *to);
 void lower_fill(lowering *w, const lower_place *to, double value);

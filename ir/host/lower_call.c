@@ -76,19 +76,6 @@ lower_place lower_place_of(lowering *w, uint32_t id, const vy_tensor *shape)
     return made;
 }
 
-vy_tensor lower_result_shape(const lowering *w, uint32_t pick)
-{
-    const vy_host_call *c = vy_host_call_of(w->h, vy_arg(w->h, pick, 0));
-    const vy_program *p = vy_host_callee(w->h->module, c);
-    for (uint32_t i = 1, n = 0, given = 0; i < p->buffers.count; i++) {
-        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
-        if (vy_host_gives(&p->buffers.data[i]) && given++ == w->h->insts.data[pick].aux)
-            return c->shapes[n];
-        n++;
-    }
-    return (vy_tensor){0};
-}
-
 // Where result `value` of that shape is to be written.
 static lower_place result_place(lowering *w, uint32_t value, const vy_tensor *shape)
 {

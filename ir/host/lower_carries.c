@@ -173,32 +173,12 @@ void lower_decide_carries(lowering *w)
 }
 
 // ------------------------------------------------------------------------------------------- steps
-static vy_tensor shape_of(const lowering *w, uint32_t id, uint32_t depth)
-{
-    enum { DEEP = 64 };
-    const vy_program *h = w->h;
-    if (VY_IS_LEAF(id) || depth > DEEP) return (vy_tensor){0};
-    const vy_inst *i = &h->insts.data[id];
-    if (w->place[id].buffer) return w->place[id].shape;
-    if (i->op == VY_OP_LOAD) {
-        const vy_buf *b = &h->buffers.data[i->aux];
-        return (vy_tensor){b->type, b->rank - i->nargs, b->dims + i->nargs};
-    }
-    if (i->op == VY_OP_PICK) return lower_result_shape(w, id);
-    uint32_t sources[3], n = 0;
-    if (vy_is_slot((vy_op)i->op)) n = vy_slot_sources(h, &w->s, id, sources);
-    if (i->op == VY_OP_ADD) sources[n++] = vy_arg(h, id, 0), sources[n++] = vy_arg(h, id, 1);
-    vy_tensor found = {0};
-    for (uint32_t k = 0; k < n && !found.rank; k++) found = shape_of(w, sources[k], depth + 1);
-    return found;
-}
-
 static lower_place begin_slot(lowering *w, uint32_t loop, uint32_t k)
 {
     const vy_program *h = w->h;
     const uint32_t init = vy_slot_init(h, loop, k), r = vy_result(h, &w->s, loop, k);
     if (w->array[r]) return w->place[init]; // where it is already
-    const vy_tensor shape = shape_of(w, vy_carry(loop, k), 0);
+    const vy_tensor shape = vy_host_shape(h->module, h, &w->s, vy_carry(loop, k));
     if (!shape.rank) vy_build_fail(w->b, VY_E_INTERNAL, "a carried tensor has no shape");
     const lower_place to = lower_temporary(w, &shape);
     const vy_scalar *c = vy_id_const(h, init);
