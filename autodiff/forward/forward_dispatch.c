@@ -77,12 +77,7 @@ static bool derive(dispatch *d)
 // The parameter of the callee that one of the derivative belongs to.
 static const bound_param *param_of(const dispatch *d, uint32_t buffer)
 {
-    const vy_derivative_role *role = &d->made->roles[buffer];
-    const uint32_t of =
-        role->kind != VY_IS_PARAMETER && role->parameter
-            ? role->parameter
-            : vy_program_find_buffer(d->callee, d->derived->buffers.data[buffer].name).id;
-    return &d->params[of];
+    return &d->params[d->made->roles[buffer].parameter];
 }
 
 static uint32_t operand_for(const dispatch *d, uint32_t buffer)

@@ -315,10 +315,7 @@ static vy_tensor map_shape(dispatch *d, const vy_tensor *shape)
 // The shape of an argument of the derivative: that of the parameter that it belongs to.
 static vy_tensor shape_for(dispatch *d, uint32_t buffer)
 {
-    const vy_derivative_role *role = &d->made->roles[buffer];
-    uint32_t of = role->parameter;
-    if (role->kind == VY_IS_PARAMETER || !of || of >= d->callee->buffers.count)
-        of = vy_program_find_buffer(d->callee, d->derived->buffers.data[buffer].name).id;
+    const uint32_t of = d->made->roles[buffer].parameter;
     vy_tensor shape = {0};
     if (of && d->params[of].shape)
         shape = map_shape(d, d->params[of].shape);
