@@ -346,9 +346,10 @@ static void take_gradient(dispatch *d, uint32_t buffer, uint32_t pick)
     case SET_SLICE:
     case ADD_TO_SLICE: {
         const uint32_t n = map_slice(r, p->operand, args);
+        built_buffer *info = &r->build.buffers[r->p->insts.data[p->operand].aux];
         args[n] = pick;
-        vy_emit(r->b, VY_OP_STORE, VY_VOID,
-                r->build.buffers[r->p->insts.data[p->operand].aux].adjoint, n + 1, args);
+        info->added = d->id;
+        vy_emit(r->b, VY_OP_STORE, VY_VOID, info->adjoint, n + 1, args);
     }
     }
 }

@@ -105,13 +105,16 @@ static bool touches_once(const reverse *r, uint32_t id)
 }
 
 // In a host program, LOAD of all of an array: is the next access a store to all of it, or does it
-// not live on?  Then the adjoint is 0 when the reverse arrives here.
+// not live on?  Then the adjoint is 0 when the reverse arrives here, unless a dispatch before that
+// has added to it (sweep_dispatch.c), for another load of the same.
 static bool is_unused_later(const reverse *r, uint32_t id)
 {
     const uint32_t b = r->p->insts.data[id].aux, home = r->facts.buffers[b].home;
+    const uint32_t added = r->build.buffers[b].added;
     const vy_inst *all = r->p->insts.data;
     if (!r->p->host || r->p->buffers.data[b].cls != VY_LOCAL || all[id].nargs) return false;
     for (uint32_t k = id + 1; k < r->p->insts.count; k++) {
+        if (k == added) return false;
         if (home && k == r->facts.s.partner[home]) return r->facts.s.parent[id] == home;
         if (!vy_op_is_memory((vy_op)all[k].op) || all[k].aux != b) continue;
         return all[k].op == VY_OP_STORE && all[k].nargs == 1 &&

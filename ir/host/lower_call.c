@@ -98,7 +98,8 @@ static bool is_there(const lowering *w, uint32_t v, uint32_t result)
 
 void lower_add(lowering *w, uint32_t id)
 {
-    const uint32_t x = vy_arg(w->h, id, 0), y = vy_arg(w->h, id, 1);
+    const uint32_t k = lower_updated_by(w, id);
+    const uint32_t x = vy_arg(w->h, id, k), y = vy_arg(w->h, id, 1 - k);
     const uint32_t shaped = VY_IS_LEAF(x) ? y : x;
     if (VY_IS_LEAF(shaped)) {
         vy_build_fail(w->b, VY_E_INTERNAL, "a sum of constants in a host program");

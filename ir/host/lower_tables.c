@@ -81,10 +81,16 @@ bool lower_is_tensor(const lowering *w, uint32_t id)
     return i->op == VY_OP_ADD && vy_type_is_float((vy_type)i->type);
 }
 
+static bool is_load(const vy_program *h, uint32_t id)
+{
+    return !VY_IS_LEAF(id) && h->insts.data[id].op == VY_OP_LOAD;
+}
+
 uint32_t lower_updated_by(const lowering *w, uint32_t value)
 {
     const vy_program *h = w->h;
-    if (h->insts.data[value].op == VY_OP_ADD) return 0;
+    if (h->insts.data[value].op == VY_OP_ADD) // most often, the sum is stored where it was loaded
+        return !is_load(h, vy_arg(h, value, 0)) && is_load(h, vy_arg(h, value, 1));
     const vy_program *p = vy_host_callee(h->module, vy_host_call_of(h, vy_arg(h, value, 0)));
     for (uint32_t i = 1, given = 0, taken = 0; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];

@@ -149,7 +149,8 @@ class Worker:
                  "again: tests/fuzz/oracle.py --build %s --seed %d --count 1 --device 1" % (
                      self.options.build, program_seed)]
         if self.signatures[signature] <= self.options.shrink_each:
-            small = shrink(p, self.same(oracle, text, kind, seed), self.options.shrink_seconds)
+            small = shrink(p, self.same(oracle, text, kind, seed), self.options.shrink_seconds,
+                           self.bench.used)
             shown = self.bench.text(small, kind, seed) if kind in KINDS else small.text()
             lines.append("// seed %d, %s, data %d: %s\n%s" % (program_seed, oracle, seed,
                                                              " ".join(text.split())[:300], shown))

@@ -114,7 +114,8 @@ class Pipeline:
             name = "mean"
         if self.inners and r.random() < 0.15:
             name = r.choice(self.inners)
-        args, writes = [], []
+        args, writes, last = [], [], None
+        twice = r.random() < 0.15  # one value as several operands
         for kind in (INNER if name in self.inners else PROGRAMS[name][0]).split(", "):
             cls, what = kind.split(" ")
             for _ in range(30):
@@ -126,6 +127,8 @@ class Pipeline:
                     a = r.choice(self.scalars) if cls == "in" else r.choice(self.scalars or ["m"])
                 else:
                     a = self.readable(t) if cls == "in" else self.writable(t)
+                    if twice and last == kind == "in v":
+                        a = args[-1]
                 if a is None:
                     return
                 if name in self.inners and (cls, a) == ("inout", "d"):
@@ -136,6 +139,7 @@ class Pipeline:
             else:
                 return
             args.append(a)
+            last = kind
             if cls != "in":
                 writes.append(a)
         extra = ", s=%s, n=%s" % (r.choice(("0.7", "sc")), r.choice((t, "2"))) if name == "scaled" and t else ", s=sc, n=3" if name == "scaled" else ""

@@ -3,7 +3,6 @@
 become one of their operands or a literal, as long as the same oracle fails.
 """
 import copy
-import os
 import re
 import sys
 
@@ -44,13 +43,8 @@ def smaller(e):
     return found
 
 
-def processor_time():
-    """Seconds that this process and the commands it ran have used."""
-    return sum(os.times()[:4])
-
-
-def shrink(p, fails, seconds):
-    """The smallest failing program found within a number of seconds of processor time."""
+def shrink(p, fails, seconds, processor_time):
+    """The smallest failing program found within that many seconds of processor_time()."""
     end = processor_time() + seconds
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 100000))  # deep nests are copied recursively
     p = copy.deepcopy(p)

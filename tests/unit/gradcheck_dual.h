@@ -89,7 +89,8 @@ static bool forward(const job *j, const vy_program *p, const image *x, const boo
                           .scalars = mine.scalars,
                           .scalar_count = mine.scalar_count};
     vy_diag d = {0};
-    const bool ok = vy_eval_dual(p, NULL, m.buffers, m.n, m.scalars, m.scalar_count, &o, &dual, &d);
+    const bool ok =
+        vy_eval_dual(p, pipeline_of(p), m.buffers, m.n, m.scalars, m.scalar_count, &o, &dual, &d);
     if (!ok) snprintf(message, sizeof message, "dual numbers: %s", d.text);
     *out = 0;
     for (uint32_t i = 0; ok && i < m.n; i++)
@@ -128,16 +129,20 @@ static bool forward_moved(const job *j, const directions *a, double *out)
         if (!vy_type_is_float(a->p->buffers.data[id.id].type)) continue;
         for (uint64_t e = 0; e < x.counts[i]; e++) ((double *)x.buffers[i].data)[e] *= by;
     }
-    bool ok = false;
+    const vy_program *moved = NULL;
     for (uint32_t i = 0; m && i < vy_module_program_count(m); i++) {
         const vy_program *p = m->programs.data[i];
-        if (strcmp(vy_program_name(p), vy_program_name(a->p)) != 0) continue;
+        if (strcmp(vy_program_name(p), vy_program_name(a->p)) == 0) moved = p;
         for (uint32_t k = 0; k < p->leaves.count; k++)
             if (p->leaves.data[k].kind == VY_LEAF_CONST &&
                 vy_type_is_float((vy_type)p->leaves.data[k].type))
                 p->leaves.data[k].value.f *= by;
-        ok = forward(j, p, &x, a->of, &a->t, VY_DUAL_TANGENT, out);
     }
+    for (uint32_t i = 0; m && i < vy_module_pipeline_count(m); i++)
+        if (strcmp(vy_program_name(vy_module_pipeline(m, i)->signature), vy_program_name(a->p)) ==
+            0)
+            moved = vy_module_pipeline(m, i)->signature;
+    const bool ok = moved && forward(j, moved, &x, a->of, &a->t, VY_DUAL_TANGENT, out);
     image_free(&x);
     vy_module_free(m);
     free(text);

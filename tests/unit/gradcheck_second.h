@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // gradcheck_second.h: derivatives of derivatives; part of gradcheck_file.c.
 //
-// The first gradient accumulates by atomics, so that it is one program (as the command does for
-// --order 2), or the program is refused.  Of that program, and of the program's forward derivative,
+// The first gradient accumulates by atomics (as the command does for --order 2); it is a program, or
+// a pipeline where atomic_min and atomic_max take one.  Of it, and of the program's forward
+// derivative,
 //   second   the gradient of the gradient (all grad_* are outputs) agrees with dual numbers
 //   mixed    the forward derivative of the gradient agrees with dual numbers and with the gradient
 //            of the gradient; <u, H v> = <v, H u>; the gradient of the forward derivative agrees
@@ -218,7 +219,7 @@ static bool check_second(job *j, const vy_module *m)
     gradcheck was = j->c;
     bool ok = true;
     vy_module *twice = NULL;
-    if (vy_module_pipeline_count(once) == 0 && request_of(result_of(once), &j->c, is_gradient)) {
+    if (request_of(result_of(once), &j->c, is_gradient)) {
         twice = derived_so(j, once, &j->c, VY_ACCUMULATE_AUTO, false, "second");
         ok = !j->oracle && (!twice || second_gradient(j, m, once, twice));
     }

@@ -59,6 +59,16 @@ static const item items[] = {
      TWO SCALE "pipeline f(x: in f32[N], k: in f32[N], y: out f32[N], z: out f32[N], N: u32) {\n"
                "    buffer h: f32[N];\n    scale(x, k, h); two(h, h, y); two(h, k, z);\n}\n",
      0, NULL, NULL},
+    {"an intermediate twice in one dispatch, overwritten later",
+     TWO SCALE "pipeline f(x: in f32[N], k: in f32[N], y: out f32[N], z: out f32[N], N: u32) {\n"
+               "    buffer h: f32[N];\n    scale(x, k, h); two(h, h, y); scale(k, y, h);\n"
+               "    scale(h, k, z);\n}\n",
+     0, NULL, NULL},
+    {"an intermediate of each iteration, twice in one dispatch",
+     TWO SCALE
+     "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n    repeat t in 0..T {\n"
+     "        buffer h: f32[N];\n        scale(x, k, h); two(h, h, x);\n    }\n}\n",
+     3, NULL, NULL},
     {"an output that is read again",
      TWO SCALE "pipeline f(x: in f32[N], k: in f32[N], y: out f32[N], z: out f32[N], N: u32) {\n"
                "    scale(x, k, y); two(y, k, z);\n}\n",
