@@ -201,9 +201,10 @@ typedef enum vy_derivative_kind {
     VY_IS_SCALAR_GRADIENT, // of a scalar: one element
     VY_IS_COTANGENT,       // of an output; of an `inout` buffer: of its final contents
     VY_IS_WORKSPACE,       // compiler-made
-    VY_IS_TANGENT,     // of an input or a scalar, given; of an `inout` buffer: replaced by that of
-                       // its final contents
-    VY_IS_TANGENT_OUT, // of an output; an `inout` one begins as zeros
+    VY_IS_TANGENT,        // of an input, given; of an `inout` buffer: replaced by that of its final
+                          // contents
+    VY_IS_SCALAR_TANGENT, // of a scalar, given: one element
+    VY_IS_TANGENT_OUT,    // of an output; an `inout` one begins as zeros
 } vy_derivative_kind;
 
 typedef enum vy_derivative_mode {
@@ -217,7 +218,7 @@ typedef struct vy_derivative_role {
     vy_derivative_kind kind;
     vy_derivative_mode mode;
     const char *of;     // the parameter of the source, or NULL.  WORKSPACE: one of that length
-    uint32_t parameter; // its vy_buffer.id there; SCALAR_GRADIENT: the index of the scalar
+    uint32_t parameter; // its vy_buffer.id there; of a scalar: its index
     // In derivatives of derivatives: the parameter of the first source whose shape it has, and its
     // vy_buffer.id or index there.
     const char *root;
@@ -228,7 +229,7 @@ typedef struct vy_derivative_role {
 } vy_derivative_role;
 static inline bool vy_is_tangent(vy_derivative_kind kind)
 {
-    return kind == VY_IS_TANGENT || kind == VY_IS_TANGENT_OUT;
+    return kind == VY_IS_TANGENT || kind == VY_IS_SCALAR_TANGENT || kind == VY_IS_TANGENT_OUT;
 }
 // Is it the parameter of the source, and no derivative of it?
 static inline bool vy_is_source(vy_derivative_kind kind)

@@ -54,7 +54,9 @@ vy_derivative_role vy_role_of(const vy_program *derived, vy_buffer b, const vy_p
         if (!base) return role.kind = VY_IS_PARAMETER, role;
         of = vy_program_find_buffer(source, base);
         if (after_prefix(info.name, prefixes[DOT]))
-            role.kind = info.cls == VY_OUT ? VY_IS_TANGENT_OUT : VY_IS_TANGENT;
+            role.kind = info.cls == VY_OUT ? VY_IS_TANGENT_OUT
+                        : of.id            ? VY_IS_TANGENT
+                                           : VY_IS_SCALAR_TANGENT;
         else
             role.kind = info.cls == VY_IN ? VY_IS_COTANGENT
                         : of.id           ? VY_IS_GRADIENT

@@ -40,9 +40,16 @@ static bool find_params(dispatch *d)
     return d->params != NULL;
 }
 
+// The tangent of scalar k of the callee, a tensor of one element, or 0.
+static uint32_t scalar_dot(const dispatch *d, uint32_t k)
+{
+    const uint32_t v = vy_arg(d->f->w.p, d->id, d->call->tensors + k);
+    return VY_IS_LEAF(v) ? vy_forward_dot(d->f, v) : 0;
+}
+
 static bool derive(dispatch *d)
 {
-    const uint32_t n = d->callee->buffers.count;
+    const uint32_t buffers = d->callee->buffers.count, n = buffers + d->call->scalars;
     const char **names = vy_rewrite_table(&d->f->w, 2 * (size_t)n * sizeof *names);
     reverse *r = d->f->r;
     vy_diag why = {0};
@@ -54,12 +61,14 @@ static bool derive(dispatch *d)
                                .structural_zeros = true,
                                .deterministic = r->options->deterministic,
                                .lean_sums = r->options->lean_sums};
-    for (uint32_t i = 1; i < n; i++) {
+    for (uint32_t i = 1; i < buffers; i++) {
         const bound_param *p = &d->params[i];
         const char *name = d->callee->buffers.data[i].name;
         if (p->pick && vy_forward_is_active(d->f, p->pick)) names[request.of_count++] = name;
         if (p->operand && vy_forward_dot(d->f, p->operand)) names[n + request.wrt_count++] = name;
     }
+    for (uint32_t k = 0; k < d->call->scalars; k++)
+        if (scalar_dot(d, k)) names[n + request.wrt_count++] = d->callee->scalars.data[k].name;
     if (!request.of_count || !request.wrt_count) return false;
     d->made = r->derive(r->out, (vy_ref){d->call->callee, d->call->pipeline}, &request, &why);
     if (!d->made) {
@@ -74,7 +83,7 @@ static bool derive(dispatch *d)
     return true;
 }
 
-// The parameter of the callee that one of the derivative belongs to.
+// The buffer of the callee that one of the derivative belongs to.
 static const bound_param *param_of(const dispatch *d, uint32_t buffer)
 {
     return &d->params[d->made->roles[buffer].parameter];
@@ -82,12 +91,22 @@ static const bound_param *param_of(const dispatch *d, uint32_t buffer)
 
 static uint32_t operand_for(const dispatch *d, uint32_t buffer)
 {
+    const vy_derivative_role *role = &d->made->roles[buffer];
+    if (role->kind == VY_IS_SCALAR_TANGENT) return scalar_dot(d, role->parameter);
     const bound_param *p = param_of(d, buffer);
     const vy_type type = d->derived->buffers.data[buffer].type;
     const uint32_t dot = p->operand ? vy_forward_dot(d->f, p->operand) : 0;
-    if (p->operand && !vy_is_tangent(d->made->roles[buffer].kind))
-        return vy_new(&d->f->w, p->operand);
+    if (p->operand && !vy_is_tangent(role->kind)) return vy_new(&d->f->w, p->operand);
     return dot ? dot : vy_zero(d->f->w.b, type).id;
+}
+
+static vy_tensor shape_for(const dispatch *d, uint32_t buffer)
+{
+    if (d->made->roles[buffer].kind != VY_IS_SCALAR_TANGENT) return *param_of(d, buffer)->shape;
+    vy_dim *one = vy_arena_alloc(&d->f->r->out->arena, sizeof *one);
+    if (!one) d->f->w.oom = true;
+    if (one) *one = vy_dim_const(d->f->w.b, 1);
+    return (vy_tensor){.rank = one ? 1 : 0, .dims = one};
 }
 
 static void take_result(dispatch *d, uint32_t buffer, uint32_t pick)
@@ -118,7 +137,7 @@ static void emit(dispatch *d)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (!vy_pipe_binds(b)) continue;
-        shapes[call.count] = *param_of(d, i)->shape;
+        shapes[call.count] = shape_for(d, i);
         shapes[call.count++].type = b->type;
         if (vy_host_takes(b)) args[call.tensors++] = operand_for(d, i);
     }

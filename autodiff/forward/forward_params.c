@@ -93,9 +93,11 @@ static void declare_scalar(forward *f, uint32_t leaf)
     const vy_dim one = vy_dim_const(f->w.b, 1);
     if (f->r->failed) return;
     const uint32_t b = vy_param_buffer(f->w.b, name, VY_IN, (vy_type)l->type, 1, &one).id;
-    vy_reverse_scalar_role(f->r, b, VY_IS_TANGENT, l->index);
+    vy_reverse_scalar_role(f->r, b, VY_IS_SCALAR_TANGENT, l->index);
     const uint32_t at = vy_int(f->w.b, VY_U32, 0).id;
-    f->leaf_dot[leaf] = vy_emit(f->w.b, VY_OP_LOAD, (vy_type)l->type, b, 1, &at);
+    // In a host program, all of the buffer: a tensor for dispatches.
+    const uint32_t indices = f->w.p->host ? 0 : 1;
+    f->leaf_dot[leaf] = vy_emit(f->w.b, VY_OP_LOAD, (vy_type)l->type, b, indices, &at);
 }
 
 // What of the primal's own values the caller gets.

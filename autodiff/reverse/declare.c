@@ -82,13 +82,25 @@ static void declare_open_lengths(reverse *r, uint32_t d)
     }
 }
 
+static void resolve_dim(reverse *r, vy_dim d)
+{
+    if (r->build.dims[d.id].id) return;
+    declare_open_lengths(r, d.id);
+    vy_reverse_copy_dims(r);
+}
+
 static void resolve_dims(reverse *r, const vy_buf *buf)
 {
-    for (uint32_t k = 0; k < buf->rank; k++) {
-        if (r->p->dims.data[buf->dims[k].id].op < VY_DIM_ADD || r->build.dims[buf->dims[k].id].id)
-            continue;
-        declare_open_lengths(r, buf->dims[k].id);
-        vy_reverse_copy_dims(r);
+    for (uint32_t k = 0; k < buf->rank; k++)
+        if (r->p->dims.data[buf->dims[k].id].op >= VY_DIM_ADD) resolve_dim(r, buf->dims[k]);
+}
+
+void vy_reverse_domain(reverse *r)
+{
+    for (uint32_t i = 0; i < r->p->overs.count && !r->failed; i++) {
+        const vy_over_var *o = &r->p->overs.data[i];
+        resolve_dim(r, o->extent);
+        if (!vy_builder_failed(r->b)) vy_over(r->b, o->name, r->build.dims[o->extent.id]);
     }
 }
 
@@ -116,6 +128,7 @@ uint32_t vy_reverse_declare_copy(reverse *r, vy_buffer_class cls, uint32_t like)
 {
     const uint32_t b = vy_reverse_declare(r, vy_buffer_name(r, like), cls, like);
     vy_reverse_link(r, b, LINK_COPY, like);
+    if (cls == VY_OUT) vy_reverse_role(r, b, VY_IS_VALUE, like);
     return b;
 }
 

@@ -137,7 +137,6 @@ static void declare_outputs(reverse *r)
         if (buf->workspace || buf->cls != VY_OUT || !r->options->with_value) continue;
         info->copy = vy_reverse_declare_copy(r, VY_OUT, i);
         vy_buffer_init(r->b, (vy_buffer){info->copy}, buf->init, buf->init_from);
-        vy_reverse_role(r, info->copy, VY_IS_VALUE, i);
         info->stores = true;
         info->twin = info->copy;
     }
@@ -264,6 +263,20 @@ static void declare_own_contents(reverse *r, uint32_t i)
     info->twin = info->copy;
 }
 
+// Outputs of a host program whose open length nothing else has: its dispatches may write
+// temporaries of that length.  They come before the workspaces, as parameters of pipelines do.
+static void declare_open_outputs(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count && r->p->host; i++) {
+        const vy_buf *buf = &r->p->buffers.data[i];
+        built_buffer *info = &r->build.buffers[i];
+        if (buf->workspace || buf->cls != VY_OUT || !vy_reverse_is_open(r, i)) continue;
+        if (r->build.dims[buf->dims[0].id].id) continue;
+        declare_own_contents(r, i);
+        if (!info->twin) info->twin = vy_reverse_declare_copy(r, VY_OUT, i);
+    }
+}
+
 // The contents of a buffer in the forward sweep, if loads may see stores to it.
 static void declare_contents(reverse *r, uint32_t i)
 {
@@ -337,14 +350,14 @@ static void declare_for_lengths(reverse *r)
 bool vy_reverse_params(reverse *r)
 {
     if (!vy_reverse_scalars(r) || !vy_reverse_copy_dims(r)) return false;
-    for (uint32_t i = 0; i < r->p->overs.count; i++)
-        vy_over(r->b, r->p->overs.data[i].name, r->build.dims[r->p->overs.data[i].extent.id]);
     declare_primal_inputs(r);
     declare_cotangents(r);
     if (!vy_is_ahead(r->build.purpose)) {
         declare_outputs(r);
         declare_gradients(r);
     }
+    vy_reverse_domain(r);
+    declare_open_outputs(r);
     declare_workspaces(r);
     vy_restage_declare(r, declare_twin);
     declare_for_lengths(r);

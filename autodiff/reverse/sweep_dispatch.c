@@ -8,6 +8,8 @@
 // the callee is dispatched.  Of the primal's operands it takes those that it still reads after its
 // own dead code is gone; only these have to be kept, or computed again.
 //
+// Gradients of float scalars are tensors of one element, added up in grad_NAME of the scalar.
+//
 // A gradient is added by the derivative itself to the adjoint of the slice that the operand was
 // loaded from.  Not so for what the callee updates in place: there the gradient takes the place of
 // the cotangent.
@@ -153,6 +155,13 @@ static void choose_modes(dispatch *d)
     }
 }
 
+// The scalar of the pipeline that scalar k of the callee is, if its gradient is requested; else 0.
+static uint32_t active_scalar(const dispatch *d, uint32_t k)
+{
+    const uint32_t v = vy_arg(d->r->p, d->id, d->call->tensors + k);
+    return VY_IS_LEAF(v) && vy_is_active(&d->r->facts, v) ? v : 0;
+}
+
 // ------------------------------------------------------------------------------------- the request
 static bool is_one(const reverse *r, uint32_t adjoint)
 {
@@ -177,7 +186,7 @@ static void explain_failure(dispatch *d, const vy_diag *why)
 
 static bool derive(dispatch *d)
 {
-    const uint32_t n = d->callee->buffers.count;
+    const uint32_t buffers = d->callee->buffers.count, n = buffers + d->call->scalars;
     const vy_grad_options *o = d->r->options;
     const char **names = room(d, 3 * (size_t)n, sizeof *names);
     if (!names) return false;
@@ -189,7 +198,7 @@ static bool derive(dispatch *d)
                                .lean_sums = o->lean_sums,
                                .frugal = o->frugal,
                                .accumulate = o->accumulate};
-    for (uint32_t i = 1; i < n; i++) {
+    for (uint32_t i = 1; i < buffers; i++) {
         const bound_param *p = &d->params[i];
         const char *name = d->callee->buffers.data[i].name;
         if (p->adjoint) of[request.of_count++] = name;
@@ -200,6 +209,8 @@ static bool derive(dispatch *d)
         if (p->wrt) wrt[request.wrt_count++] = name;
         if (p->add == ADD_TO_SLICE) add[request.add_count++] = name;
     }
+    for (uint32_t k = 0; k < d->call->scalars; k++)
+        if (active_scalar(d, k)) wrt[request.wrt_count++] = d->callee->scalars.data[k].name;
     request.in_place = request.seed_buffer;
     vy_diag why = {0};
     if (!request.wrt_count) return false;
@@ -312,12 +323,23 @@ static vy_tensor map_shape(dispatch *d, const vy_tensor *shape)
     return (vy_tensor){shape->type, shape->rank, dims};
 }
 
+static vy_tensor one_element(dispatch *d)
+{
+    vy_dim *one = vy_arena_alloc(&d->r->out->arena, sizeof *one);
+    if (!one) oom(d->r);
+    if (one) *one = vy_dim_const(d->r->b, 1);
+    return (vy_tensor){.rank = one ? 1 : 0, .dims = one};
+}
+
 // The shape of an argument of the derivative: that of the parameter that it belongs to.
 static vy_tensor shape_for(dispatch *d, uint32_t buffer)
 {
+    const bool scalar = d->made->roles[buffer].kind == VY_IS_SCALAR_GRADIENT;
     const uint32_t of = d->made->roles[buffer].parameter;
     vy_tensor shape = {0};
-    if (of && d->params[of].shape)
+    if (scalar)
+        shape = one_element(d);
+    else if (of && d->params[of].shape)
         shape = map_shape(d, d->params[of].shape);
     else
         vy_reverse_fail(d->r, VY_E_INTERNAL, d->id, NULL, "a derivative has `%s`, of no shape",
@@ -337,10 +359,15 @@ static uint32_t map_rest(dispatch *d, uint32_t *args)
 static void take_gradient(dispatch *d, uint32_t buffer, uint32_t pick)
 {
     const vy_derivative_role *role = &d->made->roles[buffer];
+    reverse *r = d->r;
+    uint32_t args[VY_MAX_RANK + 1] = {pick};
+    if (role->kind == VY_IS_SCALAR_GRADIENT) {
+        const uint32_t leaf = VY_LEAF_INDEX(active_scalar(d, role->parameter));
+        vy_emit_update(r->b, VY_OP_ATOMIC_ADD, VY_STRENGTH_PLAIN, r->build.leaf_grad[leaf], 1,
+                       args);
+    }
     if (role->kind != VY_IS_GRADIENT) return;
     const bound_param *p = &d->params[role->parameter];
-    reverse *r = d->r;
-    uint32_t args[VY_MAX_RANK + 1];
     switch (p->add) {
     case ADD_NOTHING: vy_contribute(r, p->operand, pick, 0); break;
     case SET_SLICE:

@@ -100,7 +100,8 @@ static void collect(reverse *r, const loop_facts *f, loop_adjoint_vec *list)
         const vy_inst *i = &r->p->insts.data[id];
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t a = vy_arg(r->p, id, k);
-            if ((VY_IS_LEAF(a) || a < f->opener) && vy_is_active(&r->facts, a))
+            const bool in_memory = r->p->host && VY_IS_LEAF(a); // sweep_dispatch.c
+            if ((VY_IS_LEAF(a) || a < f->opener) && vy_is_active(&r->facts, a) && !in_memory)
                 add_captured(r, a, list);
         }
     }

@@ -40,6 +40,8 @@ bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the resul
 // Copies the dimensions of the primal to the result; those that depend on an open length only once
 // a buffer of that length is declared.
 bool vy_reverse_copy_dims(reverse *r);
+// The axes of the domain; once the inputs are declared, whose open lengths they may be.
+void vy_reverse_domain(reverse *r);
 bool vy_reverse_is_open(const reverse *r, uint32_t buffer); // the primal's length is `?`
 // Declares a buffer, or a workspace, of the shape of primal buffer `like`.
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like);

@@ -20,7 +20,7 @@ static void set_tangents(const check *c, const probe *p, uint32_t n, image *m)
 {
     for (uint32_t i = 0; i < m->count; i++) {
         const vy_derivative_role role = vy_image_role(&c->base, m, i);
-        if (role.kind != VY_IS_TANGENT) continue;
+        if (!vy_is_tangent(role.kind) || role.kind == VY_IS_TANGENT_OUT) continue;
         for (uint32_t k = 0; k < n; k++) {
             const gradient_of of = p[k].of;
             const char *name =

@@ -58,8 +58,14 @@ static bool additive(const vy_program *p, const vy_extent *form, uint32_t node, 
         *out = (vy_extent){0, d->value};
         return true;
     }
+    vy_extent a = d->op >= VY_DIM_ADD ? form[d->a] : (vy_extent){0};
+    vy_extent b = d->op >= VY_DIM_ADD ? form[d->b] : (vy_extent){0};
+    if (d->op == VY_DIM_MAX && b.base == 0 && b.offset <= 0 && a.offset == 0 && a.base &&
+        p->dims.data[a.base].op == VY_DIM_UNKNOWN) { // a length of data is not negative
+        *out = a;
+        return true;
+    }
     if (d->op != VY_DIM_ADD && d->op != VY_DIM_SUB) return false;
-    vy_extent a = form[d->a], b = form[d->b];
     if (d->op == VY_DIM_ADD && a.base == 0) {
         vy_extent t = a;
         a = b;

@@ -22,11 +22,14 @@ WAYS = (("5", "3", "auto"), ("4", "2", "atomic"), ("3", "1", "gather"))
 
 
 def check(path, seed, counts):
+    text = pipelines.make(seed)
     with open(path, "w", encoding="utf-8") as f:
-        f.write(pipelines.make(seed))
+        f.write(text)
+    signature = re.search(r"^pipeline f\(([^)]*)\)", text, re.M).group(1)
+    wrt = re.findall(r"(\w+): (?:in|inout) f32", signature) + ["sc"]
     n, t, way = WAYS[seed % len(WAYS)]
     done = subprocess.run([COMMAND, "check", path, "-p", "f", "--set", "N=" + n, "--set", "T=" + t, "--set", "sc=0.6",
-                           "--accumulate", way, "--engine", ENGINE], capture_output=True, text=True, check=False)
+                           "--accumulate", way, "--wrt", ",".join(wrt), "--engine", ENGINE], capture_output=True, text=True, check=False)
     if re.search(r"^ok: ", done.stdout, re.M) and done.returncode == 0:
         counts["right"] += 1
         return None

@@ -16,7 +16,9 @@ enum { ORDERS = 3 };
 
 static vy_grad_options request(const gradcheck *c, const vy_module *m)
 {
-    const vy_program *p = vy_module_pipeline_count(m) ? result_of(m) : last_program(m);
+    const vy_program *p = vy_module_pipeline_count(m) && !(named && vy_module_find(m, named))
+                              ? result_of(m)
+                              : last_program(m);
     uint32_t n_of = 0, n_wrt = 0;
     while (n_of < MOST_NAMES && c->of[n_of]) n_of++;
     while (n_wrt < MOST_NAMES && c->wrt[n_wrt]) n_wrt++;

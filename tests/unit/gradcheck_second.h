@@ -28,10 +28,7 @@ static bool request_of(const vy_program *p, gradcheck *c, bool (*is)(vy_derivati
 }
 
 static bool is_gradient(vy_derivative_kind kind) { return vy_is_gradient(kind); }
-static bool is_tangent(vy_derivative_kind kind)
-{
-    return kind == VY_IS_TANGENT || kind == VY_IS_TANGENT_OUT;
-}
+static bool is_tangent(vy_derivative_kind kind) { return vy_is_tangent(kind); }
 
 static void requested(const job *j, const image *x, bool *of)
 {
@@ -84,7 +81,7 @@ static bool hessian_times(const gradcheck *own, const vy_program *gp, const vy_p
     for (uint32_t i = 0; i < out->n; i++) {
         const vy_buffer b = vy_program_find_buffer(jp, out->buffers[i].name);
         const vy_buffer_info info = vy_program_buffer(jp, b);
-        if (info.role.kind == VY_IS_TANGENT && !input_of(gp, info.role.of))
+        if (is_given_tangent(info.role.kind) && !input_of(gp, info.role.of))
             memset(out->buffers[i].data, 0, out->counts[i] * 8);
     }
     return run(own, jp, out);

@@ -59,6 +59,11 @@ static void duals_make(const gradcheck *c, const vy_program *p, const image *x, 
     }
 }
 
+static bool is_given_tangent(vy_derivative_kind kind)
+{
+    return vy_is_tangent(kind) && kind != VY_IS_TANGENT_OUT;
+}
+
 // The inputs of jp, the forward derivative: those of the primal, and tangents.  What goes out is
 // NaN before.
 static void start_tangents(const gradcheck *c, const vy_program *jp, const image *x, image *g)
@@ -72,7 +77,7 @@ static void start_tangents(const gradcheck *c, const vy_program *jp, const image
         const int from = find(x, name);
         if (b.cls == VY_OUT)
             for (uint64_t e = 0; e < g->counts[i]; e++) data[e] = NAN;
-        else if (b.role.kind == VY_IS_TANGENT)
+        else if (is_given_tangent(b.role.kind))
             for (uint64_t e = 0; e < g->counts[i]; e++) data[e] = tangent_at(c, b.role.of, e);
         else if (from >= 0)
             memcpy(data, x->buffers[from].data, g->counts[i] * 8);
@@ -271,7 +276,7 @@ static bool check_transposed(const gradcheck *c, const vy_module *jm, const imag
         if (asked[i]) of[o.of_count++] = tangents_name(jp, x->buffers[i].name);
     for (uint32_t i = 1; i <= vy_program_buffer_count(jp); i++) {
         const vy_buffer_info b = vy_program_buffer(jp, (vy_buffer){i});
-        if (b.role.kind == VY_IS_TANGENT) wrt[o.wrt_count++] = b.name;
+        if (is_given_tangent(b.role.kind)) wrt[o.wrt_count++] = b.name;
     }
     vy_diag d;
     image g = {0};

@@ -257,10 +257,13 @@ static void parameters(void **state)
         vy_buffer_class cls;
         vy_derivative_kind kind;
     } want[] = {
-        {"x", "x", VY_IN, VY_IS_PRIMAL},         {"u", "u", VY_INOUT, VY_IS_PRIMAL},
-        {"y", "y", VY_OUT, VY_IS_VALUE},         {"dot_x", "x", VY_IN, VY_IS_TANGENT},
-        {"dot_u", "u", VY_INOUT, VY_IS_TANGENT}, {"dot_y", "y", VY_OUT, VY_IS_TANGENT_OUT},
-        {"dot_s", "s", VY_IN, VY_IS_TANGENT},
+        {"x", "x", VY_IN, VY_IS_PRIMAL},
+        {"u", "u", VY_INOUT, VY_IS_PRIMAL},
+        {"y", "y", VY_OUT, VY_IS_VALUE},
+        {"dot_x", "x", VY_IN, VY_IS_TANGENT},
+        {"dot_u", "u", VY_INOUT, VY_IS_TANGENT},
+        {"dot_y", "y", VY_OUT, VY_IS_TANGENT_OUT},
+        {"dot_s", "s", VY_IN, VY_IS_SCALAR_TANGENT},
     };
     static const char text[] =
         "program f(x: in f32[N], u: inout f32[N], y: out f32[N], s: f32, N: u32) over(i: N) "

@@ -38,6 +38,9 @@
     "    atomic_add(grid[(p * 3) % M], x[p] * x[p]);\n}\n"                                         \
     "program g2p(x: inout f32[P], grid: in f32[M], P: u32, M: u32) over(p: P) {\n"                 \
     "    x[p] = x[p] + 0.1 * grid[(p * 3) % M] * x[p];\n}\n"
+#define SCALED                                                                                     \
+    "program scaled(x: in f32[N], y: out f32[N], s: f32, N: u32) over(i: N) {\n"                   \
+    "    y[i] = sin(s * x[i]) + s * s;\n}\n"
 
 typedef struct item {
     const char *name, *text;
@@ -65,9 +68,9 @@ static const item items[] = {
                "    scale(h, k, z);\n}\n",
      0, NULL, NULL},
     {"an intermediate of each iteration, twice in one dispatch",
-     TWO SCALE
+     MIX SCALE
      "pipeline f(x: inout f32[N], k: in f32[N], T: u32, N: u32) {\n    repeat t in 0..T {\n"
-     "        buffer h: f32[N];\n        scale(x, k, h); two(h, h, x);\n    }\n}\n",
+     "        buffer h: f32[N];\n        scale(x, k, h); mix(h, h, x);\n    }\n}\n",
      3, NULL, NULL},
     {"an output that is read again",
      TWO SCALE "pipeline f(x: in f32[N], k: in f32[N], y: out f32[N], z: out f32[N], N: u32) {\n"
@@ -300,6 +303,17 @@ static const item items[] = {
      "pipeline f(x: in f32[N], z: out f32[N], N: u32) {\n"
      "    buffer y: f32[N]; odd(x, y); root(y, z);\n}\n",
      0, NULL, NULL},
+    {"a float scalar of several dispatches, repeated",
+     SCALED "pipeline f(x: in f32[N], y: out f32[N], s: f32, T: u32, N: u32) {\n"
+            "    buffer h: f32[N]; scaled(x, y, s=s);\n"
+            "    repeat t in 0..T { scaled(y, h, s=s); scaled(h, y, s=0.5); }\n}\n",
+     2, NULL, "s"},
+    {"a float scalar of a pipeline that is dispatched",
+     SCALED "pipeline g(x: in f32[N], y: out f32[N], a: f32, N: u32) {\n"
+            "    buffer h: f32[N]; scaled(x, h, s=a); scaled(h, y, s=a);\n}\n"
+            "pipeline f(x: in f32[N], y: out f32[N], s: f32, N: u32) {\n"
+            "    buffer h: f32[N]; g(x, h, a=s); scaled(h, y, s=s);\n}\n",
+     0, NULL, "s"},
     {"programs without a domain",
      "program part(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) {\n"
      "    let i = wid.x * 4 + lid.x;\n    if i < N { y[i] = y[i] * x[i] + x[i]; }\n}\n"
@@ -312,7 +326,7 @@ static bool run(const item *i, vy_accumulate how, uint32_t N)
 {
     const char *of = i->of, *wrt = i->wrt;
     const gradcheck c = {.text = i->text,
-                         .scalars = {{"N", N}, {"T", i->T}, {"P", 7}, {"M", N}},
+                         .scalars = {{"N", N}, {"T", i->T}, {"s", 0.7}, {"P", 7}, {"M", N}},
                          .of = {of},
                          .wrt = {wrt},
                          .seeded = how == VY_ACCUMULATE_AUTO,
