@@ -150,15 +150,6 @@ static void choose_samples(check *c, uint64_t steps, uint32_t gradients)
     if (many < gradients) c->share = fmax(many, FEWEST_GRADIENTS) / gradients;
 }
 
-void vy_check_note(const check *c, vy_check_row *row, const vy_diag *d)
-{
-    const vy_module *m = vy_check_parameters(c->q->primal)->module;
-    const vy_file_place at = vy_module_place(m, d->line);
-    const bool imported = at.file != m->file;
-    snprintf(row->note, sizeof row->note, "%.60s%s%u:%u: %.*s", imported ? at.file : "",
-             imported ? ":" : "", at.line, d->column, imported ? 110 : 180, d->text);
-}
-
 // An access out of range has a meaning, and a derivative, so all else is checked too.
 static bool report_range(check *c, const vy_eval_report *report)
 {
