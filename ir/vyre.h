@@ -143,6 +143,47 @@ typedef struct vy_define {
 VY_API vy_module *vy_parse_with(const char *text, size_t size, const char *file,
                                 const vy_define *defines, uint32_t count);
 
+// Imports.  A text may begin with `import "PATH";` (docs/language.md 1.1).  The library reads no
+// files: a callback gives the text of each, by vy_import_give, or says why it does not.  A file is
+// recognised by its identity, however its path is written; vys_import_file (session/import.h) is a
+// callback for the file system.
+typedef struct vy_import vy_import; // one request, valid during the call
+typedef void vy_import_read(void *user, vy_import *request);
+VY_API const char *vy_import_path(const vy_import *i); // as written
+VY_API const char *vy_import_from(const vy_import *i); // the name of the file that imports it
+// Copies everything.  `name` is shown in diagnostics, and vy_import_from of what this text imports.
+// `identity` NULL: the name.  The text is ignored where it is known already.
+VY_API void vy_import_give(vy_import *i, const char *name, const char *identity, const char *text,
+                           size_t size);
+VY_API void vy_import_refuse(vy_import *i, const char *why); // "it does not exist"
+
+typedef struct vy_parse_options {
+    const vy_define *defines; // of constants of any of the files
+    uint32_t define_count;
+    vy_import_read *import; // NULL: an import is an error
+    void *user;
+    const char *identity; // of the text itself; NULL: `file`
+} vy_parse_options;
+VY_API vy_module *vy_parse_from(const char *text, size_t size, const char *file,
+                                const vy_parse_options *options); // NULL: vy_parse
+
+// Lines of a module count on through its files: first those of the text itself, then those of what
+// it imports, in the order of their imports.  So one number says file and line.
+typedef struct vy_file_place {
+    const char *file;
+    uint32_t line;      // in that file; 0: none
+    const char *source; // the file's text, or NULL
+    size_t size;
+} vy_file_place;
+VY_API vy_file_place vy_module_place(const vy_module *m, uint32_t line);
+// vy_diag_format for a diagnostic about this module or its derivatives, wherever its line is.
+VY_API size_t vy_module_diag_format(const vy_module *m, const vy_diag *d, bool color, char *out,
+                                    size_t size);
+// The files that were imported, in order, by name; NULL past the end.
+VY_API const char *vy_module_import(const vy_module *m, uint32_t index);
+// Whether it is declared in an imported file (of a pipeline: its signature).
+VY_API bool vy_program_imported(const vy_program *p);
+
 // The file name and text a module was parsed from ("" and NULL otherwise).
 VY_API const char *vy_module_file(const vy_module *m);
 VY_API const char *vy_module_source(const vy_module *m, size_t *size);

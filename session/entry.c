@@ -23,13 +23,37 @@ vys_entry vys_entry_result(const vy_module *m)
              : vys_entry_program(vy_module_program(m, 0));
 }
 
+// The last pipeline, else the only program; of those that are not imported (`own`), or of all.
+static void choose(const vy_module *m, bool own, const vy_program **p, const vy_pipeline **q)
+{
+    uint32_t programs = 0;
+    for (uint32_t i = 0; i < vy_module_program_count(m); i++) {
+        const vy_program *k = vy_module_program(m, i);
+        if (!own || !vy_program_imported(k)) *p = programs++ ? NULL : k;
+    }
+    for (uint32_t i = 0; i < vy_module_pipeline_count(m); i++) {
+        const vy_pipeline *k = vy_module_pipeline(m, i);
+        if (!own || !vy_program_imported(vy_pipeline_signature(k))) *q = k;
+    }
+    if (*q) *p = NULL;
+}
+
+// Whether the text itself declares a program or pipeline, or everything is imported.
+static bool declares(const vy_module *m)
+{
+    bool own = false;
+    for (uint32_t i = 0; i < vy_module_program_count(m); i++)
+        own |= !vy_program_imported(vy_module_program(m, i));
+    for (uint32_t i = 0; i < vy_module_pipeline_count(m); i++)
+        own |= !vy_program_imported(vy_pipeline_signature(vy_module_pipeline(m, i)));
+    return own;
+}
+
 static bool find(const vy_module *m, const char *wanted, vys_entry *out)
 {
-    const uint32_t programs = vy_module_program_count(m), pipelines = vy_module_pipeline_count(m);
     const vy_program *p = wanted ? vy_module_find(m, wanted) : NULL;
     const vy_pipeline *q = wanted ? vy_module_find_pipeline(m, wanted) : NULL;
-    if (!wanted && pipelines) q = vy_module_pipeline(m, pipelines - 1);
-    if (!wanted && !pipelines && programs == 1) p = vy_module_program(m, 0);
+    if (!wanted) choose(m, declares(m), &p, &q);
     if (q) *out = vys_entry_pipeline(q);
     if (p) *out = vys_entry_program(p);
     return p || q;

@@ -71,7 +71,7 @@ VYS_API const char *vys_session_message(const vys_session *s, uint32_t index);
 // Errors: those of vy_parse and vy_grad; E0803; E0801 settings outside of their bounds (target.h).
 VYS_API bool vys_task_parse(vys_session *s, const char *text, size_t size, const char *file,
                             const vys_settings *settings, vys_task **out, vy_diag *d);
-// The same for a module that was built or read.
+// The same for a module that was built or read, or whose text imports files (session/import.h).
 VYS_API bool vys_task_build(vys_session *s, const vy_module *m, const vys_settings *settings,
                             vys_task **out, vy_diag *d);
 VYS_API void vys_task_free(vys_task *t); // NULL is fine

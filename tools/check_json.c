@@ -52,14 +52,17 @@ static bool json_row(cJSON *rows, const vy_check_row *row)
     return ok && json_string(object, "note", row->note);
 }
 
-static bool json_nonfinite(cJSON *top, const char *key, const vy_check_nonfinite *n)
+static bool json_nonfinite(cJSON *top, const char *key, const vy_module *m,
+                           const vy_check_nonfinite *n)
 {
+    const vy_file_place at = vy_module_place(m, n->line);
     if (!n->buffer) return json_string(top, key, NULL);
     cJSON *object = cJSON_AddObjectToObject(top, key);
     return object && json_string(object, "buffer", n->buffer) &&
            json_integer(object, "index", n->index) && json_real(object, "value", n->value) &&
            json_string(object, "operation", n->operation) &&
-           json_integer(object, "line", n->line) && json_integer(object, "column", n->column);
+           json_integer(object, "line", at.line) && json_integer(object, "column", n->column) &&
+           (at.file == vy_module_file(m) || json_string(object, "file", at.file));
 }
 
 static bool json_scalars(cJSON *top, const binding *b)
@@ -111,9 +114,9 @@ bool check_json(const checking *k, command *c, vy_diag *d)
               json_string(top, "unverified", unverified) && json_scalars(top, &k->start) &&
               json_rows(top, r) && json_more(top, k);
     cJSON *bad = ok ? cJSON_AddObjectToObject(top, "not_finite") : NULL;
-    ok = bad && json_nonfinite(bad, "forward", &r->forward) &&
-         json_nonfinite(bad, "gradient", &r->gradient) && json_integer(top, "runs", r->runs) &&
-         json_number(top, "time_ms", k->ms, 6);
+    ok = bad && json_nonfinite(bad, "forward", c->module, &r->forward) &&
+         json_nonfinite(bad, "gradient", c->module, &r->gradient) &&
+         json_integer(top, "runs", r->runs) && json_number(top, "time_ms", k->ms, 6);
     if (ok) return json_finish(top, &c->out) || fail_memory(d);
     cJSON_Delete(top);
     return fail_memory(d);

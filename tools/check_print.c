@@ -230,19 +230,20 @@ static void print_kinks(const vy_check_row *row, bool all, text *out)
     text_puts(out, !all && row->kinks > SHOWN ? ", …\n" : "\n");
 }
 
-static void print_nonfinite(const vy_check_nonfinite *n, const char *file, const char *what,
+static void print_nonfinite(const vy_check_nonfinite *n, const vy_module *m, const char *what,
                             text *out)
 {
+    const vy_file_place at = vy_module_place(m, n->line);
     if (!n->buffer) return;
     text_printf(out, "not finite: %s[%llu] is %s", n->buffer, (unsigned long long)n->index,
                 isnan(n->value) ? "nan"
                 : n->value > 0  ? "inf"
                                 : "-inf");
     if (n->operation && !strcmp(n->operation, "load"))
-        text_printf(out, ", from data loaded at %s:%u:%u\n", file, n->line, n->column);
+        text_printf(out, ", from data loaded at %s:%u:%u\n", at.file, at.line, n->column);
     else if (n->operation && n->line)
-        text_printf(out, ", first from `%s` in the %s of %s:%u:%u\n", n->operation, what, file,
-                    n->line, n->column);
+        text_printf(out, ", first from `%s` in the %s of %s:%u:%u\n", n->operation, what, at.file,
+                    at.line, n->column);
     else
         text_puts(out, "\n");
 }
@@ -277,6 +278,7 @@ static void print_more(const checking *k, text *out)
 static void table(const checking *k, const command *c, text *out)
 {
     const vy_check_result *r = k->result;
+    const vy_file_place range = vy_module_place(c->module, r->out_of_range.line);
     text_printf(out, "check %s: %s\n", vys_entry_name(checked_program(k)),
                 k->device ? k->device : "reference interpreter alone");
     print_choices(k, out);
@@ -300,8 +302,8 @@ static void table(const checking *k, const command *c, text *out)
         text_printf(
             out,
             "out of range, which gives 0 or does nothing: %llu accesses, first at %s:%u:%u: %s\n",
-            (unsigned long long)r->out_of_range_count, vy_module_file(c->module),
-            r->out_of_range.line, r->out_of_range.column, r->out_of_range.text);
+            (unsigned long long)r->out_of_range_count, range.file, range.line,
+            r->out_of_range.column, r->out_of_range.text);
     print_more(k, out);
 }
 
@@ -309,9 +311,8 @@ static void table(const checking *k, const command *c, text *out)
 static void failures(const checking *k, const command *c, text *out)
 {
     const vy_check_result *r = k->result;
-    const char *file = vy_module_file(c->module);
-    print_nonfinite(&r->forward, file, "forward program", out);
-    print_nonfinite(&r->gradient, file, "derivative", out);
+    print_nonfinite(&r->forward, c->module, "forward program", out);
+    print_nonfinite(&r->gradient, c->module, "derivative", out);
     if (k->second && !check_passed(k)) {
         text_puts(out, "in several workgroups, with");
         check_sizes_text(k, out);

@@ -9,9 +9,10 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------------- loops
-static void put_place(const char *name, uint32_t line, text *out)
+static void put_place(const char *name, const vy_module *m, uint32_t line, text *out)
 {
-    text_printf(out, "%s%sline %u", name, *name ? ", " : "", line);
+    text_printf(out, "%s%s", name, *name ? ", " : "");
+    explain_line(m, line, out);
 }
 
 static const char *had_word(vy_had_how how)
@@ -42,13 +43,13 @@ static const char *iterations(uint32_t copies, const vy_amount *a)
     return copies ? a->text : "-";
 }
 
-static void put_loops(const vy_explanation *e, text *out)
+static void put_loops(const vy_explanation *e, const vy_module *m, text *out)
 {
     size_t width[3] = {8, 8, 10}, name = 0;
     for (uint32_t i = 0; i < e->loop_count; i++) {
         const vy_explain_loop *l = &e->loops[i];
         text t = {0};
-        put_place(l->name, l->line, &t);
+        put_place(l->name, m, l->line, &t);
         if (t.size > name && t.size <= 30) name = t.size;
         out->failed |= t.failed;
         text_free(&t);
@@ -68,7 +69,7 @@ static void put_loops(const vy_explanation *e, text *out)
         const vy_explain_loop *l = &e->loops[i];
         text_puts(out, "  ");
         const size_t start = out->size;
-        put_place(l->name, l->line, out);
+        put_place(l->name, m, l->line, out);
         explain_pad(out, start, name);
         explain_formula_cell(iterations(l->forward_copies, &l->forward_each), width[0], out);
         explain_formula_cell(iterations(l->again_copies, &l->again_each), width[1], out);
@@ -80,7 +81,7 @@ static void put_loops(const vy_explanation *e, text *out)
 }
 
 // ----------------------------------------------------------------------------------------- storage
-static void put_values(const vy_explanation *e, text *out)
+static void put_values(const vy_explanation *e, const vy_module *m, text *out)
 {
     static const char *const why[] = {
         [VY_KEPT_CARRIED] = "the loop carries it",
@@ -91,9 +92,10 @@ static void put_values(const vy_explanation *e, text *out)
     for (uint32_t i = 0; i < e->value_count; i++) {
         const vy_explain_value *v = &e->values[i];
         const char *what = *v->name ? v->name : v->from ? "an element of " : "a value";
-        text_printf(out, "  %s%s, %s, line %u", what, *v->name || !v->from ? "" : v->from,
-                    vy_type_name(v->type), v->line);
-        if (v->loop_line) text_puts(out, ", in loop "), put_place(v->loop, v->loop_line, out);
+        text_printf(out, "  %s%s, %s, ", what, *v->name || !v->from ? "" : v->from,
+                    vy_type_name(v->type));
+        explain_line(m, v->line, out);
+        if (v->loop_line) text_puts(out, ", in loop "), put_place(v->loop, m, v->loop_line, out);
         text_printf(out, ": %s\n      in %s, ", why[v->why], v->tape);
         if (v->per_invocation) explain_amount(&v->each, " bytes per invocation, ", out);
         explain_amount(&v->all, " bytes in all\n", out);
@@ -121,14 +123,14 @@ static void put_workspaces(const vy_explanation *e, text *out)
     }
 }
 
-static void put_storage(const vy_explanation *e, text *out)
+static void put_storage(const vy_explanation *e, const vy_module *m, text *out)
 {
     text_puts(out, "\nstored\n");
     if (!e->workspace_count) {
         text_puts(out, "  nothing: no tape, no workspace\n");
         return;
     }
-    put_values(e, out);
+    put_values(e, m, out);
     put_workspaces(e, out);
     text_puts(out, "  tapes ");
     explain_amount(&e->tape_all, " bytes, all workspaces ", out);
@@ -227,7 +229,7 @@ static void put_operations(const vy_explanation *e, text *out)
         text_puts(out, "  at most: both arms of every `if` are counted\n");
 }
 
-void explain_text(const vy_explanation *e, text *out)
+void explain_text(const vy_explanation *e, const vy_module *m, text *out)
 {
     text_printf(out, "%s, reverse mode: %u kernel%s", e->program, e->step_count,
                 e->step_count == 1 ? "" : "s");
@@ -241,11 +243,11 @@ void explain_text(const vy_explanation *e, text *out)
         text_printf(out, "%llu\n", (unsigned long long)n->value);
     else
         text_puts(out, "as --groups says\n");
-    explain_gradients(e, out);
+    explain_gradients(e, m, out);
     explain_adjoints(e, out);
-    explain_accesses(e, out);
-    put_loops(e, out);
-    put_storage(e, out);
+    explain_accesses(e, m, out);
+    put_loops(e, m, out);
+    put_storage(e, m, out);
     put_operations(e, out);
 }
 
@@ -257,9 +259,9 @@ static bool of_program(command *c, const vy_module *m, const vy_grad_options *g,
     if (!e) return fail_memory(d); // unless *d is filled already
     bool ok = true;
     if (c->o.json)
-        ok = explain_json(e, &c->out) || fail_memory(d);
+        ok = explain_json(e, c->module, &c->out) || fail_memory(d);
     else
-        explain_text(e, &c->out);
+        explain_text(e, c->module, &c->out);
     vy_explanation_free(e);
     return ok;
 }
@@ -271,9 +273,9 @@ static bool of_pipeline(command *c, const vy_module *m, const vy_grad_options *g
     if (!e) return fail_memory(d);
     bool ok = true;
     if (c->o.json)
-        ok = explain_pipeline_json(e, &c->out) || fail_memory(d);
+        ok = explain_pipeline_json(e, c->module, &c->out) || fail_memory(d);
     else
-        explain_pipeline_text(e, &c->out);
+        explain_pipeline_text(e, c->module, &c->out);
     vy_pipeline_explanation_free(e);
     return ok;
 }

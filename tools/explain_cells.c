@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+void explain_line(const vy_module *m, uint32_t line, text *out)
+{
+    const vy_file_place p = vy_module_place(m, line);
+    text_printf(out, "line %u", p.line);
+    if (p.file != vy_module_file(m)) text_printf(out, " of %s", p.file);
+}
+
 void explain_type(vy_type type, const char *shape, text *out)
 {
     text_printf(out, "%s[%s]", vy_type_name(type), shape);

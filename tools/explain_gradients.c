@@ -16,14 +16,14 @@ static void put_tree(const vy_explain_gradient *g, text *out)
         text_printf(out, ", by a workgroup each if the elements are few (%s)", g->tree);
 }
 
-static void put_atomic(const vy_explain_gradient *g, text *out)
+static void put_atomic(const vy_explain_gradient *g, const vy_module *m, text *out)
 {
     text_puts(out, "atomic adds: ");
     if (!g->variable)
         text_puts(out, "the program has no domain that elements could belong to");
     else
         text_printf(out, "no axis is `%s` in every access", g->variable);
-    if (g->line) text_printf(out, ", see line %u", g->line);
+    if (g->line) text_puts(out, ", see "), explain_line(m, g->line, out);
 }
 
 static void put_in_order(const vy_explain_gradient *g, text *out)
@@ -36,7 +36,7 @@ static void put_in_order(const vy_explain_gradient *g, text *out)
     if (g->program) text_printf(out, ", then %s sums what else reaches each element", g->program);
 }
 
-static void put_sum(const vy_explain_gradient *g, text *out)
+static void put_sum(const vy_explain_gradient *g, const vy_module *m, text *out)
 {
     switch (g->sum) {
     case VY_SUM_ZERO: text_puts(out, "nothing reaches it"); break;
@@ -46,7 +46,7 @@ static void put_sum(const vy_explain_gradient *g, text *out)
     case VY_SUM_ADD:
         text_puts(out, "read, added to, written: each element belongs to one invocation");
         break;
-    case VY_SUM_ATOMIC: put_atomic(g, out); break;
+    case VY_SUM_ATOMIC: put_atomic(g, m, out); break;
     case VY_SUM_TERMS:
     case VY_SUM_EXACT:
     case VY_SUM_WIDE: put_in_order(g, out); break;
@@ -62,13 +62,14 @@ static void put_sum(const vy_explain_gradient *g, text *out)
     if (g->map) text_printf(out, ", of %s", g->map);
     if (g->why) {
         text_printf(out, "; not gathered: the access %s", g->why);
-        if (g->why_line) text_printf(out, " (line %u)", g->why_line);
+        if (g->why_line)
+            text_puts(out, " ("), explain_line(m, g->why_line, out), text_puts(out, ")");
     }
     if (strcmp(g->start, "zero") != 0) text_printf(out, "; starts as %s", g->start);
     text_puts(out, "\n");
 }
 
-void explain_gradients(const vy_explanation *e, text *out)
+void explain_gradients(const vy_explanation *e, const vy_module *m, text *out)
 {
     size_t name = 0, type = 0;
     text t = {0};
@@ -88,7 +89,7 @@ void explain_gradients(const vy_explanation *e, text *out)
         const size_t start = out->size;
         explain_type(g->type, g->shape, out);
         explain_pad(out, start, type);
-        put_sum(g, out);
+        put_sum(g, m, out);
     }
 }
 
@@ -123,7 +124,7 @@ void explain_adjoints(const vy_explanation *e, text *out)
 }
 
 // ---------------------------------------------------------------------------------------- accesses
-void explain_accesses(const vy_explanation *e, text *out)
+void explain_accesses(const vy_explanation *e, const vy_module *m, text *out)
 {
     size_t width = 0;
     for (uint32_t i = 0; i < e->access_count; i++) explain_widen(&width, e->accesses[i].buffer);
@@ -131,7 +132,8 @@ void explain_accesses(const vy_explanation *e, text *out)
     for (uint32_t i = 0; i < e->access_count; i++) {
         const vy_explain_access *a = &e->accesses[i];
         const size_t start = out->size;
-        text_printf(out, "  line %u", a->line);
+        text_puts(out, "  ");
+        explain_line(m, a->line, out);
         explain_pad(out, start, 10);
         explain_cell(vy_access_kind_name(a->kind), 6, out);
         explain_cell(a->buffer, width, out);

@@ -30,9 +30,13 @@ static bool put_bytes(cJSON *o, bool per_invocation, const vy_amount *each, cons
            explain_put_amount(x, "all", all);
 }
 
-bool explain_put_line(cJSON *o, const char *key, uint32_t line)
+bool explain_put_line(cJSON *o, const char *key, const vy_module *m, const char *file_key,
+                      uint32_t line)
 {
-    return line ? json_integer(o, key, line) : json_string(o, key, NULL);
+    const vy_file_place p = vy_module_place(m, line);
+    if (!line) return json_string(o, key, NULL);
+    return json_integer(o, key, p.line) &&
+           (p.file == vy_module_file(m) || json_string(o, file_key, p.file));
 }
 
 cJSON *explain_item(cJSON *list)
@@ -43,7 +47,7 @@ cJSON *explain_item(cJSON *list)
     return NULL;
 }
 
-static bool put_gradients(const vy_explanation *e, cJSON *list)
+static bool put_gradients(const vy_explanation *e, const vy_module *m, cJSON *list)
 {
     for (uint32_t i = 0; i < e->gradient_count; i++) {
         const vy_explain_gradient *g = &e->gradients[i];
@@ -52,9 +56,11 @@ static bool put_gradients(const vy_explanation *e, cJSON *list)
             !json_string(o, "type", vy_type_name(g->type)) || !json_string(o, "shape", g->shape) ||
             !json_string(o, "sum", vy_sum_kind_name(g->sum)) ||
             !json_integer(o, "places", g->places) || !json_string(o, "start", g->start) ||
-            !json_string(o, "variable", g->variable) || !explain_put_line(o, "line", g->line) ||
+            !json_string(o, "variable", g->variable) ||
+            !explain_put_line(o, "line", m, "file", g->line) ||
             !json_string(o, "program", g->program) || !json_string(o, "map", g->map) ||
-            !json_string(o, "why", g->why) || !explain_put_line(o, "why_line", g->why_line) ||
+            !json_string(o, "why", g->why) ||
+            !explain_put_line(o, "why_line", m, "why_file", g->why_line) ||
             !json_string(o, "tree", g->tree))
             return false;
     }
@@ -76,14 +82,15 @@ bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON
     return list != NULL;
 }
 
-static bool put_accesses(const vy_explanation *e, cJSON *list)
+static bool put_accesses(const vy_explanation *e, const vy_module *m, cJSON *list)
 {
     for (uint32_t i = 0; i < e->access_count; i++) {
         const vy_explain_access *a = &e->accesses[i];
         cJSON *o = explain_item(list);
         if (!o || !json_string(o, "buffer", a->buffer) ||
             !json_string(o, "kind", vy_access_kind_name(a->kind)) ||
-            !explain_put_line(o, "line", a->line) || !json_string(o, "relation", a->relation))
+            !explain_put_line(o, "line", m, "file", a->line) ||
+            !json_string(o, "relation", a->relation))
             return false;
         if (a->relation ? !put_bool(o, "exact", a->exact)
                         : !json_integer(o, "axis", a->axis) || !json_string(o, "why", a->why))
@@ -113,13 +120,18 @@ static bool put_carried(const vy_explain_loop *l, cJSON *list)
     return list != NULL;
 }
 
-static bool put_loops(const vy_explanation *e, cJSON *list)
+static bool put_column(cJSON *o, uint32_t column)
+{
+    return column ? json_integer(o, "column", column) : json_string(o, "column", NULL);
+}
+
+static bool put_loops(const vy_explanation *e, const vy_module *m, cJSON *list)
 {
     for (uint32_t i = 0; i < e->loop_count; i++) {
         const vy_explain_loop *l = &e->loops[i];
         cJSON *o = explain_item(list);
-        if (!o || !json_string(o, "name", l->name) || !explain_put_line(o, "line", l->line) ||
-            !explain_put_line(o, "column", l->column) ||
+        if (!o || !json_string(o, "name", l->name) ||
+            !explain_put_line(o, "line", m, "file", l->line) || !put_column(o, l->column) ||
             !put_copies(o, "forward", l->forward_copies, &l->forward_each, &l->forward_all) ||
             !put_copies(o, "again", l->again_copies, &l->again_each, &l->again_all) ||
             !put_copies(o, "reversed", l->reversed_copies, &l->reversed_each, &l->reversed_all) ||
@@ -129,15 +141,16 @@ static bool put_loops(const vy_explanation *e, cJSON *list)
     return list != NULL;
 }
 
-static bool put_values(const vy_explanation *e, cJSON *list)
+static bool put_values(const vy_explanation *e, const vy_module *m, cJSON *list)
 {
     for (uint32_t i = 0; i < e->value_count; i++) {
         const vy_explain_value *v = &e->values[i];
         cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", v->name) || !json_string(o, "from", v->from) ||
-            !explain_put_line(o, "line", v->line) ||
+            !explain_put_line(o, "line", m, "file", v->line) ||
             !json_string(o, "type", vy_type_name(v->type)) || !json_string(o, "tape", v->tape) ||
-            !json_string(o, "loop", v->loop) || !explain_put_line(o, "loop_line", v->loop_line) ||
+            !json_string(o, "loop", v->loop) ||
+            !explain_put_line(o, "loop_line", m, "loop_file", v->loop_line) ||
             !json_string(o, "why", vy_kept_why_name(v->why)) ||
             !put_bytes(o, v->per_invocation, &v->each, &v->all))
             return false;
@@ -179,7 +192,7 @@ static bool put_operations(const vy_explanation *e, cJSON *o)
            put_pair(x, "gradient", &g->each_flops, &g->all_flops);
 }
 
-bool explain_json(const vy_explanation *e, text *out)
+bool explain_json(const vy_explanation *e, const vy_module *m, text *out)
 {
     cJSON *top = cJSON_CreateObject();
     cJSON *steps = top ? cJSON_CreateStringArray(e->steps, (int)e->step_count) : NULL;
@@ -189,12 +202,12 @@ bool explain_json(const vy_explanation *e, text *out)
     else
         cJSON_Delete(steps);
     ok = ok && explain_put_amount(top, "invocations", &e->forward.invocations) &&
-         put_gradients(e, cJSON_AddArrayToObject(top, "gradients")) &&
+         put_gradients(e, m, cJSON_AddArrayToObject(top, "gradients")) &&
          explain_put_buffers(e->buffers, e->buffer_count, cJSON_AddArrayToObject(top, "buffers")) &&
-         put_accesses(e, cJSON_AddArrayToObject(top, "accesses")) &&
+         put_accesses(e, m, cJSON_AddArrayToObject(top, "accesses")) &&
          json_integer(top, "accesses_left_out", e->accesses_left_out) &&
-         put_loops(e, cJSON_AddArrayToObject(top, "loops")) &&
-         put_values(e, cJSON_AddArrayToObject(top, "values")) &&
+         put_loops(e, m, cJSON_AddArrayToObject(top, "loops")) &&
+         put_values(e, m, cJSON_AddArrayToObject(top, "values")) &&
          put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
          put_pair(top, "tape_bytes", &e->tape_each, &e->tape_all) &&
          explain_put_amount(top, "workspace_bytes", &e->work_all) &&

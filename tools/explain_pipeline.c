@@ -53,15 +53,16 @@ static const char *unit_of(vy_type type, bool one)
     return one ? "integer" : "integers";
 }
 
-static void put_kept(const vy_explain_kept *k, text *out)
+static void put_kept(const vy_explain_kept *k, const vy_module *m, text *out)
 {
     const char *what = vy_type_is_float(k->type) ? "a tensor" : "an integer";
     text_printf(out, "  keeps %s", *k->name ? k->name : what);
     if (k->before) text_printf(out, " before `%s`", k->before);
-    if (k->line) text_printf(out, " (line %u)", k->line);
+    if (k->line) text_puts(out, " ("), explain_line(m, k->line, out), text_puts(out, ")");
     if (k->loop_line)
         text_printf(out, ", per iteration of %s", *k->loop ? k->loop : "a repeat around it");
-    if (k->loop_line && k->loop_line != k->line) text_printf(out, " (line %u)", k->loop_line);
+    if (k->loop_line && k->loop_line != k->line)
+        text_puts(out, " ("), explain_line(m, k->loop_line, out), text_puts(out, ")");
     text_puts(out, ": ");
     explain_amount(&k->each, " ", out);
     text_puts(out, unit_of(k->type, strcmp(k->each.text, "1") == 0));
@@ -69,11 +70,11 @@ static void put_kept(const vy_explain_kept *k, text *out)
     explain_amount(&k->all, " bytes in all\n", out);
 }
 
-static void put_tapes(const vy_pipeline_explanation *e, text *out)
+static void put_tapes(const vy_pipeline_explanation *e, const vy_module *m, text *out)
 {
     text_puts(out, "\ntaped\n");
     if (!e->kept_count) text_puts(out, "  nothing\n");
-    for (uint32_t i = 0; i < e->kept_count; i++) put_kept(&e->kept[i], out);
+    for (uint32_t i = 0; i < e->kept_count; i++) put_kept(&e->kept[i], m, out);
 }
 
 // -------------------------------------------------------------------------------------- requests
@@ -113,13 +114,13 @@ static void put_results(const vy_explain_request *r, text *out)
     }
 }
 
-static void put_requests(const vy_pipeline_explanation *e, text *out)
+static void put_requests(const vy_pipeline_explanation *e, const vy_module *m, text *out)
 {
     text_puts(out, "\ngradients of what it dispatches\n");
     for (uint32_t i = 0; i < e->request_count; i++) {
         const vy_explain_request *r = &e->requests[i];
         text_printf(out, "  %s", r->of);
-        if (r->line) text_printf(out, ", line %u", r->line);
+        if (r->line) text_puts(out, ", "), explain_line(m, r->line, out);
         text_puts(out, ":");
         for (uint32_t k = 0; k < r->program_count; k++)
             text_printf(out, "%s %s", k ? "," : "", r->programs[k]);
@@ -192,12 +193,12 @@ static void put_steps(const vy_pipeline_explanation *e, text *out)
     }
 }
 
-void explain_pipeline_text(const vy_pipeline_explanation *e, text *out)
+void explain_pipeline_text(const vy_pipeline_explanation *e, const vy_module *m, text *out)
 {
     text_printf(out, "%s, reverse mode of a pipeline: %s\n", e->forward.name, e->gradient.name);
     put_adjoints(e, out);
-    put_tapes(e, out);
-    put_requests(e, out);
+    put_tapes(e, m, out);
+    put_requests(e, m, out);
     put_memory(e, out);
     put_steps(e, out);
 }

@@ -11,15 +11,16 @@ static bool put_names(cJSON *o, const char *key, const char *const *names, uint3
     return false;
 }
 
-static bool put_kept(const vy_pipeline_explanation *e, cJSON *list)
+static bool put_kept(const vy_pipeline_explanation *e, const vy_module *m, cJSON *list)
 {
     for (uint32_t i = 0; i < e->kept_count; i++) {
         const vy_explain_kept *k = &e->kept[i];
         cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", k->name) || !json_string(o, "before", k->before) ||
-            !explain_put_line(o, "line", k->line) ||
+            !explain_put_line(o, "line", m, "file", k->line) ||
             !json_string(o, "type", vy_type_name(k->type)) || !json_string(o, "tape", k->tape) ||
-            !json_string(o, "loop", k->loop) || !explain_put_line(o, "loop_line", k->loop_line) ||
+            !json_string(o, "loop", k->loop) ||
+            !explain_put_line(o, "loop_line", m, "loop_file", k->loop_line) ||
             !json_string(o, "why", vy_kept_why_name(k->why)) ||
             !explain_put_amount(o, "elements", &k->each) ||
             !explain_put_amount(o, "bytes", &k->all))
@@ -43,13 +44,13 @@ static bool put_results(const vy_explain_request *r, cJSON *list)
     return list != NULL;
 }
 
-static bool put_requests(const vy_pipeline_explanation *e, cJSON *list)
+static bool put_requests(const vy_pipeline_explanation *e, const vy_module *m, cJSON *list)
 {
     for (uint32_t i = 0; i < e->request_count; i++) {
         const vy_explain_request *r = &e->requests[i];
         cJSON *o = explain_item(list);
-        if (!o || !json_string(o, "of", r->of) || !explain_put_line(o, "line", r->line) ||
-            !json_string(o, "name", r->name) ||
+        if (!o || !json_string(o, "of", r->of) ||
+            !explain_put_line(o, "line", m, "file", r->line) || !json_string(o, "name", r->name) ||
             !put_names(o, "programs", r->programs, r->program_count) ||
             !put_results(r, cJSON_AddArrayToObject(o, "gradients")))
             return false;
@@ -82,15 +83,15 @@ static bool put_steps(const vy_pipeline_explanation *e, cJSON *o)
     return o != NULL;
 }
 
-bool explain_pipeline_json(const vy_pipeline_explanation *e, text *out)
+bool explain_pipeline_json(const vy_pipeline_explanation *e, const vy_module *m, text *out)
 {
     cJSON *top = cJSON_CreateObject();
     const bool ok =
         top && json_string(top, "pipeline", e->forward.name) &&
         json_string(top, "gradient", e->gradient.name) &&
         explain_put_buffers(e->buffers, e->buffer_count, cJSON_AddArrayToObject(top, "buffers")) &&
-        put_kept(e, cJSON_AddArrayToObject(top, "kept")) &&
-        put_requests(e, cJSON_AddArrayToObject(top, "requests")) &&
+        put_kept(e, m, cJSON_AddArrayToObject(top, "kept")) &&
+        put_requests(e, m, cJSON_AddArrayToObject(top, "requests")) &&
         put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
         put_steps(e, cJSON_AddObjectToObject(top, "steps")) &&
         explain_put_amount(top, "tape_bytes", &e->tape) &&

@@ -159,13 +159,25 @@ static bool write_temporary(output_file *f, const struct stat *old, const void *
     return ok || fail_write(d, f->path);
 }
 
-void output_keep(outputs *o, const char *path)
+bool output_keep(outputs *o, const char *path)
 {
     struct stat s;
     const int bad = strcmp(path, "-") ? stat(path, &s) : fstat(STDIN_FILENO, &s);
-    if (bad || !S_ISREG(s.st_mode)) return;
-    o->source[0] = s.st_dev;
-    o->source[1] = s.st_ino;
+    if (bad || !S_ISREG(s.st_mode)) return true;
+    void *more = realloc(o->sources, (o->source_count + 1) * sizeof *o->sources);
+    if (!more) return false;
+    o->sources = more;
+    o->sources[o->source_count][0] = s.st_dev;
+    o->sources[o->source_count++][1] = s.st_ino;
+    return true;
+}
+
+static bool is_source(const outputs *o, const struct stat *s)
+{
+    if (!S_ISREG(s->st_mode)) return false;
+    for (uint32_t i = 0; i < o->source_count; i++)
+        if (s->st_dev == o->sources[i][0] && s->st_ino == o->sources[i][1]) return true;
+    return false;
 }
 
 bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_diag *d)
@@ -184,7 +196,7 @@ bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_
     const bool there = stat(f->path, &s) == 0;
     if (there && S_ISDIR(s.st_mode))
         return fail(d, TOOL_WRITE, NULL, "cannot write %s: it is a directory", path);
-    if (there && S_ISREG(s.st_mode) && s.st_dev == o->source[0] && s.st_ino == o->source[1])
+    if (there && is_source(o, &s))
         return fail(d, TOOL_USAGE, "write to another PATH",
                     "%s is the file that is read: it would be replaced", path);
     if (there && access(f->path, W_OK)) return fail_write(d, path);
@@ -225,5 +237,6 @@ void output_discard(outputs *o)
         text_free(&o->files[i].contents);
     }
     free(o->files);
+    free(o->sources);
     *o = (outputs){0};
 }

@@ -21,10 +21,11 @@ typedef struct output_file {
 typedef struct outputs {
     output_file *files;
     uint32_t count, capacity;
-    uint64_t source[2]; // device and inode of the file that must stay; 0: none
+    uint64_t (*sources)[2]; // device and inode of the files that must stay
+    uint32_t source_count;
 } outputs;
-// What this file holds is not replaced: output_add refuses it, under whatever name.
-void output_keep(outputs *o, const char *path);
+// What this file holds is not replaced: output_add refuses it, under whatever name.  False: memory.
+bool output_keep(outputs *o, const char *path);
 bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_diag *d);
 bool output_commit(outputs *o, vy_diag *d);
 void output_discard(outputs *o);

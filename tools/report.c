@@ -22,29 +22,40 @@ static bool is_ours(const vy_diag *d)
 
 // Diagnostics of the command line and of data begin with the command's name, all others with the
 // program's file.
-static const char *place_of(const command *c, const vy_diag *d)
+static vy_file_place place_of(const command *c, const vy_diag *d)
 {
-    if (d->line == 0 && (!d->code || is_ours(d))) return TOOL_NAME;
-    if (d->line && c->about) return c->about;
-    return !c->o.file ? TOOL_NAME : strcmp(c->o.file, "-") ? c->o.file : "stdin";
+    const text *t = &c->contents;
+    if (d->line && !c->about && c->module) {
+        const vy_file_place in = vy_module_place(c->module, d->line);
+        if (in.file != vy_module_file(c->module)) return in; // an import
+    }
+    vy_file_place p = {.file = TOOL_NAME, d->line, d->line ? t->data : NULL, t->size};
+    if (d->line == 0 && (!d->code || is_ours(d))) return p;
+    if (d->line && c->about)
+        p.file = c->about;
+    else if (c->o.file)
+        p.file = strcmp(c->o.file, "-") ? c->o.file : "stdin";
+    return p;
 }
 
 void report(const command *c, const vy_diag *d, bool json)
 {
-    const char *file = place_of(c, d), *source = d->line ? c->contents.data : NULL;
-    const size_t size = vy_diag_format(d, file, source, c->contents.size, c->color, NULL, 0) + 1;
+    const vy_file_place p = place_of(c, d);
+    vy_diag local = *d;
+    local.line = p.line;
+    const size_t size = vy_diag_format(&local, p.file, p.source, p.size, c->color, NULL, 0) + 1;
     char *formatted = malloc(size);
     if (formatted) {
-        vy_diag_format(d, file, source, c->contents.size, c->color, formatted, size);
+        vy_diag_format(&local, p.file, p.source, p.size, c->color, formatted, size);
         fputs(formatted, stderr);
     } else {
-        fprintf(stderr, "%s: error: %s [%s]\n", file, d->text, d->code ? d->code : "");
+        fprintf(stderr, "%s: error: %s [%s]\n", p.file, d->text, d->code ? d->code : "");
     }
     free(formatted);
     if (!json) return;
     text out = {0};
     vy_diag ignored = {0};
-    if (json_diag(d, file, &out)) stdout_write(out.data, out.size, &ignored);
+    if (json_diag(&local, p.file, &out)) stdout_write(out.data, out.size, &ignored);
     text_free(&out);
 }
 

@@ -3,6 +3,7 @@
 // command for the session layer.
 #include "tools/command.h"
 
+#include "session/import.h"
 #include "tools/runner.h"
 
 #include <stdio.h>
@@ -31,8 +32,13 @@ static bool parse_defined(command *c, const char *file, vy_diag *d)
         ok = name || fail_memory(d);
         defines[i] = (vy_define){name, equals + 1};
     }
-    if (ok)
-        c->module = vy_parse_with(c->contents.data, c->contents.size, file, defines, given->count);
+    char identity[VYS_IDENTITY];
+    vys_file_identity(c->o.file, identity);
+    const vy_parse_options how = {.defines = defines,
+                                  .define_count = given->count,
+                                  .import = vys_import_file,
+                                  .identity = *identity ? identity : NULL};
+    if (ok) c->module = vy_parse_from(c->contents.data, c->contents.size, file, &how);
     for (uint32_t i = 0; defines && i < given->count; i++) free((char *)defines[i].name);
     free(defines);
     return ok;
@@ -86,13 +92,15 @@ bool load_module(command *c, vy_diag *d)
         if (ends_in_any_case(file, others[i])) return not_yet(file, others[i], d);
     if (!file_read(file, FILE_LIMIT, &c->contents, d)) return false;
     if (is_spirv(&c->contents)) return not_yet(strcmp(file, "-") ? file : "stdin", "SPIR-V", d);
-    output_keep(&c->files, file);
+    if (!output_keep(&c->files, file)) return fail_memory(d);
     if (c->contents.size == 0)
         return fail(d, TOOL_INPUT, "write a program into it", "%s is empty", file);
     progress_begin(c, "reading");
     if (!parse(c, d)) return false;
     progress_end();
     if (!c->module) return fail_memory(d);
+    for (uint32_t i = 0; vy_module_import(c->module, i); i++)
+        if (!output_keep(&c->files, vy_module_import(c->module, i))) return fail_memory(d);
     c->work.module = c->module;
     return vy_module_ok(c->module) || take_diag(c->module, d);
 }
@@ -205,6 +213,14 @@ bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag 
     return vys_entry_find(m, c->o.program, &option_words, out, d);
 }
 
+static void tell_end(const command *c, const char *name, const vy_grad_end *end)
+{
+    const vy_file_place p = vy_module_place(c->module, end->line);
+    const bool imported = p.file != vy_module_file(c->module);
+    note(c, "the gradient of %s is zero: its derivative ends at `%s` in line %u%s%s", name,
+         end->what, p.line, imported ? " of " : "", imported ? p.file : "");
+}
+
 // Says once which gradients are zero because everything goes through integers and the like.
 static void tell_ends(command *c, vys_entry from)
 {
@@ -219,9 +235,7 @@ static void tell_ends(command *c, vys_entry from)
         vy_grad_end end;
         if (c->o.wrt.count ? !names_have(&c->o.wrt, name) : !vy_grad_default_wrt(p, b)) continue;
         if (names_have(&c->o.of, name)) continue; // its cotangent is its own contents' gradient
-        if (vy_grad_ends(p, b, &end))
-            note(c, "the gradient of %s is zero: its derivative ends at `%s` in line %u", name,
-                 end.what, end.line);
+        if (vy_grad_ends(p, b, &end)) tell_end(c, name, &end);
     }
     free(reaches);
     c->ends_reported = true;

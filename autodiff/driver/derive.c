@@ -20,10 +20,24 @@
 #include <stdio.h>
 #include <string.h>
 
+// The only program of the text itself, or of what it imports if it declares none.
+static const vy_program *only_program(const vy_module *m)
+{
+    const vy_program *found[2] = {NULL};
+    uint32_t count[2] = {0};
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        const bool imported = vy_program_imported(m->programs.data[i]);
+        found[imported] = m->programs.data[i];
+        count[imported]++;
+    }
+    const bool from = count[0] == 0;
+    return count[from] == 1 ? found[from] : NULL;
+}
+
 const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_diag *diag)
 {
-    uint32_t n = m->programs.count;
-    const vy_program *p = name ? vy_module_find(m, name) : n == 1 ? m->programs.data[0] : NULL;
+    const uint32_t n = m->programs.count;
+    const vy_program *p = name ? vy_module_find(m, name) : only_program(m);
     if (p) return p;
     if (name)
         vy_diag_set(diag, VY_E_GRAD_PROGRAM, 0, 0, NULL, "there is no program `%s`", name);
@@ -51,12 +65,10 @@ uint32_t vy_next_order(const vy_program *p)
 // The result starts as an empty module that refers to the same source file.
 vy_module *vy_result_module(const vy_program *p)
 {
-    const char *file = p->module->file;
     vy_module *out = vy_module_new();
     if (!out) return NULL;
     out->order = vy_next_order(p);
-    out->file = vy_arena_strdup(&out->arena, file, strlen(file));
-    if (!out->file) {
+    if (!vy_take_files(out, p->module)) {
         vy_module_free(out);
         return NULL;
     }

@@ -45,9 +45,8 @@ static bool extract(const vy_module *m, vy_ref root, vy_module *out)
     for (uint32_t i = 0; l && i < l->steps.count; i++)
         if (l->steps.data[i].kind == VY_PIPE_DISPATCH) programs[l->steps.data[i].program] = 0;
     out->order = l ? l->signature->order : m->programs.data[root.index]->order;
-    out->file = vy_arena_strdup(&out->arena, m->file, strlen(m->file));
-    const bool ok =
-        out->file && take_programs(out, m, programs) && (!l || take_pipeline(out, l, programs));
+    const bool ok = vy_take_files(out, m) && take_programs(out, m, programs) &&
+                    (!l || take_pipeline(out, l, programs));
     vy_free(programs);
     return ok;
 }

@@ -150,11 +150,6 @@ static void choose_samples(check *c, uint64_t steps, uint32_t gradients)
     if (many < gradients) c->share = fmax(many, FEWEST_GRADIENTS) / gradients;
 }
 
-static void note_place(vy_check_row *row, const vy_diag *d)
-{
-    snprintf(row->note, sizeof row->note, "%u:%u: %.180s", d->line, d->column, d->text);
-}
-
 // An access out of range has a meaning, and a derivative, so all else is checked too.
 static bool report_range(check *c, const vy_eval_report *report)
 {
@@ -163,7 +158,7 @@ static bool report_range(check *c, const vy_eval_report *report)
     c->r->out_of_range = report->first_out_of_range;
     vy_check_row *row = vy_check_row_add(c->r, VY_CHECK_RANGE, "");
     if (!row) return vy_check_memory(c);
-    note_place(row, &report->first_out_of_range);
+    vy_check_note(c, row, &report->first_out_of_range);
     if (c->q->allow_out_of_range) return true;
     row->failed = report->out_of_range;
     row->verdict = VY_CHECK_FAILED;
@@ -182,7 +177,7 @@ static bool report_program(check *c, const vy_eval_report *report)
     if (!wrong) return report_range(c, report);
     c->r->program = report->first;
     c->r->passed = false;
-    note_place(row, &report->first);
+    vy_check_note(c, row, &report->first);
     return true;
 }
 

@@ -137,6 +137,7 @@ typedef struct sum { // Neumaier's: adds up with an error of about one rounding
 void vy_sum_add(sum *s, double term);
 double vy_sum_total(const sum *s);
 
+void vy_check_note(const check *c, vy_check_row *row, const vy_diag *d); // its place and text
 // check_tangent.c
 bool vy_check_tangent_memory(check *c); // and c->noise
 void vy_check_tangent_free(check *c);

@@ -117,8 +117,7 @@ static bool race_row(check *c, const check_run *run)
     row->failed = run->report.races;
     row->verdict = row->failed ? VY_CHECK_FAILED : VY_CHECK_PASSED;
     if (row->failed) {
-        snprintf(row->note, sizeof row->note, "%u:%u: %.180s", run->report.first.line,
-                 run->report.first.column, run->report.first.text);
+        vy_check_note(c, row, &run->report.first);
         c->r->passed = false;
     }
     return true;

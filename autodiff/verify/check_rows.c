@@ -142,3 +142,12 @@ void vy_check_free(vy_check_result *r)
     vy_free(r->rows);
     vy_free(r);
 }
+
+void vy_check_note(const check *c, vy_check_row *row, const vy_diag *d)
+{
+    const vy_module *m = vy_check_parameters(c->q->primal)->module;
+    const vy_file_place at = vy_module_place(m, d->line);
+    const bool imported = at.file != m->file;
+    snprintf(row->note, sizeof row->note, "%.60s%s%u:%u: %.*s", imported ? at.file : "",
+             imported ? ":" : "", at.line, d->column, imported ? 110 : 180, d->text);
+}

@@ -24,6 +24,7 @@
 // Then pipelines:
 //   the declarations of the signature, as for a program
 //   steps (kind, line, column, then by kind; see binary_pipe.c)
+// Then, to the end, imported files (name, lines of the module before it).
 #ifndef VYRE_BINARY_H
 #define VYRE_BINARY_H
 

@@ -97,6 +97,15 @@ static void read_program(reader *r)
     vy_program_free(p);
 }
 
+static void read_import(reader *r)
+{
+    const vy_source_vec *have = &r->m->imports;
+    const uint32_t least = have->count ? have->data[have->count - 1].before : 0;
+    const vy_source s = {.file = vy_binary_get_string(r), .before = vy_binary_get_u32(r)};
+    if (vy_binary_ok(r) && s.before <= least) vy_binary_bad(r, "imported files are out of order");
+    if (s.file) vy_binary_keep(r, vy_vec_push(&r->m->imports, s));
+}
+
 static void read_payload(reader *r)
 {
     r->m->order = vy_binary_get_u32(r);
@@ -107,7 +116,7 @@ static void read_payload(reader *r)
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_program(r);
     n = vy_binary_ok(r) ? vy_binary_get_count(r, 9) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) vy_binary_get_pipeline(r);
-    if (vy_binary_ok(r) && r->at != r->end) vy_binary_bad(r, "something follows its end");
+    while (vy_binary_ok(r) && r->at != r->end) read_import(r);
 }
 
 // ------------------------------------------------------------------------------------------ header

@@ -122,6 +122,10 @@ void *vy_binary_write(const vy_module *m, size_t *size)
     vy_binary_put(&w, m->pipelines.count);
     for (uint32_t i = 0; i < m->pipelines.count && !w.failed; i++)
         vy_binary_put_pipeline(&w, m->pipelines.data[i]);
+    for (uint32_t i = 0; i < m->imports.count; i++) {
+        vy_binary_put_string(&w, m->imports.data[i].file);
+        vy_binary_put(&w, m->imports.data[i].before);
+    }
     vy_free(w.name_number);
     vy_vec_free(&w.name_order);
     if (w.failed || vy_memory_failures() != before) {

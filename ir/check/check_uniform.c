@@ -168,8 +168,9 @@ static bool report(const spread *d, uint32_t id, uint32_t construct)
     const vy_program *p = d->p;
     const vy_inst *i = &p->insts.data[id], *c = &p->insts.data[construct];
     const char *name, *what = describe(p, d->origin[construct], &name);
-    char line[32] = "", act[96];
-    if (c->line) snprintf(line, sizeof line, " of line %u", c->line);
+    char text[120], line[128] = "", act[96];
+    if (c->line)
+        snprintf(line, sizeof line, " of %s", vy_line_text(p->module, c->line, i->line, text));
     if (i->op == VY_OP_ZERO)
         snprintf(act, sizeof act, "clearing `%.60s`", p->buffers.data[i->aux].name);
     else

@@ -11,9 +11,10 @@ static bool word_char(char c)
 
 uint32_t vy_check_column(const vy_module *m, uint32_t line, const char *name)
 {
-    const char *at = m->source, *end = at ? at + m->source_size : NULL;
+    vy_file_place p = vy_module_place(m, line);
+    const char *at = p.source, *end = at ? at + p.size : NULL;
     if (!at || !line) return 0;
-    while (--line) {
+    while (--p.line) {
         at = memchr(at, '\n', (size_t)(end - at));
         if (!at) return 0;
         at++;

@@ -58,15 +58,15 @@ static bool refuse_sum(const vy_races *r, uint32_t access, uint32_t vars, uint32
     const vy_program *p = r->p;
     const vy_inst *i = &p->insts.data[access];
     const char *name = p->buffers.data[i->aux].name;
-    char fix[200], over[120];
+    char fix[200], over[120], line[120];
     name_variables(p, vars, over, sizeof over);
     snprintf(fix, sizeof fix, "add with atomic_add(%.60s[…], …)%s", name,
              before ? " in both places" : "");
     if (before)
         vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
-                "several invocations may access one element of `%s`, here and in line %u: those "
+                "several invocations may access one element of `%s`, here and in %s: those "
                 "that differ in %s",
-                name, p->insts.data[before].line, over);
+                name, vy_line_text(p->module, p->insts.data[before].line, i->line, line), over);
     else
         vy_fail(p->module, VY_E_READ_OUT, i->line, i->column, fix,
                 sharing(r, access) ? "several invocations add to one element of `%s`: its index "

@@ -209,13 +209,23 @@ VY_VEC_TYPE(vy_derived_vec, struct vy_derived_entry *);
 void vy_program_free(vy_program *p);   // NULL is fine
 void vy_pipeline_free(vy_pipeline *p); // NULL is fine
 
+// A file that a text imports.  The strings are in the module's arena.
+typedef struct vy_source {
+    const char *file;
+    const char *text; // NULL in modules that were not parsed
+    size_t size;
+    uint32_t before; // lines of the module before its first
+} vy_source;
+VY_VEC_TYPE(vy_source_vec, vy_source);
+
 struct vy_module {
     vy_arena arena; // names and other small things that live as long as the module
     const char *file;
     const char *source;
     size_t source_size;
-    uint32_t order; // for programs that will be begun in it
-    uint32_t links; // the last link that a parameter has
+    vy_source_vec imports; // by line (files.c)
+    uint32_t order;        // for programs that will be begun in it
+    uint32_t links;        // the last link that a parameter has
     vy_program_vec programs;
     vy_pipeline_vec pipelines;
     vy_derived_vec derived; // which of them are derivatives, and of what (autodiff/transform.h)
@@ -350,6 +360,12 @@ vy_type vy_rule_type(vy_rule rule, vy_type t);
 // ---------------------------------------------------------------------------------- diagnostics
 // Records the first error of the module; later ones are ignored.  `code` is a row of diag_codes.h.
 // `fix` may be NULL: the code's standard fix is used.
+// files.c: which file a line is in.
+uint32_t vy_source_number(const vy_module *m, uint32_t line); // 0: the text itself, 1: import 0, …
+// "line 3", or "line 3 of `b.vyre`" where line `here` is in another file.
+const char *vy_line_text(const vy_module *m, uint32_t line, uint32_t here, char out[120]);
+bool vy_take_files(vy_module *to, const vy_module *from); // names of files; false: memory
+
 void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const char *fix,
              const char *format, ...) __attribute__((format(printf, 6, 7)));
 void vy_fail_oom(vy_module *m);

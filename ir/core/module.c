@@ -43,6 +43,7 @@ void vy_module_free(vy_module *m)
     vy_vec_free(&m->programs);
     vy_vec_free(&m->pipelines);
     vy_vec_free(&m->derived);
+    vy_vec_free(&m->imports);
     vy_strings_free(&m->names);
     vy_arena_free(&m->arena);
     vy_free(m);

@@ -6,7 +6,8 @@
 
 #include "ir/core/ir.h"
 
-#define VY_MAX_SOURCE (64u << 20) // bytes of one text
+#define VY_MAX_SOURCE (64u << 20) // bytes of one text with all that it imports
+#define VY_MAX_IMPORTS (1u << 16) // files
 #define VY_MAX_TREE (1u << 24)    // nodes of one tree
 #define VY_MAX_TREE_DEPTH 2000u   // nested operators, brackets and blocks
 #define VY_MAX_CALL_DEPTH 200u    // functions inlined in one another
@@ -20,7 +21,7 @@ enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN };
 // ----------------------------------------------------------------------------------------- tokens
 // clang-format off
 typedef enum vy_token_kind {
-    TK_END, TK_NAME, TK_INT, TK_FLOAT, TK_TYPE,
+    TK_END, TK_NAME, TK_INT, TK_FLOAT, TK_TYPE, TK_STRING,
     // punctuation
     TK_LPAREN, TK_RPAREN, TK_LBRACE, TK_RBRACE, TK_LBRACKET, TK_RBRACKET, TK_COMMA, TK_SEMICOLON,
     TK_COLON, TK_QUESTION, TK_AT, TK_DOT, TK_DOTDOT, TK_ARROW, TK_NOT, TK_TILDE,
@@ -51,6 +52,7 @@ typedef struct vy_name_rec {
     vy_decl *global;                    // constant, function, program, pipeline
     const vy_func *pipe;                // pipeline of `pipe_index`
     uint32_t suffix;                    // others of the same spelling follow it there
+    struct vy_file *file;               // whose identity is spelled so
     int16_t builtin;                    // -2: not looked up yet
     const struct vy_builtin_info *info; // built-in function of that name
 } vy_name_rec;
@@ -64,6 +66,17 @@ typedef struct vy_token {
     uint64_t value; // TK_INT
     vy_name_rec *name;
 } vy_token;
+
+// A file that is read: the text itself, or an import.
+typedef struct vy_file {
+    const char *name;
+    bool open;                // it is being read, or imports one that is
+    struct vy_file *importer; // which imported it first
+    // where its importer goes on
+    const char *at, *end, *line_start;
+    uint32_t line, last_line, last_column, order;
+    vy_token tok;
+} vy_file;
 
 // ------------------------------------------------------------------------------------------- tree
 typedef enum vy_expr_kind {

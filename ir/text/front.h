@@ -22,6 +22,11 @@ typedef struct vy_front {
     uint32_t line;
     vy_token tok;                    // current
     uint32_t last_line, last_column; // end of the previous token
+    // imports
+    const vy_parse_options *options; // or NULL
+    vy_file *file;                   // the one being read
+    size_t read;                     // bytes of all files
+    uint32_t lines;                  // of all files
     // names
     vy_name_rec **buckets;
     uint32_t bucket_count, name_count;
@@ -97,6 +102,11 @@ vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind);  // the name only
 vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind);  // name and parameters
 void vy_parse_init(vy_front *f, vy_decl *d);             // `(ones)` or `(NAME)`
 vy_func *vy_parse_pipeline(vy_front *f);                 // parse_pipe.c
+// import.c
+bool vy_import_begin(vy_front *f, const char *file); // the text itself is called so
+void vy_parse_import(vy_front *f);                   // `import "…";`: that file is read next
+bool vy_import_end(
+    vy_front *f); // at the end of a file: goes on in its importer; false: there is none
 // parse_token.c
 uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant);
 // An unsigned number in brackets: the argument of an attribute.

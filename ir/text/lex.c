@@ -48,7 +48,8 @@ bool vy_keyword_is(const char *s, size_t n)
 
 const char *vy_keyword_name(uint32_t i)
 {
-    static const char *const others[] = {"over", "workgroup", "repeat", "buffer", "inout"};
+    static const char *const others[] = {"over",   "workgroup", "repeat",
+                                         "buffer", "inout",     "import"};
     const uint32_t n = sizeof keywords / sizeof *keywords;
     if (i < n) return keywords[i].text;
     return i - n < sizeof others / sizeof *others ? others[i - n] : NULL;
@@ -261,6 +262,25 @@ static void read_quoted(vy_front *f)
     f->at++;
 }
 
+// "text", without escapes: the path of an import.  The token has the quotes.
+static void read_string(vy_front *f)
+{
+    const char *s = f->at++;
+    uint32_t code;
+    while (f->at < f->end && *f->at != '"') {
+        size_t n = vy_utf8_length(f->at, f->end, &code);
+        if (n == 0 || code < 32 || code == 127) break;
+        f->at += n;
+    }
+    if (char_at(f, f->at) != '"') {
+        lex_error(f, VY_E_CHARACTER, s, "close it with \" on the same line",
+                  "this quoted path does not end");
+        return;
+    }
+    f->tok.kind = TK_STRING;
+    f->tok.length = (uint32_t)(++f->at - s);
+}
+
 static void bad_character(vy_front *f)
 {
     uint32_t code = 0;
@@ -332,6 +352,8 @@ void vy_advance(vy_front *f)
         read_number(f);
     else if (*f->at == '`')
         read_quoted(f);
+    else if (*f->at == '"')
+        read_string(f);
     else
         read_punctuation(f);
     if (f->failed) f->tok.kind = TK_END;

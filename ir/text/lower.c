@@ -79,12 +79,22 @@ vy_module *vy_parse(const char *text, size_t size, const char *file)
 vy_module *vy_parse_with(const char *text, size_t size, const char *file, const vy_define *defines,
                          uint32_t count)
 {
+    return vy_parse_from(text, size, file,
+                         &(vy_parse_options){.defines = defines, .define_count = count});
+}
+
+vy_module *vy_parse_from(const char *text, size_t size, const char *file,
+                         const vy_parse_options *options)
+{
+    static const vy_parse_options none = {0};
     const uint64_t before = vy_memory_failures();
     vy_module *m = vy_module_new();
     if (!m || !keep_source(m, text, size, file)) return m;
     vy_front f;
     vy_front_init(&f, m, m->source, size);
-    if (vy_parse_text(&f) && vy_define_constants(&f, defines, count) && vy_sema(&f) &&
+    f.options = options ? options : &none;
+    if (vy_import_begin(&f, m->file) && vy_parse_text(&f) &&
+        vy_define_constants(&f, f.options->defines, f.options->define_count) && vy_sema(&f) &&
         vy_keep_constants(&f) && vy_lower_module(&f))
         vy_module_check(m);
     vy_front_free(&f);

@@ -2,7 +2,8 @@
 // parse.c: declarations: constants, functions, programs.  Pipelines are in parse_pipe.c, heads of
 // functions and programs in parse_head.c.
 //
-// The entire file becomes a tree before any name is looked up, so declarations may be in any order.
+// The entire file and what it imports become a tree before any name is looked up, so declarations
+// may be in any order.
 #include "ir/text/front.h"
 
 // ------------------------------------------------------------------------- functions and programs
@@ -143,10 +144,7 @@ static void parse_module_attribute(vy_front *f)
         parse_marked_program(f);
     } else if (vy_at_word(f, "order")) {
         vy_advance(f);
-        if (f->has_order)
-            vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it once",
-                           "attribute `order` is given twice");
-        f->has_order = true;
+        f->has_order = true; // of two in a row the last one counts
         f->m->order = vy_parse_attribute_number(f, "order");
     } else if (vy_at_word(f, "vjp") || vy_at_word(f, "jvp")) {
         vy_front_error(f, VY_E_NOT_YET, at.line, at.column,
@@ -160,32 +158,44 @@ static void parse_module_attribute(vy_front *f)
     }
 }
 
-bool vy_parse_text(vy_front *f)
+static void parse_declaration(vy_front *f)
 {
-    while (f->tok.kind != TK_END && !f->failed) {
-        vy_token at = f->tok;
-        char text[48];
-        if (f->tok.kind == TK_AT)
-            parse_module_attribute(f);
-        else if (vy_accept(f, TK_CONST))
-            parse_constant(f);
-        else if (vy_accept(f, TK_FN))
-            append(f, parse_function(f), &f->funcs_tail);
-        else if (vy_accept(f, TK_PROGRAM))
-            append(f, parse_program(f), &f->funcs_tail);
-        else if (vy_accept(f, TK_PIPELINE))
-            append(f, vy_parse_pipeline(f), &f->pipes_tail);
-        else
-            vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
-                           vy_spelling_fix(f, at.text, at.length, VY_SPELL_WORDS,
-                                           "a file holds constants, functions, programs and "
-                                           "pipelines"),
-                           "expected `program`, `pipeline`, `fn` or `const`, found %s",
-                           vy_token_text(&at, text));
-    }
+    vy_token at = f->tok;
+    char text[48];
+    if (f->tok.kind == TK_AT)
+        parse_module_attribute(f);
+    else if (vy_accept(f, TK_CONST))
+        parse_constant(f);
+    else if (vy_accept(f, TK_FN))
+        append(f, parse_function(f), &f->funcs_tail);
+    else if (vy_accept(f, TK_PROGRAM))
+        append(f, parse_program(f), &f->funcs_tail);
+    else if (vy_accept(f, TK_PIPELINE))
+        append(f, vy_parse_pipeline(f), &f->pipes_tail);
+    else if (vy_at_word(f, "import"))
+        vy_parse_import(f);
+    else
+        vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
+                       vy_spelling_fix(f, at.text, at.length, VY_SPELL_WORDS,
+                                       "a file holds imports, constants, functions, programs and "
+                                       "pipelines"),
+                       "expected `program`, `pipeline`, `fn`, `const` or `import`, found %s",
+                       vy_token_text(&at, text));
+}
+
+static void end_file(vy_front *f)
+{
     if (f->has_order && (f->funcs || f->pipes))
         vy_front_error(f, VY_E_ATTRIBUTE, f->tok.line, f->tok.column,
                        "write it before the program or pipeline that it belongs to",
                        "nothing follows attribute `order`");
+}
+
+bool vy_parse_text(vy_front *f)
+{
+    do {
+        while (f->tok.kind != TK_END && !f->failed) parse_declaration(f);
+        end_file(f);
+    } while (vy_import_end(f));
     return !f->failed;
 }

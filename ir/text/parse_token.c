@@ -13,6 +13,7 @@ const char *vy_token_spelling(vy_token_kind kind)
         [TK_INT] = "a number",
         [TK_FLOAT] = "a number",
         [TK_TYPE] = "a type",
+        [TK_STRING] = "a path in quotes",
         [TK_LPAREN] = "`(`",
         [TK_RPAREN] = "`)`",
         [TK_LBRACE] = "`{`",
@@ -87,9 +88,11 @@ bool vy_at_word(const vy_front *f, const char *word)
 
 void vy_close_block(vy_front *f, const vy_token *open)
 {
+    char line[120];
     if (f->tok.kind == TK_END && !f->failed)
         vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "add `}`",
-                       "the block opened on line %u is not closed", open->line);
+                       "the block opened on %s is not closed",
+                       vy_line_text(f->m, open->line, f->tok.line, line));
     vy_expect(f, TK_RBRACE, "to close the block");
 }
 

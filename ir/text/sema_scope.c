@@ -13,12 +13,13 @@ static const char *decl_kind_name(const vy_decl *d)
 
 void vy_declare(vy_front *f, vy_decl *d)
 {
+    char line[120];
     if (f->failed) return;
     vy_decl *old = d->name->local;
     if (old) {
         vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
-                       "`%s` is already the name of a %s, declared on line %u", d->name->text,
-                       decl_kind_name(old), old->line);
+                       "`%s` is already the name of a %s, declared on %s", d->name->text,
+                       decl_kind_name(old), vy_line_text(f->m, old->line, d->line, line));
         return;
     }
     d->name->local = d;
@@ -39,10 +40,12 @@ void vy_scope_close(vy_front *f, vy_decl *mark)
 void vy_declare_global(vy_front *f, vy_decl *d)
 {
     const vy_name_rec *n = d->name;
+    char line[120];
     if (n->global)
         vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
-                       "`%s` is already the name of a %s, declared on line %u", n->text,
-                       decl_kind_name(n->global), n->global->line);
+                       "`%s` is already the name of a %s, declared on %s", n->text,
+                       decl_kind_name(n->global),
+                       vy_line_text(f->m, n->global->line, d->line, line));
     if (d->kind == DK_FUNC && vy_builtin_find(n->text, n->length))
         vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
                        "`%s` is a function of the language", n->text);

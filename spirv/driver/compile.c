@@ -15,8 +15,9 @@ typedef struct vy_result { // what a vy_compiled points into
 
 static const uint32_t target_versions[] = {0x00010300, 0x00010500, 0x00010600};
 
-// Lines refer to one file: that of the first program's module.  Only on request: its path is not
-// part of the program, and the same program in another folder would yield other bytes.
+// Lines refer to the files of the first program's module, in the order of vy_source_number.  Only
+// on request: their paths are not part of the program, and the same program in another folder would
+// yield other bytes.
 static void declare_source(vy_spv *m, const vy_program *p)
 {
     const char *file = vy_module_file(p->module);
@@ -24,6 +25,10 @@ static void declare_source(vy_spv *m, const vy_program *p)
     m->file = vy_spv_id(m);
     vy_words *to = &m->sections[VY_SEC_SOURCE];
     vy_spv_put_text(m, to, SpvOpString, 1, &m->file, file, 0, NULL);
+    for (uint32_t i = 0; i < p->module->imports.count; i++) {
+        const uint32_t id = vy_spv_id(m);
+        vy_spv_put_text(m, to, SpvOpString, 1, &id, vy_module_import(p->module, i), 0, NULL);
+    }
     VY_PUT(m, to, SpvOpSource, SpvSourceLanguageUnknown, 0, m->file);
 }
 

@@ -10,7 +10,9 @@ static void place_line(vy_fn *f, const vy_inst *in)
 {
     if (!f->lines || !in->line || f->out != &f->code) return;
     if (in->line == f->last_line && in->column == f->last_column) return;
-    VY_PUT(f->m, f->out, SpvOpLine, f->m->file, in->line, in->column);
+    const vy_module *source = f->p->module;
+    VY_PUT(f->m, f->out, SpvOpLine, f->m->file + vy_source_number(source, in->line),
+           vy_module_place(source, in->line).line, in->column);
     f->last_line = in->line;
     f->last_column = in->column;
 }
@@ -212,7 +214,7 @@ bool vy_emit_kernel(vy_spv *m, const vy_program *p, const char *entry, vy_descri
         declare_entry(&f, function, entry);
         ok = ok && vy_emit_library(m);
         d->kernel->nesting = f.nesting + m->lib_nesting;
-        d->kernel->nesting_line = f.at;
+        d->kernel->nesting_line = vy_module_place(p->module, f.at).line;
         float_controls(&f, function);
     }
     vy_fn_free(&f);

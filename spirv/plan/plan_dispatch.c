@@ -37,11 +37,12 @@ static uint32_t scalar_expr(vy_planner *w, const dispatch *d, uint32_t i)
     if (from->kind == VY_PIPE_PARAM) return from->scalar; // symbols are the first expressions
     if (from->kind == VY_PIPE_CONST) return vy_planner_const(w, constant_bits(type, from->value));
     const uint32_t e = vy_describe_dim(&w->d, from->dim);
+    char line[120];
     if (type == VY_U64) // narrower types are checked when they are packed
         vy_planner_check(w, VY_CHECK_BELOW, e, vy_planner_const(w, INT64_MAX),
-                         vy_planner_print(w, "line %u: scalar %.80s of %.80s does not fit u64",
-                                          d->s->line, d->program->scalars.data[i].name,
-                                          d->program->name));
+                         vy_planner_print(w, "%s: scalar %.80s of %.80s does not fit u64",
+                                          vy_planner_line(w, d->s, line),
+                                          d->program->scalars.data[i].name, d->program->name));
     return e;
 }
 
@@ -90,6 +91,7 @@ static void substitute(vy_planner *w, dispatch *d)
 
 static void check_shapes(vy_planner *w, const dispatch *d)
 {
+    char line[120];
     for (uint32_t i = 0; i < d->kernel->binding_count; i++) {
         const vy_kernel_binding *b = &d->kernel->bindings[i];
         if (b->workspace) continue;
@@ -98,8 +100,9 @@ static void check_shapes(vy_planner *w, const dispatch *d)
             vy_planner_check(
                 w, VY_CHECK_EQUAL, d->exprs[b->dims[k]], from->dims[d->ranks[i] + k],
                 vy_planner_print(
-                    w, "line %u: axis %u of `%.80s` as %.80s declares it is not axis %u of `%.80s`",
-                    d->s->line, k, b->name, d->program->name, d->ranks[i] + k, from->name));
+                    w, "%s: axis %u of `%.80s` as %.80s declares it is not axis %u of `%.80s`",
+                    vy_planner_line(w, d->s, line), k, b->name, d->program->name, d->ranks[i] + k,
+                    from->name));
     }
 }
 
@@ -213,6 +216,7 @@ void vy_planner_dispatch(vy_planner *w, const vy_pipe_step *s)
     d.exprs = vy_planner_room(w, k->expr_count, sizeof *d.exprs);
     d.args = vy_planner_room(w, k->binding_count, sizeof *d.args);
     d.ranks = vy_planner_room(w, k->binding_count, sizeof *d.ranks);
+    char line[120];
     uint32_t *groups = s->groups ? vy_planner_room(w, 3, sizeof *groups) : NULL;
     if (w->d.oom) return;
     bind_params(w, &d);
@@ -222,7 +226,8 @@ void vy_planner_dispatch(vy_planner *w, const vy_pipe_step *s)
     check_shapes(w, &d);
     for (uint32_t i = 0; i < k->need_count && !w->d.oom; i++)
         vy_planner_check(w, VY_CHECK_BELOW, d.exprs[k->needs[i].expr], d.exprs[k->needs[i].limit],
-                         vy_planner_print(w, "line %u: %s", s->line, k->needs[i].text));
+                         vy_planner_print(w, "%s: %s", vy_planner_line(w, s, line),
+                                          k->needs[i].text));
     add_workspaces(w, &d);
     start_bindings(w, &d);
     for (uint32_t i = 0; groups && i < 3; i++) groups[i] = vy_describe_dim(&w->d, s->groups[i]);

@@ -67,14 +67,15 @@ uint32_t vy_planner_element(vy_planner *w, const vy_pipe_step *s, vy_buffer b, u
                             const vy_dim *index)
 {
     const vy_plan_buffer *buffer = &w->buffers.data[vy_planner_buffer(b)];
+    char line[120];
     uint32_t at = vy_planner_const(w, 0);
     for (uint32_t k = 0; k < buffer->rank && !w->d.oom; k++) {
         if (k) at = vy_describe_binary(&w->d, VY_EXPR_MUL, at, buffer->dims[k]);
         if (k >= rank) continue;
         const uint32_t i = vy_describe_dim(&w->d, index[k]);
         vy_planner_check(w, VY_CHECK_BELOW, i, buffer->dims[k],
-                         vy_planner_print(w, "line %u: index %u of `%.80s` is out of range",
-                                          s->line, k, buffer->name));
+                         vy_planner_print(w, "%s: index %u of `%.80s` is out of range",
+                                          vy_planner_line(w, s, line), k, buffer->name));
         at = k ? vy_describe_binary(&w->d, VY_EXPR_ADD, at, i) : i;
     }
     return at;

@@ -46,7 +46,7 @@ typedef struct vy_spv {
     uint32_t next_id;
     uint32_t extensions; // bit set of vy_extension
     uint32_t glsl;       // OpExtInstImport
-    uint32_t file;       // OpString of the source file
+    uint32_t file;       // OpString of the source file; those of its imports follow
     uint32_t *table;     // interned types and constants: word offset in GLOBALS + 1
     uint32_t table_size, table_used;
     vy_words known; // u32 constants: id, value, …; ids ascend

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// import.c: see import.h.
+#include "session/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LARGEST ((off_t)1 << 28) // the parser's own limit is smaller, and says so
+
+static void put_identity(const struct stat *s, char out[VYS_IDENTITY])
+{
+    snprintf(out, VYS_IDENTITY, "%llx:%llx", (unsigned long long)s->st_dev,
+             (unsigned long long)s->st_ino);
+}
+
+bool vys_file_identity(const char *path, char out[VYS_IDENTITY])
+{
+    struct stat s;
+    out[0] = 0;
+    if (stat(path, &s) != 0) return false;
+    put_identity(&s, out);
+    return true;
+}
+
+// `path` as seen from the folder of `from`; NULL: memory.
+static char *beside(const char *from, const char *path)
+{
+    while (path[0] == '.' && path[1] == '/') path += 2;
+    const char *slash = path[0] == '/' ? NULL : strrchr(from, '/');
+    const size_t folder = slash ? (size_t)(slash - from) + 1 : 0, n = strlen(path);
+    char *out = malloc(folder + n + 1);
+    if (!out) return NULL;
+    if (folder) memcpy(out, from, folder);
+    memcpy(out + folder, path, n + 1);
+    return out;
+}
+
+// All of a regular file; NULL: *why.  It may have grown or shrunk since its size was queried.
+static char *read_regular(int fd, struct stat *s, const char **why)
+{
+    *why = strerror(errno);
+    if (fstat(fd, s) != 0) return NULL;
+    *why = S_ISDIR(s->st_mode) ? "it is a folder" : "it is no regular file";
+    if (!S_ISREG(s->st_mode)) return NULL;
+    *why = "it is too large";
+    if (s->st_size > LARGEST) return NULL;
+    *why = "out of memory";
+    const size_t size = (size_t)s->st_size;
+    char *text = malloc(size + 1);
+    size_t have = 0;
+    while (text && have < size) {
+        const ssize_t n = read(fd, text + have, size - have);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        have += (size_t)n;
+    }
+    s->st_size = (off_t)have;
+    return text;
+}
+
+void vys_import_file(void *user, vy_import *request)
+{
+    (void)user;
+    struct stat s;
+    char identity[VYS_IDENTITY];
+    const char *why = "out of memory";
+    char *path = beside(vy_import_from(request), vy_import_path(request)), *text = NULL;
+    // A pipe that nothing writes to must not block.
+    const int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (path && fd < 0) why = strerror(errno);
+    if (fd >= 0) text = read_regular(fd, &s, &why);
+    if (fd >= 0) close(fd);
+    if (text) {
+        put_identity(&s, identity);
+        vy_import_give(request, path, identity, text, (size_t)s.st_size);
+    } else {
+        vy_import_refuse(request, why);
+    }
+    free(text);
+    free(path);
+}
