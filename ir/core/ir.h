@@ -358,14 +358,14 @@ static inline bool vy_op_closes(vy_op op)
 vy_type vy_rule_type(vy_rule rule, vy_type t);
 
 // ---------------------------------------------------------------------------------- diagnostics
-// Records the first error of the module; later ones are ignored.  `code` is a row of diag_codes.h.
-// `fix` may be NULL: the code's standard fix is used.
 // files.c: which file a line is in.
 uint32_t vy_source_number(const vy_module *m, uint32_t line); // 0: the text itself, 1: import 0, …
 // "line 3", or "line 3 of `b.vyre`" where line `here` is in another file.
 const char *vy_line_text(const vy_module *m, uint32_t line, uint32_t here, char out[120]);
 bool vy_take_files(vy_module *to, const vy_module *from); // names of files; false: memory
 
+// Records the first error of the module; later ones are ignored.  `code` is a row of diag_codes.h.
+// `fix` may be NULL: the code's standard fix is used.
 void vy_fail(vy_module *m, vy_code code, uint32_t line, uint32_t column, const char *fix,
              const char *format, ...) __attribute__((format(printf, 6, 7)));
 void vy_fail_oom(vy_module *m);
