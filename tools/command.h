@@ -33,6 +33,7 @@ bool verb_run(command *c, vy_diag *d);
 bool verb_explain(command *c, vy_diag *d);
 bool verb_check(command *c, vy_diag *d);
 bool verb_bench(command *c, vy_diag *d);
+bool verb_fit(command *c, vy_diag *d);
 bool verb_info(command *c, vy_diag *d);
 bool verb_inspect(command *c, vy_diag *d);
 bool verb_devices(command *c, vy_diag *d);

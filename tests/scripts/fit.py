@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# DEVICE
+"""`vyre-grad fit` against the formulas of its optimisers, in double, and both engines.
+
+The loss is a sum of a[i] * (w[i] - b[i])^2 whose gradient Python computes by itself.  Also: a
+resumed training is the uninterrupted one bit for bit, a batch takes every row once in an epoch, an
+interrupt ends after a window and says how to go on, learning rates follow their schedules.
+"""
+import json
+import math
+import os
+import signal
+import struct
+import subprocess
+import sys
+
+GRAD = os.environ["VYRE_GRAD"]
+A, B, W0 = [1.0, 0.5, 2.0, 0.25], [1.0, -2.0, 0.5, 3.0], [0.3, 0.1, -0.7, 2.0]
+PROGRAM = """
+program bowl(a: in f32[N, M], b: in f32[N, M], w: in f32[N, M], loss: out f32[1], N: u32, M: u32)
+    over(i: N, j: M)
+{
+    let e = w[i, j] - b[i, j];
+    atomic_add(loss[0], a[i, j] * e * e);
+}
+program rows(x: in f32[R, 2], k: in u32[R], w: in f32[1], loss: out f32[1], R: u32) over(i: R)
+{
+    atomic_add(loss[0], x[i, 0] + 0.0 * w[0] + f32(k[i]) - x[i, 1]);
+}
+"""
+DOUBLE = ["--engine", "eval", "--eval-type", "f64"]
+BOWL = ["-p", "bowl", "--of", "loss", "--params", "w"] + [
+    word for name, v in (("a", A), ("b", B), ("w", W0))
+    for word in ("--in", "%s[2,2]=%s" % (name, ",".join(map(repr, v))))]
+failures = []
+
+
+def check(ok, *what):
+    if not ok:
+        failures.append(what)
+        print("FAILED", *what)
+
+
+def fit(*args, status=0):
+    done = subprocess.run([GRAD, "fit", "t.vyre", "--quiet", "--json", *args], capture_output=True,
+                          text=True, check=False)
+    check(done.returncode == status, args, done.returncode, done.stderr)
+    return json.loads(done.stdout)
+
+
+def single(x):
+    """What a constant of type f32 is: the interpreter computes in double with it."""
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+def sgd(rates):
+    w, losses = list(W0), []
+    for lr in rates:
+        losses.append(loss(w))
+        w = [x - lr * g for x, g in zip(w, gradient(w))]
+    return w, losses
+
+
+def momentum(rates):
+    w, v, losses = list(W0), [0.0] * 4, []
+    for lr in rates:
+        losses.append(loss(w))
+        v = [single(0.9) * p + g for p, g in zip(v, gradient(w))]
+        w = [x - lr * p for x, p in zip(w, v)]
+    return w, losses
+
+
+def adam(rates):
+    """Kingma & Ba (2015), algorithm 1."""
+    b1, b2, eps = single(0.9), single(0.999), single(1e-8)
+    w, m, v, losses = list(W0), [0.0] * 4, [0.0] * 4, []
+    for t, lr in enumerate(rates, 1):
+        losses.append(loss(w))
+        g = gradient(w)
+        m = [b1 * p + (1 - b1) * q for p, q in zip(m, g)]
+        v = [b2 * p + (1 - b2) * q * q for p, q in zip(v, g)]
+        w = [x - lr * (p / (1 - b1 ** t)) / (math.sqrt(q / (1 - b2 ** t)) + eps)
+             for x, p, q in zip(w, m, v)]
+    return w, losses
+
+
+def loss(w):
+    return sum(a * (x - b) ** 2 for a, b, x in zip(A, B, w))
+
+
+def gradient(w):
+    return [2 * a * (x - b) for a, b, x in zip(A, B, w)]
+
+
+def close(x, y, bound):
+    return len(x) == len(y) and all(abs(p - q) <= bound * max(1, abs(q)) for p, q in zip(x, y))
+
+
+def formulas():
+    n = 25
+    lr, last = single(0.05), single(0.01)
+    constant = [lr] * n
+    cosine = [last + (lr - last) * 0.5 * (1 + math.cos(single(math.pi) * min(k, 20) / 20))
+              for k in range(n)]
+    step = [lr * 0.5 ** (k // 10) for k in range(n)]
+    for name, rule in ("sgd", sgd), ("momentum", momentum), ("adam", adam):
+        for lr, rates in (("0.05", constant), ("cosine:0.05:0.01:20", cosine),
+                          ("step:0.05:0.5:10", step)):
+            args = BOWL + ["--optimizer", name, "--lr", lr, "--steps", str(n)]
+            w, losses = rule(rates)
+            got = fit(*args, *DOUBLE)
+            check(close(got["outputs"]["w"]["data"], w, 1e-13), name, lr, got["outputs"], w)
+            check(close(got["losses"]["data"], losses, 1e-13), name, lr, "losses")
+            if lr != "0.05":
+                continue
+            device = fit(*args)
+            check(close(device["outputs"]["w"]["data"], w, 2e-5), name, "device", device["outputs"])
+            check(close(device["losses"]["data"], losses, 2e-5), name, "losses on the device")
+
+
+def resumes():
+    """With batches, a schedule and the optimiser with most state."""
+    base = ["-p", "rows2", "--of", "loss", "--params", "w", "--in", "x[7,2]=uniform:0:1:1", "--in",
+            "y=uniform:0:1:9", "--batch", "x,y:3:5", "--lr", "cosine:0.1:0.01:60", "--engine", "eval"]
+    with open("t.vyre", "a", encoding="utf-8") as f:
+        f.write("program rows2(x: in f32[R, 2], y: in f32[R], w: in f32[2], loss: out f32[1],"
+                " R: u32) over(i: R) { let e = x[i, 0] * w[0] + x[i, 1] * w[1] - y[i];"
+                " atomic_add(loss[0], e * e); }\n")
+    start = ["--in", "w=0.1,0.2"]
+    whole = fit(*base, *start, "--steps", "60")
+    half = fit(*base, *start, "--steps", "31", "--checkpoint-every", "31")
+    check(os.path.exists("rows2-31.fit"), "checkpoint")
+    rest = fit(*base, "--steps", "60", "--resume", "rows2-31.fit")
+    check(rest["outputs"] == whole["outputs"], "resumed", rest["outputs"], whole["outputs"])
+    check(half["losses"]["data"] + rest["losses"]["data"] == whole["losses"]["data"], "losses")
+    fit(*base, *start, "--steps", "31", "--checkpoint-every", "31")
+    check(os.path.exists("rows2-31-2.fit"), "a checkpoint is not overwritten")
+    for other in (["--optimizer", "sgd"], ["--lr", "0.1"], ["--batch", "x,y:3:6"],
+                  ["--batch", "x,y:2:5"]):
+        wrong = fit(*base, *other, "--steps", "60", "--resume", "rows2-31.fit", status=1)
+        check(wrong["error"]["code"] == "E0814", other, wrong)
+    with open("rows2-31.fit", "rb") as f:
+        data = bytearray(f.read())
+    for at in (3, 40, len(data) // 2, len(data) - 1):
+        bad = data[:]
+        bad[at] ^= 1
+        with open("bad.fit", "wb") as f:
+            f.write(bad)
+        wrong = fit(*base, "--steps", "60", "--resume", "bad.fit", status=1)
+        check(wrong["error"]["code"] == "E0814", "damaged at", at, wrong)
+
+
+def epochs():
+    """The loss of a step is the sum of the numbers of its rows: each row once in an epoch."""
+    rows = 12
+    for size in 1, 4, 5:
+        each = rows // size
+        x = ",".join("%d,0" % 2 ** i for i in range(rows))
+        got = fit("-p", "rows", "--of", "loss", "--params", "w", "--in", "x[%d,2]=%s" % (rows, x),
+                  "--in", "k=" + ",".join(["0"] * rows), "--in", "w=0", "--batch",
+                  "x,k:%d:3" % size, "--steps", str(3 * each), "--optimizer", "sgd", *DOUBLE)
+        sums = [int(v) for v in got["losses"]["data"]]
+        epochs_seen = [sums[k:k + each] for k in range(0, 3 * each, each)]
+        for epoch in epochs_seen:
+            check(all(bin(v).count("1") == size for v in epoch), "rows of a batch", size, epoch)
+            check(bin(sum(epoch)).count("1") == size * each, "once in an epoch", size, epoch)
+        check(epochs_seen[0] != epochs_seen[1] or size > 5, "another order", size, epochs_seen)
+
+
+def interrupt():
+    process = subprocess.Popen(
+        [GRAD, "fit", "t.vyre", "--json", "--engine", "eval", *BOWL, "--steps", "4000000000",
+         "--checkpoint-every", "2000000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True)
+    try:
+        process.communicate(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    check(process.returncode == 0, "interrupted", process.returncode, err)
+    got = json.loads(out)
+    name = "bowl-%d.fit" % got["steps"]
+    check(got["interrupted"] and 0 < got["steps"] < 4000000000, got["steps"])
+    check(os.path.exists(name) and "--resume " + name in err, name, err)
+
+
+def main():
+    with open("t.vyre", "w", encoding="utf-8") as f:
+        f.write(PROGRAM)
+    formulas()
+    resumes()
+    epochs()
+    interrupt()
+    return 1 if failures else 0
+
+
+sys.exit(main())
