@@ -185,6 +185,15 @@ def interrupt():
     check(os.path.exists(name) and "--resume " + name in err, name, err)
 
 
+def from_c():
+    """The example in C, which is the linear regression of text/cmd/fit."""
+    done = subprocess.run([os.environ["BUILD"] + "/examples/train"], capture_output=True, text=True,
+                          check=False)
+    check(done.returncode == 0, done.stderr)
+    numbers = [float(v) for v in done.stdout.split() if v[0].isdigit()]
+    check(close(numbers, [1.9773810, 1.1166667, 0.0046577381], 1e-4), done.stdout)
+
+
 def main():
     with open("t.vyre", "w", encoding="utf-8") as f:
         f.write(PROGRAM)
@@ -192,6 +201,7 @@ def main():
     resumes()
     epochs()
     interrupt()
+    from_c()
     return 1 if failures else 0
 
 
