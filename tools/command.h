@@ -64,6 +64,9 @@ bool optimize(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_dia
 // The same where the module runs here and is not differentiated: see `final` in vy_opt_options.
 bool optimize_final(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_diag *d);
 
+// emit.c: NAME.vyre, .spv, .h and .json of the module's result, which it optimises.
+bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d);
+
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too
 void note(const command *c, const char *format, ...)        // stderr, unless --quiet

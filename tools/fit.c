@@ -40,11 +40,25 @@ static void fit_free(fit *f)
     free(f->read);
 }
 
+// For an engine of its own: no data, no device.
+static bool write_pipeline(fit *f, command *c, vy_diag *d)
+{
+    vys_entry what;
+    return select_entry(c, c->module, &what, d) && fit_train(f, c, what, d) &&
+           write_all_forms(c, c->work.derived, c->o.write_pipeline, d);
+}
+
+static bool train(fit *f, command *c, vy_diag *d)
+{
+    return fit_prepare(f, c, d) && fit_run(f, c, d) && fit_print(f, c, d) &&
+           (f->stopped || write_out(f, c, d));
+}
+
 bool verb_fit(command *c, vy_diag *d)
 {
     fit f = {0};
-    const bool ok = fit_options(&f, c, d) && load_module(c, d) && fit_prepare(&f, c, d) &&
-                    fit_run(&f, c, d) && fit_print(&f, c, d) && (f.stopped || write_out(&f, c, d));
+    const bool ok = fit_options(&f, c, d) && load_module(c, d) &&
+                    (c->o.write_pipeline ? write_pipeline(&f, c, d) : train(&f, c, d));
     if (ok && f.stopped) c->status = STATUS_CHECK;
     fit_free(&f);
     return ok;

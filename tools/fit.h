@@ -48,7 +48,8 @@ bool fit_is_kept(const fit *f, const bound_buffer *b);
 bool fit_options(fit *f, command *c, vy_diag *d);
 // fit_prepare.c: the module in c->work.derived, its data, code for the engine.
 bool fit_prepare(fit *f, command *c, vy_diag *d);
-bool fit_set_count(fit *f, uint64_t steps, vy_diag *d); // of the next window
+bool fit_train(fit *f, command *c, vys_entry what, vy_diag *d); // its first half
+bool fit_set_count(fit *f, uint64_t steps, vy_diag *d);         // of the next window
 // fit_run.c: all windows.
 bool fit_run(fit *f, command *c, vy_diag *d);
 // fit_print.c

@@ -18,7 +18,7 @@ static uint64_t identity_of(const vy_module *m)
     return hash;
 }
 
-static bool train(fit *f, command *c, vys_entry what, vy_diag *d)
+bool fit_train(fit *f, command *c, vys_entry what, vy_diag *d)
 {
     vy_grad_options g;
     const char **results = NULL;
@@ -152,7 +152,7 @@ static bool check_out(const fit *f, vy_diag *d)
 static bool prepare_once(fit *f, command *c, vys_entry what, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
-    return train(f, c, what, d) && bind(f, c, d) && check_out(f, d) &&
+    return fit_train(f, c, what, d) && bind(f, c, d) && check_out(f, d) &&
            optimize_final(c, c->work.derived, eval, &f->data, d) &&
            runner_prepare(&f->run, c, &f->data, d) && vys_runner_upload(&f->run, d);
 }

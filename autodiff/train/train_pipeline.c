@@ -186,7 +186,7 @@ static void declare_intermediates(training *t)
         const vy_buf *b = &t->result->buffers.data[i];
         train_slot *s = &t->slots[i];
         if (s->place == TRAIN_GRADIENT || s->place == TRAIN_RESULT)
-            s->made = intermediate(t, b, own_name(t, "", b->name));
+            s->made = intermediate(t, b, b->name);
         if (s->place == TRAIN_BATCH) s->made = intermediate(t, b, own_name(t, b->name, "batch"));
         const char *of = s->place == TRAIN_GRADIENT ? t->derived->roles[i].of : NULL;
         if (of) s->of = vy_program_find_buffer(t->result, of).id;

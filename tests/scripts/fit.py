@@ -33,6 +33,8 @@ DOUBLE = ["--engine", "eval", "--eval-type", "f64"]
 BOWL = ["-p", "bowl", "--of", "loss", "--params", "w"] + [
     word for name, v in (("a", A), ("b", B), ("w", W0))
     for word in ("--in", "%s[2,2]=%s" % (name, ",".join(map(repr, v))))]
+DEVICE = "features:" in subprocess.run([GRAD, "devices"], capture_output=True, text=True,
+                                       check=False).stdout
 failures = []
 
 
@@ -112,7 +114,7 @@ def formulas():
             got = fit(*args, *DOUBLE)
             check(close(got["outputs"]["w"]["data"], w, 1e-13), name, lr, got["outputs"], w)
             check(close(got["losses"]["data"], losses, 1e-13), name, lr, "losses")
-            if lr != "0.05":
+            if lr != "0.05" or not DEVICE:
                 continue
             device = fit(*args)
             check(close(device["outputs"]["w"]["data"], w, 2e-5), name, "device", device["outputs"])
@@ -185,13 +187,46 @@ def interrupt():
     check(os.path.exists(name) and "--resume " + name in err, name, err)
 
 
+def numbers(text, name):
+    """Of the line `name = 1 2 3`, or `name f32[3] = [1, 2, 3]`."""
+    line = next(v for v in text.splitlines() if v.split()[0] == name)
+    return [float(v) for v in line.partition("=")[2].strip(" []").replace(",", " ").split()]
+
+
+def written():
+    """The pipeline as files: its text in the interpreter, the rest with nothing but Vulkan."""
+    steps = 20
+    got = fit(*BOWL, "--lr", "0.1", "--steps", str(steps), "--engine", "eval")
+    done = subprocess.run([GRAD, "fit", "t.vyre", *BOWL, "--lr", "0.1", "--write-pipeline", "p"],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == 0, done.stderr)
+    data = {"a": A, "b": B, "w": W0, "w_mean": [0] * 4, "w_square": [0] * 4, "step": [0]}
+    values = ["%s=%s" % (n, ",".join(map(repr, v))) for n, v in data.items()]
+    sizes = ["N=2", "M=2", "window=%d" % steps, "count=%d" % steps]
+    text = subprocess.run([GRAD, "run", "p/bowl_fit.vyre", "--engine", "eval", "--verbose",
+                           *(v for s in sizes for v in ("--set", s)),
+                           *(v for s in values for v in ("--in", s))],
+                          capture_output=True, text=True, check=False)
+    check(numbers(text.stdout, "w") == got["outputs"]["w"]["data"], text.stdout, text.stderr)
+    check(close(numbers(text.stdout, "losses"), got["losses"]["data"], 1e-6), text.stdout)
+    if DEVICE:
+        alone = subprocess.run([os.environ["BUILD"] + "/examples/vulkan_only", "p/bowl_fit.spv",
+                                "p/bowl_fit.json", *sizes, *values], capture_output=True, text=True,
+                               check=False)
+        check(close(numbers(alone.stdout, "w"), got["outputs"]["w"]["data"], 2e-5), alone.stdout,
+              alone.stderr)
+        check(close(numbers(alone.stdout, "losses"), got["losses"]["data"], 2e-5), alone.stdout)
+
+
 def from_c():
     """The example in C, which is the linear regression of text/cmd/fit."""
+    if not DEVICE:
+        return
     done = subprocess.run([os.environ["BUILD"] + "/examples/train"], capture_output=True, text=True,
                           check=False)
     check(done.returncode == 0, done.stderr)
-    numbers = [float(v) for v in done.stdout.split() if v[0].isdigit()]
-    check(close(numbers, [1.9773810, 1.1166667, 0.0046577381], 1e-4), done.stdout)
+    found = [float(v) for v in done.stdout.split() if v[0].isdigit()]
+    check(close(found, [1.9773810, 1.1166667, 0.0046577381], 1e-4), done.stdout)
 
 
 def main():
@@ -201,6 +236,7 @@ def main():
     resumes()
     epochs()
     interrupt()
+    written()
     from_c()
     return 1 if failures else 0
 
