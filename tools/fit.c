@@ -51,7 +51,7 @@ static bool write_pipeline(fit *f, command *c, vy_diag *d)
 static bool train(fit *f, command *c, vy_diag *d)
 {
     return fit_prepare(f, c, d) && fit_run(f, c, d) && fit_print(f, c, d) &&
-           (f->stopped || write_out(f, c, d));
+           (!c->o.plot || fit_plot(f, c, d)) && (f->stopped || write_out(f, c, d));
 }
 
 bool verb_fit(command *c, vy_diag *d)

@@ -55,6 +55,9 @@ bool fit_run(fit *f, command *c, vy_diag *d);
 // fit_print.c
 void fit_report(const fit *f, const command *c, bool last);
 bool fit_print(fit *f, command *c, vy_diag *d);
+// fit_plot.c: a picture of the losses, for c->files; false where it cannot be made.
+bool fit_plot(const fit *f, command *c, vy_diag *d);
+bool fit_plot_check(const char *path, vy_diag *d);
 // fit_checkpoint.c
 uint64_t fit_hash(uint64_t hash, const void *data, size_t size); // FNV-1a
 bool fit_save(const fit *f, const command *c, vy_diag *d);       // NAME-STEP.fit, which is new

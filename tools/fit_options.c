@@ -127,6 +127,7 @@ bool fit_options(fit *f, command *c, vy_diag *d)
     f->train.params = o->params.data, f->train.param_count = o->params.count;
     const bool ok = check_options(o, d) && parse_rate(f, c, d) && parse_batch(f, c, d) &&
                     take_optimiser(f, c, d) && specs_parse(&f->out, "--out", &o->out, d) &&
+                    (!o->plot || fit_plot_check(o->plot, d)) &&
                     (!o->resume || fit_load(&f->resumed, o->resume, d));
     f->train.batch = f->batch.data, f->train.batch_count = f->batch.count;
     return ok;

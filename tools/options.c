@@ -91,6 +91,7 @@ static const option table[] = {
     {0,   OPT_TEXT,   AT(batch),         VERB_BIT(FIT), "--batch",   "X[,X]:N[:SEED]", "each step takes N rows of these buffers, none twice in an epoch"},
     {0,   OPT_COUNT,  AT(checkpoint_every), VERB_BIT(FIT), "--checkpoint-every", "N", "after every N steps write NAME-STEP.fit"},
     {0,   OPT_TEXT,   AT(write_pipeline), VERB_BIT(FIT), "--write-pipeline", "DIR", "write the training as .vyre, .spv, .json and .h instead"},
+    {0,   OPT_TEXT,   AT(plot),          VERB_BIT(FIT), "--plot",    "PATH.png",  "draw the losses"},
     {0,   OPT_TEXT,   AT(resume),        VERB_BIT(FIT), "--resume",  "FILE",      "go on from there"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},

@@ -65,7 +65,7 @@ typedef struct options {
     verb verb;
     const char *file;
     const char *program, *output, *dump_after, *device, *driver, *groups, *against, *tolerance;
-    const char *optimizer, *lr, *batch, *resume, *write_pipeline;
+    const char *optimizer, *lr, *batch, *resume, *write_pipeline, *plot;
     names of, wrt, enable, params;       // split at commas
     names set, in, out, ct, dot, define; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate;
