@@ -263,6 +263,33 @@ def plotted():
     check(max(y for ys in blue for y in ys) == 376, "the least loss is on the axis")
 
 
+def image():
+    """examples/image.vyre learns a disc of 8 × 8 pixels, and draws it from its parameters."""
+    file, places, disc = os.path.join(os.environ["SRC"], "examples", "image.vyre"), [], []
+    for row in range(8):
+        for column in range(8):
+            x, y = (2 * column + 1) / 8 - 1, (2 * row + 1) / 8 - 1
+            places += [x, y]
+            disc.append(float(x * x + y * y < 0.5))
+    at = "at=" + ",".join(map(repr, places))
+    names = ("w1", "b1", "w2", "b2", "w3", "b3")
+    start = ("w1[2,8]=normal:0:3:1", "b1=normal:0:1:2", "w2=normal:0:0.4:3", "b2=zeros",
+             "w3=normal:0:0.3:4", "b3=zeros")
+    done = subprocess.run([GRAD, "fit", file, "--engine", "eval", "--quiet", "--json", "--of", "loss",
+                           "--params", ",".join(names), "--in", at, "--in",
+                           "pixel=" + ",".join(map(repr, disc)), "--steps", "150", "--lr",
+                           "cosine:0.05", *(v for s in start for v in ("--in", s)),
+                           *(v for n in names for v in ("--out", "%s=@%s.npy" % (n, n)))],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == 0, done.stderr)
+    check(json.loads(done.stdout)["losses"]["data"][-1] < 0.01, "the loss of examples/image.vyre")
+    done = subprocess.run([GRAD, "run", file, "-p", "picture", "--engine", "eval", "--verbose",
+                           "--in", at, *(v for n in names for v in ("--in", "%s=@%s.npy" % (n, n)))],
+                          capture_output=True, text=True, check=False)
+    grey = numbers(done.stdout, "grey")
+    check([float(v > 0.5) for v in grey] == disc, "the picture of examples/image.vyre", grey)
+
+
 def from_c():
     """The example in C, which is the linear regression of text/cmd/fit."""
     if not DEVICE:
@@ -283,6 +310,7 @@ def main():
     interrupt()
     written()
     plotted()
+    image()
     from_c()
     return 1 if failures else 0
 
