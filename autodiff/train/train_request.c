@@ -93,6 +93,9 @@ static bool check_parameter(training *t, uint32_t k)
     if (train_is_listed(t->o->params, k, name))
         return train_fail(t, VY_E_BUFFER_NOT_FOUND, b->line, "name it once",
                           "parameter `%s` is named twice", name);
+    if (t->primal->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN)
+        return train_fail(t, VY_E_BUFFER_NOT_FOUND, b->line, "declare it with a scalar: [N]",
+                          "parameter `%s` has an open length", name);
     if (b->type == t->type) return true;
     return train_fail(t, VY_E_BUFFER_NOT_FOUND, b->line,
                       "declare parameters with the type of the loss",
