@@ -51,6 +51,10 @@ typedef struct vy_pipe_arg {
     vy_buffer buffer;
     uint32_t rank;
     const vy_dim *index; // dimensions of the signature; copied
+    // Text: `flat(b)`.  The dimensions that remain are passed as one, to a parameter with one;
+    // `elements`, the length of that, is filled in by the builder.
+    bool flat;
+    vy_dim elements;
 } vy_pipe_arg;
 
 // A scalar parameter of a dispatched program.

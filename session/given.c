@@ -141,6 +141,13 @@ bool vys_set_flat(vys_task *t, const char *name, vy_type type, uint64_t count, c
     return take(t, name, type, what, 1, data, d);
 }
 
+bool vys_task_zeros(vys_task *t, const char *name, vy_diag *d)
+{
+    const vys_given what = {.state = VYS_SHAPE_NONE};
+    const vys_bound *b = vys_binding_buffer(&t->forward, "", name, d);
+    return b && take(t, name, b->info.type, what, b->info.rank, NULL, d);
+}
+
 // ----------------------------------------------------------------------------------------- scalars
 static bool put(vys_task *t, const vys_bound_scalar *s, vy_scalar value)
 {

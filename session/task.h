@@ -49,5 +49,7 @@ struct vys_task {
 bool vys_task_code(vys_task *t, vy_diag *d);
 vys_given *vys_task_given(const vys_task *t, const char *name); // NULL: not set
 void vys_given_free(vys_given *g);
+// An `inout` buffer begins as zeros; its shape follows from others.
+bool vys_task_zeros(vys_task *t, const char *name, vy_diag *d);
 
 #endif

@@ -33,6 +33,7 @@ bool verb_run(command *c, vy_diag *d);
 bool verb_explain(command *c, vy_diag *d);
 bool verb_check(command *c, vy_diag *d);
 bool verb_bench(command *c, vy_diag *d);
+bool verb_fit(command *c, vy_diag *d);
 bool verb_info(command *c, vy_diag *d);
 bool verb_inspect(command *c, vy_diag *d);
 bool verb_devices(command *c, vy_diag *d);
@@ -62,6 +63,9 @@ bool derive_with_less(command *c, vy_diag *d); // vys_derive_with_less
 bool optimize(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_diag *d);
 // The same where the module runs here and is not differentiated: see `final` in vy_opt_options.
 bool optimize_final(command *c, vy_module *m, bool for_eval, vys_binding *data, vy_diag *d);
+
+// emit.c: NAME.vyre, .spv, .h and .json of the module's result, which it optimises.
+bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d);
 
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too

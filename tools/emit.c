@@ -168,6 +168,17 @@ static const vy_module *if_final(const vy_module *m, unsigned wanted)
     return !wanted || wanted == FORM_TEXT || wanted == FORM_BINARY ? NULL : m;
 }
 
+bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d)
+{
+    vy_spirv_options o;
+    product result = {.c = c, .module = m, .what = vys_entry_result(m)};
+    if (!optimize(c, m, false, NULL, d) || !spirv_options(c, &o, d)) return false;
+    result.compiled = vys_entry_compile(result.what, &o, d);
+    const bool ok = result.compiled ? write_directory(&result, folder, d) : fail_memory(d);
+    vy_compiled_free(result.compiled);
+    return ok;
+}
+
 bool verb_grad(command *c, vy_diag *d)
 {
     unsigned wanted = FORM_TEXT;

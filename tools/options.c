@@ -84,6 +84,15 @@ static const option table[] = {
     {0,   OPT_COUNT,  AT(timeout),       TAKES_TIMEOUT, "--timeout", "SECONDS", "most that one submission may take on the device; inspect: one kernel to compile; default 600, 0: no limit"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
     {0,   OPT_CHOICE, AT(allow),         VERB_BIT(CHECK), "--allow", "nothing|out-of-range", "out-of-range: loads that give 0 and stores that do nothing are meant"},
+    {0,   OPT_NAMES,  AT(params),        VERB_BIT(FIT), "--params",  "W[,W]",     "the inputs to train"},
+    {0,   OPT_TEXT,   AT(optimizer),     VERB_BIT(FIT), "--optimizer", "NAME|FILE", "sgd, momentum, adam (the default), or a .vyre file (optimisers/README.md)"},
+    {0,   OPT_TEXT,   AT(lr),            VERB_BIT(FIT), "--lr",      "LR",        "learning rate; default 1e-3; cosine:LR[:LAST[:STEPS]], step:LR:FACTOR:EVERY"},
+    {0,   OPT_COUNT,  AT(steps),         VERB_BIT(FIT), "--steps",   "N",         "how many, from the beginning; default 1000"},
+    {0,   OPT_TEXT,   AT(batch),         VERB_BIT(FIT), "--batch",   "X[,X]:N[:SEED]", "each step takes N rows of these buffers, none twice in an epoch"},
+    {0,   OPT_COUNT,  AT(checkpoint_every), VERB_BIT(FIT), "--checkpoint-every", "N", "after every N steps write NAME-STEP.fit"},
+    {0,   OPT_TEXT,   AT(write_pipeline), VERB_BIT(FIT), "--write-pipeline", "DIR", "write the training as .vyre, .spv, .json and .h instead"},
+    {0,   OPT_TEXT,   AT(plot),          VERB_BIT(FIT), "--plot",    "PATH.png",  "draw the losses"},
+    {0,   OPT_TEXT,   AT(resume),        VERB_BIT(FIT), "--resume",  "FILE",      "go on from there"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},
     {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(BENCH), "--tolerance", "X",    "by which that may differ from ours; default 1e-4"},
@@ -302,7 +311,8 @@ static bool consistent(const options *o, vy_diag *d)
 
 bool options_read(options *o, int argc, char **argv, vy_diag *d)
 {
-    *o = (options){.verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20, .timeout = 600};
+    *o = (options){
+        .verb = VERB_COUNT, .level = 2, .order = 1, .runs = 20, .timeout = 600, .steps = 1000};
     for (int i = 1; i < argc; i++) // so that even the first error is reported in the requested form
         if (!strcmp(argv[i], "--json")) o->json = true;
     int at = 1;
@@ -330,7 +340,7 @@ bool options_read(options *o, int argc, char **argv, vy_diag *d)
 void options_free(options *o)
 {
     for (uint32_t i = 0; i < o->owned.count; i++) free((char *)o->owned.data[i]);
-    names *lists[] = {&o->of,  &o->wrt, &o->enable, &o->set,    &o->in,
+    names *lists[] = {&o->of,  &o->wrt, &o->enable, &o->params, &o->set,  &o->in,
                       &o->out, &o->ct,  &o->dot,    &o->define, &o->owned};
     for (size_t i = 0; i < COUNT_OF(lists); i++) names_free(lists[i]);
 }

@@ -38,6 +38,7 @@ enum {
     X(EXPLAIN, "explain", verb_explain, TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES,                 \
       "says how each gradient is accumulated and what is stored")                                  \
     X(BENCH, "bench", verb_bench, TAKES_RUN, "times forward and derivative on the device")         \
+    X(FIT, "fit", verb_fit, TAKES_RUN, "trains parameters on given data")                          \
     X(INSPECT, "inspect", verb_inspect,                                                            \
       TAKES_MODULE | HAS_RESULTS | TAKES_DEVICE | TAKES_TIMEOUT | TAKES_GRAD,                      \
       "what a driver's compiler makes of each kernel")                                             \
@@ -64,12 +65,14 @@ typedef struct options {
     verb verb;
     const char *file;
     const char *program, *output, *dump_after, *device, *driver, *groups, *against, *tolerance;
-    names of, wrt, enable;               // split at commas
+    const char *optimizer, *lr, *batch, *resume, *write_pipeline, *plot;
+    names of, wrt, enable, params;       // split at commas
     names set, in, out, ct, dot, define; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target, written_for, allow;
     uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
+    uint64_t steps, checkpoint_every;
     names owned; // strings of ours among the above
 } options;
 

@@ -43,6 +43,8 @@ static void put_scalar(const pipe_writer *q, vy_type type, const vy_pipe_scalar 
     }
 }
 
+enum { FLAT = VY_MAX_RANK + 1 }; // is added to the rank of what is passed flat
+
 static void put_dispatch(const pipe_writer *q, const vy_pipe_step *s)
 {
     const vy_program *p = q->l->module->programs.data[s->program];
@@ -50,8 +52,9 @@ static void put_dispatch(const pipe_writer *q, const vy_pipe_step *s)
     vy_binary_put(q->w, s->arg_count);
     for (uint32_t i = 0; i < s->arg_count; i++) {
         vy_binary_put(q->w, s->args[i].buffer.id);
-        vy_binary_put(q->w, s->args[i].rank);
+        vy_binary_put(q->w, s->args[i].rank + (s->args[i].flat ? FLAT : 0));
         put_dims(q, s->args[i].rank, s->args[i].index);
+        if (s->args[i].flat) put_dims(q, 1, &s->args[i].elements);
     }
     for (uint32_t i = 0; i < p->scalars.count; i++)
         put_scalar(q, p->scalars.data[i].type, &s->scalars[i]);
@@ -173,8 +176,11 @@ static void get_dispatch(pipe_reader *q, vy_pipe_step *s)
     vy_pipe_arg *args = room(q, s->arg_count, sizeof *args, 2);
     for (uint32_t i = 0; i < s->arg_count && vy_binary_ok(q->r); i++) {
         args[i].buffer = get_buffer(q);
-        args[i].rank = (uint32_t)vy_binary_get_max(q->r, VY_MAX_RANK);
+        args[i].rank = (uint32_t)vy_binary_get_max(q->r, FLAT + VY_MAX_RANK);
+        args[i].flat = args[i].rank >= FLAT;
+        args[i].rank -= args[i].flat ? FLAT : 0;
         if (vy_binary_ok(q->r)) args[i].index = get_dims(q, args[i].rank);
+        args[i].elements = args[i].flat ? get_dim(q) : (vy_dim){0};
     }
     s->args = args;
     if (!vy_binary_ok(q->r)) return;

@@ -225,7 +225,7 @@ static vy_pipe_arg place_of(inlining *c, const vy_pipe_arg *a)
     if (!index) return p;
     if (p.rank) memcpy(index, p.index, p.rank * sizeof *index);
     for (uint32_t k = 0; k < a->rank; k++) index[p.rank + k] = dim_of(c, a->index[k]);
-    return (vy_pipe_arg){p.buffer, p.rank + a->rank, index};
+    return (vy_pipe_arg){p.buffer, p.rank + a->rank, index, .flat = a->flat};
 }
 
 static vy_pipe_scalar scalar_of(inlining *c, const vy_pipe_scalar *s)
@@ -251,7 +251,8 @@ static void inline_dispatch(inlining *c, const vy_pipe_step *s)
 
 static void inline_value(inlining *c, const vy_pipe_step *s, uint32_t at)
 {
-    const vy_pipe_arg element = place_of(c, &(vy_pipe_arg){s->buffer, s->index_count, s->index});
+    const vy_pipe_arg of = {.buffer = s->buffer, .rank = s->index_count, .index = s->index};
+    const vy_pipe_arg element = place_of(c, &of);
     if (!stopped(c)) c->steps[at] = vy_pipeline_value(c->q, element.buffer, element.index);
 }
 

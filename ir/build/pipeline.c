@@ -48,7 +48,8 @@ void vy_pipe_infer(const vy_program *signature, const vy_program *p, const vy_pi
         const vy_buf *passed = &signature->buffers.data[args->buffer.id];
         for (uint32_t k = 0; k < b->rank; k++) {
             int s = vy_program_dim_scalar(p, b->dims[k]);
-            if (s >= 0 && !dims[s].id) dims[s] = passed->dims[args->rank + k];
+            if (s >= 0 && !dims[s].id)
+                dims[s] = args->flat ? args->elements : passed->dims[args->rank + k];
         }
         args++;
     }
@@ -260,11 +261,26 @@ static bool infer(vy_pipe *q, const vy_program *p, const vy_pipe_arg *args, vy_p
     return !stopped(q);
 }
 
+// How many elements a slice has; an argument that names no buffer is reported later.
+static vy_dim elements(vy_pipe *q, const vy_pipe_arg *a)
+{
+    const vy_buf_vec *all = &q->b->p->buffers;
+    vy_dim n = {0};
+    if (!a->buffer.id || a->buffer.id >= all->count) return n;
+    for (uint32_t k = a->rank; k < all->data[a->buffer.id].rank && !stopped(q); k++) {
+        const vy_dim next = all->data[a->buffer.id].dims[k];
+        n = n.id ? vy_dim_binary(q->b, VY_DIM_MUL, n, next) : next;
+    }
+    return n;
+}
+
 static const vy_pipe_arg *keep_args(vy_pipe *q, uint32_t n, const vy_pipe_arg *args)
 {
     vy_pipe_arg *copy = keep(q, args, n * sizeof *args);
-    for (uint32_t i = 0; i < n && !stopped(q); i++)
+    for (uint32_t i = 0; i < n && !stopped(q); i++) {
         copy[i].index = args[i].rank ? keep_dims(q, args[i].rank, args[i].index) : NULL;
+        copy[i].elements = args[i].flat ? elements(q, &args[i]) : (vy_dim){0};
+    }
     return copy;
 }
 

@@ -43,11 +43,20 @@ static bool check_argument(vy_module *m, const vy_program *sig, const vy_program
         return refuse(m, s, VY_E_PIPE_ARGUMENTS, NULL,
                       "`%s` of `%s` has elements of type %s, `%s` has %s", b->name, p->name,
                       vy_type_name(b->type), passed->name, vy_type_name(passed->type));
-    if (a->rank > passed->rank || passed->rank - a->rank != b->rank)
+    if (a->flat && s->kind == VY_PIPE_CALL)
+        return refuse(m, s, VY_E_PIPE_ARGUMENTS,
+                      "pass the buffer as it is, and flat(…) to the programs inside",
+                      "`%s` is a pipeline: flat(…) is passed to programs", p->name);
+    const uint32_t rank = a->rank < passed->rank && a->flat ? 1 : passed->rank - a->rank;
+    if (a->rank > passed->rank || rank != b->rank)
         return refuse(m, s, VY_E_PIPE_ARGUMENTS,
                       "pass a buffer or slice with as many dimensions as the parameter",
                       "`%s` of `%s` has %u dimensions, `%s`%s has %d", b->name, p->name, b->rank,
-                      passed->name, a->rank ? " sliced" : "", (int)passed->rank - (int)a->rank);
+                      passed->name,
+                      a->flat   ? " flat"
+                      : a->rank ? " sliced"
+                                : "",
+                      (int)rank);
     if (b->cls != VY_IN && passed->cls == VY_IN)
         return refuse(m, s, VY_E_STORE_IN, "declare it `inout`, or write to a `buffer`",
                       "`%s` is an `in` parameter of the pipeline, and `%s` of `%s` is written",
@@ -204,7 +213,8 @@ static bool check_shapes(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_fac
         const vy_buf *passed = &l->signature->buffers.data[a->buffer.id];
         ok = vy_check_slice(l, s, facts, a->buffer, a->rank, a->index);
         for (uint32_t axis = 0; ok && axis < b->rank; axis++)
-            ok = check_extent(l, s, facts, &k, b, axis, passed->dims[a->rank + axis]);
+            ok = check_extent(l, s, facts, &k, b, axis,
+                              a->flat ? a->elements : passed->dims[a->rank + axis]);
         a++;
     }
     vy_arena_free(&arena);

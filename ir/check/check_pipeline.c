@@ -63,7 +63,7 @@ static bool good_step(const check *c, const vy_pipe_step *s)
     return true;
 }
 
-void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool scalars, void *user,
+void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool implied, void *user,
                       void (*use)(void *user, vy_dim d))
 {
     if (s->kind == VY_PIPE_BUFFER) {
@@ -78,10 +78,12 @@ void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool scalars,
     }
     if (s->kind != VY_PIPE_DISPATCH) return;
     for (int k = 0; s->groups && k < 3; k++) use(user, s->groups[k]);
-    for (uint32_t i = 0; i < s->arg_count; i++)
+    for (uint32_t i = 0; i < s->arg_count; i++) {
         for (uint32_t k = 0; k < s->args[i].rank; k++) use(user, s->args[i].index[k]);
+        if (implied && s->args[i].flat) use(user, s->args[i].elements);
+    }
     const vy_program *p = l->module->programs.data[s->program];
-    for (uint32_t i = 0; scalars && i < p->scalars.count; i++)
+    for (uint32_t i = 0; implied && i < p->scalars.count; i++)
         if (s->scalars[i].kind == VY_PIPE_DIM) use(user, s->scalars[i].dim);
 }
 

@@ -221,7 +221,7 @@ static bool same_dispatch(const compare *c, const vy_program *p, const vy_pipe_s
     if (x->groups && !same_dims(c, 3, x->groups, y->groups)) return false;
     for (uint32_t i = 0; i < x->arg_count; i++) {
         const vy_pipe_arg *a = &x->args[i], *b = &y->args[i];
-        if (c->to_b[a->buffer.id] != b->buffer.id || a->rank != b->rank ||
+        if (c->to_b[a->buffer.id] != b->buffer.id || a->rank != b->rank || a->flat != b->flat ||
             !same_dims(c, a->rank, a->index, b->index))
             return false;
     }

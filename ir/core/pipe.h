@@ -23,8 +23,9 @@ void vy_pipe_infer(const vy_program *signature, const vy_program *p, const vy_pi
 // such a step, but what is passed is checked like that of a dispatch.
 #define VY_PIPE_CALL ((vy_pipe_kind)(VY_PIPE_END + 1))
 
-// Calls `use` for each dimension expression of a step.  scalars: those of a dispatch too.
-void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool scalars, void *user,
+// Calls `use` for each dimension expression of a step.  implied: also what a text need not say,
+// the scalars of a dispatch and the lengths of what is passed flat.
+void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool implied, void *user,
                       void (*use)(void *user, vy_dim d));
 
 // Checks number, types, ranks of the arguments of one dispatch.  False: see the module's diag.

@@ -24,6 +24,7 @@ typedef struct runner {
     repeat *repeats; // innermost last
     uint32_t depth;
     vy_eval_buffer *args;
+    uint64_t *lengths; // of those that are passed flat
     vy_eval_scalar *scalars;
     vy_dual_buffer *dots; // in runs with tangents: for those of `args` that are floats
     vy_dual_scalar *scalar_dots;
@@ -143,6 +144,15 @@ static bool read_value(runner *r, const vy_pipe_step *s, uint32_t step)
 }
 
 // --------------------------------------------------------------------------------------- dispatch
+// All elements of it as one axis, whose length goes to *length.
+static void flatten(vy_eval_buffer *b, uint64_t *length)
+{
+    *length = 1;
+    for (uint32_t k = 0; k < b->rank; k++) *length *= b->shape[k];
+    b->shape = length;
+    b->rank = 1;
+}
+
 static bool bind_buffers(runner *r, const vy_pipe_step *s, const vy_program *p)
 {
     uint32_t n = 0;
@@ -158,6 +168,7 @@ static bool bind_buffers(runner *r, const vy_pipe_step *s, const vy_program *p)
                                         .data = b->count ? b->data + element * b->size : b->data,
                                         .shape = b->dims + a->rank,
                                         .rank = b->rank - a->rank};
+        if (a->flat) flatten(&r->args[n - 1], &r->lengths[n - 1]);
         if (b->dot)
             r->dots[r->dot_count++] =
                 (vy_dual_buffer){param->name, b->count ? b->dot + element : b->dot};
@@ -345,6 +356,7 @@ static bool make_room(runner *r)
     r->known = vy_eval_alloc(&r->m, steps->count, sizeof *r->known);
     r->repeats = vy_eval_alloc(&r->m, repeats, sizeof *r->repeats);
     r->args = vy_eval_alloc(&r->m, buffers, sizeof *r->args);
+    r->lengths = vy_eval_alloc(&r->m, buffers, sizeof *r->lengths);
     r->scalars = vy_eval_alloc(&r->m, scalars, sizeof *r->scalars);
     r->dots = vy_eval_alloc(&r->m, buffers, sizeof *r->dots);
     r->scalar_dots = vy_eval_alloc(&r->m, scalars, sizeof *r->scalar_dots);

@@ -78,7 +78,9 @@ static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *o
 
 static bool lower_slice(vy_lower *l, const vy_ast_expr *e, vy_pipe_arg *out)
 {
-    *out = (vy_pipe_arg){.buffer = vy_lower_buffer(l, e->u.ref.decl)};
+    const bool flat = e->kind == EX_CALL;
+    if (flat) e = e->u.ref.list;
+    *out = (vy_pipe_arg){.buffer = vy_lower_buffer(l, e->u.ref.decl), .flat = flat};
     if (e->kind == EX_NAME) return true;
     vy_dim *index = vy_front_alloc(l->f, e->count * sizeof *index);
     if (l->f->failed) return false;

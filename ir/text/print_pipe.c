@@ -132,12 +132,14 @@ static void print_dispatch(pipe_printer *q, const vy_pipe_step *s)
     for (uint32_t i = 0; i < s->arg_count; i++, first = false) {
         const vy_pipe_arg *a = &s->args[i];
         if (!first) print_str(o, ", ");
+        if (a->flat) print_str(o, "flat(");
         print_identifier(o, o->p->buffers.data[a->buffer.id].name);
         for (uint32_t k = 0; k < a->rank; k++) {
             print_str(o, k ? ", " : "[");
             print_dim(o, a->index[k].id, 0, 0);
         }
         if (a->rank) print_str(o, "]");
+        if (a->flat) print_str(o, ")");
     }
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         if (!is_explicit(q, &s->scalars[i], i)) continue;

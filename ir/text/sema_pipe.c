@@ -3,11 +3,21 @@
 // when the pipeline is built (check_dispatch.c).
 #include "ir/text/front.h"
 
+#include <string.h>
+
 static void sema_steps(vy_front *f, vy_pipe_stmt *list);
 
 // -------------------------------------------------------------------------------------- dispatches
+// `x`, `x[t]`, `flat(x)`, `flat(x[t])`
 static void sema_slice(vy_front *f, vy_ast_expr *e)
 {
+    if (e->kind == EX_CALL && !strcmp(e->u.ref.name->text, "flat")) {
+        if (e->count != 1)
+            vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "write flat(x) or flat(x[t])",
+                           "`flat` takes one buffer");
+        e = e->u.ref.list;
+        if (f->failed) return;
+    }
     vy_decl *d = e->u.ref.decl = vy_sema_find_buffer(f, e);
     if (!d || e->kind == EX_NAME) return;
     if (e->count == 0 || e->count >= d->rank)

@@ -19,6 +19,7 @@ typedef struct dispatch {
     uint32_t *exprs;    // its expressions, likewise
     vy_plan_arg *args;  // by binding
     uint32_t *ranks;    // by binding: leading indices of the slice
+    bool *flat;         // by binding: it is passed as one axis
     uint32_t workspace; // plan buffer of the next one
 } dispatch;
 
@@ -53,9 +54,21 @@ static void bind_params(vy_planner *w, dispatch *d)
         if (d->kernel->bindings[i].workspace) continue;
         const vy_pipe_arg *a = &d->s->args[n++];
         d->ranks[i] = a->rank;
+        d->flat[i] = a->flat;
         d->args[i] = (vy_plan_arg){vy_planner_buffer(a->buffer), VY_NO_EXPR};
         if (a->rank) d->args[i].offset = vy_planner_element(w, d->s, a->buffer, a->rank, a->index);
     }
+}
+
+// Length of axis `axis` of what is bound; of what is passed flat, the number of its elements.
+static uint32_t passed_length(vy_planner *w, const dispatch *d, uint32_t binding, uint32_t axis)
+{
+    const vy_plan_buffer *b = &w->buffers.data[d->args[binding].buffer];
+    const uint32_t first = d->ranks[binding];
+    uint32_t n = b->dims[first + axis];
+    for (uint32_t k = first + 1; d->flat[binding] && k < b->rank; k++)
+        n = vy_describe_binary(&w->d, VY_EXPR_MUL, n, b->dims[k]);
+    return n;
 }
 
 static void find_symbols(vy_planner *w, dispatch *d)
@@ -70,8 +83,7 @@ static void find_symbols(vy_planner *w, dispatch *d)
             d->symbols[i] = vy_describe_dim(&w->d, d->s->groups[s->axis]);
             continue;
         }
-        const vy_plan_buffer *b = &w->buffers.data[d->args[s->buffer].buffer];
-        d->symbols[i] = b->dims[d->ranks[s->buffer] + s->axis];
+        d->symbols[i] = passed_length(w, d, s->buffer, s->axis);
     }
 }
 
@@ -98,7 +110,7 @@ static void check_shapes(vy_planner *w, const dispatch *d)
         const vy_plan_buffer *from = &w->buffers.data[d->args[i].buffer];
         for (uint32_t k = 0; k < b->rank && !w->d.oom; k++)
             vy_planner_check(
-                w, VY_CHECK_EQUAL, d->exprs[b->dims[k]], from->dims[d->ranks[i] + k],
+                w, VY_CHECK_EQUAL, d->exprs[b->dims[k]], passed_length(w, d, i, k),
                 vy_planner_print(
                     w, "%s: axis %u of `%.80s` as %.80s declares it is not axis %u of `%.80s`",
                     vy_planner_line(w, d->s, line), k, b->name, d->program->name, d->ranks[i] + k,
@@ -217,6 +229,7 @@ void vy_planner_dispatch(vy_planner *w, const vy_pipe_step *s)
     d.args = vy_planner_room(w, k->binding_count, sizeof *d.args);
     d.ranks = vy_planner_room(w, k->binding_count, sizeof *d.ranks);
     char line[120];
+    d.flat = vy_planner_room(w, k->binding_count, sizeof *d.flat);
     uint32_t *groups = s->groups ? vy_planner_room(w, 3, sizeof *groups) : NULL;
     if (w->d.oom) return;
     bind_params(w, &d);

@@ -83,6 +83,9 @@ with open("conv.vyre", "w") as f:  # gathered: uses isl a lot
 with open("pipe.vyre", "w") as f:
     f.write("program step(x: inout f32[N], N: u32) over(i: N) { x[i] = sin(x[i]) * x[i]; }\n"
             "pipeline pipe(x: inout f32[N], T: u32, N: u32) { repeat t in 0..T { step(x); } }\n")
+with open("fit.vyre", "w") as f:
+    f.write("program fitted(x: in f32[N], w: in f32[1], l: out f32[1], N: u32) over(i: N)\n"
+            "{ atomic_add(l[0], (x[i] - w[0]) * (x[i] - w[0])); }\n")
 COMMANDS = (["grad", "f.vyre", "-o", "o/"],
             ["grad", "conv.vyre"],
             ["grad", "conv.vyre", "-o", "o.json", "--deterministic"],
@@ -96,6 +99,8 @@ COMMANDS = (["grad", "f.vyre", "-o", "o/"],
             ["run", "conv.vyre", "--engine", "eval", "--grad", "--json", "--in", "x=1,2", "--in", "w=1,2,3",
              "--out", "grad_x=@o.npy"],
             ["run", "f.vyre", "--engine", "eval", "--in", "z=1,2"],
+            ["fit", "fit.vyre", "--engine", "eval", "--of", "l", "--params", "w", "--in", "x=1,2", "--in", "w=1",
+             "--batch", "x:1", "--steps", "3", "--json", "--quiet", "--out", "w=@o.npy"],
             ["grad", "f.vyre", "--wtr", "x"])
 
 

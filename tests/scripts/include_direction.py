@@ -25,11 +25,12 @@ ROOT, BUILD = os.environ["SRC"], os.environ["BUILD"]
 IR = ["ir/core", "ir/check", "ir/build", "ir/host", "ir/text", "ir/binary", "ir/eval", "ir/facts", "ir/pass/pass.h", "ir/pass/scalar",
       "ir/pass/sums", "ir/pass/target", "ir/pass/device", "ir/pass"]
 AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/facts", "autodiff/storage", "autodiff/rewrite", "autodiff/reverse", "autodiff/forward",
-            "autodiff/stages", "autodiff/gather", "autodiff/deterministic", "autodiff/driver", "autodiff/explain",
+            "autodiff/stages", "autodiff/gather", "autodiff/deterministic", "autodiff/driver", "autodiff/train", "autodiff/explain",
             "autodiff/verify"]
 SPIRV = ["spirv/words", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/target", "spirv/plan", "spirv/driver", "spirv/write"]
 ROOMS = (IR + AUTODIFF, IR + SPIRV)  # autodiff and spirv do not use each other
-GENERATED = {"spirv/spirv_opcodes.h": "spirv/words", "spirv/mathlib_text.h": "spirv/emit"}
+GENERATED = {"spirv/spirv_opcodes.h": "spirv/words", "spirv/mathlib_text.h": "spirv/emit",
+             "autodiff/optimiser_texts.h": "autodiff/train"}
 OUTER = {
     "vkrt": ["vkrt/", "spirv/kernel.h", "spirv/plan.h"],
     "session": ["session/", "ir/", "autodiff/", "spirv/", "vkrt/"],

@@ -89,6 +89,10 @@ static built begin_pipe(void)
 }
 
 static vy_pipe_arg whole(vy_buffer b) { return (vy_pipe_arg){.buffer = b}; }
+static vy_pipe_arg slice(vy_buffer b, const vy_dim *index)
+{
+    return (vy_pipe_arg){.buffer = b, .rank = 1, .index = index};
+}
 
 static void dispatch2(built *t, const vy_program *p, vy_pipe_arg a, vy_pipe_arg b)
 {
@@ -112,7 +116,7 @@ static void test_build(void **state)
     const vy_pipe_scalar given[] = {{.name = "k", .kind = VY_PIPE_DIM, .dim = k},
                                     {.name = "on", .kind = VY_PIPE_CONST, .value.u = 1},
                                     {.name = "s", .kind = VY_PIPE_CONST, .value.f = 0.5}};
-    vy_pipeline_dispatch(t.q, t.axpy, 2, (vy_pipe_arg[]){whole(h), {t.u, 1, &k}}, 3, given, NULL);
+    vy_pipeline_dispatch(t.q, t.axpy, 2, (vy_pipe_arg[]){whole(h), slice(t.u, &k)}, 3, given, NULL);
     vy_pipeline_close(t.q);
     vy_pipeline *l = vy_pipeline_end(t.q);
     if (!l) fail_msg("%s", vy_module_diag(t.m)->text);
@@ -191,10 +195,10 @@ static void test_call(void **state)
     const vy_dim none = {0};
     built t = begin_outer(&blend, &counts);
     const vy_dim zero = vy_dim_const(t.b, 0), one = vy_dim_const(t.b, 1);
-    call(&t, blend, whole(t.x), (vy_pipe_arg){t.u, 1, &zero}, vy_dim_const(t.b, 3), NULL);
+    call(&t, blend, whole(t.x), slice(t.u, &zero), vy_dim_const(t.b, 3), NULL);
     const vy_dim k = vy_pipeline_repeat(t.q, "k", one, t.t, VY_KEEP_ALL, none);
     const vy_dim before = vy_dim_binary(t.b, VY_DIM_SUB, k, one);
-    call(&t, blend, (vy_pipe_arg){t.u, 1, &before}, (vy_pipe_arg){t.u, 1, &k}, k, NULL);
+    call(&t, blend, slice(t.u, &before), slice(t.u, &k), k, NULL);
     vy_pipeline_close(t.q);
     call(&t, counts, whole(t.x), whole(t.y), none, (vy_dim[]){t.t, one, one});
     const vy_pipeline *l = vy_pipeline_end(t.q);
@@ -233,11 +237,11 @@ static void test_call_errors(void **state)
     call_fails(&t, "E0321");
     t = begin_outer(&blend, &counts);
     zero = vy_dim_const(t.b, 0);
-    call(&t, blend, whole(t.x), (vy_pipe_arg){t.u, 1, &zero}, none, NULL); // T is not given
+    call(&t, blend, whole(t.x), slice(t.u, &zero), none, NULL); // T is not given
     call_fails(&t, "E0322");
     t = begin_outer(&blend, &counts);
     zero = vy_dim_const(t.b, 0);
-    call(&t, blend, (vy_pipe_arg){t.u, 1, &zero}, (vy_pipe_arg){t.u, 1, &zero}, t.t, NULL);
+    call(&t, blend, slice(t.u, &zero), slice(t.u, &zero), t.t, NULL);
     call_fails(&t, "E0324");
     t = begin_outer(&blend, &counts);
     call(&t, counts, whole(t.x), whole(t.y), none, NULL); // groups are not given
@@ -247,7 +251,7 @@ static void test_call_errors(void **state)
     call(&t, counts, whole(t.x), whole(t.y), none, (vy_dim[]){zero, zero, zero});
     call_fails(&t, "E0325");
     t = begin_outer(&blend, &counts);
-    call(&t, counts, whole(t.x), (vy_pipe_arg){{99}, 0, NULL}, none, NULL); // no such buffer
+    call(&t, counts, whole(t.x), whole((vy_buffer){99}), none, NULL); // no such buffer
     call_fails(&t, "E0003");
     vy_pipeline_call(NULL, blend, 0, NULL, 0, NULL, NULL);
 }
@@ -280,7 +284,7 @@ static void test_api_errors(void **state)
     const vy_pipe_scalar given[] = {{.name = "s", .kind = VY_PIPE_CONST},
                                     {.name = "on", .kind = VY_PIPE_CONST},
                                     {.name = "k", .kind = VY_PIPE_PARAM, .scalar = 9}};
-    vy_pipeline_dispatch(t.q, t.axpy, 2, (vy_pipe_arg[]){whole(t.x), {t.u, 1, &t.n}}, 3, given,
+    vy_pipeline_dispatch(t.q, t.axpy, 2, (vy_pipe_arg[]){whole(t.x), slice(t.u, &t.n)}, 3, given,
                          NULL);
     end_fails(&t, "E0003");
     t = begin_pipe();
@@ -619,7 +623,7 @@ static void test_many(void **state)
         if (h.id)
             dispatch2(&t, t.copy, whole(h), whole(g));
         else
-            dispatch2(&t, t.copy, (vy_pipe_arg){t.u, 1, &at}, whole(g));
+            dispatch2(&t, t.copy, slice(t.u, &at), whole(g));
         h = g;
     }
     vy_pipeline *l = vy_pipeline_end(t.q);

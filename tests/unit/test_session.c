@@ -4,6 +4,7 @@
 #include "autodiff/grad.h"
 #include "ir/core/ir.h"
 #include "session/bind.h"
+#include "session/fit.h"
 #include "session/session.h"
 
 #include <math.h>
@@ -788,6 +789,103 @@ static void every_allocation(void **state)
     }
 }
 
+// ---------------------------------------------------------------------------------------- training
+static const char trained[] =
+    "program mse(x: in f32[N, 2], y: in f32[N], w: in f32[2, 1], loss: out f32[1], N: u32)"
+    " over(i: N) { let e = x[i, 0] * w[0, 0] + x[i, 1] * w[1, 0] - y[i];"
+    " atomic_add(loss[0], e * e); }";
+
+// `runs` runs of `steps` steps: the parameters.
+static bool train(vys_session *s, uint32_t steps, int runs, float w[2], vy_diag *d)
+{
+    const float x[] = {0, 1, 1, 1, 2, 1, 3, 1}, y[] = {1, 3, 5, 8};
+    const char *params[] = {"w"}, *batch[] = {"x", "y"};
+    const vys_fit fit = {.train = {.loss = "loss",
+                                   .params = params,
+                                   .param_count = 1,
+                                   .lr = 0.05,
+                                   .batch = batch,
+                                   .batch_count = 2,
+                                   .seed = 3},
+                         .steps = steps,
+                         .batch = 3};
+    vys_task *t;
+    w[0] = w[1] = 0;
+    bool ok = vys_fit_parse(s, trained, sizeof trained - 1, "mse", &fit,
+                            &(vys_settings){.no_validate = true}, &t, d) &&
+              vys_set(t, "x", VY_F32, 2, (uint64_t[]){4, 2}, x, d) &&
+              vys_set_flat(t, "y", VY_F32, 4, y, d) && vys_set_flat(t, "w", VY_F32, 2, w, d);
+    for (int i = 0; ok && i < runs; i++) ok = vys_run(t, d);
+    ok = ok && vys_read(t, "w", VY_F32, w, 2 * sizeof *w, d);
+    vys_task_free(t);
+    return ok;
+}
+
+// A run continues where the last one ended.
+static void training(void **state)
+{
+    EACH_ENGINE(s)
+    {
+        float once[2], twice[2];
+        vy_diag d = {0};
+        good(train(s, 20, 1, once, &d) && train(s, 10, 2, twice, &d), &d);
+        for (int i = 0; i < 2; i++) assert_true(fabsf(once[i] - twice[i]) <= 1e-5f);
+        assert_true(once[0] > 0.3f);
+    }
+}
+
+static void training_errors(void **state)
+{
+    vys_session *s;
+    vys_task *t;
+    vy_diag d = {0};
+    const char *params[] = {"y"}, *none[] = {"v"};
+    (void)state;
+    good(vys_open(&(vys_session_desc){.interpreter = true}, &s, &d), &d);
+    const vy_train_options y = {.loss = "loss", .params = params, .param_count = 1, .lr = 0.1};
+    vy_train_options v = y;
+    v.params = none;
+    const struct {
+        vys_fit fit;
+        const char *code;
+    } wrong[] = {{{.train = y}, "E0801"},
+                 {{.train = y, .steps = 1, .batch = 4}, "E0801"},
+                 {{.train = y, .steps = 1, .reserved = {1}}, "E0801"},
+                 {{.train = v, .steps = 1}, "E0501"},
+                 {{.train = {.loss = "loss", .lr = 1}, .steps = 1}, "E0501"},
+                 {{.train = {.params = params, .param_count = 1, .lr = 1}, .steps = 1}, "E0501"}};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        d = (vy_diag){0};
+        assert_false(
+            vys_fit_parse(s, trained, sizeof trained - 1, "mse", &wrong[i].fit, NULL, &t, &d));
+        assert_string_equal(d.code, wrong[i].code);
+        assert_null(t);
+    }
+    vys_close(s);
+}
+
+static void training_memory(void **state)
+{
+    vys_session *s;
+    float want[2], got[2];
+    vy_diag d = {0};
+    (void)state;
+    good(vys_open(&(vys_session_desc){.interpreter = true}, &s, &d), &d);
+    good(train(s, 2, 2, want, &d), &d);
+    bool ok = false;
+    for (long n = 0, step = 1; !ok && n < 1000000; n += step) {
+        d = (vy_diag){0};
+        allocations_left = n + 1;
+        ok = train(s, 2, 2, got, &d);
+        allocations_left = -1;
+        if (!ok && strcmp(d.code, "E0001")) fail_msg("%ld: [%s] %s", n, d.code, d.text);
+        if (n > 300) step = 13;
+    }
+    assert_true(ok);
+    assert_memory_equal(want, got, sizeof want);
+    vys_close(s);
+}
+
 // ------------------------------------------------------------------------------ names tell nothing
 static void rename_buffer(vy_program *p, const char *from, const char *to)
 {
@@ -889,6 +987,9 @@ int main(void)
         cmocka_unit_test(too_much),
         cmocka_unit_test(limits_are_errors),
         cmocka_unit_test(every_allocation),
+        cmocka_unit_test(training),
+        cmocka_unit_test(training_errors),
+        cmocka_unit_test(training_memory),
         cmocka_unit_test(roles_decide),
         cmocka_unit_test(roles_again),
     };

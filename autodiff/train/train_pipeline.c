@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// train_pipeline.c: the pipeline of a training: its parameters, then its steps.
+//
+//   repeat t in 0..count {
+//       choose_rows(step, chosen, …); take_rows(flat(x), chosen, flat(x_batch));     batches only
+//       f_grad(x_batch, …, w, losses[t], grad_w);
+//       rate(losses[t], step, rate, lr=…);
+//       adam(flat(w), flat(grad_w), flat(w_mean), flat(w_square), rate, step);       each parameter
+//       next_step(rate, step);
+//   }
+//
+// Names of the source are kept; ours get a number where they are taken.
+#include "autodiff/train/train_build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool failed(const training *t) { return !vy_module_ok(t->m) || !t->b; }
+
+static void *room(training *t, size_t count, size_t size)
+{
+    void *memory = vy_arena_alloc(t->arena, count * size + 1);
+    if (!memory) vy_fail(t->m, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return memory;
+}
+
+// ------------------------------------------------------------------------------------------- names
+static bool is_free(const training *t, const char *name)
+{
+    const vy_program *now = vy_builder_program(t->b);
+    const vy_program *both[] = {now, t->result};
+    for (int i = 0; i < 2; i++)
+        if (vy_program_find_buffer(both[i], name).id ||
+            vy_program_find_scalar(both[i], name) != UINT32_MAX)
+            return false;
+    return true;
+}
+
+static const char *own_name(training *t, const char *of, const char *what)
+{
+    const size_t size = strlen(of) + strlen(what) + 16;
+    char *text = room(t, size, 1);
+    if (!text) return "";
+    snprintf(text, size, "%s%s%s", of, *of ? "_" : "", what);
+    for (uint32_t k = 2; !is_free(t, text); k++)
+        snprintf(text, size, "%s%s%s_%u", of, *of ? "_" : "", what, k);
+    return text;
+}
+
+static vy_value own_scalar(training *t, const char *what, const char **name)
+{
+    *name = own_name(t, "", what);
+    return vy_param_scalar(t->b, *name, VY_U32);
+}
+
+// ---------------------------------------------------------------------------------------- shapes
+// Dimensions of the derivative as dimensions of the pipeline, whose first scalars are its own.
+static void copy_dims(training *t)
+{
+    const vy_program *p = t->result;
+    for (uint32_t i = 1; i < p->dims.count && !failed(t); i++) {
+        const vy_dim_node *n = &p->dims.data[i];
+        if (n->op == VY_DIM_CONST)
+            t->dims[i] = vy_dim_const(t->b, n->value);
+        else if (n->op == VY_DIM_SCALAR)
+            t->dims[i] = vy_dim_value(t->b, (vy_value){vy_leaf_other(t->b, VY_LEAF_SCALAR,
+                                                                     p->scalars.data[n->value].type,
+                                                                     (uint32_t)n->value, 0)});
+        else if (n->op == VY_DIM_GROUPS)
+            t->dims[i] = vy_dim_groups(t->b, (uint32_t)n->value);
+        else if (n->op >= VY_DIM_ADD && t->dims[n->a].id && t->dims[n->b].id)
+            t->dims[i] = vy_dim_binary(t->b, n->op, t->dims[n->a], t->dims[n->b]);
+    }
+}
+
+// The shape of a buffer of the derivative; false: it is open (`?`), or depends on what is.
+static bool shape_of(const training *t, const vy_buf *b, vy_dim *shape)
+{
+    bool known = true;
+    for (uint32_t k = 0; k < b->rank; k++) {
+        shape[k] = t->dims[b->dims[k].id];
+        known &= shape[k].id != 0;
+    }
+    return known;
+}
+
+static vy_buffer parameter(training *t, const vy_buf *b, const char *name, vy_buffer_class cls,
+                           const vy_dim *first)
+{
+    vy_dim shape[VY_MAX_RANK];
+    const bool known = shape_of(t, b, shape);
+    if (first) shape[0] = *first;
+    if (!known && b->rank == 1) shape[0] = vy_dim_unknown(t->b);
+    return vy_param_buffer(t->b, name, cls, b->type, b->rank, shape);
+}
+
+static vy_buffer intermediate(training *t, const vy_buf *b, const char *name)
+{
+    vy_dim shape[VY_MAX_RANK];
+    if (shape_of(t, b, shape)) return vy_pipeline_buffer(t->q, name, b->type, b->rank, shape);
+    vy_fail(t->m, VY_E_BUFFER_NOT_FOUND, b->line, 1, "declare its length with a scalar: [N]",
+            "`%s` has an open length, which a training does not follow", b->name);
+    return (vy_buffer){0};
+}
+
+// -------------------------------------------------------------------------------------- parameters
+static train_place place_of(const training *t, uint32_t id)
+{
+    const vy_derivative_role *r = &t->derived->roles[id];
+    const vy_buf *b = &t->result->buffers.data[id];
+    if (vy_is_gradient(r->kind)) return TRAIN_GRADIENT;
+    if (r->kind == VY_IS_VALUE && b->cls == VY_OUT)
+        return !strcmp(r->of, t->o->loss) ? TRAIN_LOSS : TRAIN_RESULT;
+    if (train_is_listed(t->o->params, t->o->param_count, b->name)) return TRAIN_PARAMETER;
+    return train_is_listed(t->o->batch, t->o->batch_count, b->name) ? TRAIN_BATCH : TRAIN_DATA;
+}
+
+static void declare_source(training *t, uint32_t id)
+{
+    const vy_buf *b = &t->result->buffers.data[id];
+    train_slot *s = &t->slots[id];
+    s->place = place_of(t, id);
+    if (s->place == TRAIN_DATA) s->made = parameter(t, b, b->name, b->cls, NULL);
+    if (s->place == TRAIN_PARAMETER) s->made = parameter(t, b, b->name, VY_INOUT, NULL);
+    if (s->place != TRAIN_BATCH) return;
+    const vy_dim rows = vy_dim_value(t->b, t->rows);
+    s->full = parameter(t, b, b->name, VY_IN, &rows);
+}
+
+static void declare_states(training *t, uint32_t id)
+{
+    const vy_buf *b = &t->result->buffers.data[id];
+    t->slots[id].first_state = t->state_count;
+    for (uint32_t k = 1; k < t->optimiser->buffers.count && !failed(t); k++) {
+        if (!train_is_state(t->optimiser, k)) continue;
+        const char *name = own_name(t, b->name, t->optimiser->buffers.data[k].name);
+        ((const char **)t->out->states)[t->state_count] = name;
+        t->states[t->state_count++] = parameter(t, b, name, VY_INOUT, NULL);
+    }
+}
+
+static void declare_losses(training *t, uint32_t id)
+{
+    vy_dim shape[VY_MAX_RANK + 1] = {vy_dim_value(t->b, t->window)};
+    const vy_buf *b = &t->result->buffers.data[id];
+    for (uint32_t k = 0; k < b->rank; k++) shape[k + 1] = vy_dim_const(t->b, 1);
+    t->out->losses = own_name(t, "", "losses");
+    if (b->rank >= VY_MAX_RANK)
+        vy_fail(t->m, VY_E_BUFFER_NOT_FOUND, b->line, 1, "declare it `out f32[1]`",
+                "the loss has too many dimensions");
+    else
+        t->losses = vy_param_buffer(t->b, t->out->losses, VY_OUT, b->type, b->rank + 1, shape);
+}
+
+static void declare_scalars(training *t)
+{
+    for (uint32_t i = 0; i < t->result->scalars.count; i++)
+        vy_param_scalar(t->b, t->result->scalars.data[i].name, t->result->scalars.data[i].type);
+    t->window = own_scalar(t, "window", &t->out->window);
+    t->count = own_scalar(t, "count", &t->out->count);
+    if (t->o->batch_count) t->rows = own_scalar(t, "rows", &t->out->rows);
+}
+
+static void declare_all(training *t)
+{
+    const uint32_t n = t->result->buffers.count;
+    declare_scalars(t);
+    copy_dims(t);
+    for (uint32_t i = 1; i < n && !failed(t); i++)
+        if (vy_pipe_binds(&t->result->buffers.data[i])) declare_source(t, i);
+    for (uint32_t i = 1; i < n && !failed(t); i++)
+        if (t->slots[i].place == TRAIN_PARAMETER) declare_states(t, i);
+    const vy_dim one = vy_dim_const(t->b, 1);
+    t->out->step = own_name(t, "", "step");
+    t->step = vy_param_buffer(t->b, t->out->step, VY_INOUT, VY_U32, 1, &one);
+    for (uint32_t i = 1; i < n && !failed(t); i++)
+        if (t->slots[i].place == TRAIN_LOSS) declare_losses(t, i);
+    t->out->state_count = t->state_count;
+}
+
+static void declare_intermediates(training *t)
+{
+    const vy_dim one = vy_dim_const(t->b, 1);
+    t->rate_now = vy_pipeline_buffer(t->q, own_name(t, "", "rate"), t->type, 1, &one);
+    for (uint32_t i = 1; i < t->result->buffers.count && !failed(t); i++) {
+        const vy_buf *b = &t->result->buffers.data[i];
+        train_slot *s = &t->slots[i];
+        if (s->place == TRAIN_GRADIENT || s->place == TRAIN_RESULT)
+            s->made = intermediate(t, b, b->name);
+        if (s->place == TRAIN_BATCH) s->made = intermediate(t, b, own_name(t, b->name, "batch"));
+        const char *of = s->place == TRAIN_GRADIENT ? t->derived->roles[i].of : NULL;
+        if (of) s->of = vy_program_find_buffer(t->result, of).id;
+    }
+}
+
+// ------------------------------------------------------------------------------------------- steps
+static vy_pipe_arg flat(vy_buffer b) { return (vy_pipe_arg){.buffer = b, .flat = true}; }
+static vy_pipe_arg entire(vy_buffer b) { return (vy_pipe_arg){.buffer = b}; }
+static vy_pipe_scalar number(const char *name, vy_dim d)
+{
+    return (vy_pipe_scalar){.name = name, .kind = VY_PIPE_DIM, .dim = d};
+}
+static vy_pipe_scalar constant(const training *t, const char *name, double value)
+{
+    return (vy_pipe_scalar){.name = name,
+                            .kind = VY_PIPE_CONST,
+                            .value.f = vy_round_to(t->type, value)};
+}
+
+static void take_rows(training *t)
+{
+    if (!t->o->batch_count || failed(t)) return;
+    const vy_pipe_scalar given[] = {number("rows", vy_dim_value(t->b, t->rows)),
+                                    number("seed", vy_dim_const(t->b, t->o->seed))};
+    vy_pipeline_dispatch(t->q, t->choose, 2, (vy_pipe_arg[]){entire(t->step), entire(t->chosen)}, 2,
+                         given, NULL);
+    for (uint32_t i = 1; i < t->result->buffers.count && !failed(t); i++) {
+        const train_slot *s = &t->slots[i];
+        if (s->place != TRAIN_BATCH) continue;
+        const vy_program *p = train_take_rows(t, t->result->buffers.data[i].type);
+        const vy_pipe_arg args[] = {flat(s->full), entire(t->chosen), flat(s->made)};
+        if (p) vy_pipeline_dispatch(t->q, p, 3, args, 0, NULL, NULL);
+    }
+}
+
+static void differentiate(training *t, const vy_dim *at)
+{
+    const vy_program *p = t->result;
+    const vy_ref r = t->derived->result;
+    vy_pipe_arg *args = room(t, p->buffers.count, sizeof *args);
+    vy_pipe_scalar *scalars = room(t, p->scalars.count, sizeof *scalars);
+    vy_dim groups[3];
+    uint32_t n = 0;
+    if (!args || !scalars || failed(t)) return;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
+        const bool loss = t->slots[i].place == TRAIN_LOSS;
+        args[n++] = loss ? (vy_pipe_arg){.buffer = t->losses, .rank = 1, .index = at}
+                         : entire(t->slots[i].made);
+    }
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        scalars[i] =
+            (vy_pipe_scalar){.name = p->scalars.data[i].name, .kind = VY_PIPE_PARAM, .scalar = i};
+    const vy_pipeline *l = r.pipeline ? t->m->pipelines.data[r.index] : NULL;
+    const bool counts = l ? vy_pipeline_takes_groups(l) : p->overs.count == 0;
+    for (uint32_t k = 0; k < 3 && counts; k++) groups[k] = vy_dim_groups(t->b, k);
+    if (l)
+        vy_pipeline_call(t->q, l, n, args, p->scalars.count, scalars, counts ? groups : NULL);
+    else
+        vy_pipeline_dispatch(t->q, p, n, args, p->scalars.count, scalars, counts ? groups : NULL);
+}
+
+static void choose_rate(training *t, const vy_dim *at)
+{
+    const vy_train_options *o = t->o;
+    const bool row = vy_builder_program(t->b)->buffers.data[t->losses.id].rank > 2;
+    const vy_pipe_arg loss = {.buffer = t->losses, .rank = 1, .index = at, .flat = row};
+    const vy_pipe_arg args[] = {loss, entire(t->step), entire(t->rate_now)};
+    vy_pipe_scalar given[3] = {constant(t, "lr", o->lr)};
+    if (o->schedule == VY_RATE_COSINE) given[1] = constant(t, "end", o->last);
+    if (o->schedule == VY_RATE_COSINE) given[2] = number("steps", vy_dim_const(t->b, o->period));
+    if (o->schedule == VY_RATE_STEP) given[1] = constant(t, "factor", o->factor);
+    if (o->schedule == VY_RATE_STEP) given[2] = number("every", vy_dim_const(t->b, o->period));
+    vy_pipeline_dispatch(t->q, t->rate, 3, args, o->schedule ? 3 : 1, given, NULL);
+}
+
+static void optimise(training *t, const train_slot *gradient)
+{
+    const vy_program *p = t->optimiser;
+    const train_slot *w = &t->slots[gradient->of];
+    vy_pipe_arg *args = room(t, p->buffers.count, sizeof *args);
+    uint32_t n = 0, state = w->first_state;
+    for (uint32_t i = 1; args && i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        args[n++] = i == 1                 ? flat(w->made)
+                    : i == 2               ? flat(gradient->made)
+                    : train_is_state(p, i) ? flat(t->states[state++])
+                    : b->type == VY_U32    ? entire(t->step)
+                                           : entire(t->rate_now);
+    }
+    if (args) vy_pipeline_dispatch(t->q, p, n, args, 0, NULL, NULL);
+}
+
+static void add_steps(training *t)
+{
+    const vy_dim from = vy_dim_const(t->b, 0), to = vy_dim_value(t->b, t->count);
+    const vy_dim at = vy_pipeline_repeat(t->q, "t", from, to, VY_KEEP_ALL, (vy_dim){0});
+    take_rows(t);
+    differentiate(t, &at);
+    if (!failed(t)) choose_rate(t, &at);
+    for (uint32_t i = 1; i < t->result->buffers.count && !failed(t); i++)
+        if (t->slots[i].place == TRAIN_GRADIENT) optimise(t, &t->slots[i]);
+    if (failed(t)) return;
+    const vy_pipe_arg args[] = {entire(t->rate_now), entire(t->step)};
+    vy_pipeline_dispatch(t->q, t->next, 2, args, 0, NULL, NULL);
+    vy_pipeline_close(t->q);
+}
+
+// ---------------------------------------------------------------------------------------- together
+static void declare_chosen(training *t)
+{
+    if (!t->o->batch_count || failed(t)) return;
+    const vy_scalar_param *s = &t->result->scalars.data[t->batch_scalar];
+    const vy_value v = {vy_leaf_other(t->b, VY_LEAF_SCALAR, s->type, t->batch_scalar, 0)};
+    const vy_dim batch = vy_dim_value(t->b, v);
+    t->out->batch = s->name;
+    t->chosen = vy_pipeline_buffer(t->q, own_name(t, "", "chosen"), VY_U32, 1, &batch);
+}
+
+static const char *pipeline_name(training *t)
+{
+    const size_t size = strlen(t->primal->name) + 20;
+    char *text = room(t, size, 1);
+    if (!text) return "fit";
+    snprintf(text, size, "%s_fit", t->primal->name);
+    for (uint32_t k = 2; vy_module_find(t->m, text) || vy_module_find_pipeline(t->m, text); k++)
+        snprintf(text, size, "%s_fit_%u", t->primal->name, k);
+    return text;
+}
+
+static bool make_tables(training *t)
+{
+    const size_t states = (size_t)t->o->param_count * t->states_each;
+    t->dims = room(t, t->result->dims.count, sizeof *t->dims);
+    t->slots = room(t, t->result->buffers.count, sizeof *t->slots);
+    t->states = room(t, states, sizeof *t->states);
+    t->out->states = room(t, states, sizeof *t->out->states);
+    return t->dims && t->slots && t->states && t->out->states;
+}
+
+bool train_build(training *t)
+{
+    t->out->pipeline = pipeline_name(t);
+    t->q = make_tables(t) ? vy_pipeline_begin(t->m, t->out->pipeline) : NULL;
+    t->b = vy_pipeline_params(t->q);
+    if (!failed(t)) declare_all(t);
+    if (!failed(t)) declare_intermediates(t);
+    declare_chosen(t);
+    if (!failed(t)) add_steps(t);
+    const bool ok = t->diag->severity != VY_ERROR && !failed(t);
+    if (ok && vy_pipeline_end(t->q)) return true;
+    if (!ok) vy_pipeline_abandon(t->q);
+    if (t->diag->severity != VY_ERROR) *t->diag = t->m->diag;
+    return t->diag->severity == VY_ERROR ? false : train_no_memory(t);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// fit.c: see fit.h.  A training is a task without a derivative of its own: the pipeline that is
+// built here contains it.
+#include "session/fit.h"
+
+#include "session/internal.h"
+#include "session/task.h"
+
+#include <stdlib.h>
+
+static bool check(const vys_fit *fit, vy_diag *d)
+{
+    for (size_t i = 0; i < sizeof fit->reserved / sizeof *fit->reserved; i++)
+        if (fit->reserved[i])
+            return vys_fail(d, VYS_USAGE, "begin with all zero: (vys_fit){0}",
+                            "vys_fit: reserved members are not zero");
+    if (!fit->steps) return vys_fail(d, VYS_USAGE, "", "vys_fit: steps is at least 1");
+    if (!fit->train.batch_count == !fit->batch) return true;
+    return vys_fail(d, VYS_USAGE, "give both or neither",
+                    "vys_fit: train.batch names buffers, `batch` says how many rows");
+}
+
+static vy_module *train(vys_session *s, const vy_module *m, const vys_fit *fit,
+                        const vys_settings *settings, vy_training *made, vy_diag *d)
+{
+    vys_work w = {.settings = *settings, .module = m, .device = vys_session_device(s)};
+    vy_train_options o = fit->train;
+    vys_entry from;
+    vy_grad_options g;
+    const char **results = NULL;
+    w.settings.order = 1;
+    w.settings.of_count = w.settings.wrt_count = 0;
+    if (!vys_entry_find(m, settings->program, settings->words, &from, d) ||
+        !vys_grad_options(&w, from, false, false, &results, &g, d))
+        return NULL;
+    free(results);
+    o.program = vys_entry_name(from);
+    o.grad = &g;
+    vy_module *trained = vy_train(m, &o, made, d);
+    if (!trained) vys_fail_memory(d); // unless it said why
+    return trained;
+}
+
+// What the caller does not give: how many steps, and zeros.
+static bool begin(vys_task *t, const vys_fit *fit, const vy_training *made, vy_diag *d)
+{
+    bool ok = vys_set_int(t, made->window, fit->steps, d) &&
+              vys_set_int(t, made->count, fit->steps, d) && vys_task_zeros(t, made->step, d);
+    for (uint32_t i = 0; ok && i < made->state_count; i++)
+        ok = vys_task_zeros(t, made->states[i], d);
+    return ok && (!made->batch || vys_set_int(t, made->batch, fit->batch, d));
+}
+
+bool vys_fit_build(vys_session *s, const vy_module *m, const vys_fit *fit,
+                   const vys_settings *settings, vys_task **out, vy_diag *d)
+{
+    vys_settings own = settings ? *settings : (vys_settings){0};
+    vy_training made;
+    *out = NULL;
+    if (d->severity == VY_ERROR) return false;
+    if (!vy_module_ok(m)) {
+        *d = *vy_module_diag(m);
+        return false;
+    }
+    vy_module *trained = check(fit, d) ? train(s, m, fit, &own, &made, d) : NULL;
+    if (!trained) return false;
+    own.program = made.pipeline;
+    own.order = own.of_count = own.wrt_count = 0;
+    own.keep_state = true;
+    const bool ok = vys_task_build(s, trained, &own, out, d) && begin(*out, fit, &made, d);
+    vy_module_free(trained);
+    if (ok) return true;
+    vys_task_free(*out);
+    *out = NULL;
+    return false;
+}
+
+bool vys_fit_parse(vys_session *s, const char *text, size_t size, const char *file,
+                   const vys_fit *fit, const vys_settings *settings, vys_task **out, vy_diag *d)
+{
+    *out = NULL;
+    if (d->severity == VY_ERROR) return false;
+    vy_module *m = vy_parse(text, size, file ? file : "");
+    if (!m) return vys_fail_memory(d);
+    const bool ok = vys_fit_build(s, m, fit, settings, out, d);
+    vy_module_free(m);
+    return ok;
+}

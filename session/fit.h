@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// fit.h: training, as a task of session.h.
+//
+//   vys_session *s; vys_task *t; vy_diag d = {0};
+//   vys_open(NULL, &s, &d);
+//   vys_fit_parse(s, text, strlen(text), "f.vyre",
+//                 &(vys_fit){.train = {.loss = "loss", .params = (const char *[]){"w", "b"},
+//                                      .param_count = 2, .lr = 0.1}, .steps = 500}, NULL, &t, &d);
+//   vys_set(t, "x", VY_F32, 2, (uint64_t[]){n, k}, x, &d);    // data, and where parameters begin
+//   …
+//   vys_run(t, &d);                                           // 500 steps; again: 500 more
+//   vys_read(t, "w", VY_F32, w, sizeof w, &d);
+//   vys_read(t, "losses", VY_F32, losses, sizeof losses, &d);
+//   vys_task_free(t);
+//   vys_close(s);
+//
+// The task runs the pipeline that vy_train makes (autodiff/train.h): all steps of a run follow each
+// other on the device.  Its parameters are those of the program, and `losses`, `step` (of the next
+// run), the buffers of the optimiser; names that the program has already get a number.  A loss that
+// is no finite number ends the training: later steps change nothing, and `losses` shows where.
+#ifndef VYRE_SESSION_FIT_H
+#define VYRE_SESSION_FIT_H
+
+#include "session/session.h"
+
+#include "autodiff/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vys_fit {
+    vy_train_options train; // `program` and `grad` are those of the settings
+    uint32_t steps;         // of one run, from 1 up
+    uint32_t batch;         // rows of a batch, where train.batch names buffers
+    uint64_t reserved[4];   // zero
+} vys_fit;
+
+// settings: NULL or as for vys_task_parse; `order`, `of`, `wrt` and `keep_state` are not read.
+// Errors: those of vy_parse and vy_train; E0801.
+VYS_API bool vys_fit_parse(vys_session *s, const char *text, size_t size, const char *file,
+                           const vys_fit *fit, const vys_settings *settings, vys_task **out,
+                           vy_diag *d);
+// The same for a module that was built or read.
+VYS_API bool vys_fit_build(vys_session *s, const vy_module *m, const vys_fit *fit,
+                           const vys_settings *settings, vys_task **out, vy_diag *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

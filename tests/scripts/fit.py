@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# DEVICE
+"""`vyre-grad fit` against the formulas of its optimisers, in double, and both engines.
+
+The loss is a sum of a[i] * (w[i] - b[i])^2 whose gradient Python computes by itself.  Also: a
+resumed training is the uninterrupted one bit for bit, a batch takes every row once in an epoch, an
+interrupt ends after a window and says how to go on, learning rates follow their schedules.
+"""
+import json
+import math
+import os
+import signal
+import struct
+import subprocess
+import sys
+import zlib
+
+GRAD = os.environ["VYRE_GRAD"]
+A, B, W0 = [1.0, 0.5, 2.0, 0.25], [1.0, -2.0, 0.5, 3.0], [0.3, 0.1, -0.7, 2.0]
+PROGRAM = """
+program bowl(a: in f32[N, M], b: in f32[N, M], w: in f32[N, M], loss: out f32[1], N: u32, M: u32)
+    over(i: N, j: M)
+{
+    let e = w[i, j] - b[i, j];
+    atomic_add(loss[0], a[i, j] * e * e);
+}
+program rows(x: in f32[R, 2], k: in u32[R], w: in f32[1], loss: out f32[1], R: u32) over(i: R)
+{
+    atomic_add(loss[0], x[i, 0] + 0.0 * w[0] + f32(k[i]) - x[i, 1]);
+}
+"""
+DOUBLE = ["--engine", "eval", "--eval-type", "f64"]
+BOWL = ["-p", "bowl", "--of", "loss", "--params", "w"] + [
+    word for name, v in (("a", A), ("b", B), ("w", W0))
+    for word in ("--in", "%s[2,2]=%s" % (name, ",".join(map(repr, v))))]
+DEVICE = "features:" in subprocess.run([GRAD, "devices"], capture_output=True, text=True,
+                                       check=False).stdout
+failures = []
+
+
+def check(ok, *what):
+    if not ok:
+        failures.append(what)
+        print("FAILED", *what)
+
+
+def fit(*args, status=0):
+    done = subprocess.run([GRAD, "fit", "t.vyre", "--quiet", "--json", *args], capture_output=True,
+                          text=True, check=False)
+    check(done.returncode == status, args, done.returncode, done.stderr)
+    return json.loads(done.stdout)
+
+
+def single(x):
+    """What a constant of type f32 is: the interpreter computes in double with it."""
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+def sgd(rates):
+    w, losses = list(W0), []
+    for lr in rates:
+        losses.append(loss(w))
+        w = [x - lr * g for x, g in zip(w, gradient(w))]
+    return w, losses
+
+
+def momentum(rates):
+    w, v, losses = list(W0), [0.0] * 4, []
+    for lr in rates:
+        losses.append(loss(w))
+        v = [single(0.9) * p + g for p, g in zip(v, gradient(w))]
+        w = [x - lr * p for x, p in zip(w, v)]
+    return w, losses
+
+
+def adam(rates):
+    """Kingma & Ba (2015), algorithm 1."""
+    b1, b2, eps = single(0.9), single(0.999), single(1e-8)
+    w, m, v, losses = list(W0), [0.0] * 4, [0.0] * 4, []
+    for t, lr in enumerate(rates, 1):
+        losses.append(loss(w))
+        g = gradient(w)
+        m = [b1 * p + (1 - b1) * q for p, q in zip(m, g)]
+        v = [b2 * p + (1 - b2) * q * q for p, q in zip(v, g)]
+        w = [x - lr * (p / (1 - b1 ** t)) / (math.sqrt(q / (1 - b2 ** t)) + eps)
+             for x, p, q in zip(w, m, v)]
+    return w, losses
+
+
+def loss(w):
+    return sum(a * (x - b) ** 2 for a, b, x in zip(A, B, w))
+
+
+def gradient(w):
+    return [2 * a * (x - b) for a, b, x in zip(A, B, w)]
+
+
+def close(x, y, bound):
+    return len(x) == len(y) and all(abs(p - q) <= bound * max(1, abs(q)) for p, q in zip(x, y))
+
+
+def formulas():
+    n = 25
+    lr, last = single(0.05), single(0.01)
+    constant = [lr] * n
+    cosine = [last + (lr - last) * 0.5 * (1 + math.cos(single(math.pi) * min(k, 20) / 20))
+              for k in range(n)]
+    step = [lr * 0.5 ** (k // 10) for k in range(n)]
+    for name, rule in ("sgd", sgd), ("momentum", momentum), ("adam", adam):
+        for lr, rates in (("0.05", constant), ("cosine:0.05:0.01:20", cosine),
+                          ("step:0.05:0.5:10", step)):
+            args = BOWL + ["--optimizer", name, "--lr", lr, "--steps", str(n)]
+            w, losses = rule(rates)
+            got = fit(*args, *DOUBLE)
+            check(close(got["outputs"]["w"]["data"], w, 1e-13), name, lr, got["outputs"], w)
+            check(close(got["losses"]["data"], losses, 1e-13), name, lr, "losses")
+            if lr != "0.05" or not DEVICE:
+                continue
+            device = fit(*args)
+            check(close(device["outputs"]["w"]["data"], w, 2e-5), name, "device", device["outputs"])
+            check(close(device["losses"]["data"], losses, 2e-5), name, "losses on the device")
+
+
+def resumes():
+    """With batches, a schedule and the optimiser with most state."""
+    base = ["-p", "rows2", "--of", "loss", "--params", "w", "--in", "x[7,2]=uniform:0:1:1", "--in",
+            "y=uniform:0:1:9", "--batch", "x,y:3:5", "--lr", "cosine:0.1:0.01:60", "--engine", "eval"]
+    with open("t.vyre", "a", encoding="utf-8") as f:
+        f.write("program rows2(x: in f32[R, 2], y: in f32[R], w: in f32[2], loss: out f32[1],"
+                " R: u32) over(i: R) { let e = x[i, 0] * w[0] + x[i, 1] * w[1] - y[i];"
+                " atomic_add(loss[0], e * e); }\n")
+    start = ["--in", "w=0.1,0.2"]
+    whole = fit(*base, *start, "--steps", "60")
+    half = fit(*base, *start, "--steps", "31", "--checkpoint-every", "31")
+    check(os.path.exists("rows2-31.fit"), "checkpoint")
+    rest = fit(*base, "--steps", "60", "--resume", "rows2-31.fit")
+    check(rest["outputs"] == whole["outputs"], "resumed", rest["outputs"], whole["outputs"])
+    check(half["losses"]["data"] + rest["losses"]["data"] == whole["losses"]["data"], "losses")
+    fit(*base, *start, "--steps", "31", "--checkpoint-every", "31")
+    check(os.path.exists("rows2-31-2.fit"), "a checkpoint is not overwritten")
+    for other in (["--optimizer", "sgd"], ["--lr", "0.1"], ["--batch", "x,y:3:6"],
+                  ["--batch", "x,y:2:5"]):
+        wrong = fit(*base, *other, "--steps", "60", "--resume", "rows2-31.fit", status=1)
+        check(wrong["error"]["code"] == "E0814", other, wrong)
+    with open("rows2-31.fit", "rb") as f:
+        data = bytearray(f.read())
+    for at in (3, 40, len(data) // 2, len(data) - 1):
+        bad = data[:]
+        bad[at] ^= 1
+        with open("bad.fit", "wb") as f:
+            f.write(bad)
+        wrong = fit(*base, "--steps", "60", "--resume", "bad.fit", status=1)
+        check(wrong["error"]["code"] == "E0814", "damaged at", at, wrong)
+
+
+def epochs():
+    """The loss of a step is the sum of the numbers of its rows: each row once in an epoch."""
+    rows = 12
+    for size in 1, 4, 5:
+        each = rows // size
+        x = ",".join("%d,0" % 2 ** i for i in range(rows))
+        got = fit("-p", "rows", "--of", "loss", "--params", "w", "--in", "x[%d,2]=%s" % (rows, x),
+                  "--in", "k=" + ",".join(["0"] * rows), "--in", "w=0", "--batch",
+                  "x,k:%d:3" % size, "--steps", str(3 * each), "--optimizer", "sgd", *DOUBLE)
+        sums = [int(v) for v in got["losses"]["data"]]
+        epochs_seen = [sums[k:k + each] for k in range(0, 3 * each, each)]
+        for epoch in epochs_seen:
+            check(all(bin(v).count("1") == size for v in epoch), "rows of a batch", size, epoch)
+            check(bin(sum(epoch)).count("1") == size * each, "once in an epoch", size, epoch)
+        check(epochs_seen[0] != epochs_seen[1] or size > 5, "another order", size, epochs_seen)
+
+
+def interrupt():
+    process = subprocess.Popen(
+        [GRAD, "fit", "t.vyre", "--json", "--engine", "eval", *BOWL, "--steps", "4000000000",
+         "--checkpoint-every", "2000000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True)
+    try:
+        process.communicate(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    check(process.returncode == 0, "interrupted", process.returncode, err)
+    got = json.loads(out)
+    name = "bowl-%d.fit" % got["steps"]
+    check(got["interrupted"] and 0 < got["steps"] < 4000000000, got["steps"])
+    check(os.path.exists(name) and "--resume " + name in err, name, err)
+
+
+def numbers(text, name):
+    """Of the line `name = 1 2 3`, or `name f32[3] = [1, 2, 3]`."""
+    line = next(v for v in text.splitlines() if v.split()[0] == name)
+    return [float(v) for v in line.partition("=")[2].strip(" []").replace(",", " ").split()]
+
+
+def written():
+    """The pipeline as files: its text in the interpreter, the rest with nothing but Vulkan."""
+    steps = 20
+    got = fit(*BOWL, "--lr", "0.1", "--steps", str(steps), "--engine", "eval")
+    done = subprocess.run([GRAD, "fit", "t.vyre", *BOWL, "--lr", "0.1", "--write-pipeline", "p"],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == 0, done.stderr)
+    data = {"a": A, "b": B, "w": W0, "w_mean": [0] * 4, "w_square": [0] * 4, "step": [0]}
+    values = ["%s=%s" % (n, ",".join(map(repr, v))) for n, v in data.items()]
+    sizes = ["N=2", "M=2", "window=%d" % steps, "count=%d" % steps]
+    text = subprocess.run([GRAD, "run", "p/bowl_fit.vyre", "--engine", "eval", "--verbose",
+                           *(v for s in sizes for v in ("--set", s)),
+                           *(v for s in values for v in ("--in", s))],
+                          capture_output=True, text=True, check=False)
+    check(numbers(text.stdout, "w") == got["outputs"]["w"]["data"], text.stdout, text.stderr)
+    check(close(numbers(text.stdout, "losses"), got["losses"]["data"], 1e-6), text.stdout)
+    if DEVICE:
+        alone = subprocess.run([os.environ["BUILD"] + "/examples/vulkan_only", "p/bowl_fit.spv",
+                                "p/bowl_fit.json", *sizes, *values], capture_output=True, text=True,
+                               check=False)
+        check(close(numbers(alone.stdout, "w"), got["outputs"]["w"]["data"], 2e-5), alone.stdout,
+              alone.stderr)
+        check(close(numbers(alone.stdout, "losses"), got["losses"]["data"], 2e-5), alone.stdout)
+
+
+def pixels(path):
+    """Rows of a .png of 8 bits per channel, as bytes RGB."""
+    with open(path, "rb") as f:
+        data = f.read()
+    check(data[:8] == b"\x89PNG\r\n\x1a\n", "signature")
+    at, packed, width = 8, b"", 0
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        if kind == b"IHDR":
+            width, = struct.unpack(">I", data[at + 8:at + 12])
+        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += size + 12
+    raw, rows, before = zlib.decompress(packed), [], bytes(3 * width)
+    for k in range(0, len(raw), 3 * width + 1):
+        row = bytearray(raw[k + 1:k + 1 + 3 * width])
+        for i in range(3 * width):
+            left, up = row[i - 3] if i >= 3 else 0, before[i]
+            corner = before[i - 3] if i >= 3 else 0
+            near = min((abs(up - corner), 0, left), (abs(left - corner), 1, up),
+                       (abs(left + up - 2 * corner), 2, corner))[2]
+            row[i] = row[i] + (0, left, up, (left + up) // 2, near)[raw[k]] & 255
+        rows.append(bytes(row))
+        before = row
+    return rows
+
+
+def plotted():
+    """A loss that falls is drawn from the top left to the bottom right."""
+    done = subprocess.run([GRAD, "fit", "t.vyre", "--quiet", *BOWL, "--engine", "eval", "--lr", "0.1",
+                           "--steps", "40", "--plot", "loss.png"], capture_output=True, text=True,
+                          check=False)
+    if "without libpng" in done.stderr:
+        return
+    check(done.returncode == 0, done.stderr)
+    rows = pixels("loss.png")
+    blue = [[y for y, row in enumerate(rows) if row[3 * x:3 * x + 3] == b"\x1f\x5f\xbf"]
+            for x in range(len(rows[0]) // 3)]
+    drawn = [x for x, ys in enumerate(blue) if ys]
+    check(len(rows) == 400 and len(blue) == 640, len(rows), len(blue))
+    check(drawn == list(range(84, 628)), drawn[:1], drawn[-1:])
+    check(min(blue[84]) == 12 and min(blue[627]) > 300, blue[84], blue[627])
+    check(max(y for ys in blue for y in ys) == 376, "the least loss is on the axis")
+
+
+def image():
+    """examples/image.vyre learns a disc of 8 × 8 pixels, and draws it from its parameters."""
+    file, places, disc = os.path.join(os.environ["SRC"], "examples", "image.vyre"), [], []
+    for row in range(8):
+        for column in range(8):
+            x, y = (2 * column + 1) / 8 - 1, (2 * row + 1) / 8 - 1
+            places += [x, y]
+            disc.append(float(x * x + y * y < 0.5))
+    at = "at=" + ",".join(map(repr, places))
+    names = ("w1", "b1", "w2", "b2", "w3", "b3")
+    start = ("w1[2,8]=normal:0:3:1", "b1=normal:0:1:2", "w2=normal:0:0.4:3", "b2=zeros",
+             "w3=normal:0:0.3:4", "b3=zeros")
+    done = subprocess.run([GRAD, "fit", file, "--engine", "eval", "--quiet", "--json", "--of", "loss",
+                           "--params", ",".join(names), "--in", at, "--in",
+                           "pixel=" + ",".join(map(repr, disc)), "--steps", "150", "--lr",
+                           "cosine:0.05", *(v for s in start for v in ("--in", s)),
+                           *(v for n in names for v in ("--out", "%s=@%s.npy" % (n, n)))],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == 0, done.stderr)
+    check(json.loads(done.stdout)["losses"]["data"][-1] < 0.01, "the loss of examples/image.vyre")
+    done = subprocess.run([GRAD, "run", file, "-p", "picture", "--engine", "eval", "--verbose",
+                           "--in", at, *(v for n in names for v in ("--in", "%s=@%s.npy" % (n, n)))],
+                          capture_output=True, text=True, check=False)
+    grey = numbers(done.stdout, "grey")
+    check([float(v > 0.5) for v in grey] == disc, "the picture of examples/image.vyre", grey)
+
+
+def from_c():
+    """The example in C, which is the linear regression of text/cmd/fit."""
+    if not DEVICE:
+        return
+    done = subprocess.run([os.environ["BUILD"] + "/examples/train"], capture_output=True, text=True,
+                          check=False)
+    check(done.returncode == 0, done.stderr)
+    found = [float(v) for v in done.stdout.split() if v[0].isdigit()]
+    check(close(found, [1.9773810, 1.1166667, 0.0046577381], 1e-4), done.stdout)
+
+
+def main():
+    with open("t.vyre", "w", encoding="utf-8") as f:
+        f.write(PROGRAM)
+    formulas()
+    resumes()
+    epochs()
+    interrupt()
+    written()
+    plotted()
+    image()
+    from_c()
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// fit.h: one training, for the files of `vyre-grad fit`.
+#ifndef VYRE_TOOL_FIT_H
+#define VYRE_TOOL_FIT_H
+
+#include "tools/runner.h"
+
+#include "autodiff/train.h"
+
+// What a checkpoint file holds: everything that a step needs from earlier ones.
+typedef struct saved_buffer {
+    char *name;
+    array value;
+} saved_buffer;
+typedef struct saved {
+    uint64_t identity, step;
+    saved_buffer *buffers;
+    uint32_t count;
+} saved;
+
+typedef struct fit {
+    // the request
+    specs in, out;
+    names zeros; // further SPECs: what begins as zeros
+    names batch;
+    uint64_t batch_rows;
+    text optimiser; // its text, if it is the user's
+    vy_train_options train;
+    saved resumed;
+    // the training
+    vy_training made;
+    uint64_t identity; // of what one step does
+    binding data;
+    runner run;
+    uint64_t first, done; // steps: where it began, how far it is
+    uint64_t window;      // most steps of one submission
+    double *losses;       // by step, from `first`
+    uint64_t loss_room;
+    void *read;                // those of one window
+    bool interrupted, stopped; // by SIGINT; because the loss is no finite number
+    double compile_ms, device_ms, began;
+} fit;
+
+// fit_buffers.c.  Kept in checkpoints: the parameters, what the optimiser has, `step`.
+bound_buffer *fit_buffer(const fit *f, const char *name);
+bool fit_is_kept(const fit *f, const bound_buffer *b);
+// fit_options.c
+bool fit_options(fit *f, command *c, vy_diag *d);
+// fit_prepare.c: the module in c->work.derived, its data, code for the engine.
+bool fit_prepare(fit *f, command *c, vy_diag *d);
+bool fit_train(fit *f, command *c, vys_entry what, vy_diag *d); // its first half
+bool fit_set_count(fit *f, uint64_t steps, vy_diag *d);         // of the next window
+// fit_run.c: all windows.
+bool fit_run(fit *f, command *c, vy_diag *d);
+// fit_print.c
+void fit_report(const fit *f, const command *c, bool last);
+bool fit_print(fit *f, command *c, vy_diag *d);
+// fit_plot.c: a picture of the losses, for c->files; false where it cannot be made.
+bool fit_plot(const fit *f, command *c, vy_diag *d);
+bool fit_plot_check(const char *path, vy_diag *d);
+// fit_checkpoint.c
+uint64_t fit_hash(uint64_t hash, const void *data, size_t size); // FNV-1a
+bool fit_save(const fit *f, const command *c, vy_diag *d);       // NAME-STEP.fit, which is new
+bool fit_load(saved *s, const char *path, vy_diag *d);
+bool fit_take(fit *f, const char *path, vy_diag *d); // what was loaded, into f->data
+void saved_free(saved *s);
+
+#endif
