@@ -21,6 +21,8 @@
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)
 //     instructions (op, type, flags, line delta, column, name, aux, operands)
 //   An operand is 2·leaf+1 or 2·(distance back to the instruction).
+// Functions with a derivative of their own are between the names and the programs:
+//   a program; types of its results; 1 + the numbers of its rules, 0: none
 // Then pipelines:
 //   the declarations of the signature, as for a program
 //   steps (kind, line, column, then by kind; see binary_pipe.c)
@@ -29,7 +31,7 @@
 
 #include "ir/core/ir.h"
 
-#define VY_BINARY_VERSION 3u
+#define VY_BINARY_VERSION 4u
 enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
 extern const uint8_t vy_binary_magic[8];
 

@@ -2,6 +2,7 @@
 // rebuild.c: how builders and programs begin, end and are copied.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
+#include "ir/build/function.h"
 
 #include <assert.h>
 #include <string.h>
@@ -98,6 +99,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
               COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->calls, &old->calls);
     p->host = old->host;
+    p->function = old->function;
     for (uint32_t i = 1; ok && i < old->buffers.count; i++) {
         b->parameters += old->buffers.data[i].cls <= VY_INOUT;
         ok = vy_vec_push(&b->versions, 0u);
@@ -193,10 +195,12 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->exact = old->exact;
         p->gathers = old->gathers;
         p->signature = old->signature;
+        p->function = old->function;
         p->module = m;
         memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
         ok = clone_texts(p, old, m);
         if (m != old->module) new_links(p);
+        ok = ok && vy_functions_follow(old, m, vy_program_clone, p);
     }
     if (ok) return p;
     vy_program_free(p);

@@ -22,7 +22,7 @@ bool vy_check_program(vy_program *p)
 
 bool vy_module_check(vy_module *m)
 {
-    if (!vy_module_ok(m)) return false;
+    if (!vy_module_ok(m) || !vy_check_functions(m)) return false;
     for (uint32_t i = 0; i < m->programs.count; i++)
         if (!vy_check_program(m->programs.data[i])) return false;
     for (uint32_t i = 0; i < m->pipelines.count; i++)

@@ -5,6 +5,8 @@
 // The entire file becomes a tree before any name is looked up, so declarations may be in any order.
 #include "ir/text/front.h"
 
+#include <string.h>
+
 // ------------------------------------------------------------------------- functions and programs
 static void parse_results(vy_front *f, vy_func *fn)
 {
@@ -106,6 +108,8 @@ static void append(vy_front *f, vy_func *fn, vy_func ***tail)
 {
     fn->order = f->m->order;
     f->has_order = false; // another one may follow
+    memcpy(fn->rules, f->rules, sizeof fn->rules);
+    memset(f->rules, 0, sizeof f->rules);
     **tail = fn;
     *tail = &fn->next;
 }
@@ -135,6 +139,28 @@ static void parse_marked_program(vy_front *f)
     append(f, fn, &f->funcs_tail);
 }
 
+// `@vjp(NAME)`
+static void parse_rule(vy_front *f, const vy_token *at, vy_rule_of kind)
+{
+    vy_rule_name *r = &f->rules[kind];
+    vy_advance(f);
+    if (r->name)
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "write it once",
+                       "attribute `%s` is given twice", kind == VY_VJP ? "vjp" : "jvp");
+    vy_expect(f, TK_LPAREN, "after the attribute");
+    *r = (vy_rule_name){.name = f->tok.name, .line = f->tok.line, .column = f->tok.column};
+    vy_expect(f, TK_NAME, "which is the rule");
+    vy_expect(f, TK_RPAREN, "after the rule's name");
+    if (f->failed || f->tok.kind == TK_FN || f->tok.kind == TK_AT) return;
+    if (f->tok.kind == TK_PROGRAM)
+        vy_front_error(f, VY_E_NOT_YET, at->line, at->column,
+                       "leave the attribute out: the derivative is then made from the body",
+                       "rules of programs are not supported yet, only those of functions");
+    else
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "write it right before `fn`",
+                       "a rule belongs to a function");
+}
+
 static void parse_module_attribute(vy_front *f)
 {
     vy_token at = f->tok;
@@ -149,9 +175,7 @@ static void parse_module_attribute(vy_front *f)
         f->has_order = true;
         f->m->order = vy_parse_attribute_number(f, "order");
     } else if (vy_at_word(f, "vjp") || vy_at_word(f, "jvp")) {
-        vy_front_error(f, VY_E_NOT_YET, at.line, at.column,
-                       "leave the attribute out: the derivative is then made from the body",
-                       "custom derivatives (@%.3s) are not supported yet", f->tok.text);
+        parse_rule(f, &at, vy_at_word(f, "vjp") ? VY_VJP : VY_JVP);
     } else if (!f->failed) {
         char text[48];
         vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column,
