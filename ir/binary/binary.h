@@ -15,7 +15,7 @@
 // Payload: numbers are LEB128, signed ones zigzag, strings length and bytes.  In this order:
 //   order, file; names (debug names, by first use); programs:
 //     name, line, workgroup ×3, flags (1: the workgroup was written by the user, 2: @exact, 4: its
-//       order is not the module's), order with flag 4
+//       order is not the module's, 8: it has a rule), order with flag 4, the rule's name with 8
 //     scalars (name, type, line)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)

@@ -27,5 +27,5 @@ bool vy_module_check(vy_module *m)
         if (!vy_check_program(m->programs.data[i])) return false;
     for (uint32_t i = 0; i < m->pipelines.count; i++)
         if (!vy_check_pipeline(m->pipelines.data[i])) return false;
-    return vy_check_program_names(m);
+    return vy_check_program_names(m) && vy_check_program_rules(m);
 }

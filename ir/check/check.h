@@ -48,6 +48,7 @@ bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum,
 // memory.
 bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores);
 bool vy_check_uniform(vy_program *p, const vy_structure *s);
+bool vy_check_program_rules(vy_module *m);    // of programs (ir/core/program_rule.h)
 bool vy_check_functions(vy_module *m);        // those of the module's table (ir/core/functions.h)
 bool vy_check_function(const vy_function *f); // its code
 // Does f's rule of that kind fit?  text: what it must be, where that is what is wrong.

@@ -5,6 +5,7 @@
 // the code of a function may call others, before or after it in the module.
 #include "ir/check/check.h"
 #include "ir/core/functions.h"
+#include "ir/core/program_rule.h"
 
 static bool wrong(const vy_program *p, const char *what)
 {
@@ -79,6 +80,27 @@ static bool check_pure(const vy_program *p)
 bool vy_check_function(const vy_function *f)
 {
     return vy_check_code(f->code) && check_pure(f->code) && check_returned(f);
+}
+
+bool vy_check_program_rules(vy_module *m)
+{
+    char text[240];
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        const vy_program *p = m->programs.data[i];
+        uint32_t index;
+        bool pipeline;
+        const vy_program *rule = vy_program_rule(m, p, &index, &pipeline);
+        const char *why = !p->rule ? NULL
+                          : rule   ? vy_program_rule_mismatch(p, rule, text)
+                                   : "there is no program or pipeline of that name";
+        if (!why) continue;
+        vy_fail(m, VY_E_RULE, p->line, vy_check_column(m, p->line, p->name),
+                "a rule takes the program's parameters that it reads, grad_… of its outputs (in) "
+                "and grad_… of its inputs (out)",
+                "`%s` is not a rule (@vjp) of `%s`: %s", p->rule, p->name, why);
+        return false;
+    }
+    return true;
 }
 
 // ------------------------------------------------------------------------------------- recursion

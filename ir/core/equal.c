@@ -138,7 +138,7 @@ static bool same_declarations(compare *c)
 {
     const vy_program *a = c->a, *b = c->b;
     if ((!a->function && !same_name(a->name, b->name)) || a->function != b->function ||
-        a->exact != b->exact || a->order != b->order ||
+        a->exact != b->exact || !same_name(a->rule, b->rule) || a->order != b->order ||
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;

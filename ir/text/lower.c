@@ -17,6 +17,7 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     if (!l.b) return false;
     vy_builder_program(l.b)->order = fn->order;
     if (fn->exact) vy_exact(l.b);
+    if (fn->rules[VY_VJP].name) vy_program_vjp(l.b, fn->rules[VY_VJP].name->text);
     vy_lower_head(&l, fn);
     if (!vy_lower_stopped(&l)) vy_lower_body(&l, fn);
     *visited = l.visited;

@@ -106,6 +106,10 @@ static void parse_constant(vy_front *f)
 // The list to which a declaration is added.
 static void append(vy_front *f, vy_func *fn, vy_func ***tail)
 {
+    if (fn->is_program && f->rules[VY_JVP].name)
+        vy_front_error(f, VY_E_NOT_YET, f->rules[VY_JVP].line, f->rules[VY_JVP].column,
+                       "leave the attribute out: tangents are then made from the body",
+                       "programs state gradients only (@vjp), no tangents (@jvp) yet");
     fn->order = f->m->order;
     f->has_order = false; // another one may follow
     memcpy(fn->rules, f->rules, sizeof fn->rules);
@@ -151,14 +155,11 @@ static void parse_rule(vy_front *f, const vy_token *at, vy_rule_of kind)
     *r = (vy_rule_name){.name = f->tok.name, .line = f->tok.line, .column = f->tok.column};
     vy_expect(f, TK_NAME, "which is the rule");
     vy_expect(f, TK_RPAREN, "after the rule's name");
-    if (f->failed || f->tok.kind == TK_FN || f->tok.kind == TK_AT) return;
-    if (f->tok.kind == TK_PROGRAM)
-        vy_front_error(f, VY_E_NOT_YET, at->line, at->column,
-                       "leave the attribute out: the derivative is then made from the body",
-                       "rules of programs are not supported yet, only those of functions");
-    else
-        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "write it right before `fn`",
-                       "a rule belongs to a function");
+    if (f->failed || f->tok.kind == TK_FN || f->tok.kind == TK_AT || f->tok.kind == TK_PROGRAM)
+        return;
+    vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column,
+                   "write it right before `fn` or `program`",
+                   "a rule belongs to a function or program");
 }
 
 static void parse_module_attribute(vy_front *f)
@@ -169,6 +170,9 @@ static void parse_module_attribute(vy_front *f)
         parse_marked_program(f);
     } else if (vy_at_word(f, "order")) {
         vy_advance(f);
+        if (f->rules[VY_VJP].name || f->rules[VY_JVP].name)
+            vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it before the rule",
+                           "a rule is written right before what it belongs to");
         if (f->has_order)
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it once",
                            "attribute `order` is given twice");

@@ -70,10 +70,24 @@ static void sema_rule(vy_front *f, vy_func *fn, vy_rule_name *r)
     fn->stays = r->func->stays = true;
 }
 
+// Whether the parameters fit is checked in the module (ir/core/program_rule.h).
+static void sema_program_rule(vy_front *f, const vy_rule_name *r)
+{
+    const vy_decl *g = r->name->global;
+    if (g && (g->kind == DK_PROGRAM || g->kind == DK_PIPELINE)) return;
+    vy_front_error(f, g ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, r->line, r->column,
+                   g ? "name a program or pipeline" : "declare it with `program` or `pipeline`",
+                   g ? "`%s` is no program or pipeline" : "there is no program or pipeline `%s`",
+                   r->name->text);
+}
+
 bool vy_sema_rules(vy_front *f)
 {
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
         for (uint32_t k = 0; k < VY_RULES_OF && !f->failed; k++)
-            if (fn->rules[k].name) sema_rule(f, fn, &fn->rules[k]);
+            if (fn->is_program && fn->rules[k].name)
+                sema_program_rule(f, &fn->rules[k]);
+            else if (fn->rules[k].name)
+                sema_rule(f, fn, &fn->rules[k]);
     return !f->failed;
 }

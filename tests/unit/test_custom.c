@@ -2,7 +2,7 @@
 // test_custom.c: functions that state their own derivative, through the C API: built by callbacks,
 // or found in a text; what is refused; text and binary form; when memory runs out.  What the
 // derivatives are: tests/text/grad/custom.
-#include "autodiff/grad.h"
+#include "autodiff/transform.h"
 #include "ir/core/ir.h"
 #include "spirv/spirv.h"
 
@@ -237,6 +237,66 @@ static void too_many(void **state)
     vy_module_free(m);
 }
 
+// A program's rule by its name, which is built after it.
+static bool add_unary(vy_module *m, const char *name, const char *in, const char *out,
+                      const char *rule)
+{
+    vy_builder *b = vy_program_begin(m, name);
+    if (!b) return false;
+    if (rule) vy_program_vjp(b, rule);
+    const vy_value n = vy_param_scalar(b, "N", VY_U32);
+    const vy_dim d = vy_dim_value(b, n);
+    const vy_buffer x = vy_param_buffer(b, in, VY_IN, VY_F32, 1, &d);
+    const vy_buffer y = vy_param_buffer(b, out, VY_OUT, VY_F32, 1, &d);
+    const vy_value i = vy_over(b, "i", d), v = vy_load(b, x, &i);
+    vy_store(b, y, &i, vy_add(b, v, v));
+    return vy_program_end(b) != NULL;
+}
+
+static void of_programs(void **state)
+{
+    (void)state;
+    vy_module *m = vy_module_new();
+    assert_true(add_unary(m, "f", "x", "y", "back"));
+    assert_true(add_unary(m, "back", "grad_y", "grad_x", NULL) && vy_module_check(m));
+    size_t size;
+    vy_diag d;
+    void *block = vy_binary_write(m, &size);
+    vy_module *again = vy_binary_read(block, size);
+    assert_true(vy_module_ok(again) && vy_module_equal(m, again));
+    again->programs.data[0]->rule = NULL;
+    assert_false(vy_module_equal(m, again));
+    vy_module_free(again);
+    vy_free(block);
+    const vy_derived *g = vy_transform(m, (vy_ref){0}, NULL, &d); // the rule, with roles
+    assert_non_null(g);
+    assert_true(g->result.index == 1 && !g->result.pipeline && g->order == 1);
+    assert_int_equal(g->roles[1].kind, VY_IS_COTANGENT);
+    assert_int_equal(g->roles[2].kind, VY_IS_GRADIENT);
+    assert_int_equal(g->roles[2].parameter, vy_program_find_buffer(m->programs.data[0], "x").id);
+    assert_ptr_equal(g, vy_transform(m, (vy_ref){0}, NULL, &d));
+    const char *const nope[] = {"nope"};
+    assert_null(vy_transform(m, (vy_ref){0}, &(vy_grad_options){.of = nope, .of_count = 1}, &d));
+    assert_string_equal(d.code, "E0501");
+    vy_module_free(m);
+    m = vy_module_new();
+    assert_true(add_unary(m, "f", "x", "y", "back") && !vy_module_check(m));
+    expect(m, "E0220", "there is no program or pipeline of that name");
+}
+
+static bool program_everything(void)
+{
+    vy_diag d;
+    vy_module *m = vy_module_new();
+    const bool made =
+        m && add_unary(m, "f", "x", "y", "back") && add_unary(m, "back", "grad_y", "grad_x", NULL);
+    vy_module *g = made ? vy_grad(m, &(vy_grad_options){.program = "f"}, &d) : NULL;
+    const bool ok = g && vy_module_ok(g);
+    vy_module_free(g);
+    vy_module_free(m);
+    return ok;
+}
+
 static bool everything(void)
 {
     double factor = 2;
@@ -262,13 +322,15 @@ static bool everything(void)
 static void memory(void **state)
 {
     (void)state;
-    long n = 0;
-    for (bool done = false; !done && n < 20000; n++) {
-        vy_test_fail_after(n);
-        done = everything();
-        vy_test_fail_after(-1);
+    for (int k = 0; k < 2; k++) {
+        long n = 0;
+        for (bool done = false; !done && n < 20000; n++) {
+            vy_test_fail_after(n);
+            done = k ? program_everything() : everything();
+            vy_test_fail_after(-1);
+        }
+        assert_true(n > 100 && n < 20000);
     }
-    assert_true(n > 100 && n < 20000);
 }
 
 int main(void)
@@ -276,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_callbacks), cmocka_unit_test(of_a_text), cmocka_unit_test(refused),
         cmocka_unit_test(forms),        cmocka_unit_test(recursive), cmocka_unit_test(too_many),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(of_programs),  cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
