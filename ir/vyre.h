@@ -420,6 +420,9 @@ VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);
 // the builder folds only what every device rounds alike.  So two programs that share a computation
 // get the same bits.  Must be called before the first instruction; not for pipelines (E0003).
 VY_API void vy_exact(vy_builder *b);
+// The program's gradient is that program or pipeline of the module (text: `@vjp(rule) program`,
+// docs/language.md 4.2).  It may be built later; vy_module_check says whether it fits (E0220).
+VY_API void vy_program_vjp(vy_builder *b, const char *rule);
 VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
 // Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
 VY_API vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
@@ -559,6 +562,43 @@ typedef struct vy_eval_report {
 VY_API bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
                     const vy_eval_scalar *scalars, uint32_t scalar_count,
                     const vy_eval_options *options, vy_eval_report *report, vy_diag *diag);
+
+// ------------------------------------------------------------------- functions with a derivative
+// A function whose derivative is stated by another one (text: `@vjp(g) fn f(…)`, docs/language.md
+// 4.1).  Its calls stay calls until the program runs; a derivative is made of the rule's code.
+//
+//   static void clip(vy_builder *b, const vy_value *x, vy_value *y, void *user) { y[0] = x[0]; }
+//   static void pass(vy_builder *b, const vy_value *x, vy_value *y, void *user)
+//   {
+//       vy_value one = vy_float(b, VY_F32, 1);
+//       y[0] = vy_max(b, vy_neg(b, one), vy_min(b, x[1], one)); // x[1]: the cotangent
+//   }
+//   vy_type f[2] = {VY_F32, VY_F32};
+//   vy_function_id c = vy_function_define(m, "clip", 1, f, 1, f, clip, NULL);
+//   vy_function_vjp(m, c, vy_function_define(m, "pass", 2, f, 1, f, pass, NULL));
+//   …                                                           // while a program is built:
+//   vy_apply(b, c, 1, &x, &y);
+typedef struct vy_function_id {
+    uint32_t id; // 0: none
+} vy_function_id;
+// Builds the function's code: operations, `if` and loops on the arguments, which make results[…].
+typedef void vy_function_body(vy_builder *b, const vy_value *args, vy_value *results, void *user);
+// Defines a function before the programs that call it are begun.  0: the module's diag says why
+// (E0003; E0220 where the code uses memory, barriers or subgroups).
+VY_API vy_function_id vy_function_define(vy_module *m, const char *name, uint32_t param_count,
+                                         const vy_type *params, uint32_t result_count,
+                                         const vy_type *results, vy_function_body *body,
+                                         void *user);
+VY_API vy_function_id vy_function_find(const vy_module *m,
+                                       const char *name); // of the text too; 0: none
+// States f's derivative.  g: its parameters and the cotangent of its result → the gradients of its
+// float parameters.  h: its parameters and the tangents of the float ones → the tangent of its
+// result.  f returns one float.  With one of the two, the other is made of it.  False: E0220.
+VY_API bool vy_function_vjp(vy_module *m, vy_function_id f, vy_function_id g);
+VY_API bool vy_function_jvp(vy_module *m, vy_function_id f, vy_function_id h);
+// Calls it; a function without a rule is inlined.  False: the builder has failed.
+VY_API bool vy_apply(vy_builder *b, vy_function_id f, uint32_t n, const vy_value *args,
+                     vy_value *results);
 
 // -------------------------------------------------------------------------------------- optimiser
 typedef struct vy_opt_options {

@@ -15,6 +15,7 @@
 #include "autodiff/core/reverse.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "ir/build/function.h"
 #include "ir/pass/pass.h"
 
 #include <stdio.h>
@@ -101,6 +102,10 @@ static vy_module *derive(derivation *d, const reverse_observer *observer, vy_dia
 {
     vy_module *out = vy_result_module(d->source), *scratch = vy_module_new();
     vy_program *primal = out && scratch ? vy_program_clone(d->source, scratch) : NULL;
+    if (primal && !vy_functions_follow(d->source, out, vy_program_clone, NULL)) {
+        vy_program_free(primal);
+        primal = NULL;
+    }
     if (primal) vy_program_drop_marks(primal); // of a program that was optimised before
     bool ok = primal && simplify(primal, &d->unrolled);
     if (ok) {

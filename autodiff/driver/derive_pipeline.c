@@ -68,7 +68,7 @@ static void set_order(vy_module *m, uint32_t order)
 static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_derive_call *call,
                          const reverse_observer *observer, uint32_t order, vy_diag *diag)
 {
-    const vy_pipeline *source = work->pipelines.data[0];
+    const vy_pipeline *source = work->pipelines.data[work->pipelines.count - 1]; // after rules
     vy_module *out = NULL;
     work->order = order;
     uint32_t *hints = NULL;

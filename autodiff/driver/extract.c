@@ -2,6 +2,7 @@
 // extract.c: a module of one program or pipeline, with what it dispatches.
 #include "autodiff/transform.h"
 #include "ir/build/edit.h"
+#include "ir/core/program_rule.h"
 
 #include <string.h>
 
@@ -35,19 +36,62 @@ static bool take_pipeline(vy_module *out, const vy_pipeline *l, const uint32_t *
     return false;
 }
 
+// What the pipeline dispatches is needed.
+static void need_steps(const vy_pipeline *l, uint32_t *programs)
+{
+    for (uint32_t i = 0; l && i < l->steps.count; i++)
+        if (l->steps.data[i].kind == VY_PIPE_DISPATCH) programs[l->steps.data[i].program] = 0;
+}
+
+// … and the rules of programs that are needed.  pipelines[k]: is pipeline k such a rule?
+static void need_rules(const vy_module *m, uint32_t *programs, uint8_t *pipelines)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < m->programs.count; i++) {
+            uint32_t at;
+            bool pipeline;
+            if (programs[i] == NOT_NEEDED) continue;
+            if (!vy_program_rule(m, m->programs.data[i], &at, &pipeline)) continue;
+            if (pipeline ? pipelines[at] : programs[at] != NOT_NEEDED) continue;
+            more = true;
+            if (pipeline)
+                pipelines[at] = 1, need_steps(m->pipelines.data[at], programs);
+            else
+                programs[at] = 0;
+        }
+    }
+}
+
+static bool take_rules(vy_module *out, const vy_module *m, const uint8_t *pipelines,
+                       const vy_pipeline *except, const uint32_t *programs)
+{
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < m->pipelines.count; k++)
+        if (pipelines[k] && m->pipelines.data[k] != except)
+            ok = take_pipeline(out, m->pipelines.data[k], programs);
+    return ok;
+}
+
 static bool extract(const vy_module *m, vy_ref root, vy_module *out)
 {
     const vy_pipeline *l = root.pipeline ? m->pipelines.data[root.index] : NULL;
-    uint32_t *programs = vy_realloc(NULL, (m->programs.count + 1) * sizeof *programs);
-    if (!programs) return false;
+    vy_arena arena = {0};
+    uint32_t *programs = vy_arena_alloc(&arena, (m->programs.count + 1) * sizeof *programs);
+    uint8_t *rules = vy_arena_alloc(&arena, m->pipelines.count + 1);
+    if (!programs || !rules) {
+        vy_arena_free(&arena);
+        return false;
+    }
     for (uint32_t i = 0; i < m->programs.count; i++) programs[i] = NOT_NEEDED;
     if (!l) programs[root.index] = 0;
-    for (uint32_t i = 0; l && i < l->steps.count; i++)
-        if (l->steps.data[i].kind == VY_PIPE_DISPATCH) programs[l->steps.data[i].program] = 0;
+    need_steps(l, programs);
+    need_rules(m, programs, rules);
     out->order = l ? l->signature->order : m->programs.data[root.index]->order;
     const bool ok = vy_take_files(out, m) && take_programs(out, m, programs) &&
+                    take_rules(out, m, rules, l, programs) &&
                     (!l || take_pipeline(out, l, programs));
-    vy_free(programs);
+    vy_arena_free(&arena);
     return ok;
 }
 

@@ -11,6 +11,7 @@
 #include "autodiff/transform.h"
 
 #include "autodiff/driver/observed.h"
+#include "autodiff/driver/program_rule.h"
 #include "ir/build/edit.h"
 
 #include <inttypes.h>
@@ -238,6 +239,13 @@ static const vy_program *source_of(const vy_module *m, vy_ref source, vy_diag *d
     return NULL;
 }
 
+static const vy_derived *by_rule(vy_module *m, struct vy_derived_entry *e, const vy_program *p,
+                                 const vy_grad_options *o, vy_diag *diag)
+{
+    if (!vy_rule_derived(m, p, o, &e->shown, diag)) return NULL;
+    return vy_vec_push(&m->derived, e) ? &e->shown : (no_memory(diag), NULL);
+}
+
 static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_options *o,
                                    const vy_program *p, vy_diag *diag)
 {
@@ -250,6 +258,10 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     mark(p, o, requested);
     const vy_derived *found = find(m, source, o, requested, count);
     if (found) return found;
+    *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
+    e->how.program = NULL;
+    e->how.of = e->how.wrt = e->how.add = NULL;
+    if (!source.pipeline && p->rule) return by_rule(m, e, p, o, diag);
     vy_module *made = source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o,
                                                            vy_transform, NULL, diag)
                       : o->forward    ? vy_derive_forward(p, o, diag)
@@ -257,9 +269,6 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     if (!made) return NULL;
     mark_defaults(p, REQUEST_OF | REQUEST_WRT, usual);
     result_name(p, requested, usual, o->forward, name);
-    *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
-    e->how.program = NULL;
-    e->how.of = e->how.wrt = e->how.add = NULL;
     const vy_derived *d = move_in(m, e, made, name);
     vy_module_free(made);
     if (!d) no_memory(diag);

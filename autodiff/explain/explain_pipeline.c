@@ -212,7 +212,7 @@ static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_option
     vy_module *made[2] = {NULL, NULL};
     const bool ok = make_both(w, m, options, optimize, made, diag);
     if (ok) {
-        w->source = made[0]->pipelines.data[0];
+        w->source = made[0]->pipelines.data[made[0]->pipelines.count - 1]; // after rules
         w->result = made[1]->pipelines.data[made[1]->pipelines.count - 1];
         put_together(w, sizes);
     }

@@ -66,6 +66,7 @@ bool vy_derivative_passes(const vy_program *p, uint32_t id, uint32_t k)
     case VY_OP_CANDIDATE: return k == 0;
     case VY_OP_CAST: return float_from == float_to && from != VY_BOOL && to != VY_BOOL;
     case VY_OP_BITCAST: return true;
+    case VY_OP_APPLY:
     case VY_OP_DISPATCH: return float_from;
     case VY_OP_PICK: return float_to;
     default: break;

@@ -91,6 +91,7 @@ static uint32_t tangent_of(forward *f, uint32_t id)
         const vy_value t = {vy_forward_tangent(f, vy_arg(p, id, 0))};
         return vy_cast(f->w.b, (vy_type)i->type, t).id;
     }
+    case VY_OP_APPLY: return vy_forward_apply(f, id);
     case VY_OP_STRAIGHT_THROUGH: return vy_forward_tangent(f, vy_arg(p, id, 1));
     case VY_OP_BITCAST:
         vy_reverse_fail(f->r, VY_E_NOT_DIFFERENTIABLE, id,

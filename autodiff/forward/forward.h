@@ -63,6 +63,8 @@ static inline uint32_t vy_forward_tangent(forward *f, uint32_t id)
     return t ? t : vy_zero(f->w.b, vy_id_type(f->w.p, id)).id;
 }
 
+// ---- forward_custom.c
+uint32_t vy_forward_apply(forward *f, uint32_t id); // the tangent of the call; 0: none
 // ---- unreached.c
 bool vy_find_unreached(forward *f); // fills f->unreached; false: memory
 // ---- forward_params.c

@@ -162,6 +162,9 @@ static uint32_t active_scalar(const dispatch *d, uint32_t k)
     return VY_IS_LEAF(v) && vy_is_active(&d->r->facts, v) ? v : 0;
 }
 
+// Does the callee state its own gradient (ir/core/program_rule.h)?  It overwrites all of them.
+static bool states_gradient(const dispatch *d) { return !d->call->pipeline && d->callee->rule; }
+
 // ------------------------------------------------------------------------------------- the request
 static bool is_one(const reverse *r, uint32_t adjoint)
 {
@@ -298,8 +301,10 @@ static uint32_t operand_for(dispatch *d, uint32_t buffer)
     reverse *r = d->r;
     switch (role->kind) {
     case VY_IS_PRIMAL:
+        if (!p->operand) return vy_primal(r, p->pick); // an output, for a rule
         return reads(d, buffer) ? vy_primal(r, p->operand) : unread_operand(r, p->operand);
-    case VY_IS_COTANGENT: return p->adjoint;
+    case VY_IS_COTANGENT: // a rule takes them all
+        return p->adjoint ? p->adjoint : vy_zero(r->b, vy_id_type(r->p, p->pick)).id;
     case VY_IS_GRADIENT:
         if (d->callee->buffers.data[role->parameter].cls == VY_INOUT) return p->adjoint;
         if (p->add == ADD_TO_SLICE) {
@@ -368,6 +373,7 @@ static void take_gradient(dispatch *d, uint32_t buffer, uint32_t pick)
     }
     if (role->kind != VY_IS_GRADIENT) return;
     const bound_param *p = &d->params[role->parameter];
+    if (!p->wrt) return;
     switch (p->add) {
     case ADD_NOTHING: vy_contribute(r, p->operand, pick, 0); break;
     case SET_SLICE:
@@ -415,7 +421,7 @@ void vy_reverse_dispatch(reverse *r, uint32_t id)
     dispatch d = {.r = r, .id = id, .call = vy_host_call_of(r->p, id)};
     d.callee = vy_host_callee(r->out, d.call);
     if (find_params(&d)) {
-        choose_modes(&d);
+        if (!states_gradient(&d)) choose_modes(&d);
         if (derive(&d)) emit(&d);
     }
     vy_arena_free(&d.arena);

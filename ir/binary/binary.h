@@ -15,12 +15,14 @@
 // Payload: numbers are LEB128, signed ones zigzag, strings length and bytes.  In this order:
 //   order, file; names (debug names, by first use); programs:
 //     name, line, workgroup ×3, flags (1: the workgroup was written by the user, 2: @exact, 4: its
-//       order is not the module's), order with flag 4
+//       order is not the module's, 8: it has a rule), order with flag 4, the rule's name with 8
 //     scalars (name, type, line)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)
 //     instructions (op, type, flags, line delta, column, name, aux, operands)
 //   An operand is 2·leaf+1 or 2·(distance back to the instruction).
+// Functions with a derivative of their own are between the names and the programs:
+//   a program; types of its results; 1 + the numbers of its rules, 0: none
 // Then pipelines:
 //   the declarations of the signature, as for a program
 //   steps (kind, line, column, then by kind; see binary_pipe.c)
@@ -30,7 +32,7 @@
 
 #include "ir/core/ir.h"
 
-#define VY_BINARY_VERSION 3u
+#define VY_BINARY_VERSION 4u
 enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
 extern const uint8_t vy_binary_magic[8];
 

@@ -86,15 +86,38 @@ static void read_code(reader *r, vy_program *p)
 // scalars, dimensions, buffers, overs, leaves and instructions.
 enum { LEAST_PROGRAM = 2 + 1 + 3 + 1 + 6 };
 
-static void read_program(reader *r)
+// NULL: an error.
+static vy_program *get_program(reader *r)
 {
     vy_program *p = vy_binary_get_declarations(r);
-    if (!p) return;
+    if (!p) return NULL;
     read_leaves(r, p);
     if (vy_binary_ok(r)) read_code(r, p);
-    if (vy_binary_ok(r) && vy_vec_push(&r->m->programs, p)) return;
-    if (vy_binary_ok(r)) r->no_memory = true;
+    if (vy_binary_ok(r)) return p;
     vy_program_free(p);
+    return NULL;
+}
+
+static void read_program(reader *r)
+{
+    vy_program *p = get_program(r);
+    if (!p || vy_vec_push(&r->m->programs, p)) return;
+    r->no_memory = true;
+    vy_program_free(p);
+}
+
+static void read_function(reader *r)
+{
+    vy_function f = {.code = get_program(r)};
+    if (!f.code) return;
+    f.code->function = true;
+    f.result_count = (uint32_t)vy_binary_get_max(r, VY_MAX_RANK);
+    for (uint32_t k = 0; k < f.result_count && k < VY_MAX_RANK; k++)
+        f.results[k] = (uint8_t)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
+    for (uint32_t k = 0; k < VY_RULES_OF; k++) f.rules[k] = vy_binary_get_u32(r);
+    if (vy_binary_ok(r) && vy_vec_push(&r->m->functions, f)) return;
+    if (vy_binary_ok(r)) r->no_memory = true;
+    vy_program_free(f.code);
 }
 
 static void read_import(reader *r)
@@ -113,6 +136,8 @@ static void read_payload(reader *r)
     if (file) r->m->file = file;
     if (vy_binary_ok(r)) read_names(r);
     uint32_t n = vy_binary_ok(r) ? vy_binary_get_count(r, LEAST_PROGRAM) : 0;
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_function(r);
+    n = vy_binary_ok(r) ? vy_binary_get_count(r, LEAST_PROGRAM) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_program(r);
     n = vy_binary_ok(r) ? vy_binary_get_count(r, 9) : 0;
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) vy_binary_get_pipeline(r);
@@ -159,6 +184,7 @@ static bool check_header(vy_module *m, const uint8_t *data, size_t size)
 
 static void drop_programs(vy_module *m)
 {
+    while (m->functions.count) vy_program_free(m->functions.data[--m->functions.count].code);
     while (m->programs.count) vy_program_free(m->programs.data[--m->programs.count]);
     while (m->pipelines.count) vy_pipeline_free(m->pipelines.data[--m->pipelines.count]);
 }

@@ -9,21 +9,27 @@
 typedef vy_binary_writer writer;
 
 // ------------------------------------------------------------------------------------------ names
+static bool number_names_of(writer *w, const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        uint32_t name = p->insts.data[id].name;
+        if (!name || w->name_number[name]) continue;
+        w->name_number[name] = ++w->names;
+        if (!vy_vec_push(&w->name_order, name)) return false;
+    }
+    return true;
+}
+
 static bool number_names(writer *w)
 {
     const vy_module *m = w->m;
     w->name_number = vy_realloc(NULL, ((size_t)m->names.count + 1) * sizeof *w->name_number);
     if (!w->name_number) return false;
     memset(w->name_number, 0, ((size_t)m->names.count + 1) * sizeof *w->name_number);
-    for (uint32_t i = 0; i < m->programs.count; i++) {
-        const vy_program *p = m->programs.data[i];
-        for (uint32_t id = 1; id < p->insts.count; id++) {
-            uint32_t name = p->insts.data[id].name;
-            if (!name || w->name_number[name]) continue;
-            w->name_number[name] = ++w->names;
-            if (!vy_vec_push(&w->name_order, name)) return false;
-        }
-    }
+    for (uint32_t i = 0; i < m->functions.count; i++)
+        if (!number_names_of(w, m->functions.data[i].code)) return false;
+    for (uint32_t i = 0; i < m->programs.count; i++)
+        if (!number_names_of(w, m->programs.data[i])) return false;
     vy_binary_put(w, w->names);
     for (uint32_t i = 0; i < w->names; i++)
         vy_binary_put_string(w, vy_string(&m->names, w->name_order.data[i]));
@@ -100,6 +106,14 @@ static void put_program(writer *w, const vy_program *p)
     vy_free(numbers);
 }
 
+static void put_function(writer *w, const vy_function *f)
+{
+    put_program(w, f->code);
+    vy_binary_put(w, f->result_count);
+    for (uint32_t k = 0; k < f->result_count; k++) vy_binary_put(w, f->results[k]);
+    for (uint32_t k = 0; k < VY_RULES_OF; k++) vy_binary_put(w, f->rules[k]);
+}
+
 // ----------------------------------------------------------------------------------------- header
 
 static void put_fixed(uint8_t *at, uint64_t v, int bytes)
@@ -116,6 +130,9 @@ void *vy_binary_write(const vy_module *m, size_t *size)
     vy_binary_put(&w, m->order);
     vy_binary_put_string(&w, m->file);
     if (!number_names(&w)) w.failed = true;
+    vy_binary_put(&w, m->functions.count);
+    for (uint32_t i = 0; i < m->functions.count && !w.failed; i++)
+        put_function(&w, &m->functions.data[i]);
     vy_binary_put(&w, m->programs.count);
     for (uint32_t i = 0; i < m->programs.count && !w.failed; i++)
         put_program(&w, m->programs.data[i]);

@@ -94,6 +94,7 @@ struct vy_builder {
     build_frame_vec frames;
     build_carried_vec carried;
     uint32_t frame_serial, mark_serial;
+    uint64_t inlined; // instructions of functions (inline.c)
     vy_id_vec scratch[3];
 };
 

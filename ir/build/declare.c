@@ -238,6 +238,16 @@ void vy_exact(vy_builder *b)
     b->p->exact = true;
 }
 
+void vy_program_vjp(vy_builder *b, const char *rule)
+{
+    if (vy_builder_failed(b)) return;
+    if (b->p->signature || b->p->function || !vy_name_printable(rule)) {
+        vy_build_fail(b, VY_E_API, "vy_program_vjp: only a program has a rule, which has a name");
+        return;
+    }
+    b->p->rule = keep_name(b, rule);
+}
+
 vy_value vy_over(vy_builder *b, const char *name, vy_dim extent)
 {
     if (vy_builder_failed(b)) return (vy_value){0};

@@ -2,6 +2,7 @@
 // rebuild.c: how builders and programs begin, end and are copied.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
+#include "ir/build/function.h"
 
 #include <assert.h>
 #include <string.h>
@@ -87,6 +88,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     vy_program *p = b->p;
     p->name = old->name;
     p->stem = old->stem;
+    p->rule = old->rule;
     p->line = old->line;
     p->order = old->order;
     memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
@@ -98,6 +100,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
               COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->calls, &old->calls);
     p->host = old->host;
+    p->function = old->function;
     for (uint32_t i = 1; ok && i < old->buffers.count; i++) {
         b->parameters += old->buffers.data[i].cls <= VY_INOUT;
         ok = vy_vec_push(&b->versions, 0u);
@@ -144,7 +147,7 @@ static bool clone_texts(vy_program *p, const vy_program *old, vy_module *m)
 {
     vy_arena *a = &m->arena;
 #define KEEP(field) ((field) = vy_arena_strdup(a, (field), strlen(field)))
-    if (!KEEP(p->name) || (p->stem && !KEEP(p->stem))) return false;
+    if (!KEEP(p->name) || (p->stem && !KEEP(p->stem)) || (p->rule && !KEEP(p->rule))) return false;
     for (uint32_t i = 0; i < p->scalars.count; i++)
         if (!KEEP(p->scalars.data[i].name)) return false;
     for (uint32_t i = 0; i < p->overs.count; i++)
@@ -186,6 +189,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
     if (ok) {
         p->name = old->name;
         p->stem = old->stem;
+        p->rule = old->rule;
         p->line = old->line;
         p->order = old->order;
         p->has_workgroup = old->has_workgroup;
@@ -193,10 +197,12 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->exact = old->exact;
         p->gathers = old->gathers;
         p->signature = old->signature;
+        p->function = old->function;
         p->module = m;
         memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
         ok = clone_texts(p, old, m);
         if (m != old->module) new_links(p);
+        ok = ok && vy_functions_follow(old, m, vy_program_clone, p);
     }
     if (ok) return p;
     vy_program_free(p);

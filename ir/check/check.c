@@ -22,10 +22,10 @@ bool vy_check_program(vy_program *p)
 
 bool vy_module_check(vy_module *m)
 {
-    if (!vy_module_ok(m)) return false;
+    if (!vy_module_ok(m) || !vy_check_functions(m)) return false;
     for (uint32_t i = 0; i < m->programs.count; i++)
         if (!vy_check_program(m->programs.data[i])) return false;
     for (uint32_t i = 0; i < m->pipelines.count; i++)
         if (!vy_check_pipeline(m->pipelines.data[i])) return false;
-    return vy_check_program_names(m);
+    return vy_check_program_names(m) && vy_check_program_rules(m);
 }

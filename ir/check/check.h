@@ -7,6 +7,7 @@
 //   check_dims.c          dimensions
 //   check_code.c          the code's structure, visibility and types
 //   check_rules.c         rules of the language about single instructions and their order
+//   check_functions.c     functions with a derivative of their own
 //   check_uniform.c       barriers and subgroup operations in uniform control flow
 //   race*.c, sum_loads.c  data races (race.h)
 //   check_pipeline.c, check_dispatch.c  pipelines (pipe.h)
@@ -47,6 +48,11 @@ bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum,
 // memory.
 bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stores);
 bool vy_check_uniform(vy_program *p, const vy_structure *s);
+bool vy_check_program_rules(vy_module *m);    // of programs (ir/core/program_rule.h)
+bool vy_check_functions(vy_module *m);        // those of the module's table (ir/core/functions.h)
+bool vy_check_function(const vy_function *f); // its code
+// Does f's rule of that kind fit?  text: what it must be, where that is what is wrong.
+bool vy_check_rule(const vy_module *m, const vy_function *f, vy_rule_of kind, char text[240]);
 // Consistency of the declarations and vy_check_code, which passes must preserve, and the rules of
 // the language.
 bool vy_check_program(vy_program *p);

@@ -86,6 +86,22 @@ static bool ruled(checker *c, uint32_t id)
     return (result != VY_VOID && result == i->type) || bad(c, "the operation is not for this type");
 }
 
+// The interfaces of the module's functions have been checked before.
+static bool call(checker *c, uint32_t id)
+{
+    const vy_inst *i = inst_of(c, id);
+    const vy_module *m = c->p->module;
+    if (i->aux >= m->functions.count) return bad(c, "no such function");
+    const vy_function *f = &m->functions.data[i->aux];
+    if (f->result_count != 1 || !(f->rules[VY_VJP] || f->rules[VY_JVP]))
+        return bad(c, "the function is to be inlined");
+    if (f->results[0] != i->type) return bad(c, "wrong type of result");
+    if (i->nargs != f->code->scalars.count) return bad(c, "wrong number of operands");
+    for (uint32_t k = 0; k < i->nargs; k++)
+        if (!arg_is(c, id, k, f->code->scalars.data[k].type)) return false;
+    return true;
+}
+
 static uint32_t bits(vy_type t) { return t == VY_BOOL ? 0 : vy_type_size(t); }
 
 static bool special(checker *c, uint32_t id)
@@ -93,6 +109,10 @@ static bool special(checker *c, uint32_t id)
     const vy_inst *i = inst_of(c, id);
     vy_op op = (vy_op)i->op;
     if (op == VY_OP_BARRIER) return (!i->nargs && !i->type) || bad(c, "a barrier has no operands");
+    if (op == VY_OP_APPLY) return call(c, id);
+    if (op == VY_OP_RETURN)
+        return (c->p->function && !c->depth && id + 1 == c->p->insts.count && !i->type) ||
+               bad(c, "only functions return, at their end");
     uint32_t arity = op == VY_OP_SELECT ? 3 : vy_op_infos[op].arity;
     if (i->nargs != arity) return bad(c, "wrong number of operands");
     if (!vy_type_computes(i->type)) return bad(c, "not a type of values");
@@ -275,7 +295,7 @@ static bool check_inst(checker *c, uint32_t id)
     if (waiting != (op == VY_OP_CARRY || op == VY_OP_RESULT) || (waiting && op != c->awaited))
         return bad(c, "carried values or results are out of place");
     if (waiting) return awaited(c, id);
-    bool uses_aux = vy_op_is_memory(op) || op == VY_OP_POLYGAMMA;
+    bool uses_aux = vy_op_is_memory(op) || op == VY_OP_POLYGAMMA || op == VY_OP_APPLY;
     if (i->aux && !uses_aux) return bad(c, "a number that means nothing here");
     if (!values(c, id, 0, i->nargs)) return false;
     if (vy_op_is_memory(op)) return memory(c, id);

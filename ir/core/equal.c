@@ -137,7 +137,8 @@ static bool same_fixed(compare *c, bool shared)
 static bool same_declarations(compare *c)
 {
     const vy_program *a = c->a, *b = c->b;
-    if (!same_name(a->name, b->name) || a->exact != b->exact || a->order != b->order ||
+    if ((!a->function && !same_name(a->name, b->name)) || a->function != b->function ||
+        a->exact != b->exact || !same_name(a->rule, b->rule) || a->order != b->order ||
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;
@@ -264,11 +265,20 @@ static bool same_pipeline(const vy_pipeline *a, const vy_pipeline *b)
     return same;
 }
 
+// Not compared: their names, which no interface has.
+static bool same_function(const vy_function *x, const vy_function *y)
+{
+    return x->result_count == y->result_count && !memcmp(x->results, y->results, x->result_count) &&
+           !memcmp(x->rules, y->rules, sizeof x->rules) && vy_same_program(x->code, y->code);
+}
+
 bool vy_module_equal(const vy_module *a, const vy_module *b)
 {
     if (vy_module_order(a) != vy_module_order(b) || a->programs.count != b->programs.count ||
-        a->pipelines.count != b->pipelines.count)
+        a->pipelines.count != b->pipelines.count || a->functions.count != b->functions.count)
         return false;
+    for (uint32_t i = 0; i < a->functions.count; i++)
+        if (!same_function(&a->functions.data[i], &b->functions.data[i])) return false;
     for (uint32_t i = 0; i < a->programs.count; i++)
         if (!vy_same_program(a->programs.data[i], b->programs.data[i])) return false;
     for (uint32_t i = 0; i < a->pipelines.count; i++)

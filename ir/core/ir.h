@@ -66,7 +66,8 @@ typedef struct vy_inst {
     uint8_t flags;
     uint32_t nargs;
     uint32_t args; // index of the first operand in vy_program.args
-    uint32_t aux;  // memory ops: buffer id; CARRY/RESULT: k; POLYGAMMA: n
+    uint32_t aux;  // memory ops: buffer id; CARRY/RESULT: k; POLYGAMMA: n;
+                   // APPLY: the function
     uint32_t line; // source place; 0: none
     uint16_t column;
     uint16_t reserved;
@@ -170,9 +171,21 @@ VY_VEC_TYPE(vy_over_vec, vy_over_var);
 VY_VEC_TYPE(vy_host_call_vec, const vy_host_call *);
 
 typedef struct vy_names vy_names; // names.c
+
+// A function whose calls stay calls (functions.h).
+typedef enum vy_rule_of { VY_VJP, VY_JVP, VY_RULES_OF } vy_rule_of;
+typedef struct vy_function {
+    struct vy_program *code; // NULL while it is being built
+    uint32_t result_count;
+    uint8_t results[VY_MAX_RANK]; // vy_type
+    uint32_t rules[VY_RULES_OF];  // 1 + the function that is its derivative; 0: none
+} vy_function;
+VY_VEC_TYPE(vy_function_vec, vy_function);
+
 struct vy_program {
     vy_module *module;
     const char *name;
+    const char *rule; // its gradient is this program or pipeline (program_rule.c); or NULL
     const char *stem; // name of the program it was derived from, for those of its stages; or NULL
     uint32_t line;
     uint32_t order;        // of the derivative: the n of `@order(n)`
@@ -189,6 +202,7 @@ struct vy_program {
     bool exact;     // `@exact`: overrides fast_math, see vy_exact
     bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
     bool host;      // a host program (host.h)
+    bool function;  // the code of a function (functions.h)
     bool gathers;   // sums a gradient over its elements (autodiff/gather); not in the text
     vy_host_call_vec calls;
     vy_names *by_name[2]; // index of the buffers and of the scalars, or NULL
@@ -228,7 +242,8 @@ struct vy_module {
     uint32_t links;        // the last link that a parameter has
     vy_program_vec programs;
     vy_pipeline_vec pipelines;
-    vy_derived_vec derived; // which of them are derivatives, and of what (autodiff/transform.h)
+    vy_function_vec functions; // those whose calls stay calls (functions.h)
+    vy_derived_vec derived;    // which of them are derivatives, and of what (autodiff/transform.h)
     vy_diag diag;
     vy_strings names;       // interned debug names
     const char **constants; // of the text

@@ -40,6 +40,8 @@ void vy_module_free(vy_module *m)
     if (!m) return;
     for (uint32_t i = 0; i < m->programs.count; i++) vy_program_free(m->programs.data[i]);
     for (uint32_t i = 0; i < m->pipelines.count; i++) vy_pipeline_free(m->pipelines.data[i]);
+    for (uint32_t i = 0; i < m->functions.count; i++) vy_program_free(m->functions.data[i].code);
+    vy_vec_free(&m->functions);
     vy_vec_free(&m->programs);
     vy_vec_free(&m->pipelines);
     vy_vec_free(&m->derived);

@@ -175,6 +175,9 @@ X(SG_SHUFFLE, "subgroup_shuffle", CALL(2), S, CONV, BYHAND, DHAND, EMIT, SUBGROU
 X(SG_SHUFFLE_XOR, "subgroup_shuffle_xor", CALL(2), S, CONV, BYHAND, DHAND, EMIT, SUBGROUP) /* value, u32 mask */                 \
 X(SG_ANY, "subgroup_any", CALL(1), S, CONV, BYHAND, DHAND, EMIT, SUBGROUP) /* bool → bool */                                     \
 X(SG_ALL, "subgroup_all", CALL(1), S, CONV, BYHAND, DHAND, EMIT, SUBGROUP)                                             \
+/* calls of functions that have a derivative of their own: see functions.h */                                          \
+X(APPLY, "apply", SPECIAL(0), S, PURE, BYHAND, DHAND, EMIT, MATH) /* aux: the function */                               \
+X(RETURN, "return", SPECIAL(0), S, CONV, BYHAND, DHAND, EMIT, CONTROL) /* the last instruction of a function */         \
 /* host programs alone: see host.h */                                                                                 \
 X(DISPATCH, "dispatch", SPECIAL(0), S, PURE, BYHAND, DHAND, EMIT, MATH)                                                \
 X(PICK, "pick", SPECIAL(1), S, PURE, BYHAND, DHAND, EMIT, FREE)                                                        \

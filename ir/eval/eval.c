@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // eval.c: the reference interpreter: one dispatch, workgroup by workgroup.  See eval.h.
+#include "ir/build/function.h"
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
@@ -224,10 +225,10 @@ void vy_eval_release(vy_machine *m)
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) vy_free(blocks[k]);
 }
 
-bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
-                    const vy_eval_scalar *scalars, uint32_t scalar_count,
-                    const vy_eval_options *options, const vy_eval_hooks *hooks,
-                    vy_eval_report *report, vy_diag *diag)
+static bool run_program(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
+                        const vy_eval_scalar *scalars, uint32_t scalar_count,
+                        const vy_eval_options *options, const vy_eval_hooks *hooks,
+                        vy_eval_report *report, vy_diag *diag)
 {
     static const vy_eval_hooks no_hooks = {0};
     vy_diag unwanted;
@@ -257,6 +258,35 @@ bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t
     if (m.hooks->dual && !m.failed) vy_dual_finish(&m);
     vy_eval_release(&m);
     return !m.failed;
+}
+
+static void no_calls(const vy_module *scratch, vy_diag *diag)
+{
+    if (!diag) return;
+    if (scratch && !vy_module_ok(scratch))
+        *diag = scratch->diag;
+    else
+        vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+}
+
+// Calls are inlined first (ir/core/functions.h); tangents are those of the rules.
+bool vy_eval_hooked(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,
+                    const vy_eval_scalar *scalars, uint32_t scalar_count,
+                    const vy_eval_options *options, const vy_eval_hooks *hooks,
+                    vy_eval_report *report, vy_diag *diag)
+{
+    vy_module *scratch;
+    if (!p || !vy_program_applies(p))
+        return run_program(p, buffers, buffer_count, scalars, scalar_count, options, hooks, report,
+                           diag);
+    const bool dual = hooks && hooks->dual;
+    vy_program *plain = vy_without_calls(p, dual ? VY_INLINE_DUAL : VY_INLINE_VALUES, &scratch);
+    if (!plain) no_calls(scratch, diag);
+    const bool ok = plain && run_program(plain, buffers, buffer_count, scalars, scalar_count,
+                                         options, hooks, report, diag);
+    vy_program_free(plain);
+    vy_module_free(scratch);
+    return ok;
 }
 
 bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer_count,

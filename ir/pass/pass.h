@@ -21,6 +21,7 @@ bool vy_pass_merge_additions(vy_program *p, vy_pass_context *c); // additions to
 bool vy_pass_invariant_results(vy_program *p, vy_pass_context *c);
 // Removes marks for derivatives; only under options->final.
 bool vy_pass_drop_ad_marks(vy_program *p, vy_pass_context *c);
+bool vy_pass_inline_calls(vy_program *p, vy_pass_context *c);      // the same
 bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c);       // repeated constructs
 bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c); // carries that never change
 bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c);     // moves values next to their use

@@ -15,6 +15,7 @@ static const struct {
     bool (*run)(vy_program *p, vy_pass_context *c);
     int level; // lowest that runs it
 } pipeline[] = {
+    {"inline_calls",       vy_pass_inline_calls,       0}, // only if it will not be differentiated
     {"cleanup",            vy_pass_cleanup,            0},
     {"algebra",            vy_pass_algebra,            0}, // only under fast-math
     {"drop_ad_marks",      vy_pass_drop_ad_marks,      1}, // only if it will not be differentiated

@@ -260,6 +260,12 @@ typedef struct vy_pipe_stmt {
     struct vy_pipe_stmt *next;
 } vy_pipe_stmt;
 
+typedef struct vy_rule_name { // of `@vjp(g)`
+    vy_name_rec *name;        // NULL: none
+    uint32_t line, column;
+    vy_func *func; // after sema
+} vy_rule_name;
+
 struct vy_func { // function, program or pipeline
     vy_decl *decl;
     vy_decl *params, *overs;
@@ -271,8 +277,11 @@ struct vy_func { // function, program or pipeline
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
     bool exact;                   // `@exact program`
-    uint32_t order;               // the n of the last `@order(n)` before it
-    vy_stmt *last;                // of the body
+    vy_rule_name rules[VY_RULES_OF];
+    bool stays;            // has a rule or is one: it is a function of the module
+    vy_function_id number; // … that one
+    uint32_t order;        // the n of the last `@order(n)` before it
+    vy_stmt *last;         // of the body
     vy_callee *callees;
     uint8_t color; // search for recursion: 0 new, 1 on the path, 2 done
     vy_callee *walk;

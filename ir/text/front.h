@@ -36,6 +36,7 @@ typedef struct vy_front {
     vy_func *pipes, **pipes_tail;
     vy_func *first, *last; // pipelines, those dispatched before those that dispatch them
     vy_decl *consts, **consts_tail;
+    vy_rule_name rules[VY_RULES_OF]; // read, and their declaration has not followed yet
     bool has_order; // `@order(n)` was read and its declaration has not followed yet
     bool lowered;   // the parser is in a `@lowered program`
     // sema: the function being analysed
@@ -200,6 +201,8 @@ typedef struct vy_lower {
     bool constant;    // in a constant's value: no control flow
     bool fixed_place; // keep the caller's source position
 } vy_lower;
+bool vy_sema_rules(vy_front *f);                    // sema_rule.c: names of rules
+bool vy_lower_functions(vy_front *f);               // lower_function.c: those that stay
 bool vy_lower_module(vy_front *f);                  // constants, then programs
 void vy_lower_head(vy_lower *l, const vy_func *fn); // parameters, domain, workgroup
 bool vy_lower_pipeline(vy_front *f, vy_func *fn);
@@ -215,6 +218,7 @@ bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RAN
 vy_buffer vy_lower_buffer(const vy_lower *l, const vy_decl *d);
 // Inlines a call; results[n].
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results);
+void vy_lower_function_body(vy_lower *l, uint32_t n, vy_value *results); // of l->func
 vy_value vy_lower_operator(vy_lower *l, uint8_t op, vy_value x, vy_value y);
 // Opens the loop and binds its variable; false after an error.
 bool vy_lower_range(vy_lower *l, const vy_range *r, const vy_loop_hint *hint);

@@ -17,6 +17,7 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     if (!l.b) return false;
     vy_builder_program(l.b)->order = fn->order;
     if (fn->exact) vy_exact(l.b);
+    if (fn->rules[VY_VJP].name) vy_program_vjp(l.b, fn->rules[VY_VJP].name->text);
     vy_lower_head(&l, fn);
     if (!vy_lower_stopped(&l)) vy_lower_body(&l, fn);
     *visited = l.visited;
@@ -43,7 +44,7 @@ static bool text_order(vy_front *f)
 bool vy_lower_module(vy_front *f)
 {
     uint64_t visited = 0;
-    if (!vy_lower_constants(f)) return false;
+    if (!vy_lower_constants(f) || !vy_lower_functions(f)) return false;
     for (vy_func *fn = f->funcs; fn; fn = fn->next)
         if (fn->is_program && !lower_program(f, fn, &visited)) return false;
     for (vy_func *fn = f->first; fn; fn = fn->lowered_next)
@@ -146,7 +147,7 @@ bool vy_inline_source(vy_builder *b, const char *source, size_t size, const char
     vy_front f;
     vy_front_init(&f, vy_builder_module(b), source, size);
     bool ok = vy_parse_text(&f) && vy_sema(&f) && vy_lower_constants(&f) &&
-              inline_call(&f, b, name, nargs, args, n, results);
+              vy_lower_functions(&f) && inline_call(&f, b, name, nargs, args, n, results);
     vy_front_free(&f);
     return ok && !vy_builder_failed(b);
 }

@@ -2,6 +2,7 @@
 // lower_call.c: calls: functions are inlined by walking their tree again, built-in ones emitted.
 #include "ir/text/front.h"
 #include "ir/build/edit.h"
+#include "ir/build/function.h"
 
 #include <string.h>
 
@@ -98,7 +99,7 @@ static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr *e)
         if (p->kind == DK_BUFFER && p->dims) check_shape(inner, p, a);
 }
 
-static void inline_body(vy_lower *inner, uint32_t n, vy_value *results)
+void vy_lower_function_body(vy_lower *inner, uint32_t n, vy_value *results)
 {
     const vy_func *fn = inner->func;
     vy_var vars[VY_MAX_RANK];
@@ -112,6 +113,21 @@ static void inline_body(vy_lower *inner, uint32_t n, vy_value *results)
     vy_lower_body(inner, fn);
     vy_function_end(inner->b);
     for (uint32_t i = 0; inner->results && i < n; i++) results[i] = vy_get(inner->b, vars[i]);
+}
+
+static bool has_rule(const vy_func *fn) { return fn->rules[VY_VJP].name || fn->rules[VY_JVP].name; }
+
+// A call that stays one.
+static vy_value apply(vy_lower *inner, const vy_ast_expr *e)
+{
+    const vy_func *fn = inner->func;
+    vy_value *args = vy_front_alloc(inner->f, fn->param_count * sizeof *args + 1);
+    uint32_t n = 0;
+    if (inner->f->failed) return (vy_value){0};
+    for (const vy_decl *p = fn->params; p; p = p->next)
+        args[n++] = (vy_value){inner->frame[p->slot]};
+    vy_lower_at(inner, e->line, e->column);
+    return vy_function_call(inner->b, fn->number, n, args);
 }
 
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results)
@@ -134,7 +150,10 @@ bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *resu
     }
     bind_arguments(l, &inner, e);
     inner.visited = l->visited;
-    if (!vy_lower_stopped(l)) inline_body(&inner, n, results);
+    if (!vy_lower_stopped(l) && has_rule(fn))
+        results[0] = apply(&inner, e);
+    else if (!vy_lower_stopped(l))
+        vy_lower_function_body(&inner, n, results);
     l->visited = inner.visited;
     vy_free(inner.frame);
     return !vy_lower_stopped(l);

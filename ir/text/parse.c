@@ -6,6 +6,8 @@
 // may be in any order.
 #include "ir/text/front.h"
 
+#include <string.h>
+
 // ------------------------------------------------------------------------- functions and programs
 static void parse_results(vy_front *f, vy_func *fn)
 {
@@ -105,8 +107,14 @@ static void parse_constant(vy_front *f)
 // The list to which a declaration is added.
 static void append(vy_front *f, vy_func *fn, vy_func ***tail)
 {
+    if (fn->is_program && f->rules[VY_JVP].name)
+        vy_front_error(f, VY_E_NOT_YET, f->rules[VY_JVP].line, f->rules[VY_JVP].column,
+                       "leave the attribute out: tangents are then made from the body",
+                       "programs state gradients only (@vjp), no tangents (@jvp) yet");
     fn->order = f->m->order;
     f->has_order = false; // another one may follow
+    memcpy(fn->rules, f->rules, sizeof fn->rules);
+    memset(f->rules, 0, sizeof f->rules);
     **tail = fn;
     *tail = &fn->next;
 }
@@ -136,6 +144,25 @@ static void parse_marked_program(vy_front *f)
     append(f, fn, &f->funcs_tail);
 }
 
+// `@vjp(NAME)`
+static void parse_rule(vy_front *f, const vy_token *at, vy_rule_of kind)
+{
+    vy_rule_name *r = &f->rules[kind];
+    vy_advance(f);
+    if (r->name)
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "write it once",
+                       "attribute `%s` is given twice", kind == VY_VJP ? "vjp" : "jvp");
+    vy_expect(f, TK_LPAREN, "after the attribute");
+    *r = (vy_rule_name){.name = f->tok.name, .line = f->tok.line, .column = f->tok.column};
+    vy_expect(f, TK_NAME, "which is the rule");
+    vy_expect(f, TK_RPAREN, "after the rule's name");
+    if (f->failed || f->tok.kind == TK_FN || f->tok.kind == TK_AT || f->tok.kind == TK_PROGRAM)
+        return;
+    vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column,
+                   "write it right before `fn` or `program`",
+                   "a rule belongs to a function or program");
+}
+
 static void parse_module_attribute(vy_front *f)
 {
     vy_token at = f->tok;
@@ -144,12 +171,13 @@ static void parse_module_attribute(vy_front *f)
         parse_marked_program(f);
     } else if (vy_at_word(f, "order")) {
         vy_advance(f);
+        if (f->rules[VY_VJP].name || f->rules[VY_JVP].name)
+            vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it before the rule",
+                           "a rule is written right before what it belongs to");
         f->has_order = true; // of two in a row the last one counts
         f->m->order = vy_parse_attribute_number(f, "order");
     } else if (vy_at_word(f, "vjp") || vy_at_word(f, "jvp")) {
-        vy_front_error(f, VY_E_NOT_YET, at.line, at.column,
-                       "leave the attribute out: the derivative is then made from the body",
-                       "custom derivatives (@%.3s) are not supported yet", f->tok.text);
+        parse_rule(f, &at, vy_at_word(f, "vjp") ? VY_VJP : VY_JVP);
     } else if (!f->failed) {
         char text[48];
         vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column,

@@ -7,14 +7,19 @@
 
 // ---------------------------------------------------------------------------------------- programs
 
-static void print_program(print_text *out, bool *failed, const vy_program *p)
+// function: its number in the module's table, of a function.
+static void print_program(print_text *out, bool *failed, const vy_program *p, char *const *names,
+                          uint32_t function)
 {
-    printer o = {.p = p, .out = *out};
+    printer o = {.p = p, .out = *out, .functions = names};
     if (*failed) return;
     if (!print_names_init(&o.names) || !print_tables(&o) || !print_plan(&o)) o.failed = true;
     if (!o.failed) {
         print_reserve_names(&o);
-        print_head(&o);
+        if (p->function)
+            print_function_head(&o, function);
+        else
+            print_head(&o);
         print_code(&o);
         print_str(&o, "}\n");
     }
@@ -54,13 +59,24 @@ static void print_order(print_text *out, bool *failed, uint32_t order)
     *failed = o.failed;
 }
 
+static void print_functions(print_text *out, bool *failed, const vy_module *m, char *const *names)
+{
+    for (uint32_t i = 0; i < m->functions.count; i++) {
+        print_line(out, failed);
+        print_program(out, failed, m->functions.data[i].code, names, i);
+    }
+}
+
 char *vy_print(const vy_module *m, size_t *size)
 {
     const uint64_t before = vy_memory_failures();
     const uint32_t programs = m->programs.count, count = programs + m->pipelines.count;
     print_text out = {0};
-    bool failed = false;
+    vy_arena arena = {0};
+    char **names = print_function_names(m, &arena);
+    bool failed = !names;
     uint32_t last = 0;
+    print_functions(&out, &failed, m, names);
     if (!count && m->order) print_order(&out, &failed, m->order);
     for (uint32_t i = 0; i < count; i++) {
         const vy_program *p = i < programs ? m->programs.data[i] : NULL;
@@ -70,9 +86,10 @@ char *vy_print(const vy_module *m, size_t *size)
         last = order;
         print_line(&out, &failed);
         if (p)
-            print_program(&out, &failed, p);
+            print_program(&out, &failed, p, names, 0);
         else
             print_pipeline(&out, &failed, l);
     }
+    vy_arena_free(&arena);
     return finish(&out, failed || vy_memory_failures() != before, size);
 }

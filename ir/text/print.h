@@ -88,6 +88,7 @@ typedef struct printer {
     uint32_t *array_name;    // by buffer: index in names; 0: not declared yet
     const uint32_t *numbers; // pipelines, by step: name of its counter or value; 0: written inline
     const vy_pipeline *pipeline;
+    char *const *functions; // by function of the module: its name in the text
     uint32_t stamp;
     uint32_t hint; // slot of the enclosing construct to look at first
 } printer;
@@ -109,6 +110,11 @@ void print_dim(printer *o, uint32_t dim, int outer, uint32_t depth); // outer: 0
 // `value(x[i])`: an element of a buffer that the host has read
 void print_step_element(printer *o, const vy_pipe_step *s, uint32_t depth);
 void print_number(printer *o, int64_t step, uint32_t depth); // VY_DIM_STEP
+
+// print_function.c
+char **print_function_names(const vy_module *m, vy_arena *arena); // NULL: out of memory
+void print_function_head(printer *o, uint32_t index);             // up to the opening brace
+void print_return(printer *o, uint32_t id);
 
 // print_head.c
 void print_init(printer *o, const vy_buf *b); // `@init(ones) `

@@ -93,7 +93,7 @@ static bool only_literals(const printer *o, uint32_t id)
     const vy_inst *i = &o->p->insts.data[id];
     vy_op op = op_of(o, id);
     if (!o->inlined[id] || vy_op_infos[op].effect != VY_PURE) return false;
-    if (op == VY_OP_CAST || op == VY_OP_BITCAST) return false;
+    if (op == VY_OP_CAST || op == VY_OP_BITCAST || op == VY_OP_APPLY) return false;
     for (uint32_t k = op == VY_OP_SELECT; k < i->nargs; k++)
         if (!only_literals(o, vy_arg(o->p, id, k))) return false;
     return true;
@@ -288,6 +288,8 @@ static void print_plain(printer *o, uint32_t id)
     const vy_inst *i = &o->p->insts.data[id];
     if (i->op == VY_OP_STORE) {
         print_store(o, id);
+    } else if (i->op == VY_OP_RETURN) {
+        print_return(o, id);
     } else if (i->op == VY_OP_ZERO) {
         print_zero(o, id);
     } else if (i->op == VY_OP_BARRIER) {

@@ -257,8 +257,11 @@ static void print_call(printer *o, uint32_t id)
     bool numbered = i->op == VY_OP_SG_BROADCAST || i->op == VY_OP_SG_SHUFFLE ||
                     i->op == VY_OP_SG_SHUFFLE_XOR || i->op == VY_OP_CANDIDATE;
     bool typed = shows_type(o, id, i->op == VY_OP_SELECT ? 1 : 0);
+    if (i->op == VY_OP_APPLY) typed = true;
     if (i->op == VY_OP_CAST)
         print_str(o, vy_type_name((vy_type)i->type));
+    else if (i->op == VY_OP_APPLY)
+        print_identifier(o, o->functions[i->aux]);
     else
         print_str(o, vy_op_infos[i->op].text);
     if (i->op == VY_OP_BITCAST) {

@@ -88,6 +88,11 @@ enum { LINE = 100 };
 void print_head(printer *o)
 {
     uint32_t start = o->out.count;
+    if (o->p->rule) {
+        print_str(o, "@vjp(");
+        print_identifier(o, o->p->rule);
+        print_str(o, ") ");
+    }
     if (o->p->exact) print_str(o, "@exact ");
     if (!o->p->signature && vy_program_lowered(o->p)) print_str(o, "@lowered ");
     print_str(o, o->p->signature ? "pipeline " : "program ");

@@ -89,6 +89,7 @@ bool vy_sema(vy_front *f)
     f->in_const = false;
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) sema_function(f, fn);
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_sema_pipeline(f, fn);
+    if (!f->failed) vy_sema_rules(f);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
         if (fn->color == 0) find_recursion(f, fn);
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // compile.c: the public entry: programs → words, kernels, plans, in one owned result.
+#include "ir/build/edit.h"
+#include "ir/build/function.h"
 #include "spirv/emit/emit.h"
 #include "spirv/describe/describe.h"
 #include "spirv/plan/make.h"
@@ -40,6 +42,8 @@ typedef struct job {
     const vy_pipeline *pipeline;
     vy_pipe_kernels used; // by the pipeline
     vy_module *idle;      // holds the program that does nothing
+    vy_module *inlined;   // holds copies without calls, or NULL
+    vy_pipeline *copy;    // … of the pipeline
 } job;
 
 static bool make_idle(job *j, vy_arena *arena)
@@ -126,6 +130,51 @@ static bool compile(vy_result *r, job *j, const vy_spirv_options *options, vy_di
     return ok;
 }
 
+// ------------------------------------------------------------------------------ functions' calls
+// The job without calls of functions (ir/core/functions.h), of which vy_optimize leaves none under
+// options->final: copies of all programs, and of the pipeline.
+static bool copy_programs(vy_result *r, job *j, const vy_program *const *from, uint32_t count)
+{
+    const vy_program **made = vy_arena_alloc(&r->arena, (count + 1) * sizeof *made);
+    uint32_t *number = vy_arena_alloc(&r->arena, (count + 1) * sizeof *number);
+    bool changed = false;
+    for (uint32_t i = 0; made && number && i < count; i++) {
+        vy_program *p = vy_program_clone(from[i], j->inlined);
+        if (!p || !vy_vec_push(&j->inlined->programs, p)) {
+            vy_program_free(p);
+            return false;
+        }
+        made[number[i] = i] = p;
+        if (!vy_inline_calls(p, VY_INLINE_VALUES, &changed)) return false;
+    }
+    if (!made || !number) return false;
+    j->programs = made;
+    if (j->pipeline && !(j->copy = vy_pipeline_clone(j->pipeline, j->inlined, number)))
+        return false;
+    j->pipeline = j->copy;
+    return true;
+}
+
+static bool inline_calls(vy_result *r, job *j, vy_diag *diag)
+{
+    const vy_program_vec *all = j->pipeline ? &j->pipeline->module->programs : NULL;
+    const vy_program *const *from = all ? (const vy_program *const *)all->data : j->programs;
+    const uint32_t count = all ? all->count : j->count;
+    bool any = false;
+    for (uint32_t i = 0; i < count && !any; i++) any = vy_program_applies(from[i]);
+    if (!any) return true;
+    j->inlined = vy_module_new();
+    if (j->inlined && copy_programs(r, j, from, count)) return true;
+    if (j->inlined && !vy_module_ok(j->inlined)) *diag = j->inlined->diag;
+    return false;
+}
+
+static void free_inlined(job *j)
+{
+    vy_pipeline_free(j->copy);
+    vy_module_free(j->inlined);
+}
+
 static vy_compiled *compile_job(job *j, const vy_spirv_options *options, vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
@@ -134,8 +183,10 @@ static vy_compiled *compile_job(job *j, const vy_spirv_options *options, vy_diag
     memset(diag, 0, sizeof *diag);
     vy_result *r = vy_realloc(NULL, sizeof *r);
     if (r) memset(r, 0, sizeof *r);
-    const bool ok = r && compile(r, j, options, diag) && vy_memory_failures() == before;
+    const bool ok = r && inline_calls(r, j, diag) && compile(r, j, options, diag) &&
+                    vy_memory_failures() == before;
     vy_module_free(j->idle);
+    free_inlined(j);
     if (ok) return &r->pub;
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     if (r) vy_compiled_free(&r->pub);

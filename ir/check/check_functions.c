@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// check_functions.c: functions with a derivative of their own (ir/core/functions.h).
+//
+// What a call needs to know of a function (its table, the types of its results) is checked first:
+// the code of a function may call others, before or after it in the module.
+#include "ir/check/check.h"
+#include "ir/core/functions.h"
+#include "ir/core/program_rule.h"
+
+static bool wrong(const vy_program *p, const char *what)
+{
+    vy_fail(p->module, VY_E_INTERNAL, p->line, 0, NULL, "function `%s`: %s", p->name, what);
+    return false;
+}
+
+// -------------------------------------------------------------------------------------- interfaces
+static bool check_interface(const vy_module *m, const vy_function *f)
+{
+    const vy_program *p = f->code;
+    if (!vy_check_tables(p)) return false;
+    if (!p->function || p->buffers.count != 1 || p->overs.count) return wrong(p, "it is none");
+    for (uint32_t k = 0; k < p->scalars.count; k++)
+        if (!vy_type_computes(p->scalars.data[k].type)) return wrong(p, "a parameter's type");
+    if (!f->result_count || f->result_count > VY_MAX_RANK) return wrong(p, "number of results");
+    for (uint32_t k = 0; k < f->result_count; k++)
+        if (!vy_type_computes(f->results[k])) return wrong(p, "the type of a result");
+    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+        if (f->rules[k] > m->functions.count) return wrong(p, "its rule is no function");
+    return true;
+}
+
+bool vy_check_rule(const vy_module *m, const vy_function *f, vy_rule_of kind, char text[240])
+{
+    const vy_function *rule = vy_function_of(m, f->rules[kind] - 1);
+    bool differs = false;
+    for (uint32_t k = 0; k < f->code->scalars.count; k++)
+        differs |= vy_type_is_float(f->code->scalars.data[k].type);
+    return rule != f && differs && f->result_count == 1 && vy_type_is_float(f->results[0]) &&
+           !vy_rule_mismatch(f, rule, kind, text);
+}
+
+// ------------------------------------------------------------------------------------------- code
+// Is it an operation that a function may have?  Else its name in the language.
+static const char *refused(const vy_program *p, uint32_t id)
+{
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    const vy_effect e = vy_op_infos[op].effect;
+    if (op == VY_OP_RETURN && id + 1 == p->insts.count) return NULL;
+    if ((e == VY_PURE && op != VY_OP_DISPATCH && op != VY_OP_PICK && !vy_op_is_lowered(op)) ||
+        e == VY_CTRL)
+        return NULL;
+    return vy_op_infos[op].text;
+}
+
+static bool check_returned(const vy_function *f)
+{
+    const vy_program *p = f->code;
+    const uint32_t last = p->insts.count - 1;
+    if (!last || p->insts.data[last].op != VY_OP_RETURN) return wrong(p, "it does not return");
+    if (p->insts.data[last].nargs != f->result_count) return wrong(p, "number of results");
+    for (uint32_t k = 0; k < f->result_count; k++)
+        if (vy_id_type(p, vy_arg(p, last, k)) != f->results[k])
+            return wrong(p, "the type of a result");
+    return true;
+}
+
+static bool check_pure(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const char *what = refused(p, id);
+        if (!what) continue;
+        vy_fail(p->module, VY_E_RULE, p->insts.data[id].line, p->insts.data[id].column,
+                "compute from the parameters only; a program may have a rule too",
+                "`%s` is in function `%s`, which has a rule or is one", what, p->name);
+        return false;
+    }
+    return true;
+}
+
+bool vy_check_function(const vy_function *f)
+{
+    return vy_check_code(f->code) && check_pure(f->code) && check_returned(f);
+}
+
+bool vy_check_program_rules(vy_module *m)
+{
+    char text[240];
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        const vy_program *p = m->programs.data[i];
+        uint32_t index;
+        bool pipeline;
+        const vy_program *rule = vy_program_rule(m, p, &index, &pipeline);
+        const char *why = !p->rule ? NULL
+                          : rule   ? vy_program_rule_mismatch(p, rule, text)
+                                   : "there is no program or pipeline of that name";
+        if (!why) continue;
+        vy_fail(m, VY_E_RULE, p->line, vy_check_column(m, p->line, p->name),
+                "a rule takes the program's parameters that it reads, grad_… of its outputs (in) "
+                "and grad_… of its inputs (out)",
+                "`%s` is not a rule (@vjp) of `%s`: %s", p->rule, p->name, why);
+        return false;
+    }
+    return true;
+}
+
+// ------------------------------------------------------------------------------------- recursion
+typedef struct walk {
+    const vy_module *m;
+    uint8_t *color;  // 0 new, 1 on the path, 2 done
+    uint32_t *path;  // functions on the path
+    uint32_t *place; // by function: the instruction at which the walk through it is
+} walk;
+
+// Follows calls from `root` on; false: they come back to a function on the path.
+static bool follow(walk *w, uint32_t root)
+{
+    uint32_t depth = 1;
+    w->path[0] = root, w->color[root] = 1, w->place[root] = 1;
+    while (depth) {
+        const uint32_t at = w->path[depth - 1];
+        const vy_program *p = vy_function_of(w->m, at)->code;
+        if (w->place[at] >= p->insts.count) {
+            w->color[at] = 2, depth--;
+            continue;
+        }
+        const vy_inst *i = &p->insts.data[w->place[at]++];
+        if (i->op != VY_OP_APPLY || w->color[i->aux] == 2) continue;
+        if (w->color[i->aux] == 1) return wrong(p, "it calls itself");
+        w->path[depth++] = i->aux, w->color[i->aux] = 1, w->place[i->aux] = 1;
+    }
+    return true;
+}
+
+static bool check_recursion(vy_module *m)
+{
+    vy_arena arena = {0};
+    const uint32_t n = m->functions.count;
+    walk w = {.m = m, .color = vy_arena_alloc(&arena, n + 1)};
+    w.path = vy_arena_alloc(&arena, (n + 1) * sizeof *w.path);
+    w.place = vy_arena_alloc(&arena, (n + 1) * sizeof *w.place);
+    bool ok = w.color && w.path && w.place;
+    if (!ok) vy_fail_oom(m);
+    for (uint32_t k = 0; ok && k < n; k++)
+        if (!w.color[k]) ok = follow(&w, k);
+    vy_arena_free(&arena);
+    return ok;
+}
+
+bool vy_check_functions(vy_module *m)
+{
+    char text[240];
+    for (uint32_t k = 0; k < m->functions.count; k++)
+        if (!check_interface(m, vy_function_of(m, k))) return false;
+    for (uint32_t k = 0; k < m->functions.count; k++) {
+        const vy_function *f = vy_function_of(m, k);
+        if (!vy_check_function(f)) return false;
+        for (uint32_t kind = 0; kind < VY_RULES_OF; kind++)
+            if (f->rules[kind] && !vy_check_rule(m, f, (vy_rule_of)kind, text))
+                return wrong(f->code, "its rule does not fit");
+    }
+    return !m->functions.count || check_recursion(m);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// sema_rule.c: names of rules, `@vjp(g) fn f(…)`: what is the function g?
+//
+// A function with a rule, and the rule, take and return values only: they stay functions of the
+// module (ir/core/functions.h).  Whether the signatures fit is decided there, when both are built
+// (lower_function.c).
+#include "ir/text/front.h"
+
+#include <string.h>
+
+static void refuse(vy_front *f, const vy_rule_name *r, const char *fix, const char *format,
+                   const char *name, const char *what)
+{
+    vy_front_error(f, VY_E_RULE, r->line, r->column, fix, format, name, what);
+}
+
+static vy_func *find_rule(vy_front *f, const vy_rule_name *r)
+{
+    const vy_decl *g = r->name->global;
+    const char *name = r->name->text;
+    if (g && g->kind == DK_FUNC) return g->func;
+    if (g)
+        vy_front_error(f, VY_E_NAME_KIND, r->line, r->column, "name a function",
+                       "`%s` is not a function", name);
+    else
+        vy_front_error(f, VY_E_NAME_UNKNOWN, r->line, r->column,
+                       vy_spelling_fix(f, name, strlen(name), VY_SPELL_FUNCTIONS,
+                                       "declare it with `fn`"),
+                       "there is no function `%s`", name);
+    return NULL;
+}
+
+// Buffers have no place in a rule.
+static void check_values(vy_front *f, const vy_rule_name *r, const vy_func *fn)
+{
+    for (const vy_decl *p = fn->params; p && !f->failed; p = p->next)
+        if (p->kind == DK_BUFFER)
+            refuse(f, r, "pass values",
+                   "function `%s`, which has a rule or is one, takes buffer `%s`",
+                   fn->decl->name->text, p->name->text);
+}
+
+static bool has_float(const vy_func *fn)
+{
+    bool any = false;
+    for (const vy_decl *p = fn->params; p; p = p->next) any |= vy_type_is_float((vy_type)p->type);
+    return any;
+}
+
+static void check_primal(vy_front *f, const vy_rule_name *r, const vy_func *fn)
+{
+    const bool one = fn->result_count == 1 && vy_type_is_float((vy_type)fn->results[0]);
+    if (!one || !has_float(fn))
+        refuse(f, r, "leave the rule out, or return one float that is computed from floats",
+               "function `%s` has a rule, but %s", fn->decl->name->text,
+               one ? "no float parameter" : "does not return one float");
+}
+
+static void sema_rule(vy_front *f, vy_func *fn, vy_rule_name *r)
+{
+    check_values(f, r, fn);
+    if (!f->failed) check_primal(f, r, fn);
+    r->func = f->failed ? NULL : find_rule(f, r);
+    if (f->failed) return;
+    if (r->func == fn)
+        refuse(f, r, "name another function", "function `%s` is its own rule%s",
+               fn->decl->name->text, "");
+    else
+        check_values(f, r, r->func);
+    fn->stays = r->func->stays = true;
+}
+
+// Whether the parameters fit is checked in the module (ir/core/program_rule.h).
+static void sema_program_rule(vy_front *f, const vy_rule_name *r)
+{
+    const vy_decl *g = r->name->global;
+    if (g && (g->kind == DK_PROGRAM || g->kind == DK_PIPELINE)) return;
+    vy_front_error(f, g ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, r->line, r->column,
+                   g ? "name a program or pipeline" : "declare it with `program` or `pipeline`",
+                   g ? "`%s` is no program or pipeline" : "there is no program or pipeline `%s`",
+                   r->name->text);
+}
+
+bool vy_sema_rules(vy_front *f)
+{
+    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
+        for (uint32_t k = 0; k < VY_RULES_OF && !f->failed; k++)
+            if (fn->is_program && fn->rules[k].name)
+                sema_program_rule(f, &fn->rules[k]);
+            else if (fn->rules[k].name)
+                sema_rule(f, fn, &fn->rules[k]);
+    return !f->failed;
+}
