@@ -65,18 +65,40 @@ static void set_order(vy_module *m, uint32_t order)
     m->order = order;
 }
 
+// The derivative as steps, the last pipeline of `work`; with `revolve`, the binomial schedule where
+// the source requests it.
+static vy_pipeline *derive_once(vy_module *work, bool revolve, const vy_grad_options *options,
+                                vy_derive_call *call, const reverse_observer *observer)
+{
+    const vy_pipeline *source = work->pipelines.data[0];
+    uint32_t *hints = NULL;
+    vy_program *host =
+        vy_host_raise(source, options->checkpoint, revolve, options->forward ? NULL : &hints);
+    vy_pipeline *l =
+        host ? differentiate(work, host, hints, options, call, observer, source->name) : NULL;
+    vy_program_free(host);
+    vy_free(hints);
+    if (!l || !revolve || vy_host_revolve(work, source)) return l;
+    return NULL;
+}
+
+static bool may_revolve(const vy_pipeline *l, const vy_grad_options *options)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < l->steps.count; i++) any |= vy_host_revolves(l, i);
+    return any && !options->forward && !options->again;
+}
+
 static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_derive_call *call,
                          const reverse_observer *observer, uint32_t order, vy_diag *diag)
 {
     const vy_pipeline *source = work->pipelines.data[work->pipelines.count - 1]; // after rules
     vy_module *out = NULL;
     work->order = order;
-    uint32_t *hints = NULL;
-    vy_program *host = vy_host_raise(source, options->checkpoint, options->forward ? NULL : &hints);
-    vy_pipeline *l =
-        host ? differentiate(work, host, hints, options, call, observer, source->name) : NULL;
-    vy_program_free(host);
-    vy_free(hints);
+    const bool revolve = may_revolve(source, options);
+    vy_pipeline *l = derive_once(work, revolve, options, call, observer);
+    if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
+        l = derive_once(work, false, options, call, observer);
     if (!l)
         *diag = work->diag;
     else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))

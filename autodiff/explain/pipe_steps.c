@@ -185,6 +185,19 @@ static vy_poly iterations(walk *w, const vy_pipe_step *s)
     return vy_poly_of(space(w), vy_poly_name(space(w), text));
 }
 
+// The steps inside of a repeat.  Deep nests with such bounds (checkpoint(revolve, k)) would have
+// formulas that nobody can read: they get one name.
+static vy_poly inside(walk *w, int kind, bool odd, const vy_pipe_step *s)
+{
+    enum { MOST_TERMS = 6 };
+    static const char *const names[VY_PIPE_WORK_COUNT] = {"dispatches", "copies", "fills",
+                                                          "values"};
+    char text[160];
+    if (!odd || w->n->work[kind].count <= MOST_TERMS) return w->n->work[kind];
+    snprintf(text, sizeof text, "%s(%.100s@%u)", names[kind], s->counter, s->line);
+    return vy_poly_of(space(w), vy_poly_name(space(w), text));
+}
+
 static void close_repeat(walk *w)
 {
     const block *b = &w->open.data[--w->open.count];
@@ -193,8 +206,9 @@ static void close_repeat(walk *w)
     const vy_poly from = w->n->dims[s->from.id], to = w->n->dims[s->to.id];
     const uint32_t counter = vy_poly_name(space(w), w->n->c->steps[b->step - 1]);
     for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) {
-        const vy_poly all = odd ? vy_poly_mul(space(w), w->n->work[k], iterations(w, s))
-                                : vy_poly_sum(space(w), w->n->work[k], counter, from, to);
+        const vy_poly each = inside(w, k, odd, s);
+        const vy_poly all = odd ? vy_poly_mul(space(w), each, iterations(w, s))
+                                : vy_poly_sum(space(w), each, counter, from, to);
         w->n->work[k] = vy_poly_add(space(w), b->outside[k], all);
     }
 }

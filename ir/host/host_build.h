@@ -12,7 +12,8 @@
 // hints: for reverse mode: repeats with `checkpoint(…)` are cut into segments, with `all` outermost
 // ones, too, and *hints is what bounds their lengths (autodiff/facts/trip_bound.h; free it with
 // vy_free).  NULL: for all else.
-vy_program *vy_host_raise(const vy_pipeline *l, bool all, uint32_t **hints);
+// revolve: repeats that vy_host_revolves keep the state of each iteration, for vy_host_revolve.
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, bool revolve, uint32_t **hints);
 // ---- host_emit.c
 // Appends a DISPATCH and the PICKs of all its results.  picks: one for each `out` and `inout`
 // parameter.  The call is copied, its shapes are not.  Returns the DISPATCH; 0: the builder failed.
@@ -36,5 +37,13 @@ bool vy_host_other_slice(const vy_program *h, uint32_t x, uint32_t y);
 // ---- lower.c
 // Appends host program `h`, called `name`, to its module as a pipeline.  NULL: the module's diag.
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name);
+
+// ---- revolve.c
+// Is step `at` an outermost `repeat … checkpoint(revolve, k)` with a constant k?
+bool vy_host_revolves(const vy_pipeline *l, uint32_t at);
+// Gives the last pipeline of `m`, the gradient of `source` made with `revolve` above, the binomial
+// schedule for all of them.  False: some part has no form that allows it (the pipeline is then to
+// be thrown away), or memory.
+bool vy_host_revolve(vy_module *m, const vy_pipeline *source);
 
 #endif

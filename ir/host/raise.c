@@ -219,9 +219,9 @@ static bool make_tables(raising *r, bool segments)
     return !vy_builder_failed(r->b);
 }
 
-vy_program *vy_host_raise(const vy_pipeline *l, bool all, uint32_t **hints)
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, bool revolve, uint32_t **hints)
 {
-    raising r = {.l = l, .b = begin(l), .all = all};
+    raising r = {.l = l, .b = begin(l), .all = all, .revolve = revolve};
     if (!r.b) return NULL;
     if (make_tables(&r, hints != NULL)) {
         for (uint32_t i = 1; i < l->signature->buffers.count; i++)

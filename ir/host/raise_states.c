@@ -169,7 +169,7 @@ static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
 }
 
 // Bounds of the length of a segment and of their number, where scalars bound both.
-static void bound(raising *r, const vy_pipe_step *s, vy_value c, vy_value segments)
+static void bound(raising *r, const vy_pipe_step *s, bool each, vy_value c, vy_value segments)
 {
     const bool every = s->keep == VY_KEEP_EVERY;
     const vy_dim one = vy_dim_const(r->b, 1), zero = vy_dim_const(r->b, 0);
@@ -179,6 +179,10 @@ static void bound(raising *r, const vy_pipe_step *s, vy_value c, vy_value segmen
     if (!known && !is_natural(r, s->from)) return;
     vy_dim n = known ? two(r, VY_DIM_SUB, to, s->from) : to;
     n = is_counted(r, s) ? s->to : two(r, VY_DIM_MAX, n, zero);
+    if (each) {
+        hint(r, segments.id, n);
+        return;
+    }
     const vy_dim m = two(r, VY_DIM_SUB, two(r, VY_DIM_MAX, n, one), one);
     const vy_dim root = two(r, VY_DIM_ADD, two(r, VY_DIM_SQRT, m, m), one);
     const vy_dim k = every ? two(r, VY_DIM_MAX, s->keep_count, one) : root;
@@ -225,10 +229,11 @@ bool raise_open_segments(raising *r, uint32_t at)
     vy_builder *b = r->b;
     const vy_value from = {raise_number(r, s->from)}, to = {raise_number(r, s->to)};
     const vy_value n = is_counted(r, s) ? to : vy_max(b, vy_sub(b, to, from), number(r, 0));
-    const vy_value c = length_of(r, s, n);
+    const bool each = r->revolve && vy_host_revolves(r->l, at);
+    const vy_value c = each ? number(r, 1) : length_of(r, s, n);
     const vy_value last = vy_sub(b, vy_add(b, n, c), number(r, 1));
-    const vy_value segments = vy_div(b, last, c);
-    bound(r, s, c, segments);
+    const vy_value segments = each ? n : vy_div(b, last, c);
+    bound(r, s, each, c, segments);
     uint32_t *in = g->values[0], *out = g->values[1];
     for (uint32_t k = 0; k < g->count; k++) in[k] = load_all(r, r->current[g->outer[k]]);
     const vy_value i = {loop(r, segments, g->count, in, out)};

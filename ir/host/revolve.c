@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+// revolve.c: the binomial schedule of Griewank and Walther for `repeat … checkpoint(revolve, k)`.
+//
+// With s snapshots, n sweeps reverse f(s, n) = C(n + s − 1, s) iterations.  Let n be the least
+// number with len ≤ f(s, n + 1).  Then cut [0, len) at
+//
+//   c(j) = min(f(s, j + 1), len − f(s, n) + f(s, j)),  j = 0 … n          c(−1) = 0, c(n) = len
+//
+// and reverse the segments [c(j − 1), c(j)) from the last one to the first: advance a copy of the
+// snapshot by c(j − 1), which is the next snapshot, and reverse the segment with the s − 1 that are
+// left.  With one snapshot each iteration is a segment.  This makes as few steps as any schedule
+// with k snapshots can (compared with the optimum for all len ≤ 200, k ≤ 8).  So revolve is a nest
+// of k levels whose bounds are integer expressions, and needs neither a stack nor a table, nor
+// control by the host (docs/autodiff.md 15.2):
+//
+//   repeat sweeps in 0..isqrt(2·len) + 1 {            the n with f(s, n) < len ≤ f(s, n + 1),
+//     repeat once in 0..min(…)·min(…) {               found by trying
+//       repeat j in 0..sweeps + 1 {                   segment sweeps − j
+//         repeat from in c…c + 1 {                    names for numbers
+//           repeat len in c' − c…c' − c + 1 {
+//             repeat once in 0..min(from, 1) {
+//               copy(tape[slot], tape[slot + 1]); repeat t in 0..from { BODY on tape[slot + 1] }
+//             }
+//             …the next level, with slot + min(from, 1)
+//
+// The tape of all iterations becomes one of k.  f is never larger than it has to be for a
+// comparison with len: its factors stop there, so that nothing overflows.
+#include "ir/host/host_build.h"
+#include "ir/host/revolve.h"
+
+#include <string.h>
+
+enum { MOST_LEVELS = 10 };
+
+typedef struct revolving {
+    revolve_loop x;
+    vy_pipe *q;
+    vy_builder *b;
+    vy_arena arena;
+    vy_dim *steps;     // by step of the old pipeline: its number in the new one
+    vy_dim *made;      // by dimension of the old pipeline: translated …
+    uint64_t *made_in; // … when `context` was this
+    uint64_t context;
+    vy_pipe_arg *places; // by buffer: what it is now; rank: leading indices
+    uint32_t *forgotten; // by buffer: leading indices that are left out
+    vy_buffer *scratch;  // by buffer of the body: that of the advances
+    uint8_t *cleared;    // by buffer: must be cleared where it begins
+} revolving;
+
+static bool stopped(const revolving *r) { return vy_builder_failed(r->b); }
+static vy_dim number(revolving *r, int64_t v) { return vy_dim_const(r->b, v); }
+static vy_dim two(revolving *r, vy_dim_op op, vy_dim x, vy_dim y)
+{
+    return vy_dim_binary(r->b, op, x, y);
+}
+static vy_dim plus(revolving *r, vy_dim x, int64_t v)
+{
+    return two(r, VY_DIM_ADD, x, number(r, v));
+}
+static vy_dim minus(revolving *r, vy_dim x, vy_dim y) { return two(r, VY_DIM_SUB, x, y); }
+static vy_dim natural(revolving *r, vy_dim x) { return two(r, VY_DIM_MAX, x, number(r, 0)); }
+static vy_dim repeat(revolving *r, const char *name, vy_dim from, vy_dim to)
+{
+    return vy_pipeline_repeat(r->q, name, from, to, VY_KEEP_ALL, (vy_dim){0});
+}
+static vy_dim repeat_to(revolving *r, const char *name, vy_dim to)
+{
+    return repeat(r, name, number(r, 0), to);
+}
+// A name for a number: a repeat of one iteration.
+static vy_dim let(revolving *r, const char *name, vy_dim value)
+{
+    return repeat(r, name, value, plus(r, value, 1));
+}
+static void close(revolving *r, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) vy_pipeline_close(r->q);
+}
+
+static void *room(revolving *r, vy_arena *arena, size_t count, size_t size)
+{
+    void *p = vy_arena_alloc(arena, (count + 1) * size);
+    if (!p && r->b) vy_build_oom(r->b);
+    return p;
+}
+
+// ----------------------------------------------------------------------------- steps, over again
+static void set_step(revolving *r, uint32_t step, vy_dim value)
+{
+    r->steps[step] = value;
+    r->context++; // what was translated is out of date
+}
+
+static vy_dim dim_of(revolving *r, vy_dim d)
+{
+    const vy_dim_node *n = &r->x.l->signature->dims.data[d.id];
+    if (!r->x.varies[d.id]) return d;
+    if (n->op == VY_DIM_STEP) return r->steps[n->value];
+    if (r->made_in[d.id] == r->context) return r->made[d.id];
+    r->made[d.id] = two(r, n->op, dim_of(r, (vy_dim){n->a}), dim_of(r, (vy_dim){n->b}));
+    r->made_in[d.id] = r->context;
+    return r->made[d.id];
+}
+
+static vy_pipe_arg arg_of(revolving *r, const vy_pipe_arg *a)
+{
+    const vy_pipe_arg *place = &r->places[a->buffer.id];
+    const uint32_t left = r->forgotten[a->buffer.id], n = place->rank + a->rank - left;
+    vy_dim *index = room(r, &r->x.l->module->arena, n, sizeof *index);
+    for (uint32_t k = 0; index && k < n; k++)
+        index[k] = k < place->rank ? place->index[k] : dim_of(r, a->index[k - place->rank + left]);
+    return (vy_pipe_arg){place->buffer, n, index};
+}
+
+static void push(revolving *r, vy_pipe_step s)
+{
+    if (!stopped(r) && !vy_vec_push(&r->q->steps, s)) vy_build_oom(r->b);
+}
+
+static void dispatch(revolving *r, const vy_pipe_step *old)
+{
+    vy_arena *arena = &r->x.l->module->arena;
+    const uint32_t scalars = r->x.l->module->programs.data[old->program]->scalars.count;
+    vy_pipe_step s = *old;
+    vy_pipe_arg *args = room(r, arena, s.arg_count, sizeof *args);
+    vy_pipe_scalar *given = room(r, arena, scalars, sizeof *given);
+    vy_dim *groups = room(r, arena, 3, sizeof *groups);
+    if (!args || !given || !groups) return;
+    for (uint32_t i = 0; i < s.arg_count; i++) args[i] = arg_of(r, &old->args[i]);
+    for (uint32_t i = 0; i < scalars; i++) {
+        given[i] = old->scalars[i];
+        if (given[i].kind == VY_PIPE_DIM) given[i].dim = dim_of(r, given[i].dim);
+    }
+    for (uint32_t i = 0; s.groups && i < 3; i++) groups[i] = dim_of(r, s.groups[i]);
+    s.args = args, s.scalars = given, s.groups = s.groups ? groups : NULL;
+    push(r, s);
+}
+
+static void step(revolving *r, uint32_t at)
+{
+    const vy_pipe_step *s = &r->x.l->steps.data[at];
+    vy_at(r->b, s->line, s->column);
+    switch (s->kind) {
+    case VY_PIPE_REPEAT:
+        set_step(r, at,
+                 vy_pipeline_repeat(r->q, s->counter, dim_of(r, s->from), dim_of(r, s->to),
+                                    VY_KEEP_ALL, (vy_dim){0}));
+        break;
+    case VY_PIPE_CHECKPOINT: vy_pipeline_checkpoint(r->q); break;
+    case VY_PIPE_END: vy_pipeline_close(r->q); break;
+    case VY_PIPE_DISPATCH: dispatch(r, s); break;
+    case VY_PIPE_BUFFER: push(r, *s); break;
+    default: break;
+    }
+}
+
+static void steps(revolving *r, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to && !stopped(r); i++) step(r, i);
+}
+
+// ------------------------------------------------------------------------------------ the advance
+// The snapshot in a slot; slot id 0: the working state.
+static vy_pipe_arg snapshot(revolving *r, const revolve_state *s, vy_dim slot)
+{
+    if (!slot.id) return (vy_pipe_arg){.buffer = s->work};
+    vy_dim *index = room(r, &r->x.l->module->arena, 1, sizeof *index);
+    if (index) *index = slot;
+    return (vy_pipe_arg){{s->tape}, 1, index};
+}
+
+static void begin_scratch(revolving *r, uint32_t buffer)
+{
+    r->places[buffer] = (vy_pipe_arg){.buffer = r->scratch[buffer]};
+    if (r->cleared[buffer]) vy_pipe_move(r->q, VY_PIPE_FILL, NULL, &r->places[buffer], 0);
+}
+
+// Runs the forward body on the states in `slot`, in iteration t.
+static void advance(revolving *r, vy_dim slot, vy_dim t)
+{
+    const uint32_t end = r->x.l->steps.data[r->x.forward].partner;
+    const uint32_t buffers = r->x.l->signature->buffers.count;
+    vy_pipe_arg *was = room(r, &r->arena, buffers, sizeof *was);
+    if (!was) return;
+    memcpy(was, r->places, buffers * sizeof *was);
+    set_step(r, r->x.forward, t);
+    for (uint32_t i = 0; i < r->x.state_count; i++)
+        r->places[r->x.states[i].buffer] = snapshot(r, &r->x.states[i], slot);
+    for (uint32_t i = r->x.body; i < end && !stopped(r); i++) {
+        const vy_pipe_step *s = &r->x.l->steps.data[i];
+        if (r->x.skipped[i]) continue;
+        if (s->kind == VY_PIPE_BUFFER)
+            begin_scratch(r, s->buffer.id);
+        else
+            step(r, i);
+    }
+    memcpy(r->places, was, buffers * sizeof *was);
+}
+
+// Copies the snapshot of one slot to another, and advances it by n iterations from `at`.
+static void advance_copy(revolving *r, vy_dim from, vy_dim to, vy_dim at, vy_dim n)
+{
+    for (uint32_t i = 0; i < r->x.state_count; i++) {
+        const vy_pipe_arg x = snapshot(r, &r->x.states[i], from);
+        const vy_pipe_arg y = snapshot(r, &r->x.states[i], to);
+        vy_pipe_move(r->q, VY_PIPE_COPY, &x, &y, 0);
+    }
+    const vy_dim t = repeat_to(r, "t", n);
+    advance(r, to, two(r, VY_DIM_ADD, at, t));
+    close(r, 1);
+}
+
+// ----------------------------------------------------------------------------------- the schedule
+// min(C(n + s − 1, s), len) or more; exact below len.
+static vy_dim sweeps_reach(revolving *r, uint32_t s, vy_dim n, vy_dim len)
+{
+    vy_dim f = n;
+    for (uint32_t j = 2; j <= s; j++) {
+        f = two(r, VY_DIM_MUL, two(r, VY_DIM_MIN, f, len), plus(r, n, j - 1));
+        f = two(r, VY_DIM_DIV, f, number(r, j));
+    }
+    return f;
+}
+
+// 1 if x < y, else 0.
+static vy_dim is_below(revolving *r, vy_dim x, vy_dim y)
+{
+    return two(r, VY_DIM_MIN, natural(r, minus(r, y, x)), number(r, 1));
+}
+
+// Where segment j ends.
+static vy_dim cut(revolving *r, uint32_t s, vy_dim j, vy_dim n, vy_dim len)
+{
+    const vy_dim rest = minus(r, len, sweeps_reach(r, s, n, len));
+    return natural(r, two(r, VY_DIM_MIN, sweeps_reach(r, s, plus(r, j, 1), len),
+                          two(r, VY_DIM_ADD, rest, sweeps_reach(r, s, j, len))));
+}
+
+// One iteration of the reverse: the state is computed from the snapshot.
+static void reverse_each(revolving *r, vy_dim len, vy_dim at, vy_dim slot)
+{
+    const revolve_loop *x = &r->x;
+    const vy_dim i = repeat_to(r, "back", len), j = minus(r, plus(r, len, -1), i);
+    const vy_dim t = two(r, VY_DIM_ADD, at, j);
+    advance_copy(r, slot, (vy_dim){0}, at, j);
+    // The old counter runs the other way.
+    set_step(r, x->reverse, minus(r, plus(r, x->count, -1), t));
+    for (uint32_t k = 0; k < x->state_count; k++) {
+        r->places[x->states[k].tape] = (vy_pipe_arg){.buffer = x->states[k].work};
+        r->forgotten[x->states[k].tape] = 1;
+    }
+    steps(r, x->reverse + 1, x->l->steps.data[x->reverse].partner);
+    close(r, 1);
+}
+
+static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot)
+{
+    if (stopped(r)) return;
+    if (s == 1) {
+        reverse_each(r, len, at, slot);
+        return;
+    }
+    const vy_dim twice = two(r, VY_DIM_MUL, len, number(r, 2));
+    const vy_dim n = repeat_to(r, "sweeps", plus(r, two(r, VY_DIM_SQRT, twice, twice), 1));
+    const vy_dim enough = plus(r, sweeps_reach(r, s, plus(r, n, 1), len), 1);
+    repeat_to(r, "once",
+              two(r, VY_DIM_MUL, is_below(r, sweeps_reach(r, s, n, len), len),
+                  is_below(r, len, enough)));
+    const vy_dim i = repeat_to(r, "segment", plus(r, n, 1)), j = minus(r, n, i);
+    const vy_dim from = let(r, "from", cut(r, s, plus(r, j, -1), n, len));
+    const vy_dim part = let(r, "len", minus(r, cut(r, s, j, n, len), from));
+    const vy_dim moves = two(r, VY_DIM_MIN, from, number(r, 1));
+    repeat_to(r, "once", moves);
+    advance_copy(r, slot, plus(r, slot, 1), at, from);
+    close(r, 1);
+    reverse(r, s - 1, part, two(r, VY_DIM_ADD, at, from), two(r, VY_DIM_ADD, slot, moves));
+    close(r, 5);
+}
+
+// ------------------------------------------------------------------------------------ the pipeline
+// The tapes hold k states; other buffers of the schedule begin before the forward repeat.
+static void declare(revolving *r)
+{
+    vy_program *p = r->b->p;
+    char text[320];
+    for (uint32_t i = 0; i < r->x.state_count && !stopped(r); i++) {
+        revolve_state *s = &r->x.states[i];
+        const uint32_t rank = p->buffers.data[s->tape].rank;
+        vy_dim *dims = room(r, &r->x.l->module->arena, rank, sizeof *dims);
+        if (!dims) return;
+        memcpy(dims, p->buffers.data[s->tape].dims, rank * sizeof *dims);
+        dims[0] = number(r, r->x.snapshots);
+        p->buffers.data[s->tape].dims = dims;
+        const vy_buf b = p->buffers.data[s->tape];
+        s->work = vy_pipeline_buffer(r->q, vy_free_name(p, "state", b.name, text), b.type, rank - 1,
+                                     dims + 1);
+        r->scratch[s->buffer] = s->work;
+    }
+    for (uint32_t i = 1; i < r->x.l->signature->buffers.count && !stopped(r); i++) {
+        const vy_buf b = p->buffers.data[i];
+        if (r->x.inner[i])
+            r->scratch[i] = vy_pipeline_buffer(r->q, vy_free_name(p, "again", b.name, text), b.type,
+                                               b.rank, b.dims);
+    }
+}
+
+static void forward(revolving *r)
+{
+    const revolve_loop *x = &r->x;
+    const vy_dim first = number(r, 0);
+    vy_at(r->b, x->l->steps.data[x->forward].line, x->l->steps.data[x->forward].column);
+    declare(r);
+    for (uint32_t i = 0; i < x->state_count && !stopped(r); i++) {
+        const vy_pipe_arg from = {.buffer = {x->states[i].buffer}};
+        const vy_pipe_arg to = snapshot(r, &x->states[i], first);
+        vy_pipe_move(r->q, VY_PIPE_COPY, &from, &to, 0);
+    }
+    step(r, x->forward);
+    steps(r, x->body, x->l->steps.data[x->forward].partner + 1);
+}
+
+static void all(revolving *r)
+{
+    const revolve_loop *x = &r->x;
+    const uint32_t after = x->l->steps.data[x->reverse].partner + 1;
+    const uint32_t levels = x->snapshots < MOST_LEVELS ? x->snapshots : MOST_LEVELS;
+    steps(r, 0, x->forward);
+    forward(r);
+    steps(r, x->l->steps.data[x->forward].partner + 1, x->reverse);
+    vy_at(r->b, x->l->steps.data[x->reverse].line, x->l->steps.data[x->reverse].column);
+    const vy_dim len = let(r, "len", x->count);
+    reverse(r, levels, len, number(r, 0), number(r, 0));
+    close(r, 1);
+    steps(r, after, x->l->steps.count);
+}
+
+// A pipe with the signature of `l`, in which numbers of the old steps mean nothing.
+static bool begin(revolving *r)
+{
+    const vy_pipeline *l = r->x.l;
+    r->b = vy_rebuild_begin(l->signature);
+    r->q = r->b ? vy_realloc(NULL, sizeof *r->q) : NULL;
+    if (!r->q) return false;
+    *r->q = (vy_pipe){.m = l->module, .b = r->b};
+    r->b->p->signature = true;
+    for (uint32_t i = 1; i < r->b->p->dims.count; i++)
+        if (r->b->p->dims.data[i].op == VY_DIM_STEP)
+            r->b->p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
+    const uint32_t buffers = l->signature->buffers.count;
+    r->steps = room(r, &r->arena, l->steps.count, sizeof *r->steps);
+    r->made = room(r, &r->arena, l->signature->dims.count, sizeof *r->made);
+    r->made_in = room(r, &r->arena, l->signature->dims.count, sizeof *r->made_in);
+    r->context = 1;
+    r->places = room(r, &r->arena, buffers, sizeof *r->places);
+    r->forgotten = room(r, &r->arena, buffers, sizeof *r->forgotten);
+    r->scratch = room(r, &r->arena, buffers, sizeof *r->scratch);
+    r->cleared = room(r, &r->arena, buffers, 1);
+    if (stopped(r) || !vy_pipe_cleared(l, &r->arena, r->cleared)) return false;
+    for (uint32_t i = 1; i < buffers; i++) r->places[i] = (vy_pipe_arg){.buffer = {i}};
+    return true;
+}
+
+// The module's last pipeline, revolved; false: as it was, or memory.
+static bool revolve(vy_module *m, const vy_pipe_step *source, int64_t k)
+{
+    vy_pipeline *l = m->pipelines.data[m->pipelines.count - 1];
+    revolving r = {0};
+    bool ok = revolve_match(&r.x, l, source, &r.arena);
+    r.x.snapshots = (uint32_t)k;
+    if (ok && (ok = begin(&r))) {
+        all(&r);
+        m->pipelines.count--; // the new one has its name and takes its place
+        ok = vy_pipeline_end(r.q) != NULL;
+        if (ok)
+            vy_pipeline_free(l);
+        else
+            m->pipelines.count++;
+    } else if (r.q) {
+        vy_pipeline_abandon(r.q);
+    } else if (r.b) {
+        vy_program_abandon(r.b);
+    }
+    vy_arena_free(&r.arena);
+    return ok;
+}
+
+bool vy_host_revolves(const vy_pipeline *l, uint32_t at)
+{
+    const vy_pipe_step *s = &l->steps.data[at];
+    uint32_t open = 0;
+    if (s->kind != VY_PIPE_REPEAT || s->keep != VY_KEEP_REVOLVE) return false;
+    const vy_dim_node *k = &l->signature->dims.data[s->keep_count.id];
+    for (uint32_t i = 0; i < at; i++) {
+        const vy_pipe_kind kind = l->steps.data[i].kind;
+        if (kind == VY_PIPE_REPEAT || kind == VY_PIPE_CHECKPOINT) open++;
+        if (kind == VY_PIPE_END) open--;
+    }
+    return open == 0 && k->op == VY_DIM_CONST && k->value >= 1 && k->value <= INT32_MAX;
+}
+
+bool vy_host_revolve(vy_module *m, const vy_pipeline *source)
+{
+    for (uint32_t i = 0; i < source->steps.count; i++) {
+        if (!vy_host_revolves(source, i)) continue;
+        const vy_pipe_step *s = &source->steps.data[i];
+        if (!revolve(m, s, source->signature->dims.data[s->keep_count.id].value)) return false;
+    }
+    return true;
+}

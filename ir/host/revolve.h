@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// revolve.h: `repeat … checkpoint(revolve, k)` of a derived pipeline.
+//
+//   revolve_match.c  the forward and the reverse repeat, and what their tapes hold
+//   revolve.c        the schedule
+#ifndef VYRE_HOST_REVOLVE_H
+#define VYRE_HOST_REVOLVE_H
+
+#include "ir/build/edit.h"
+#include "ir/build/pipe_build.h"
+#include "ir/core/pipe.h"
+
+// What one iteration passes to the next one.
+typedef struct revolve_state {
+    uint32_t tape;   // the buffer that has it for every iteration
+    uint32_t buffer; // where the forward repeat has it when an iteration begins
+    vy_buffer work;  // where the reverse has it, in the new pipeline
+} revolve_state;
+
+typedef struct revolve_loop {
+    const vy_pipeline *l;
+    uint32_t forward, reverse; // REPEATs
+    uint32_t body;             // the first step of the forward one that does not write a tape
+    vy_dim count;              // of iterations
+    uint32_t snapshots;        // k
+    revolve_state *states;
+    uint32_t state_count;
+    uint8_t *varies;  // by dimension: it depends on a step
+    uint8_t *skipped; // by step: the advance leaves this dispatch out
+    uint8_t *inner;   // by buffer: it begins in the body
+} revolve_loop;
+
+// Fills everything but `work`.  `source`: the repeat that was differentiated.  False: not found in
+// the form that the schedule needs, or memory.
+bool revolve_match(revolve_loop *x, const vy_pipeline *l, const vy_pipe_step *source,
+                   vy_arena *arena);
+
+#endif
