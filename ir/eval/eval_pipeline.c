@@ -397,6 +397,7 @@ bool vy_eval_pipeline_hooked(const vy_pipeline *p, const vy_eval_buffer *buffers
     vy_free(r.known);
     vy_free(r.repeats);
     vy_free(r.args);
+    vy_free(r.lengths);
     vy_free(r.scalars);
     vy_free(r.dots);
     vy_free(r.scalar_dots);
