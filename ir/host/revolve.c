@@ -109,7 +109,7 @@ static vy_pipe_arg arg_of(revolving *r, const vy_pipe_arg *a)
     vy_dim *index = room(r, &r->x.l->module->arena, n, sizeof *index);
     for (uint32_t k = 0; index && k < n; k++)
         index[k] = k < place->rank ? place->index[k] : dim_of(r, a->index[k - place->rank + left]);
-    return (vy_pipe_arg){place->buffer, n, index};
+    return (vy_pipe_arg){.buffer = place->buffer, .rank = n, .index = index, .flat = a->flat};
 }
 
 static void push(revolving *r, vy_pipe_step s)
@@ -166,7 +166,7 @@ static vy_pipe_arg snapshot(revolving *r, const revolve_state *s, vy_dim slot)
     if (!slot.id) return (vy_pipe_arg){.buffer = s->work};
     vy_dim *index = room(r, &r->x.l->module->arena, 1, sizeof *index);
     if (index) *index = slot;
-    return (vy_pipe_arg){{s->tape}, 1, index};
+    return (vy_pipe_arg){.buffer = {s->tape}, .rank = 1, .index = index};
 }
 
 static void begin_scratch(revolving *r, uint32_t buffer)
