@@ -5,8 +5,8 @@
 
 First those that once failed (tests/fuzz/found).  Then new ones, from a fresh seed that the first
 line prints, half of them of independent invocations and half of interacting ones, for 90 seconds of
-processor time; VYRE_SEED and VYRE_COUNT override.  A failing program is printed reduced, with the
-command that makes it again.
+processor time, or 45 with sanitizers; VYRE_SEED and VYRE_COUNT override.  A failing program is
+printed reduced, with the command that makes it again.
 """
 import os
 import random
@@ -22,6 +22,7 @@ import oracle  # noqa: E402
 fresh = random.Random(time.time_ns()).randrange(10 ** 9)
 seed = int(os.environ.get("VYRE_SEED") or fresh)
 count = int(os.environ.get("VYRE_COUNT") or 0)
+seconds = "90" if os.environ.get("VYRE_SHARE", "1") == "1" else "45"
 print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k random_programs --build %s" % (seed, count, BUILD))
 sys.stdout.flush()
 FOUND = os.path.join(SRC, "tests", "fuzz", "found")
@@ -29,5 +30,5 @@ if oracle.main(["--build", BUILD, "--replay"]
                + [os.path.join(FOUND, f) for f in sorted(os.listdir(FOUND))]):
     sys.exit(1)
 sys.exit(oracle.main(["--build", BUILD, "--seed", str(seed), "--count", str(count or 10 ** 6), "--device", "0.02",
-                      "--cpu-seconds", "1e9" if count else "90", "--stop", "--shrink-seconds", "40",
+                      "--cpu-seconds", "1e9" if count else seconds, "--stop", "--shrink-seconds", "40",
                       "--shrink-each", "1"]))

@@ -291,9 +291,19 @@ static bool widen_tolerance(job *j, const vy_program *p, const image *x, const i
 }
 
 // Makes the data of all launches; on it the program must neither race nor read unwritten memory.
+// Does the text state derivatives?  They may be meant to differ from those of the code.
+static bool states_derivatives(const vy_module *m)
+{
+    bool any = m->functions.count > 0;
+    for (uint32_t i = 0; i < m->programs.count; i++) any |= m->programs.data[i]->rule != NULL;
+    if (any) snprintf(message, sizeof message, "derivatives that a text states are its own");
+    return any;
+}
+
 static bool prepare(job *j, const vy_module *m)
 {
     const vy_program *p = last_program(m);
+    if (states_derivatives(m)) return false;
     for (uint32_t k = 0; k < j->launch_count; k++) {
         job_launch *l = &j->launches[k];
         image forward;
