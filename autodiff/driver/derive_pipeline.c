@@ -67,10 +67,10 @@ static void set_order(vy_module *m, uint32_t order)
 
 // The derivative as steps, the last pipeline of `work`; with `revolve`, the binomial schedule where
 // the source requests it.
-static vy_pipeline *derive_once(vy_module *work, bool revolve, const vy_grad_options *options,
-                                vy_derive_call *call, const reverse_observer *observer)
+static vy_pipeline *derive_once(vy_module *work, const vy_pipeline *source, bool revolve,
+                                const vy_grad_options *options, vy_derive_call *call,
+                                const reverse_observer *observer)
 {
-    const vy_pipeline *source = work->pipelines.data[0];
     uint32_t *hints = NULL;
     vy_program *host =
         vy_host_raise(source, options->checkpoint, revolve, options->forward ? NULL : &hints);
@@ -96,9 +96,9 @@ static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_der
     vy_module *out = NULL;
     work->order = order;
     const bool revolve = may_revolve(source, options);
-    vy_pipeline *l = derive_once(work, revolve, options, call, observer);
+    vy_pipeline *l = derive_once(work, source, revolve, options, call, observer);
     if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
-        l = derive_once(work, false, options, call, observer);
+        l = derive_once(work, source, false, options, call, observer);
     if (!l)
         *diag = work->diag;
     else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))
