@@ -38,7 +38,7 @@ def wrong_of(bench, maker, seeds):
 
 
 def main():
-    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 700)
+    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 700 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k loops_by_iteration" % (seed, count))
     seeds = range(seed, seed + count)
     with tempfile.TemporaryDirectory() as folder:

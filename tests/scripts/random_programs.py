@@ -4,8 +4,8 @@
 """Random programs past every oracle (tests/fuzz).
 
 First those that once failed (tests/fuzz/found).  Then new ones, from a fresh seed that the first
-line prints, half of them of independent invocations and half of interacting ones, for 90 seconds of
-processor time, or 45 with sanitizers; VYRE_SEED and VYRE_COUNT override.  A failing program is
+line prints, half of them of independent invocations and half of interacting ones, for 45 seconds of
+processor time (90 with VYRE_SHARE=1); VYRE_SEED and VYRE_COUNT override.  A failing program is
 printed reduced, with the command that makes it again.
 """
 import os
