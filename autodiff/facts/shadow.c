@@ -13,8 +13,8 @@
 // It starts as 1 where an element has a cotangent.  A shadow costs memory and time, so a buffer has
 // one only if
 //   - some element may be overwritten before it is read, or, in arrays and in buffers that are not
-//     differentiated outputs, may never be read; an output's only store to an element is always
-//     used; and
+//     differentiated outputs, may never be read, or by a load of no use; an output's only store to
+//     an element is always used; and
 //   - some product before such a store could turn its zero adjoint into NaN.
 #include "ir/facts/memory.h"
 #include "autodiff/core/rules.h"
@@ -56,7 +56,8 @@ static bool is_exclusive(const grad_facts *f, uint32_t x, uint32_t y)
 // May a later one of the buffer's `n` writes overwrite what `store` wrote?
 static bool may_be_lost(const grad_facts *f, uint32_t store, const uint32_t *writes, uint32_t n)
 {
-    if (n > MOST || (!f->adds[store] && !vy_stores_once(f, store))) return true;
+    const bool adds = f->adds[store] || f->p->insts.data[store].op == VY_OP_ATOMIC_ADD;
+    if (n > MOST || (!adds && !vy_stores_once(f, store))) return true;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t w = writes[k];
         if (w == store || f->p->insts.data[w].op == VY_OP_ATOMIC_ADD || f->adds[w]) continue;
@@ -76,8 +77,8 @@ static bool needs_shadow(const grad_facts *f, uint32_t buffer, const uint32_t *w
     if ((info->activity & ACTIVE) != ACTIVE || b->cls == VY_IN || b->view_of) return false;
     for (uint32_t k = 0; k < n; k++) {
         const vy_inst *i = &f->p->insts.data[writes[k]];
-        if (i->op != VY_OP_STORE || !vy_is_active(f, vy_arg(f->p, writes[k], i->nargs - 1)))
-            continue;
+        if (i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) continue;
+        if (!vy_is_active(f, vy_arg(f->p, writes[k], i->nargs - 1))) continue;
         if (info->of && !may_be_lost(f, writes[k], writes, n)) continue;
         if (array && !*cover) *cover = vy_covering_load(f, buffer, writes, n);
         if (!*cover) return true;
