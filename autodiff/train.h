@@ -17,8 +17,8 @@
 //
 // One run is `count` steps, and everything that a step needs from earlier ones is in buffers, so
 // that runs follow each other without the host.  The optimiser is a program of the language, one
-// for parameters of any rank; those of the library are in the folder optimisers/ of the source and
-// of the installation (its README says how to write one).
+// for parameters of any rank; those of the library are in the folder shaders/optimisers/ of the
+// source, and installed (its README says how to write one).
 #ifndef VYRE_TRAIN_H
 #define VYRE_TRAIN_H
 
@@ -65,7 +65,7 @@ typedef struct vy_training {
 // optimiser_text).
 VY_API vy_module *vy_train(const vy_module *m, const vy_train_options *options, vy_training *out,
                            vy_diag *diag);
-// The texts of the folder optimisers/: "sgd", …; NULL: there is none of that name.
+// The texts of the folder shaders/optimisers/: "sgd", …; NULL: there is none of that name.
 VY_API const char *vy_train_text(const char *name);
 // Names of the library's optimisers; NULL past the last.
 VY_API const char *vy_train_optimiser(uint32_t index);

@@ -3,6 +3,7 @@
 #ifndef VYRE_TOOL_COMMAND_H
 #define VYRE_TOOL_COMMAND_H
 
+#include "tools/data.h"
 #include "tools/file.h"
 #include "tools/options.h"
 
@@ -66,6 +67,8 @@ bool optimize_final(command *c, vy_module *m, bool for_eval, vys_binding *data, 
 
 // emit.c: NAME.vyre, .spv, .h and .json of the module's result, which it optimises.
 bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d);
+// --out NAME=@FILE: as .npy, or its bytes.
+bool write_array(command *c, const spec *to, const array *a, vy_diag *d);
 
 // report.c
 void report(const command *c, const vy_diag *d, bool json); // stderr; json: stdout too

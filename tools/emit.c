@@ -212,6 +212,18 @@ bool verb_compile(command *c, vy_diag *d)
     return ok;
 }
 
+bool write_array(command *c, const spec *to, const array *a, vy_diag *d)
+{
+    const size_t bytes = (size_t)(a->count * vy_type_size(a->type));
+    if (to->kind != SPEC_NPY) return output_add(&c->files, to->text, a->data, bytes, d);
+    text npy = {0};
+    npy_write(a, &npy);
+    const bool ok =
+        npy.failed ? fail_memory(d) : output_add(&c->files, to->text, npy.data, npy.size, d);
+    text_free(&npy);
+    return ok;
+}
+
 bool verb_print(command *c, vy_diag *d)
 {
     unsigned wanted = FORM_TEXT;

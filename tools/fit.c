@@ -14,14 +14,7 @@ static bool write_out(const fit *f, command *c, vy_diag *d)
     for (uint32_t i = 0; i < f->out.count; i++) {
         const spec *o = &f->out.data[i];
         const bound_buffer *b = fit_buffer(f, o->name);
-        const size_t bytes = (size_t)(b->value.count * vy_type_size(b->value.type));
-        text npy = {0};
-        if (o->kind == SPEC_NPY) npy_write(&b->value, &npy);
-        bool ok = !npy.failed || fail_memory(d);
-        ok = ok && (o->kind == SPEC_NPY ? output_add(&c->files, o->text, npy.data, npy.size, d)
-                                        : output_add(&c->files, o->text, b->value.data, bytes, d));
-        text_free(&npy);
-        if (!ok) return false;
+        if (!write_array(c, o, &b->value, d)) return false;
     }
     return true;
 }

@@ -256,14 +256,7 @@ static bool write_out(const session *s, command *c, vy_diag *d)
             s->backward.buffers ? vys_binding_find(&s->backward, o->name) : NULL;
         const bound_buffer *f = vys_binding_find(&s->forward, o->name);
         if (f) b = f;
-        const size_t bytes = (size_t)(b->value.count * vy_type_size(b->value.type));
-        text npy = {0};
-        if (o->kind == SPEC_NPY) npy_write(&b->value, &npy);
-        bool ok = !npy.failed || fail_memory(d);
-        ok = ok && (o->kind == SPEC_NPY ? output_add(&c->files, o->text, npy.data, npy.size, d)
-                                        : output_add(&c->files, o->text, b->value.data, bytes, d));
-        text_free(&npy);
-        if (!ok) return false;
+        if (!write_array(c, o, &b->value, d)) return false;
     }
     return true;
 }

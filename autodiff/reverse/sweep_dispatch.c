@@ -18,8 +18,6 @@
 #include "autodiff/transform.h"
 #include "ir/host/host_build.h"
 
-#include <string.h>
-
 typedef enum add_mode {
     ADD_NOTHING,  // overwritten; a contribution to the operand's adjoint
     ADD_TO_SLICE, // of the buffer from which the operand was loaded
@@ -187,6 +185,12 @@ static void explain_failure(dispatch *d, const vy_diag *why)
     d->r->out->diag.code = why->code;
 }
 
+// What the derivative is called by.
+static vy_host_call made_call(const dispatch *d)
+{
+    return (vy_host_call){.callee = d->made->result.index, .pipeline = d->made->result.pipeline};
+}
+
 static bool derive(dispatch *d)
 {
     const uint32_t buffers = d->callee->buffers.count, n = buffers + d->call->scalars;
@@ -222,51 +226,9 @@ static bool derive(dispatch *d)
         explain_failure(d, &why);
         return false;
     }
-    const vy_host_call result = {.callee = d->made->result.index,
-                                 .pipeline = d->made->result.pipeline};
+    const vy_host_call result = made_call(d);
     d->derived = vy_host_callee(d->r->out, &result);
     return true;
-}
-
-// ----------------------------------------------------------------------------- what it still reads
-static bool starts_from(const vy_program *p, uint32_t buffer)
-{
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (b->init == VY_INIT_COPY && strcmp(b->init_from, p->buffers.data[buffer].name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool program_reads(const vy_program *p, uint32_t buffer)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_is_memory((vy_op)p->insts.data[id].op) && p->insts.data[id].aux == buffer)
-            return true;
-    return starts_from(p, buffer);
-}
-
-static bool step_reads(const vy_pipeline *l, const vy_pipe_step *s, uint32_t buffer)
-{
-    if (s->kind == VY_PIPE_VALUE) return s->buffer.id == buffer;
-    if (s->kind != VY_PIPE_DISPATCH) return false;
-    const vy_program *p = l->module->programs.data[s->program];
-    for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
-        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
-        if (s->args[n++].buffer.id == buffer && program_reads(p, i)) return true;
-    }
-    return false;
-}
-
-static bool reads(const dispatch *d, uint32_t buffer)
-{
-    const vy_ref result = d->made->result;
-    if (!result.pipeline) return program_reads(d->derived, buffer);
-    const vy_pipeline *l = d->r->out->pipelines.data[result.index];
-    for (uint32_t i = 0; i < l->steps.count; i++)
-        if (step_reads(l, &l->steps.data[i], buffer)) return true;
-    return starts_from(l->signature, buffer);
 }
 
 // -------------------------------------------------------------------------------------- the result
@@ -294,6 +256,12 @@ static uint32_t unread_operand(reverse *r, uint32_t operand)
     return copy ? load_slice(r, copy, operand) : vy_primal(r, operand);
 }
 
+static bool is_read(const dispatch *d, uint32_t buffer)
+{
+    const vy_host_call made = made_call(d);
+    return vy_host_reads(d->r->out, &made, buffer);
+}
+
 static uint32_t operand_for(dispatch *d, uint32_t buffer)
 {
     const vy_derivative_role *role = &d->made->roles[buffer];
@@ -302,7 +270,7 @@ static uint32_t operand_for(dispatch *d, uint32_t buffer)
     switch (role->kind) {
     case VY_IS_PRIMAL:
         if (!p->operand) return vy_primal(r, p->pick); // an output, for a rule
-        return reads(d, buffer) ? vy_primal(r, p->operand) : unread_operand(r, p->operand);
+        return is_read(d, buffer) ? vy_primal(r, p->operand) : unread_operand(r, p->operand);
     case VY_IS_COTANGENT: // a rule takes them all
         return p->adjoint ? p->adjoint : vy_zero(r->b, vy_id_type(r->p, p->pick)).id;
     case VY_IS_GRADIENT:
@@ -398,11 +366,8 @@ static void emit(dispatch *d)
         oom(d->r);
         return;
     }
-    vy_host_call call = {.callee = d->made->result.index,
-                         .pipeline = d->made->result.pipeline,
-                         .groups = d->call->groups,
-                         .scalars = d->call->scalars,
-                         .shapes = shapes};
+    vy_host_call call = made_call(d);
+    call.groups = d->call->groups, call.scalars = d->call->scalars, call.shapes = shapes;
     for (uint32_t i = 1; i < p->buffers.count && !d->r->failed; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
         shapes[call.count++] = shape_for(d, i);

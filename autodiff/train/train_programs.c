@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// train_programs.c: texts of optimisers/ as programs of the module.
+// train_programs.c: texts of shaders/optimisers/ as programs of the module.
 //
 // They are written for f32.  For another type the word f32 is replaced in the text before it is
 // read, so that `adam` for f64 parameters is `adam` in f64 and there is one text to read and copy.
@@ -92,7 +92,7 @@ static const vy_program *read(training *t, const char *text, const char *type, c
     else if (!vy_module_ok(m))
         text_error(t, vy_module_diag(m));
     else if (!p)
-        train_fail(t, VY_E_GRAD_PROGRAM, 0, "write one as in optimisers/README.md",
+        train_fail(t, VY_E_GRAD_PROGRAM, 0, "write one as in shaders/optimisers/README.md",
                    "the optimiser's text has no program");
     else
         made = take(t, p, as ? as : p->name);

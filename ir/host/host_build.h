@@ -29,6 +29,9 @@ uint32_t vy_host_shaped_like(const vy_program *h, const vy_structure *s, uint32_
 // Its shape; rank 0: it is a number.  Callees are those of `m`.
 vy_tensor vy_host_shape(const vy_module *m, const vy_program *h, const vy_structure *s,
                         uint32_t id);
+// ---- reads.c
+// Does what is called read its parameter `buffer`, or is that only bound?
+bool vy_host_reads(const vy_module *m, const vy_host_call *c, uint32_t buffer);
 // ---- slices.c
 // Do two memory operations of one buffer name the same slice?  Or surely different ones?
 bool vy_host_same_slice(const vy_program *h, uint32_t x, uint32_t y);
