@@ -25,6 +25,9 @@ PROGRAMS = (
             " { o[i, j] = x[i]*y[j]*f32(lane + 1); }", "N=3 M=4"),
     program("program p(x: in f32[N], o: out f32[M, N], M: u32, N: u32) over(j: M, i: N)"
             " { if gid.x > 1 { o[j, i] = x[gid.x - 1]*x[i]; } }", "M=3 N=5"),
+    # an infinite derivative of what is added to memory and loaded in vain
+    program("// of: y\nprogram p(x: in f32[N], h: inout f32[N], y: out f32[N], N: u32) over(i: N)"
+            " { atomic_add(h[i], asin(x[i] / x[i])); if h[i] < -9.0 { y[i] = h[i]; } }", "N=3"),
     # remainders, quotients, steps
     program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32, T: u32) over(i: N, j: M)"
             " { if T % 4u > 1u { o[i, j] = x[i]; } }", "N=1 M=1 T=2"),

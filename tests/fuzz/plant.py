@@ -176,6 +176,28 @@ UNITS = {
         ("autodiff/reverse/params.c", None, "if (r->p->host) return is_stored_once(r, buffer);",
          "if (r->p->host) return true;"),
     ),
+    "test_custom": (
+        ("autodiff/core/custom.c", None, "c->room[c->count] = cotangent;", "c->room[c->count] = c->args[0];"),
+        ("autodiff/core/custom.c", None, "out[k] = product(c->b, t, cotangent, push(c, unit));", "out[k] = push(c, unit);"),
+        ("autodiff/core/custom.c", None, "unit[k] = 0;", ""),
+        ("autodiff/core/custom.c", None, "c->room[n++] = dots[k] ?", "c->room[n++] = dots[0] ?"),
+        ("autodiff/facts/activity.c", None, "case VY_OP_APPLY:\n", "case VY_OP_APPLY: return false;\n"),
+    ),
+    "test_revolve": (
+        ("ir/host/revolve.c", None, "set_step(r, x->reverse, minus(r, plus(r, x->count, -1), t));",
+         "set_step(r, x->reverse, t);"),
+        ("ir/host/revolve.c", None, "two(r, VY_DIM_ADD, rest, sweeps_reach(r, s, j, len))", "rest"),
+        ("ir/host/revolve.c", None, "advance(r, to, two(r, VY_DIM_ADD, at, t));", "advance(r, to, t);"),
+        ("ir/host/revolve.c", None, "if (r->cleared[buffer]) vy_pipe_move(", "if (false) vy_pipe_move("),
+        ("ir/host/revolve.c", None, "two(r, VY_DIM_ADD, slot, moves)", "slot"),
+    ),
+    "test_import": (
+        ("ir/text/import.c", None, "(known->file && !known->file->open)", "known->file"),
+        ("ir/text/import.c", None, "f->lines += count_lines(text, size);", ""),
+        ("ir/text/import.c", None, "f->m->order = 0; // each", "// each"),
+        ("ir/core/files.c", None, "(vy_file_place){s->file, line - s->before, s->text, s->size};",
+         "(vy_file_place){s->file, line, s->text, s->size};"),
+    ),
     "test_transform": (
         ("autodiff/reverse/declare.c", None, ".parameter = like,", ".parameter = like + 1,"),
     ),
@@ -270,6 +292,9 @@ SEVERAL = (
 # Faults in how sums are made: programs that gather, their walks, what they store, terms, exact sums,
 # stages, counted loops, the domain test.  Looked for with directed.py's programs.
 DIRECTED = (
+    # masks of what is added to memory
+    ("autodiff/facts/shadow.c", None, "if (i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) continue;",
+     "if (i->op != VY_OP_STORE) continue;"),
     # what adds to an element, its other accesses, uses of the old value, whether it can move
     ("ir/facts/addition.c", None, "if (++seen > MAX_ACCESSES || !vy_adds_silently(a, t->at[n])) return false;",
      "if (a->p->insts.data[t->at[n]].op != VY_OP_LOAD && !vy_adds_silently(a, t->at[n])) return false;"),

@@ -126,6 +126,35 @@ static void of_a_text(void **state)
     vy_module_free(m);
 }
 
+// One rule, of two parameters, for both modes: d(5 f(x, 2x)) = 5 (2 + 3 (2x) 2) dx.
+static void by_tangents(void **state)
+{
+    (void)state;
+    const char *text =
+        "fn h(x: f32, z: f32, dx: f32, dz: f32) -> f32 { return 2.0 * dx + 3.0 * z * dz; } "
+        "@jvp(h) fn f(x: f32, z: f32) -> f32 { return x + z; } "
+        "program p(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
+        "{ y[i] = 5.0 * f(x[i], 2.0 * x[i]); }";
+    vy_module *m = vy_parse(text, strlen(text), "t.vyre");
+    float grad[3] = {0}, x[3] = {1, 2, 3}, dot[3] = {1, 1, 1}, dot_y[3] = {0};
+    const uint64_t three[] = {3};
+    const vy_eval_buffer buffers[] = {{"x", x, three, 1},
+                                      {"dot_x", dot, three, 1},
+                                      {"dot_y", dot_y, three, 1}};
+    vy_diag d;
+    assert_true(vy_module_ok(m));
+    vy_module *g = vy_grad(m, NULL, &d);
+    assert_non_null(g);
+    run(g, "grad_x", grad);
+    vy_module_free(g);
+    assert_non_null(g = vy_jvp(m, NULL, &d));
+    assert_true(vy_eval(vy_module_program(g, 0), buffers, 3, NULL, 0, NULL, NULL, &d));
+    for (int i = 0; i < 3; i++)
+        assert_true(grad[i] == 10 + 60 * x[i] && dot_y[i] == 10 + 60 * x[i]);
+    vy_module_free(g);
+    vy_module_free(m);
+}
+
 static vy_module *two(vy_function_id *f, vy_function_id *g)
 {
     static double one = 1;
@@ -336,9 +365,11 @@ static void memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_callbacks), cmocka_unit_test(of_a_text), cmocka_unit_test(refused),
-        cmocka_unit_test(forms),        cmocka_unit_test(recursive), cmocka_unit_test(too_many),
-        cmocka_unit_test(of_programs),  cmocka_unit_test(memory),
+        cmocka_unit_test(by_callbacks), cmocka_unit_test(of_a_text),
+        cmocka_unit_test(by_tangents),  cmocka_unit_test(refused),
+        cmocka_unit_test(forms),        cmocka_unit_test(recursive),
+        cmocka_unit_test(too_many),     cmocka_unit_test(of_programs),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

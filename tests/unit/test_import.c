@@ -70,6 +70,23 @@ static void test_callback(void **state)
     vy_module_free(m);
 }
 
+static void test_order(void **state)
+{
+    (void)state;
+    static const char *const known[][2] = {
+        {"a", "program a(x: in f32[1], y: out f32[1]) { y[0] = x[0]; }"}, {NULL, NULL}};
+    files f = {.known = known};
+    vy_module *m = parse("@order(2) program b(x: in f32[1], y: out f32[1]) { y[0] = x[0]; }\n"
+                         "import \"a\";\n"
+                         "program c(x: in f32[1], y: out f32[1]) { y[0] = x[0]; }",
+                         &f);
+    assert_true(vy_module_ok(m));
+    assert_int_equal(vy_program_order(vy_module_find(m, "a")), 0); // each file counts its own
+    assert_int_equal(vy_program_order(vy_module_find(m, "b")), 2);
+    assert_int_equal(vy_program_order(vy_module_find(m, "c")), 2);
+    vy_module_free(m);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -178,9 +195,9 @@ static void test_session(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_callback), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_deep),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_session),
+        cmocka_unit_test(test_callback), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

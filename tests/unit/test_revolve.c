@@ -15,6 +15,8 @@
     "    u[i] = sin(u[i]) * a[i] + u[i] * u[i] * 0.5;\n}\n"                                        \
     "program mix(u: in f32[N], v: out f32[N], a: in f32[N], N: u32) over(i: N) {\n"                \
     "    v[i] = u[i] + a[i] * (u[max(i, 1) - 1] - u[i]) * u[i];\n}\n"                              \
+    "program plus(u: in f32[N], v: inout f32[N], N: u32) over(i: N) {\n"                           \
+    "    v[i] += u[i] * u[i];\n}\n"                                                                \
     "program total(u: in f32[N], y: out f32[1], N: u32) over(one: 1) {\n"                          \
     "    var s = 0.0;\n    for i in 0..N { s += u[i] * u[i]; }\n    y[0] = s;\n}\n"                \
     "pipeline f(x: in f32[N], a: in f32[N], y: out f32[1], N: u32, T: u32) {\n"
@@ -28,6 +30,10 @@ static const char *const bodies[] = {
     STEPS "    @init(x) buffer u: f32[N]; @init(a) buffer w: f32[N];\n"
           "    repeat t in 0..T %s { buffer v: f32[N]; mix(u, v, w); grow(v, a); mix(v, u, a);"
           " grow(w, x); }\n    total(u, y);\n}\n",
+    // an intermediate that begins as zeros
+    STEPS "    @init(x) buffer u: f32[N];\n"
+          "    repeat t in 0..T %s { buffer v: f32[N]; plus(u, v); grow(u, v); grow(u, a); }\n"
+          "    total(u, y);\n}\n",
     // slices numbered by a remainder
     STEPS "    buffer u: f32[2, N];\n    mix(x, u[1], a);\n"
           "    repeat t in 1..T + 1 %s { mix(u[t % 2], u[(t + 1) % 2], a); }\n"
@@ -82,7 +88,7 @@ static void test_same_bits(void **state)
 {
     (void)state;
     static const uint32_t lengths[] = {0, 1, 2, 3, 5, 9, 16, 40}, snapshots[] = {1, 2, 3, 7, 50};
-    for (int which = 0; which < 4; which++)
+    for (int which = 0; which < (int)(sizeof bodies / sizeof *bodies); which++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
             float plain[2 * N] = {0}, revolved[2 * N] = {0};
             gradient(which, "", lengths[i], plain);
