@@ -164,7 +164,9 @@ static bool inline_calls(vy_result *r, job *j, vy_diag *diag)
     for (uint32_t i = 0; i < count && !any; i++) any = vy_program_applies(from[i]);
     if (!any) return true;
     j->inlined = vy_module_new();
-    if (j->inlined && copy_programs(r, j, from, count)) return true;
+    if (j->inlined && vy_take_files(j->inlined, from[0]->module) &&
+        copy_programs(r, j, from, count))
+        return true;
     if (j->inlined && !vy_module_ok(j->inlined)) *diag = j->inlined->diag;
     return false;
 }
