@@ -86,6 +86,8 @@ def explained(arguments, *options):
         words[k:k + 2] = []
         options += ("--seed", "buffer")
     done = vyre("explain", *words, "--json", *options)
+    if "[E0502]" in done.stderr:
+        return None  # the text states its gradient: nothing was chosen
     if done.returncode:
         bad.append("explain %s: %s" % (arguments, done.stderr))
         return None
