@@ -27,6 +27,7 @@
     X(PRINT, "print", , 0, "")                                                                     \
     X(EXPLAIN, "explain", , 0, "")                                                                 \
     X(BENCH, "bench", , 0, "")                                                                     \
+    X(FIT, "fit", , 0, "")                                                                         \
     X(INSPECT, "inspect", , 0, "")                                                                 \
     X(INFO, "info", , 0, "")                                                                       \
     X(DEVICES, "devices", , 0, "")
