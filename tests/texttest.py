@@ -11,6 +11,7 @@ import re
 import shlex
 import struct
 import tempfile
+import zlib
 
 SUFFIXES = (".vyre", ".comp", ".glsl", ".test")
 DIRECTIVE = re.compile(
@@ -81,6 +82,16 @@ def variants(command):
         text = "".join(itertools.chain.from_iterable(
             itertools.zip_longest(parts[0::2], pick, fillvalue="")))
         yield ",".join(pick), text
+
+
+def share(context, name, run):
+    """The variants of a run that this build runs: all, or the first and every context.share_variants-th.
+
+    Lines that leave files for later ones (%t) run whole.  The choice depends on the words alone."""
+    every = 1 if "%t" in run.command else context.share_variants
+    for at, (variant, command) in enumerate(variants(run.command)):
+        if at == 0 or zlib.crc32(("%s %s" % (name, command)).encode()) % every == 0:
+            yield variant, command
 
 
 # ---- comparing ------------------------------------------------------------------------------
@@ -325,7 +336,7 @@ def run_file(context, path, result):
     results, number = [], 0
     while number < len(runs):
         run, again = runs[number], False
-        for variant, command in variants(run.command):
+        for variant, command in share(context, name, run):
             case = Case(run, variant, command, path, inline)
             if context.device_part and not on_device(command):
                 continue

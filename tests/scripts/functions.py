@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ONCE
 # SPDX-License-Identifier: MIT
 """Every function in every float mode and type on devices: special values, edges of domains, random
 arguments.

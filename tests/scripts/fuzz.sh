@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs the seeds of tests/fuzz/corpus through the harnesses, on every build.  Where libFuzzer's
-# programs are built too (clang with sanitizers), each then fuzzes on for VYRE_FUZZ_SECONDS (15) from a
+# programs are built too (clang with sanitizers), each then fuzzes on for VYRE_FUZZ_SECONDS (8) from a
 # seed that is printed; VYRE_SEED sets it.  Findings are kept under BUILD/fuzz/found.
 set -u
 fuzz=$SRC/tests/fuzz
-seconds=${VYRE_FUZZ_SECONDS:-15}
+seconds=${VYRE_FUZZ_SECONDS:-8}
 seed=${VYRE_SEED:-$((RANDOM << 15 | RANDOM))}
 failed=0
 

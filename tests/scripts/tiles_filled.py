@@ -145,7 +145,7 @@ def try_random(path, counts, seed, count):
 
 def main():
     counts = {}
-    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT", "40"))
+    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 80 // max(2, int(os.environ.get("VYRE_SHARE", "1"))))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k tiles_filled" % (seed, count))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p.vyre")
