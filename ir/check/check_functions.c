@@ -14,11 +14,21 @@ static bool wrong(const vy_program *p, const char *what)
 }
 
 // -------------------------------------------------------------------------------------- interfaces
+static bool has_array(const vy_program *p)
+{
+    const vy_buf *a = &p->buffers.data[1];
+    vy_fail(p->module, VY_E_RULE, a->line, vy_check_column(p->module, a->line, a->name),
+            "compute with variables; a program may have a rule too",
+            "array `%s` is in function `%s`, which has a rule or is one", a->name, p->name);
+    return false;
+}
+
 static bool check_interface(const vy_module *m, const vy_function *f)
 {
     const vy_program *p = f->code;
     if (!vy_check_tables(p)) return false;
-    if (!p->function || p->buffers.count != 1 || p->overs.count) return wrong(p, "it is none");
+    if (!p->function || p->overs.count) return wrong(p, "it is none");
+    if (p->buffers.count > 1) return has_array(p);
     for (uint32_t k = 0; k < p->scalars.count; k++)
         if (!vy_type_computes(p->scalars.data[k].type)) return wrong(p, "a parameter's type");
     if (!f->result_count || f->result_count > VY_MAX_RANK) return wrong(p, "number of results");

@@ -19,7 +19,7 @@ import texttest  # noqa: E402
 class FakeContext:
     """Runs `echo`-like shell commands; no device unless asked."""
     root, tests, temp, bless, require_device = ROOT, os.getcwd(), os.getcwd(), False, False
-    device_part = False
+    device_part, share_variants = False, 1
 
     def __init__(self, devices=""):
         self.text = devices
@@ -80,6 +80,16 @@ class Runner(unittest.TestCase):
         self.assertEqual(names, ["eval,0", "eval,3", "vulkan,0", "vulkan,3"])
         self.assertEqual(run("// RUN: echo {a,b}\n// EXPECT[a]: a\n// EXPECT[b]: b\n")[0],
                          ["passed", "passed"])
+
+    def test_share_of_variants(self):
+        context, line = FakeContext(), "// RUN: echo {%s}%s\n"
+        context.share_variants = 3
+        many = ",".join("v%d" % k for k in range(60))
+        some = run(line % (many, ""), context)[0]
+        self.assertTrue(10 < len(some) < 35, len(some))
+        self.assertEqual(len(run(line % (many, ""), context)[0]), len(some))  # the same ones
+        self.assertEqual(len(run(line % (many, " >%t/f"), context)[0]), 60)  # a later line reads it
+        self.assertEqual(len(run("// RUN: echo a\n" * 20, context)[0]), 20)
 
     def test_no_device_is_a_skip_with_a_reason(self):
         states, why = run("// RUN: echo --engine eval,vulkan\n// CONTAINS: engine\n")
