@@ -7,8 +7,8 @@
 //   @vjp(g): f(x, y)  →  straight_through(f(x, y), ·gx * x + ·gy * y)   where (gx, gy) = g(x, y, 1)
 //   @jvp(h): f(x, y)  →  straight_through(f(x, y), h(·x, ·y, x, y))     for h is linear in the last
 //
-// Calls inside h of functions with rules get slopes too, but for those that no tangent reaches: their
-// dual parts are zero, and such a call may be of f itself.
+// Calls inside h of functions with rules get slopes too, but for those that no tangent reaches:
+// their dual parts are zero, and such a call may be of f itself.
 //
 // A chain of functions of which each calls the next one twice is exponentially long when inlined;
 // where everything folds, not even the limit of instructions stops it.  So what is visited counts.
