@@ -7,8 +7,8 @@
 //   @vjp(g): f(x, y)  →  straight_through(f(x, y), ·gx * x + ·gy * y)   where (gx, gy) = g(x, y, 1)
 //   @jvp(h): f(x, y)  →  straight_through(f(x, y), h(·x, ·y, x, y))     for h is linear in the last
 //
-// Calls inside h of functions with rules get slopes too, but for those that no tangent reaches:
-// their dual parts are zero, and such a call may be of f itself.
+// The tangent is h's value, so calls inside h count by their bodies, whatever their rules state (one
+// may be of f itself).
 //
 // A chain of functions of which each calls the next one twice is exponentially long when inlined;
 // where everything folds, not even the limit of instructions stops it.  So what is visited counts.
@@ -16,7 +16,6 @@
 #include "ir/build/edit.h"
 #include "ir/build/function.h"
 #include "ir/build/live.h"
-#include "ir/core/dataflow.h"
 
 #include <string.h>
 
@@ -31,13 +30,12 @@ typedef struct inliner {
     const uint32_t *given; // the arguments
     uint32_t *map;         // by instruction
     uint32_t *args;        // room for the operands of one
-    const uint8_t *moves;  // by instruction: can its dual part differ from 0?  NULL: every one
     vy_inline_mode mode;
     uint32_t depth;
 } inliner;
 
-static bool inline_moving(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
-                          vy_inline_mode mode, uint32_t depth, const uint8_t *moves);
+static bool inline_at(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
+                      vy_inline_mode mode, uint32_t depth);
 static uint32_t call_at(vy_builder *b, uint32_t function, const uint32_t *args, vy_inline_mode mode,
                         uint32_t depth);
 
@@ -50,12 +48,6 @@ static uint32_t leaf_here(const inliner *n, uint32_t id)
     return vy_leaf_other(n->b, (vy_leaf_kind)l->kind, (vy_type)l->type, l->index, l->axis);
 }
 
-// How a call inside the code is inlined.
-static vy_inline_mode inner_mode(const inliner *n, uint32_t id)
-{
-    return n->moves && !n->moves[id] ? VY_INLINE_VALUES : n->mode;
-}
-
 static void copy(inliner *n, uint32_t id, uint32_t *results)
 {
     const vy_inst *i = &n->fn->insts.data[id];
@@ -66,7 +58,7 @@ static void copy(inliner *n, uint32_t id, uint32_t *results)
     }
     if (i->op == VY_OP_RETURN) return;
     if (i->op == VY_OP_APPLY && n->mode != VY_INLINE_ONE)
-        n->map[id] = call_at(n->b, i->aux, n->args, inner_mode(n, id), n->depth + 1);
+        n->map[id] = call_at(n->b, i->aux, n->args, n->mode, n->depth + 1);
     else
         vy_copy_with(n->b, n->fn, id, n->args, n->map);
 }
@@ -87,8 +79,8 @@ static bool is_too_much(vy_builder *b, const vy_program *fn, uint32_t depth)
     return true;
 }
 
-static bool inline_moving(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
-                          vy_inline_mode mode, uint32_t depth, const uint8_t *moves)
+static bool inline_at(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
+                      vy_inline_mode mode, uint32_t depth)
 {
     const vy_program *fn = vy_function_of(b->m, function)->code;
     if (b->failed || is_too_much(b, fn, depth)) return false;
@@ -98,17 +90,11 @@ static bool inline_moving(vy_builder *b, uint32_t function, const uint32_t *args
         vy_build_oom(b);
         return false;
     }
-    inliner n = {b, fn, args, block, block + fn->insts.count, moves, mode, depth};
+    inliner n = {b, fn, args, block, block + fn->insts.count, mode, depth};
     for (uint32_t id = 1; id < fn->insts.count && !b->failed; id++) copy(&n, id, results);
     vy_free(block);
     vy_at(b, line, column);
     return !b->failed;
-}
-
-static bool inline_at(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
-                      vy_inline_mode mode, uint32_t depth)
-{
-    return inline_moving(b, function, args, results, mode, depth, NULL);
 }
 
 // ------------------------------------------------------------------------------- for dual numbers
@@ -116,60 +102,6 @@ static uint32_t stopped(vy_builder *b, uint32_t v)
 {
     const vy_type t = vy_id_type(b->p, v);
     return vy_type_is_float(t) ? vy_emit(b, VY_OP_STOP_GRAD, t, 0, 1, &v) : v;
-}
-
-static bool is_tangent(const vy_program *fn, uint32_t id, uint32_t first)
-{
-    const vy_leaf *l = &fn->leaves.data[VY_LEAF_INDEX(id)];
-    return l->kind == VY_LEAF_SCALAR && l->index >= first;
-}
-
-static bool moves_any(const vy_program *fn, const uint8_t *moves, const uint32_t *ids, uint32_t n,
-                      uint32_t first)
-{
-    for (uint32_t k = 0; k < n; k++)
-        if (VY_IS_LEAF(ids[k]) ? is_tangent(fn, ids[k], first) : moves[ids[k]]) return true;
-    return false;
-}
-
-// By instruction of a rule h: does one of its parameters from `first` on, a tangent, reach it?  All
-// memory is the arena's.  NULL: out of memory.
-static uint8_t *reached_by_tangents(const vy_program *fn, const vy_structure *s, uint32_t first,
-                                    vy_arena *arena)
-{
-    vy_dataflow d;
-    uint8_t *moves = vy_arena_alloc(arena, fn->insts.count);
-    if (!moves || !vy_dataflow_make(&d, fn, s, arena)) return NULL;
-    vy_dataflow_push_all(&d);
-    for (uint32_t id; (id = vy_dataflow_pop(&d));) {
-        const vy_inst *i = &fn->insts.data[id];
-        uint32_t from[3];
-        if (moves[id] || vy_is_marker((vy_op)i->op)) continue;
-        moves[id] = vy_is_slot((vy_op)i->op)
-                        ? moves_any(fn, moves, from, vy_slot_sources(fn, s, id, from), first)
-                        : moves_any(fn, moves, vy_args(fn, id), i->nargs, first);
-        if (moves[id]) vy_dataflow_push_users(&d, id);
-    }
-    return moves;
-}
-
-static void inline_rule(vy_builder *b, uint32_t rule, const uint32_t *args, uint32_t *result,
-                        uint32_t first, uint32_t depth)
-{
-    const vy_program *fn = vy_function_of(b->m, rule)->code;
-    vy_arena arena = {0};
-    vy_structure s;
-    if (!vy_structure_make(fn, &s)) {
-        vy_build_oom(b);
-        return;
-    }
-    const uint8_t *moves = reached_by_tangents(fn, &s, first, &arena);
-    if (moves)
-        inline_moving(b, rule, args, result, VY_INLINE_DUAL, depth, moves);
-    else
-        vy_build_oom(b);
-    vy_arena_free(&arena);
-    vy_structure_free(&s);
 }
 
 // h(·x, x)
@@ -181,7 +113,7 @@ static uint32_t slope_forward(vy_builder *b, const vy_function *f, const uint32_
         all[k] = stopped(b, args[k]);
         if (vy_type_is_float(f->code->scalars.data[k].type)) all[at++] = args[k];
     }
-    inline_rule(b, f->rules[VY_JVP] - 1, all, &s, count, depth);
+    inline_at(b, f->rules[VY_JVP] - 1, all, &s, VY_INLINE_VALUES, depth);
     return s;
 }
 
