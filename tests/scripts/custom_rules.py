@@ -113,7 +113,7 @@ def main():
                     print("VYRE_SEED=%d, order %s:\n%s\n%s" % (at, order, copy, said))
                     break
     print("compared: %(1)d gradients, %(2)d second derivatives" % counts)
-    few = counts["1"] < number // 12
+    few = counts["1"] < number // 40
     if few:
         print("too few programs have calls with rules")
     return 1 if bad or few else 0
