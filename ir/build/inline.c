@@ -7,8 +7,8 @@
 //   @vjp(g): f(x, y)  →  straight_through(f(x, y), ·gx * x + ·gy * y)   where (gx, gy) = g(x, y, 1)
 //   @jvp(h): f(x, y)  →  straight_through(f(x, y), h(·x, ·y, x, y))     for h is linear in the last
 //
-// The tangent is h's value, so calls inside h count by their bodies, whatever their rules state (one
-// may be of f itself).
+// The tangent is h's value, so calls inside h count by their bodies, whatever their rules state
+// (one may be of f itself).
 //
 // A chain of functions of which each calls the next one twice is exponentially long when inlined;
 // where everything folds, not even the limit of instructions stops it.  So what is visited counts.

@@ -93,7 +93,7 @@ def passes(path, order):
 
 def main():
     seed = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9)
-    number = int(os.environ.get("VYRE_COUNT") or 240 // int(os.environ.get("VYRE_SHARE", "1")))
+    number = int(os.environ.get("VYRE_COUNT") or 120 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k custom_rules" % (seed, number))
     counts, bad = {"1": 0, "2": 0}, 0
     with tempfile.TemporaryDirectory() as folder:
