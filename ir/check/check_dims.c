@@ -69,6 +69,22 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
     return true;
 }
 
+// A `?` is the length of a buffer that is sized so.  (Only a malformed file has another.)
+static bool check_lengths(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->dims.count; i++) {
+        const vy_dim_node *d = &p->dims.data[i];
+        if (d->op != VY_DIM_UNKNOWN || d->value == 0) continue;
+        const vy_buf *b = &p->buffers.data[d->value];
+        if (b->rank == 1 && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) continue;
+        vy_fail(p->module, VY_E_DIM_SCALAR, b->line, vy_check_column(p->module, b->line, b->name),
+                "name the dimension itself",
+                "`%s` is sized otherwise than `?`, but its length is used as a dimension", b->name);
+        return false;
+    }
+    return true;
+}
+
 static bool refuse_groups(vy_program *p, uint32_t line, const char *name, const char *format)
 {
     vy_fail(p->module, VY_E_DIM_GROUPS, line, vy_check_column(p->module, line, name), NULL, format,
@@ -128,5 +144,6 @@ bool vy_check_dims(vy_program *p, vy_arena *arena)
     }
     find_contents(p, has);
     vy_dim_sizes(p, size);
-    return check_sizes(p, size) && check_unknown(p, has) && check_groups(p, has);
+    return check_sizes(p, size) && check_unknown(p, has) && check_lengths(p) &&
+           check_groups(p, has);
 }

@@ -727,6 +727,22 @@ static void test_damaged_tables(void **state)
     }
 }
 
+// A `?` of a buffer that has dimensions: no text can say it.
+static void test_length_of_sized(void **state)
+{
+    (void)state;
+    vy_module *m = vy_module_new();
+    vy_program *p = build_rich(m, "p", false);
+    const vy_dim_node length = {.op = VY_DIM_UNKNOWN, .value = 1};
+    const uint32_t id = p->dims.count;
+    assert_true(vy_vec_push(&p->dims, length));
+    assert_true(p->dims.data[p->buffers.data[1].dims[0].id].op != VY_DIM_UNKNOWN);
+    p->buffers.data[2].dims[0].id = id;
+    p->buffers.data[2].workspace = true;
+    assert_false(vy_check_program(p));
+    expect(m, "E0309", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -747,6 +763,7 @@ int main(void)
         cmocka_unit_test(test_damaged_fields),
         cmocka_unit_test(test_damaged_operands),
         cmocka_unit_test(test_damaged_tables),
+        cmocka_unit_test(test_length_of_sized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
