@@ -85,12 +85,12 @@ def variants(command):
 
 
 def share(context, name, run):
-    """The variants of a run that this build runs: all, or the first and every context.share_variants-th.
-
-    Lines that leave files for later ones (%t) run whole.  The choice depends on the words alone."""
-    every = 1 if "%t" in run.command else context.share_variants
+    """The variants of a run that this build runs: all, or the first and about one of
+    context.share_variants of the others, chosen by a hash of their words.  The rest is counted."""
     for at, (variant, command) in enumerate(variants(run.command)):
-        if at == 0 or zlib.crc32(("%s %s" % (name, command)).encode()) % every == 0:
+        if at and zlib.crc32(("%s %s" % (name, command)).encode()) % context.share_variants:
+            context.left_out()
+        else:
             yield variant, command
 
 

@@ -110,7 +110,7 @@ static const struct {
 #undef X
 };
 // clang-format on
-_Static_assert(COUNT_OF(verbs) == VERB_COUNT, "test_tools.c has another list of verbs");
+_Static_assert(COUNT_OF(verbs) == VERB_COUNT, "a row of VERBS for each verb");
 
 const char *verb_name(verb v) { return verbs[v].name; }
 bool verb_takes(verb v, uint32_t group) { return (verbs[v].takes & group) != 0; }

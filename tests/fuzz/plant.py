@@ -379,7 +379,7 @@ DIRECTED = (
     ("ir/eval/eval_invocation.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
-# Faults in which sizes leave shared arrays unfilled.  These, and the next two groups, are looked for
+# Faults in which sizes leave shared arrays unfilled.  These, and the next three groups, are looked for
 # with a script, on a wrong vyre-grad.
 TILES = ("tiles_filled.py", (
     ("spirv/facts/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
@@ -427,6 +427,15 @@ STORES = ("stores_meet.py", (
     ("autodiff/rewrite/own_atomics.c", None, "sites[id] = accesses && buffers[i->aux] &&", "sites[id] = accesses && chosen[id] &&"),
     ("autodiff/facts/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
 ))
+# Faults in what a call of a function with a rule contributes.
+RULES = ("custom_rules.py", (
+    ("autodiff/core/custom.c", None, "unit[k] = 0;\n    }", "}"),
+    ("autodiff/core/custom.c", None, "out[k] = product(c->b, t, cotangent, push(c, unit));", "out[k] = push(c, unit);"),
+    ("autodiff/core/custom.c", None, "is_float(c, k) ? results[n++] : 0;\n    return true;", "is_float(c, k) ? results[n] : 0;\n    return true;"),
+    ("autodiff/core/custom.c", None, "sum = sum ? vy_add(c->b,", "sum = sum && k == 9 ? vy_add(c->b,"),
+    ("ir/build/inline.c", None, "all, &s, VY_INLINE_VALUES, depth);", "all, &s, VY_INLINE_DUAL, depth);"),
+    ("ir/build/inline.c", None, "all[count] = vy_float(b, t, 1).id;", "all[count] = vy_float(b, t, 2).id;"),
+))
 # Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.
 ROUNDS = (
     ("ir/pass/sums/promote.c", None, "if (k != x->axis &&", "if ("),
@@ -449,7 +458,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES)
+SCRIPTS = (TILES, ENDS, STORES, RULES)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
@@ -487,7 +496,8 @@ def noticed_by_script(folder, plant):
     """The first message of its script; None: it passes."""
     script = next(name for name, plants in SCRIPTS if plant in plants)
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
-                          env=dict(os.environ, BUILD=folder, VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
+                          env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=os.path.join(folder, "tools", "vyre-grad"),
+                                   VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
     return done.stdout.splitlines()[1][:150] if done.returncode else None
 
 

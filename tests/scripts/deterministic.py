@@ -282,7 +282,7 @@ def check_sums(seed):
 
 
 def main():
-    seed = os.environ.get("VYRE_SEED") or str(random.randrange(10 ** 6))
+    seed = os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"]
     print("VYRE_SEED=" + seed)
     for name in list(PROGRAMS):
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# ONCE
 # SPDX-License-Identifier: MIT
+# ONCE
 """Every function in every float mode and type on devices: special values, edges of domains, random
 arguments.
 

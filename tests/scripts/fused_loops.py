@@ -13,10 +13,9 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 
 COUNT = 60
-seed = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9)
+seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
 print("VYRE_SEED=%d" % seed)
 pick = random.Random(seed)
 ELEMENTS = ["x[i, %s]", "y[i, %s]", "t[i, %s]", "v[%s]"]

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs the seeds of tests/fuzz/corpus through the harnesses, on every build.  Where libFuzzer's
-# programs are built too (clang with sanitizers), each then fuzzes on for VYRE_FUZZ_SECONDS (8) from a
-# seed that is printed; VYRE_SEED sets it.  Findings are kept under BUILD/fuzz/found.
+# programs are built too (clang with sanitizers), each then fuzzes on from a seed that is printed;
+# VYRE_SEED sets it.  It stops after a number of inputs, so that a faster machine tries no others, or
+# after 8 seconds; VYRE_FUZZ_SECONDS sets these alone.  Findings are kept under BUILD/fuzz/found.
 set -u
 fuzz=$SRC/tests/fuzz
 seconds=${VYRE_FUZZ_SECONDS:-8}
-seed=${VYRE_SEED:-$((RANDOM << 15 | RANDOM))}
+seed=${VYRE_SEED:-$VYRE_FRESH_SEED}
+declare -A runs=([text]=900 [binary]=3000 [npy]=200000 [command]=150000)
 failed=0
 
 "$fuzz/corpus.py" unpack corpus || exit 1
@@ -30,6 +32,7 @@ for name in text binary npy command; do
     mkdir -p "new_$name"
     options=(-seed="$((seed % 2147483647 + 1))" -max_total_time="$seconds" -timeout=600 -max_len=4096
              -rss_limit_mb=4096 -artifact_prefix="$found/$name-" -print_final_stats=1)
+    [ "${VYRE_FUZZ_SECONDS:-}" ] || options+=(-runs="${runs[$name]}")
     [ $name = text ] && options+=(-dict="$fuzz/text.dict")
     if ! "$BUILD/tests/fuzz/fuzz_$name" "${options[@]}" "new_$name" "corpus/$name" \
         >fuzz.log 2>&1; then

@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
 sys.dont_write_bytecode = True
@@ -39,7 +38,7 @@ def same(x, y):
 
 def main():
     slow = os.environ.get("VYRE_SHARE", "1") != "1"
-    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or (5 if slow else 40))
+    seed, count = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"]), int(os.environ.get("VYRE_COUNT") or (5 if slow else 40))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k loop_ends" % (seed, count))
     bad = right = 0
     with tempfile.TemporaryDirectory() as folder:

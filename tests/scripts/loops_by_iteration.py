@@ -11,7 +11,6 @@ VYRE_COUNT the number of each.
 import os
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
 sys.dont_write_bytecode = True
@@ -38,7 +37,7 @@ def wrong_of(bench, maker, seeds):
 
 
 def main():
-    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 700 // int(os.environ.get("VYRE_SHARE", "1")))
+    seed, count = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"]), int(os.environ.get("VYRE_COUNT") or 700 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k loops_by_iteration" % (seed, count))
     seeds = range(seed, seed + count)
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
 sys.dont_write_bytecode = True
@@ -43,7 +42,7 @@ def check(path, seed, counts):
 
 
 def main():
-    seed = int(os.environ.get("VYRE_SEED") or int(time.time()) % 1000000 * 1000)
+    seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or 60 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
     counts, bad = {"right": 0, "refused": 0, "overlapping": 0}, 0

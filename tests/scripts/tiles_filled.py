@@ -18,7 +18,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
@@ -145,7 +144,8 @@ def try_random(path, counts, seed, count):
 
 def main():
     counts = {}
-    seed, count = int(os.environ.get("VYRE_SEED") or time.time_ns() % 10 ** 9), int(os.environ.get("VYRE_COUNT") or 80 // max(2, int(os.environ.get("VYRE_SHARE", "1"))))
+    seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
+    count = int(os.environ.get("VYRE_COUNT") or 80 // int(os.environ["VYRE_SHARE"]))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k tiles_filled" % (seed, count))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p.vyre")
