@@ -99,11 +99,12 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
 {
     const vy_grad_options *o = r->options;
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
-        // The defaults are those of the program as written: simplifying may have removed a write,
-        // and rewriting added an array.
-        if (i >= source->buffers.count) break;
-        r->facts.buffers[i].of = !o->of && vy_grad_default_of(source, (vy_buffer){i});
-        r->facts.buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, (vy_buffer){i});
+        // The defaults are those of the program as written: simplifying may have removed a write or
+        // an array, and rewriting added one, so numbers differ.
+        const vy_buffer own = vy_program_find_buffer(source, r->p->buffers.data[i].name);
+        if (!own.id || r->p->buffers.data[i].cls > VY_INOUT) continue;
+        r->facts.buffers[i].of = !o->of && vy_grad_default_of(source, own);
+        r->facts.buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, own);
     }
     for (uint32_t k = 0; o->of && k < o->of_count && !r->failed; k++)
         r->facts.buffers[find_parameter(r, o->of[k], true)].of = true;

@@ -256,6 +256,33 @@ static void reached(void **state)
     vy_module_free(m);
 }
 
+// In memory, parameters of a derivative follow the arrays of its program, of which some are removed
+// before it is differentiated again: the default request is by name.
+static void default_after_arrays(void **state)
+{
+    (void)state;
+    const vy_grad_options forward = {0}, reverse = {.seed_buffer = true};
+    static const char *const want[] = {"grad2_x", "grad2_z", "grad2_dot_x", "grad2_dot_z"};
+    vy_module *m = parse(
+        "program p(x: in f64[N], y: out f64[N], z: inout f64[N, 4], N: u32) workgroup(8) over(i: N)"
+        "{ shared t: f64[8]; if lindex == 0 { for q in 0..8 { t[q] = 0.4; } } barrier();"
+        " var v = 0.5f64; local little: f64[2];"
+        " for k in rev(0..4) { v = tanh(little[1] * v + 0.5); little[k] = sin(v + x[N - 1] * 0.5); }"
+        " atomic_min(t[lindex / 2], z[N - 1 - i, 1]); barrier(); y[i] = sin(v) + sin(t[2]); }");
+    vy_diag d = {0};
+    vy_module *once = vy_jvp(m, &forward, &d), *twice = once ? vy_grad(once, &reverse, &d) : NULL;
+    if (!twice) fail_msg("%s %s", d.code, d.text);
+    const vy_program *p = vy_module_program(twice, vy_module_program_count(twice) - 1);
+    uint32_t gradients = 0;
+    for (uint32_t i = 1; i <= vy_program_buffer_count(p); i++)
+        gradients += vy_is_gradient(vy_program_buffer(p, (vy_buffer){i}).role.kind);
+    assert_int_equal(gradients, 4);
+    for (uint32_t k = 0; k < 4; k++) assert_true(vy_program_find_buffer(p, want[k]).id);
+    vy_module_free(twice);
+    vy_module_free(once);
+    vy_module_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,7 +290,7 @@ int main(void)
         cmocka_unit_test(broken_module), cmocka_unit_test(result),
         cmocka_unit_test(roles),         cmocka_unit_test(roles_again),
         cmocka_unit_test(taken_names),   cmocka_unit_test(roles_of_pipelines),
-        cmocka_unit_test(reached),
+        cmocka_unit_test(reached),       cmocka_unit_test(default_after_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
