@@ -34,6 +34,7 @@ typedef enum vy_pipe_kind {
     VY_PIPE_DISPATCH,   // one program
     VY_PIPE_VALUE,      // reads element `index` of `buffer`; later VY_DIM_STEP nodes name this step
     VY_PIPE_REPEAT,     // runs the steps up to its END for each t in from..to; VY_DIM_STEP: t
+    VY_PIPE_TEST,       // directly in a `while`: leaves it if `from` is 0
     VY_PIPE_CHECKPOINT, // `checkpoint { … }` up to its END
     VY_PIPE_END,        // closes the innermost REPEAT or CHECKPOINT
 } vy_pipe_kind;
@@ -80,11 +81,12 @@ typedef struct vy_pipe_step {
     vy_buffer buffer;     // BUFFER, VALUE
     uint32_t index_count; // VALUE: rank of the buffer
     const vy_dim *index;  // VALUE
-    vy_dim from, to;      // REPEAT
+    vy_dim from, to;      // REPEAT; TEST: from
     const char *counter;  // REPEAT: name of t
     vy_keep_states keep;  // REPEAT
     vy_dim keep_count;    // REPEAT: k
-    uint32_t partner;     // REPEAT, CHECKPOINT: their END; END: its opener
+    uint32_t partner;     // REPEAT, CHECKPOINT: their END; END, TEST: the opener
+    uint32_t test;        // REPEAT that is a `while`: its TEST; else 0
 } vy_pipe_step;
 
 // ------------------------------------------------------------------------------------- reflection
@@ -127,6 +129,11 @@ VY_API vy_dim vy_pipeline_value(vy_pipe *q, vy_buffer buffer, const vy_dim *inde
 // Returns the counter.  keep_count: k, for EVERY and REVOLVE.  Closed by vy_pipeline_close.
 VY_API vy_dim vy_pipeline_repeat(vy_pipe *q, const char *counter, vy_dim from, vy_dim to,
                                  vy_keep_states keep, vy_dim keep_count);
+// `while`: the steps up to vy_pipeline_test compute the condition, which is an integer, 0 for false;
+// those up to vy_pipeline_close are the body.  It is a repeat without bound that the test leaves.
+// `if c` is a repeat from 0 to c, where c is 0 or 1.
+VY_API void vy_pipeline_while(vy_pipe *q, vy_keep_states keep, vy_dim keep_count);
+VY_API void vy_pipeline_test(vy_pipe *q, vy_dim condition);
 VY_API void vy_pipeline_checkpoint(vy_pipe *q); // closed by vy_pipeline_close
 VY_API void vy_pipeline_close(vy_pipe *q);
 // Checks and appends the pipeline; frees q in every case.  NULL after an error.

@@ -400,6 +400,11 @@ typedef enum vy_dim_op {
 } vy_dim_op;
 // op: VY_DIM_ADD or a later one; for VY_DIM_SQRT pass x as y.
 VY_API vy_dim vy_dim_binary(vy_builder *b, vy_dim_op op, vy_dim x, vy_dim y);
+// Conditions, 1 or 0: x < y, x != y, and the negation of one.  The minimum of two is `and`, the
+// maximum `or`.
+VY_API vy_dim vy_dim_less(vy_builder *b, vy_dim x, vy_dim y);
+VY_API vy_dim vy_dim_differ(vy_builder *b, vy_dim x, vy_dim y);
+VY_API vy_dim vy_dim_not(vy_builder *b, vy_dim condition);
 // num_groups.x, .y, .z (axis 0, 1, 2), of a program without a domain or of a pipeline: how many
 // workgroups the caller runs it in.
 VY_API vy_dim vy_dim_groups(vy_builder *b, uint32_t axis);

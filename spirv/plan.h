@@ -28,6 +28,7 @@ typedef enum vy_step_kind {
     VY_STEP_COPY,     // buffer := source, entire and of the same size unless `part` is set
     VY_STEP_REPEAT,   // run the next `count` steps expr times; symbol counts 0, 1, …
     VY_STEP_READBACK, // symbol := element `expr` of buffer (integer types)
+    VY_STEP_TEST,     // directly in the body of a REPEAT: leave it if expr is 0
     VY_STEP_CHECK,    // the run fails with `text` unless expr and limit are as `check` says
 } vy_step_kind;
 

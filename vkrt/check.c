@@ -175,6 +175,9 @@ static vkrt_status check_step(const vy_plan *p, uint32_t index, vkrt_error *erro
         REQUIRE(s->symbol < p->symbol_count && p->symbols[s->symbol].kind == VY_SYMBOL_REPEAT,
                 "step %u counts in no symbol", index);
         return VKRT_OK;
+    case VY_STEP_TEST:
+        REQUIRE(s->expr < p->expr_count, "step %u tests no expression", index);
+        return VKRT_OK;
     case VY_STEP_READBACK:
         REQUIRE(s->buffer < p->buffer_count && s->expr < p->expr_count,
                 "step %u reads nothing back", index);
@@ -197,6 +200,8 @@ static vkrt_status check_nesting(const vy_plan *p, uint32_t *max_depth, vkrt_err
     *max_depth = 0;
     for (uint32_t i = 0; !status && i < p->step_count; i++) {
         while (depth > 0 && ends[depth - 1] <= i) depth--;
+        if (p->steps[i].kind == VY_STEP_TEST && depth == 0)
+            status = vkrt_fail(error, VKRT_BAD_KERNEL, FIX, "step %u leaves no repeat", i);
         if (p->steps[i].kind != VY_STEP_REPEAT) continue;
         uint32_t end = i + 1 + p->steps[i].count;
         if (depth > 0 && end > ends[depth - 1])

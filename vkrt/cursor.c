@@ -97,6 +97,22 @@ vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error)
     return VKRT_OK;
 }
 
+vkrt_status vkrt_cursor_test(vkrt_plan *plan, vkrt_error *error)
+{
+    vkrt_cursor *c = &plan->at;
+    int64_t goes_on = 0;
+    const uint32_t expr = plan->plan->steps[c->step].expr;
+    vkrt_status status = vkrt_plan_value(plan, expr, "the condition", &goes_on, error);
+    if (!status && !goes_on) { // as after the last iteration
+        vkrt_frame *f = &c->frames[c->depth - 1];
+        f->count = f->iteration;
+        c->step = f->end;
+    } else {
+        c->step++;
+    }
+    return status;
+}
+
 void vkrt_plan_invalidate(vkrt_plan *plan)
 {
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) plan->segments[i].valid = false;

@@ -174,6 +174,7 @@ bool vkrt_cursor_equal(const vkrt_plan *plan, const vkrt_cursor *a, const vkrt_c
 void vkrt_cursor_reset(vkrt_plan *plan);  // plan->at := the start
 bool vkrt_cursor_settle(vkrt_plan *plan); // closes bodies; false: at the end
 vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error); // enters the REPEAT at hand
+vkrt_status vkrt_cursor_test(vkrt_plan *plan, vkrt_error *error);   // passes the TEST at hand
 void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments, which begin at cursors
 
 // --- record.c ------------------------------------------------------------------------------------

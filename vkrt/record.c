@@ -109,6 +109,7 @@ static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *er
         vkrt_plan_evaluate(plan);
         switch (step->kind) {
         case VY_STEP_REPEAT: status = vkrt_cursor_repeat(plan, error); continue;
+        case VY_STEP_TEST: status = vkrt_cursor_test(plan, error); continue;
         case VY_STEP_DISPATCH:
             status = vkrt_record_dispatch(plan, s, at, &ends, error);
             if (ends && plan->at.step == at) return status; // the rest of it comes next

@@ -31,6 +31,7 @@ typedef struct reverse {
     vy_derive_call *derive;
     bool forward; // forward mode: tangents, not adjoints
     bool failed;
+    bool lacks_bound; // the error is that nothing bounds a trip count (vy_tape_no_bound)
 } reverse;
 
 // ---- state.c

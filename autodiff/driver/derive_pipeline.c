@@ -2,11 +2,12 @@
 // derive_pipeline.c: derivatives of pipelines, in reverse and forward mode.
 //
 //   1. a copy of the pipeline and of the programs it dispatches, in a module to work in
-//   2. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
-//   3. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
+//   2. in reverse mode, each `while` counted: a repeat (ir/host/count_whiles.c)
+//   3. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
+//   4. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
 //      what it dispatches is differentiated on the way, once for each request (vy_transform, which
 //      the caller passes on)
-//   4. as steps again (ir/host/lower.c), in a module with what it dispatches
+//   5. as steps again (ir/host/lower.c), in a module with what it dispatches
 #include "autodiff/driver/observed.h"
 #include "autodiff/forward/forward.h"
 #include "autodiff/reverse/sweeps.h"
@@ -37,18 +38,28 @@ static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
     return NULL;
 }
 
+// What the tries of one derivative share.
+typedef struct pipeline_try {
+    const vy_grad_options *options;
+    vy_derive_call *call;
+    const reverse_observer *observer;
+    bool nested;      // loops inside others are counted before the outermost one (count_whiles.c)
+    bool lacks_bound; // set: that is needed
+} pipeline_try;
+
 static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint32_t *hints,
-                                  const vy_grad_options *options, vy_derive_call *call,
-                                  const reverse_observer *observer, const char *name)
+                                  pipeline_try *t, const char *name)
 {
+    const vy_grad_options *options = t->options;
     char text[320];
     reverse r = {.p = host,
                  .options = options,
                  .out = work,
                  .forward = options->forward,
-                 .derive = call,
+                 .derive = t->call,
                  .plan = {.hints = hints}};
-    vy_program *p = derive_host(host, options, observer, &r);
+    vy_program *p = derive_host(host, options, t->observer, &r);
+    t->lacks_bound |= r.lacks_bound;
     snprintf(text, sizeof text, "%.300s_%s", name, options->forward ? "jvp" : "grad");
     vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
     if (p != host) vy_program_free(p);
@@ -68,14 +79,12 @@ static void set_order(vy_module *m, uint32_t order)
 // The derivative as steps, the last pipeline of `work`; with `revolve`, the binomial schedule where
 // the source requests it.
 static vy_pipeline *derive_once(vy_module *work, const vy_pipeline *source, bool revolve,
-                                const vy_grad_options *options, vy_derive_call *call,
-                                const reverse_observer *observer)
+                                pipeline_try *t)
 {
     uint32_t *hints = NULL;
     vy_program *host =
-        vy_host_raise(source, options->checkpoint, revolve, options->forward ? NULL : &hints);
-    vy_pipeline *l =
-        host ? differentiate(work, host, hints, options, call, observer, source->name) : NULL;
+        vy_host_raise(source, t->options->checkpoint, revolve, t->options->forward ? NULL : &hints);
+    vy_pipeline *l = host ? differentiate(work, host, hints, t, source->name) : NULL;
     vy_program_free(host);
     vy_free(hints);
     if (!l || !revolve || vy_host_revolve(work, source)) return l;
@@ -89,16 +98,20 @@ static bool may_revolve(const vy_pipeline *l, const vy_grad_options *options)
     return any && !options->forward && !options->again;
 }
 
-static vy_module *derive(vy_module *work, const vy_grad_options *options, vy_derive_call *call,
-                         const reverse_observer *observer, uint32_t order, vy_diag *diag)
+static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_diag *diag)
 {
-    const vy_pipeline *source = work->pipelines.data[work->pipelines.count - 1]; // after rules
+    const uint32_t last = work->pipelines.count - 1; // after rules
     vy_module *out = NULL;
+    if (!t->options->forward && !vy_host_count_whiles(work, last, t->nested)) {
+        *diag = work->diag;
+        return NULL;
+    }
+    const vy_pipeline *source = work->pipelines.data[last];
     work->order = order;
-    const bool revolve = may_revolve(source, options);
-    vy_pipeline *l = derive_once(work, source, revolve, options, call, observer);
+    const bool revolve = may_revolve(source, t->options);
+    vy_pipeline *l = derive_once(work, source, revolve, t);
     if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
-        l = derive_once(work, source, false, options, call, observer);
+        l = derive_once(work, source, false, t);
     if (!l)
         *diag = work->diag;
     else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))
@@ -111,12 +124,18 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
 {
     const uint64_t before = vy_memory_failures();
     const vy_module *m = source->module;
-    vy_module *work = NULL, *out = NULL;
+    vy_module *out = NULL;
     uint32_t at = 0;
     while (m->pipelines.data[at] != source) at++;
-    if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
-        out = derive(work, options, call, observer, vy_next_order(source->signature), diag);
-    vy_module_free(work);
+    pipeline_try t = {.options = options, .call = call, .observer = observer};
+    do {
+        vy_module *work = NULL;
+        t.nested = t.lacks_bound;
+        t.lacks_bound = false;
+        if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
+            out = derive(work, &t, vy_next_order(source->signature), diag);
+        vy_module_free(work);
+    } while (!out && t.lacks_bound && !t.nested);
     if (vy_memory_failures() == before) return out;
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");

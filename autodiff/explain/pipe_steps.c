@@ -229,6 +229,7 @@ static void walk_steps(walk *w)
         case VY_PIPE_DISPATCH: dispatch(w, s); break;
         case VY_PIPE_VALUE: add(w, VY_PIPE_READS); break;
         case VY_PIPE_REPEAT: open_repeat(w, i); break;
+        case VY_PIPE_TEST:
         case VY_PIPE_CHECKPOINT: break;
         case VY_PIPE_END:
             if (l->steps.data[s->partner].kind == VY_PIPE_REPEAT) close_repeat(w);

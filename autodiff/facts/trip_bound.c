@@ -258,6 +258,7 @@ static bool is_natural(const vy_program *p, uint32_t dim)
         case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[d->value].type);
         case VY_DIM_UNKNOWN:
         case VY_DIM_GROUPS:
+        case VY_DIM_STEP: // of a host program: an extent
         case VY_DIM_SQRT: return true;
         case VY_DIM_MAX:
             return p->dims.data[d->b].op == VY_DIM_CONST && p->dims.data[d->b].value >= 0;

@@ -129,6 +129,8 @@ uint32_t vy_reverse_declare_copy(reverse *r, vy_buffer_class cls, uint32_t like)
     const uint32_t b = vy_reverse_declare(r, vy_buffer_name(r, like), cls, like);
     vy_reverse_link(r, b, LINK_COPY, like);
     if (cls == VY_OUT) vy_reverse_role(r, b, VY_IS_VALUE, like);
+    if (b && r->p->buffers.data[like].made == VY_MADE_EXTENT)
+        vy_builder_program(r->b)->buffers.data[b].made = VY_MADE_EXTENT;
     return b;
 }
 

@@ -78,9 +78,9 @@ uint32_t vy_tensor_rank(const reverse *r, uint32_t id);
 const char *vy_tensor_name(const reverse *r, uint32_t id);
 // Does it have the same shape in all iterations (also a number)?  False: an error is set.
 bool vy_tape_is_steady(reverse *r, uint32_t id);
-// The error that nothing bounds the trip count of a loop; returns false.
+// The error that nothing bounds the trip count of a loop; sets lacks_bound, returns false.
 bool vy_tape_no_bound(reverse *r, uint32_t loop);
-// The dimensions of its tape: trip counts, outermost first, and its own; [1] if that is none.
+// The dimensions of its tape: trip counts, outermost first, and its own; of a number [1].
 // Returns the rank.
 uint32_t vy_tape_of_tensor(reverse *r, uint32_t id, uint32_t loops, const vy_dim *counts,
                            vy_dim *dims);

@@ -367,7 +367,7 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     for (uint32_t k = 0; k < r->p->overs.count && !c; k++)
         index[rank++] = vy_leaf_other(r->b, VY_LEAF_OVER, VY_U32, k, 0);
     if (!r->p->overs.count && !c && !r->p->host) index[rank++] = r->build.number;
-    if (r->p->host && !rank && !vy_tensor_rank(r, id)) index[rank++] = vy_int(r->b, VY_I64, 0).id;
+    if (r->p->host && !vy_tensor_rank(r, id)) index[rank++] = vy_int(r->b, VY_I64, 0).id;
     return rank;
 }
 

@@ -44,6 +44,7 @@ bool vy_tape_is_steady(reverse *r, uint32_t id)
 
 bool vy_tape_no_bound(reverse *r, uint32_t loop)
 {
+    r->lacks_bound = true;
     vy_reverse_fail(
         r, VY_E_GRAD_UNSUPPORTED, loop,
         "bound it by a scalar of the pipeline, `min(value(…), N)`, or write a checkpoint "
@@ -60,6 +61,6 @@ uint32_t vy_tape_of_tensor(reverse *r, uint32_t id, uint32_t loops, const vy_dim
     uint32_t rank = 0;
     for (uint32_t k = 0; k < loops; k++) dims[rank++] = counts[k];
     for (uint32_t k = 0; k < t.rank; k++) dims[rank++] = r->build.dims[t.dims[k].id];
-    if (!rank) dims[rank++] = vy_dim_const(r->b, 1);
+    if (!t.rank) dims[rank++] = vy_dim_const(r->b, 1); // a number is a tensor of one element
     return rank;
 }

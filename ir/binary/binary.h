@@ -32,7 +32,7 @@
 
 #include "ir/core/ir.h"
 
-#define VY_BINARY_VERSION 4u
+#define VY_BINARY_VERSION 5u
 enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
 extern const uint8_t vy_binary_magic[8];
 

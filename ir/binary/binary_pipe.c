@@ -80,6 +80,7 @@ static void put_step(const pipe_writer *q, const vy_pipe_step *s)
         vy_binary_put(q->w, s->keep);
         if (s->keep == VY_KEEP_EVERY || s->keep == VY_KEEP_REVOLVE) put_dims(q, 1, &s->keep_count);
         break;
+    case VY_PIPE_TEST: put_dims(q, 1, &s->from); break;
     case VY_PIPE_CHECKPOINT:
     case VY_PIPE_END: break;
     }
@@ -211,6 +212,13 @@ static void pair_blocks(pipe_reader *q, vy_pipe_step *s, uint32_t at)
         }
         s->partner = q->open.data[--q->open.count];
         steps->data[s->partner].partner = at;
+    } else if (s->kind == VY_PIPE_TEST) {
+        if (!q->open.count || steps->data[q->open.data[q->open.count - 1]].test) {
+            bad(q, "a test is in no `while`");
+            return;
+        }
+        s->partner = q->open.data[q->open.count - 1];
+        steps->data[s->partner].test = at;
     } else if (s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT) {
         if (q->open.count >= VY_MAX_NESTING) bad(q, "its blocks are nested too deep");
         if (vy_binary_ok(q->r) && !vy_vec_push(&q->open, at)) q->r->no_memory = true;
@@ -229,6 +237,7 @@ static void get_step(pipe_reader *q)
     }
     if (s.kind == VY_PIPE_DISPATCH) get_dispatch(q, &s);
     if (s.kind == VY_PIPE_REPEAT) get_repeat(q, &s);
+    if (s.kind == VY_PIPE_TEST) s.from = get_dim(q);
     if (vy_binary_ok(q->r)) pair_blocks(q, &s, q->l->steps.count);
     if (vy_binary_ok(q->r) && !vy_vec_push(&q->l->steps, s)) q->r->no_memory = true;
 }

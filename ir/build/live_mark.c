@@ -34,6 +34,9 @@ typedef struct marker {
     uint8_t *read;    // by lifetime: an access to it is live
     uint32_t *writes; // by instruction: the write to the same lifetime before it
     uint32_t *last;   // by lifetime: its last write
+    uint32_t *extent; // by key of an extent: the ZERO that decides it (VY_MADE_EXTENT)
+    int64_t keys;     // those below it have an entry
+    uint8_t *shaped;  // by buffer: its extents are live
 } marker;
 
 static void need(marker *m, uint32_t id)
@@ -78,6 +81,26 @@ static void need_writes(marker *m, uint32_t life)
     for (uint32_t id = m->last[life]; id; id = m->writes[id]) need(m, id);
 }
 
+// What decides the extents with keys of a dimension is live.
+static void need_keys(marker *m, uint32_t dim)
+{
+    const vy_dim_node *d = &m->w->w.p->dims.data[dim];
+    if (d->op >= VY_DIM_ADD) {
+        need_keys(m, d->a);
+        if (d->b != d->a) need_keys(m, d->b);
+    } else if (d->op == VY_DIM_STEP && d->value < m->keys) {
+        need(m, m->extent[d->value]);
+    }
+}
+
+static void need_extents(marker *m, uint32_t buffer)
+{
+    const vy_buf *b = &m->w->w.p->buffers.data[buffer];
+    if (!m->keys || m->shaped[buffer]) return;
+    m->shaped[buffer] = 1;
+    for (uint32_t k = 0; k < b->rank; k++) need_keys(m, b->dims[k].id);
+}
+
 static void visit(marker *m, uint32_t id)
 {
     const vy_program *p = m->w->w.p;
@@ -90,7 +113,9 @@ static void visit(marker *m, uint32_t id)
         need_slot(m, vy_opener(p, &m->w->w.s, id), inst->aux);
     else
         need_args(m, id, 0, inst->nargs);
-    if (vy_op_is_memory(op)) need_writes(m, m->life[id]);
+    if (!vy_op_is_memory(op)) return;
+    need_writes(m, m->life[id]);
+    need_extents(m, inst->aux);
 }
 
 // Memory that is not visible outside the dispatch: writes to it are live only if an access is.
@@ -148,6 +173,29 @@ static void find_lifetimes(marker *m)
     }
 }
 
+// The key of the extent that a ZERO of a host program decides, or -1.
+static int64_t key_of(const vy_program *p, uint32_t id)
+{
+    const vy_buf *b = &p->buffers.data[p->insts.data[id].aux];
+    if (p->insts.data[id].op != VY_OP_ZERO || b->made != VY_MADE_EXTENT) return -1;
+    const vy_dim_node *d = &p->dims.data[b->dims[0].id];
+    return d->op == VY_DIM_STEP ? d->value : -1;
+}
+
+static void find_extents(marker *m)
+{
+    const vy_program *p = m->w->w.p;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const int64_t key = key_of(p, id);
+        if (key >= m->keys) m->keys = key + 1;
+    }
+    if (!m->keys) return;
+    m->extent = vy_rewrite_table(&m->w->w, (size_t)m->keys * sizeof *m->extent);
+    m->shaped = vy_rewrite_table(&m->w->w, p->buffers.count);
+    for (uint32_t id = 1; m->extent && id < p->insts.count; id++)
+        if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;
+}
+
 static bool marker_begin(marker *m, vy_sweep *w)
 {
     const vy_program *p = w->w.p;
@@ -160,6 +208,7 @@ static bool marker_begin(marker *m, vy_sweep *w)
     m->read = vy_rewrite_table(&w->w, lives);
     if (w->w.oom) return false;
     find_lifetimes(m);
+    if (p->host) find_extents(m);
     if (w->w.oom) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (vy_op_infos[p->insts.data[id].op].effect != VY_WRITE) continue;

@@ -11,16 +11,23 @@
 #include "ir/build/build.h"
 
 typedef enum vy_pipe_kernel_kind {
-    VY_PIPE_COPY, // x in, y out: y = x
-    VY_PIPE_ADD,  // x in, y inout: y = y + x
-    VY_PIPE_FILL, // y out: y = value
+    VY_PIPE_COPY,  // x in, y out: y = x
+    VY_PIPE_ADD,   // x in, y inout: y = y + x
+    VY_PIPE_FILL,  // y out: y = value
+    VY_PIPE_COUNT, // y inout: y = y + 1
+    VY_PIPE_SET,   // y out, of one element: y = v, a scalar
+    VY_PIPE_MOST,  // y inout, of one element: y = max(y, v)
+    VY_PIPE_LESS,  // y out, one u32: a < b.  An operand is an element of a buffer, or a scalar
+    VY_PIPE_AT_MOST,
+    VY_PIPE_EQUAL,
 } vy_pipe_kernel_kind;
 
 typedef struct vy_pipe_kernel {
     vy_pipe_kernel_kind kind;
     vy_type type;
-    uint32_t rank;
-    double value; // FILL
+    uint32_t rank;   // of y; comparisons: of the buffer of the first operand, 0: a scalar
+    uint32_t second; // comparisons: of the second operand
+    double value;    // FILL
     const vy_program *program;
 } vy_pipe_kernel;
 VY_VEC_TYPE(vy_pipe_kernel_vec, vy_pipe_kernel);
@@ -58,6 +65,21 @@ bool vy_pipeline_resume(vy_pipe *q, vy_pipeline *l, uint32_t at);
 // Dispatches the program that does this with all elements of `y`, made where there is none yet.
 void vy_pipe_move(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *x, const vy_pipe_arg *y,
                   double value);
+
+// SET or MOST of a buffer, or slice, of one integer.
+void vy_pipe_assign(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *y, vy_dim v);
+
+// A float operand of a comparison: the element `index` of a buffer, or if that is 0 a scalar
+// parameter (PARAM) or a constant (CONST).
+typedef struct vy_pipe_operand {
+    vy_buffer buffer;
+    const vy_dim *index;
+    vy_pipe_scalar scalar;
+} vy_pipe_operand;
+
+// 1 where the comparison holds at this point, else 0: computed on the device, and read.
+vy_dim vy_pipe_compare(vy_pipe *q, vy_pipe_kernel_kind kind, vy_type type, const vy_pipe_operand *a,
+                       const vy_pipe_operand *b);
 
 // Fills step *s with copies of what it passes to `p`; s->arg_count is given.  False: an error.
 bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pipe_arg *args,

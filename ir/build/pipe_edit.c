@@ -52,6 +52,7 @@ static bool append_rest(vy_pipe *q, const vy_pipeline *l, uint32_t at)
         vy_pipe_step *s = &q->steps.data[i];
         bool old = i < at || i >= first; // the partners of new steps are right already
         if (old && s->partner > at) s->partner = s->partner - (at + 1) + first;
+        if (old && s->test > at) s->test = s->test - (at + 1) + first;
     }
     for (uint32_t i = 1; i < q->b->p->dims.count; i++) {
         vy_dim_node *d = &q->b->p->dims.data[i];

@@ -14,28 +14,16 @@
 // All steps have the place of the call, because the buffers that a message names are its arguments.
 #include "ir/build/edit.h"
 #include "ir/build/pipe_build.h"
+#include "ir/build/pipe_inline.h"
 #include "ir/core/dims.h"
 #include "ir/core/pipe.h"
 
 #include <stdio.h>
 #include <string.h>
 
-typedef struct inlining {
-    vy_pipe *q;
-    const vy_pipeline *l;
-    const vy_program *sig;         // of l
-    const vy_pipe_scalar *scalars; // by scalar of l
-    const vy_dim *groups;
-    vy_arena arena;
-    vy_pipe_arg *places; // by buffer of l
-    vy_dim *dims;        // by dimension of l; id 0: not translated yet
-    uint32_t known;      // dimensions before it are translated, or use steps not reached yet
-    vy_dim *steps;       // by step of l: the number that it gives
-} inlining;
-
 static bool stopped(const inlining *c) { return vy_builder_failed(c->q->b); }
 
-static void *room(inlining *c, size_t count, size_t size)
+void *inline_room(inlining *c, size_t count, size_t size)
 {
     void *p = vy_arena_alloc(&c->arena, (count + 1) * size);
     if (!p) vy_build_oom(c->q->b);
@@ -73,7 +61,7 @@ static vy_dim translate(inlining *c, vy_dim d)
 }
 
 // Operands come before what uses them: translated in their order, none is deep.
-static vy_dim dim_of(inlining *c, vy_dim d)
+vy_dim inline_dim(inlining *c, vy_dim d)
 {
     for (; c->known < d.id; c->known++) translate(c, (vy_dim){c->known});
     return translate(c, d);
@@ -81,8 +69,8 @@ static vy_dim dim_of(inlining *c, vy_dim d)
 
 static vy_dim *dims_of(inlining *c, uint32_t n, const vy_dim *dims)
 {
-    vy_dim *all = room(c, n, sizeof *all);
-    for (uint32_t k = 0; all && k < n; k++) all[k] = dim_of(c, dims[k]);
+    vy_dim *all = inline_room(c, n, sizeof *all);
+    for (uint32_t k = 0; all && k < n; k++) all[k] = inline_dim(c, dims[k]);
     return all;
 }
 
@@ -174,7 +162,7 @@ static bool is_free(const inlining *c, const char *name)
 static const char *name_of(inlining *c, const char *name)
 {
     const size_t n = strlen(c->l->name) + strlen(name) + 24;
-    char *text = room(c, n, 1);
+    char *text = inline_room(c, n, 1);
     if (!text) return "";
     snprintf(text, n, "%s_%s", c->l->name, name);
     if (c->q->names) return c->q->names->buffer(c->q->names->user, text);
@@ -221,17 +209,17 @@ static void inline_buffer(inlining *c, const vy_pipe_step *s)
 static vy_pipe_arg place_of(inlining *c, const vy_pipe_arg *a)
 {
     const vy_pipe_arg p = c->places[a->buffer.id];
-    vy_dim *index = room(c, p.rank + a->rank, sizeof *index);
+    vy_dim *index = inline_room(c, p.rank + a->rank, sizeof *index);
     if (!index) return p;
     if (p.rank) memcpy(index, p.index, p.rank * sizeof *index);
-    for (uint32_t k = 0; k < a->rank; k++) index[p.rank + k] = dim_of(c, a->index[k]);
+    for (uint32_t k = 0; k < a->rank; k++) index[p.rank + k] = inline_dim(c, a->index[k]);
     return (vy_pipe_arg){p.buffer, p.rank + a->rank, index, .flat = a->flat};
 }
 
 static vy_pipe_scalar scalar_of(inlining *c, const vy_pipe_scalar *s)
 {
     vy_pipe_scalar made = s->kind == VY_PIPE_PARAM ? c->scalars[s->scalar] : *s;
-    if (s->kind == VY_PIPE_DIM) made.dim = dim_of(c, s->dim);
+    if (s->kind == VY_PIPE_DIM) made.dim = inline_dim(c, s->dim);
     made.name = s->name;
     return made;
 }
@@ -239,8 +227,8 @@ static vy_pipe_scalar scalar_of(inlining *c, const vy_pipe_scalar *s)
 static void inline_dispatch(inlining *c, const vy_pipe_step *s)
 {
     const vy_program *p = c->l->module->programs.data[s->program];
-    vy_pipe_arg *args = room(c, s->arg_count, sizeof *args);
-    vy_pipe_scalar *scalars = room(c, p->scalars.count, sizeof *scalars);
+    vy_pipe_arg *args = inline_room(c, s->arg_count, sizeof *args);
+    vy_pipe_scalar *scalars = inline_room(c, p->scalars.count, sizeof *scalars);
     for (uint32_t k = 0; args && k < s->arg_count; k++) args[k] = place_of(c, &s->args[k]);
     for (uint32_t k = 0; scalars && k < p->scalars.count; k++)
         scalars[k] = scalar_of(c, &s->scalars[k]);
@@ -259,12 +247,16 @@ static void inline_value(inlining *c, const vy_pipe_step *s, uint32_t at)
 static void inline_repeat(inlining *c, const vy_pipe_step *s, uint32_t at)
 {
     const bool counts = s->keep == VY_KEEP_EVERY || s->keep == VY_KEEP_REVOLVE;
-    const vy_dim from = dim_of(c, s->from), to = dim_of(c, s->to);
-    const vy_dim keep = counts ? dim_of(c, s->keep_count) : (vy_dim){0};
-    if (!stopped(c)) c->steps[at] = vy_pipeline_repeat(c->q, s->counter, from, to, s->keep, keep);
+    const vy_dim from = inline_dim(c, s->from), to = inline_dim(c, s->to);
+    const vy_dim keep = counts ? inline_dim(c, s->keep_count) : (vy_dim){0};
+    if (stopped(c)) return;
+    if (s->test)
+        vy_pipeline_while(c->q, s->keep, keep);
+    else
+        c->steps[at] = vy_pipeline_repeat(c->q, s->counter, from, to, s->keep, keep);
 }
 
-static void inline_step(inlining *c, uint32_t at)
+void inline_step(inlining *c, uint32_t at)
 {
     const vy_pipe_step *s = &c->l->steps.data[at];
     switch (s->kind) {
@@ -272,6 +264,7 @@ static void inline_step(inlining *c, uint32_t at)
     case VY_PIPE_DISPATCH: inline_dispatch(c, s); break;
     case VY_PIPE_VALUE: inline_value(c, s, at); break;
     case VY_PIPE_REPEAT: inline_repeat(c, s, at); break;
+    case VY_PIPE_TEST: vy_pipeline_test(c->q, inline_dim(c, s->from)); break;
     case VY_PIPE_CHECKPOINT: vy_pipeline_checkpoint(c->q); break;
     case VY_PIPE_END: vy_pipeline_close(c->q); break;
     }
@@ -292,9 +285,9 @@ void vy_pipe_inline(vy_pipe *q, const vy_pipeline *l, const vy_pipe_arg *args,
     if (vy_builder_failed(q->b)) return;
     if (q->steps.count + (uint64_t)l->steps.count > VY_MAX_INLINED_STEPS) refuse_steps(q);
     q->inlined++;
-    c.places = room(&c, p->buffers.count, sizeof *c.places);
-    c.dims = room(&c, p->dims.count, sizeof *c.dims);
-    c.steps = room(&c, l->steps.count, sizeof *c.steps);
+    c.places = inline_room(&c, p->buffers.count, sizeof *c.places);
+    c.dims = inline_room(&c, p->dims.count, sizeof *c.dims);
+    c.steps = inline_room(&c, l->steps.count, sizeof *c.steps);
     for (uint32_t i = 1; !stopped(&c) && i < p->buffers.count; i++)
         if (vy_pipe_binds(&p->buffers.data[i])) c.places[i] = *args++;
     for (uint32_t i = 1; !stopped(&c) && i < p->buffers.count; i++)

@@ -65,6 +65,7 @@ bool vy_pipe_cleared(const vy_pipeline *l, vy_arena *arena, uint8_t *cleared)
             w.block = i + 1;
             break;
         case VY_PIPE_END: w.block = outer[s->partner]; break;
+        case VY_PIPE_TEST: break;
         }
     }
     for (uint32_t i = 1; i < buffers; i++) cleared[i] = !w.first[i].overwrites;

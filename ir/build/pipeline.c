@@ -147,17 +147,43 @@ vy_dim vy_pipeline_value(vy_pipe *q, vy_buffer buffer, const vy_dim *index)
     return vy_dim_step(q->b, at);
 }
 
-vy_dim vy_pipeline_repeat(vy_pipe *q, const char *counter, vy_dim from, vy_dim to,
-                          vy_keep_states states, vy_dim keep_count)
+static void open_repeat(vy_pipe *q, const char *counter, vy_dim from, vy_dim to,
+                        vy_keep_states states, vy_dim keep_count)
 {
-    if (stopped(q)) return (vy_dim){0};
     vy_pipe_step s = {.kind = VY_PIPE_REPEAT, .from = from, .to = to, .keep = states};
     bool counts = states == VY_KEEP_EVERY || states == VY_KEEP_REVOLVE;
     if (counts) s.keep_count = keep_count;
     s.counter = keep(q, counter, strlen(counter) + 1);
     keep_dims(q, counts ? 3 : 2, (vy_dim[]){from, to, keep_count});
     push_open(q, s);
+}
+
+vy_dim vy_pipeline_repeat(vy_pipe *q, const char *counter, vy_dim from, vy_dim to,
+                          vy_keep_states states, vy_dim keep_count)
+{
+    if (stopped(q)) return (vy_dim){0};
+    open_repeat(q, counter, from, to, states, keep_count);
     return vy_dim_step(q->b, q->steps.count - 1);
+}
+
+void vy_pipeline_while(vy_pipe *q, vy_keep_states states, vy_dim keep_count)
+{
+    if (stopped(q)) return;
+    open_repeat(q, VY_WHILE_COUNTER, vy_dim_const(q->b, 0), vy_dim_const(q->b, VY_WHILE_MOST),
+                states, keep_count);
+}
+
+void vy_pipeline_test(vy_pipe *q, vy_dim condition)
+{
+    if (stopped(q)) return;
+    vy_pipe_step s = {.kind = VY_PIPE_TEST, .from = condition};
+    keep_dims(q, 1, &condition);
+    s.partner = q->open.count ? q->open.data[q->open.count - 1] : 0;
+    const vy_pipe_step *opener = q->open.count ? &q->steps.data[s.partner] : NULL;
+    if (!opener || opener->kind != VY_PIPE_REPEAT || opener->test)
+        vy_build_fail(q->b, VY_E_API, "vy_pipeline_test: no `while` without a test is open");
+    const uint32_t at = push(q, s);
+    if (!stopped(q)) q->steps.data[s.partner].test = at;
 }
 
 void vy_pipeline_checkpoint(vy_pipe *q)

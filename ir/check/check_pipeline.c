@@ -76,6 +76,7 @@ void vy_pipe_each_dim(const vy_pipeline *l, const vy_pipe_step *s, bool implied,
         use(user, s->to);
         if (s->keep == VY_KEEP_EVERY || s->keep == VY_KEEP_REVOLVE) use(user, s->keep_count);
     }
+    if (s->kind == VY_PIPE_TEST) use(user, s->from);
     if (s->kind != VY_PIPE_DISPATCH) return;
     for (int k = 0; s->groups && k < 3; k++) use(user, s->groups[k]);
     for (uint32_t i = 0; i < s->arg_count; i++) {
@@ -105,6 +106,17 @@ static bool good_steps(check *c)
 }
 
 // ------------------------------------------------------------------------------------------ blocks
+// A repeat without bound, which its test leaves.
+static bool good_while(const check *c, const vy_pipe_step *s)
+{
+    const vy_dim_node *from = &c->sig->dims.data[s->from.id], *to = &c->sig->dims.data[s->to.id];
+    return s->kind == VY_PIPE_REPEAT && s->test < c->l->steps.count &&
+           c->l->steps.data[s->test].kind == VY_PIPE_TEST &&
+           &c->l->steps.data[c->l->steps.data[s->test].partner] == s &&
+           from->op == VY_DIM_CONST && from->value == 0 && to->op == VY_DIM_CONST &&
+           to->value == VY_WHILE_MOST;
+}
+
 static bool find_blocks(check *c, vy_arena *arena)
 {
     const vy_pipe_step_vec *steps = &c->l->steps;
@@ -118,10 +130,14 @@ static bool find_blocks(check *c, vy_arena *arena)
         if (s->kind == VY_PIPE_END && (depth == 0 || open[--depth] != s->partner))
             return malformed(c, "its blocks are not paired");
         c->until[i] = depth ? steps->data[open[depth - 1]].partner : steps->count;
+        if (s->kind == VY_PIPE_TEST && (depth == 0 || open[depth - 1] != s->partner ||
+                                        steps->data[s->partner].test != i))
+            return malformed(c, "a test is in no `while`");
         if (s->kind != VY_PIPE_REPEAT && s->kind != VY_PIPE_CHECKPOINT) continue;
         if (s->partner <= i || s->partner >= c->until[i] ||
             steps->data[s->partner].kind != VY_PIPE_END || steps->data[s->partner].partner != i)
             return malformed(c, "its blocks are not paired");
+        if (s->test && !good_while(c, s)) return malformed(c, "a `while` has no test");
         if (depth >= VY_MAX_NESTING) return malformed(c, "its blocks are nested too deep");
         open[depth++] = i;
     }
@@ -170,6 +186,7 @@ static bool step_known(const check *c, int64_t step, step_range *out)
     const vy_pipe_step *s = &c->l->steps.data[step];
     bool repeat = s->kind == VY_PIPE_REPEAT;
     *out = (step_range){(uint32_t)step + 1, repeat ? s->partner : c->until[step]};
+    if (repeat && s->test) out->to = 0; // a `while` has no counter
     return repeat || s->kind == VY_PIPE_VALUE;
 }
 

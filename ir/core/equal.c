@@ -242,8 +242,9 @@ static bool same_step(const compare *c, const vy_module *m, const vy_pipe_step *
                same_dims(c, x->index_count, x->index, y->index);
     case VY_PIPE_BUFFER: return c->to_b[x->buffer.id] == y->buffer.id;
     case VY_PIPE_DISPATCH: return same_dispatch(c, m->programs.data[x->program], x, y);
+    case VY_PIPE_TEST: return x->partner == y->partner && same_dims(c, 1, &x->from, &y->from);
     case VY_PIPE_REPEAT:
-        if (x->keep != y->keep || x->partner != y->partner) return false;
+        if (x->keep != y->keep || x->partner != y->partner || x->test != y->test) return false;
         if ((x->keep == VY_KEEP_EVERY || x->keep == VY_KEEP_REVOLVE) &&
             !same_dims(c, 1, &x->keep_count, &y->keep_count))
             return false;

@@ -318,6 +318,15 @@ static uint32_t end_repeat(runner *r, uint32_t at)
     return at + 1;
 }
 
+static uint32_t test(runner *r, const vy_pipe_step *s, uint32_t at)
+{
+    int64_t goes_on;
+    if (!dim_value(r, s, s->from, "the condition", &goes_on) || goes_on) return at + 1;
+    set_value(r, s->partner, false, 0);
+    r->depth--;
+    return r->pipeline->steps.data[s->partner].partner + 1;
+}
+
 static void run_steps(runner *r)
 {
     const vy_pipe_step_vec *steps = &r->pipeline->steps;
@@ -330,6 +339,7 @@ static void run_steps(runner *r)
         case VY_PIPE_DISPATCH: dispatch(r, s); break;
         case VY_PIPE_VALUE: read_value(r, s, at); break;
         case VY_PIPE_REPEAT: next = begin_repeat(r, s, at); break;
+        case VY_PIPE_TEST: next = test(r, s, at); break;
         case VY_PIPE_END: next = end_repeat(r, at); break;
         case VY_PIPE_CHECKPOINT: break;
         }

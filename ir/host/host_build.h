@@ -6,6 +6,12 @@
 #include "ir/build/edit.h"
 #include "ir/core/host.h"
 
+// ---- count_whiles.c
+// Replaces pipeline `number` of the module, its last, by one in which each `while` is a repeat, and
+// the numbers of iterations that the run decides are extents; nested: those of loops inside others
+// too.  False: see the module's diag; the pipeline is as it was.
+bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested);
+
 // ---- raise.c
 // The host program of a pipeline, which the module does not list; free it with vy_program_free.
 // Loads are not shared: each argument has its own.  NULL: see the module's diag.

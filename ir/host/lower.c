@@ -9,6 +9,7 @@
 //   DISPATCH P …                P(…), after copies of what it updates in place
 //   STORE y[t] ← PICK 0         nothing, if the dispatch writes there; else a copy
 //   LOOP, ENDLOOP               repeat; backwards, t is from + to − 1 − its counter
+//   WHILE, TEST                 while, the condition a number that is 0 or 1
 //   integers                    nothing: they are dimension expressions
 #include "ir/core/flow.h"
 #include "ir/host/lower.h"
@@ -96,6 +97,7 @@ static void zero(lowering *w, uint32_t id)
     const uint32_t buffer = w->h->insts.data[id].aux;
     if (w->nothing[id]) return;
     know_extents(w, id);
+    if (w->h->buffers.data[buffer].made == VY_MADE_EXTENT) return;
     if (w->scope[id]) {
         begin_buffer(w, buffer);
         return;
@@ -124,14 +126,31 @@ static void load(lowering *w, uint32_t id)
     lower_copy(w, &slice, &w->place[id]);
 }
 
+// A number, which is kept on a tape: to one element, the last axis has no other.
+static void store_number(lowering *w, uint32_t id, uint32_t v)
+{
+    const vy_inst *i = &w->h->insts.data[id];
+    vy_pipe_arg to = {.buffer = {w->current[i->aux]}, .rank = i->nargs - 2};
+    vy_dim *index = vy_arena_alloc(&w->h->module->arena, i->nargs * sizeof *index);
+    if (!index) w->oom = true;
+    for (uint32_t k = 0; index && k < to.rank; k++) index[k] = lower_number(w, vy_arg(w->h, id, k));
+    to.index = index;
+    const vy_dim n = lower_number(w, v);
+    if (!lower_stopped(w)) vy_pipe_assign(w->q, VY_PIPE_SET, &to, n);
+}
+
 static void store(lowering *w, uint32_t id)
 {
     if (w->is_direct[id] || w->dead[id] || w->nothing[id]) return;
     const lower_place to = lower_slice(w, id);
     const uint32_t v = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
     const vy_scalar *c = vy_id_const(w->h, v);
-    if (c) {
+    if (c && vy_type_is_float((vy_type)to.shape.type)) {
         lower_fill(w, &to, c->f);
+        return;
+    }
+    if (!lower_is_tensor(w, v)) {
+        store_number(w, id, v);
         return;
     }
     const lower_place from = lower_place_of(w, v, &to.shape);
@@ -178,6 +197,12 @@ static void lower(lowering *w, uint32_t id)
         break;
     case VY_OP_DISPATCH: lower_dispatch(w, id); break;
     case VY_OP_LOOP: loop(w, id); break;
+    case VY_OP_WHILE:
+        lower_open_carries(w, id);
+        catch_up(w, id);
+        vy_pipeline_while(w->q, VY_KEEP_ALL, (vy_dim){0});
+        break;
+    case VY_OP_TEST: vy_pipeline_test(w->q, lower_test(w, vy_arg(w->h, id, 0))); break;
     case VY_OP_CHECKPOINT: vy_pipeline_checkpoint(w->q); break;
     case VY_OP_ENDLOOP:
         lower_close_carries(w, id);
@@ -194,7 +219,7 @@ static void lower(lowering *w, uint32_t id)
             vy_build_fail(w->b, VY_E_INTERNAL, "`%s` of a host program is no step",
                           vy_op_infos[i->op].text);
     }
-    if (i->op != VY_OP_LOOP) catch_up(w, id);
+    if (!vy_is_loop((vy_op)i->op)) catch_up(w, id);
 }
 
 // ---------------------------------------------------------------------------------------- together

@@ -77,6 +77,8 @@ void lower_close_carries(lowering *w, uint32_t end);
 
 // ---- lower_number.c
 vy_dim lower_number(lowering *w, uint32_t id);
+vy_dim lower_condition(lowering *w, uint32_t id); // of a bool: 0 or 1
+vy_dim lower_test(lowering *w, uint32_t id);      // of a bool: 0, or not
 // Are all extents of the shape known by now?  Then lower_shape gives them as the pipeline's.
 bool lower_is_known(const lowering *w, const vy_tensor *shape);
 vy_tensor lower_shape(lowering *w, const vy_tensor *shape);

@@ -168,7 +168,7 @@ static void decide(lowering *w, uint32_t loop, uint32_t k)
 void lower_decide_carries(lowering *w)
 {
     for (uint32_t id = 1; id < w->h->insts.count; id++)
-        if (w->h->insts.data[id].op == VY_OP_LOOP)
+        if (vy_is_loop((vy_op)w->h->insts.data[id].op))
             for (uint32_t k = 0; k < vy_slot_count(w->h, &w->s, id); k++) decide(w, id, k);
 }
 

@@ -85,13 +85,62 @@ vy_dim lower_number(lowering *w, uint32_t id)
     return w->number[id];
 }
 
+// -------------------------------------------------------------------------------------- conditions
+static vy_dim condition_of(lowering *w, uint32_t id)
+{
+    const vy_op op = (vy_op)w->h->insts.data[id].op;
+    const uint32_t a = vy_arg(w->h, id, 0),
+                   b = w->h->insts.data[id].nargs > 1 ? vy_arg(w->h, id, 1) : 0;
+    switch (op) {
+    case VY_OP_NOT: return vy_dim_not(w->b, lower_condition(w, a));
+    case VY_OP_AND:
+    case VY_OP_OR: {
+        const vy_dim x = lower_condition(w, a), y = lower_condition(w, b);
+        return vy_dim_binary(w->b, op == VY_OP_AND ? VY_DIM_MIN : VY_DIM_MAX, x, y);
+    }
+    case VY_OP_LT: return vy_dim_less(w->b, lower_number(w, a), lower_number(w, b));
+    case VY_OP_LE:
+        return vy_dim_not(w->b, vy_dim_less(w->b, lower_number(w, b), lower_number(w, a)));
+    case VY_OP_EQ:
+        return vy_dim_not(w->b, vy_dim_differ(w->b, lower_number(w, a), lower_number(w, b)));
+    case VY_OP_NE: return vy_dim_differ(w->b, lower_number(w, a), lower_number(w, b));
+    default:
+        vy_build_fail(w->b, VY_E_INTERNAL, "`%s` of a host program is no condition",
+                      vy_op_infos[op].text);
+        return (vy_dim){0};
+    }
+}
+
+vy_dim lower_condition(lowering *w, uint32_t id)
+{
+    if (lower_stopped(w)) return (vy_dim){0};
+    const vy_scalar *c = vy_id_const(w->h, id);
+    if (c) return vy_dim_const(w->b, c->u != 0);
+    if (!VY_IS_LEAF(id)) return condition_of(w, id);
+    vy_build_fail(w->b, VY_E_INTERNAL, "a host program tests a value that no step has");
+    return (vy_dim){0};
+}
+
+vy_dim lower_test(lowering *w, uint32_t id)
+{
+    const bool differ = !VY_IS_LEAF(id) && w->h->insts.data[id].op == VY_OP_NE;
+    const vy_scalar *zero = differ ? vy_id_const(w->h, vy_arg(w->h, id, 1)) : NULL;
+    return zero && !zero->u ? lower_number(w, vy_arg(w->h, id, 0)) : lower_condition(w, id);
+}
+
 // ------------------------------------------------------------------------------------------ shapes
-// The extent that stands for `d`, an extent that the run decides; `d` itself if it is none.  (The
-// pipeline's own dimensions have greater numbers than those of the host program.)
+// The extent that stands for `d`, with extents that the run decides; `d` itself if it has none; id
+// 0: one of them is not known yet.  (The pipeline's own dimensions have greater numbers than those of the host program.)
 static vy_dim extent_of(const lowering *w, vy_dim d)
 {
-    const bool open = d.id < w->h->dims.count && w->h->dims.data[d.id].op == VY_DIM_STEP;
-    return open ? w->extent[w->h->dims.data[d.id].value] : d;
+    if (d.id >= w->h->dims.count) return d;
+    const vy_dim_node *n = &w->h->dims.data[d.id];
+    if (n->op == VY_DIM_STEP) return w->extent[n->value];
+    if (n->op < VY_DIM_ADD) return d;
+    const vy_dim a = extent_of(w, (vy_dim){n->a}),
+                 b = n->b == n->a ? a : extent_of(w, (vy_dim){n->b});
+    if (a.id == n->a && b.id == n->b) return d;
+    return a.id && b.id ? vy_dim_binary(w->b, n->op, a, b) : (vy_dim){0};
 }
 
 bool lower_is_known(const lowering *w, const vy_tensor *shape)

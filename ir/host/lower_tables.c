@@ -19,26 +19,41 @@ static uint32_t greatest_key(const vy_program *h)
     return (uint32_t)key;
 }
 
-static const vy_dim_node *axis(const lowering *w, uint32_t buffer, uint32_t k)
+// Lists the uses of keys in an extent of buffer i, of which there are `at` so far; the tables are
+// NULL while they are counted.
+static uint32_t list_keys(lowering *w, uint32_t i, uint32_t dim, uint32_t at)
 {
-    return &w->h->dims.data[w->h->buffers.data[buffer].dims[k].id];
+    const vy_dim_node *d = &w->h->dims.data[dim];
+    if (d->op >= VY_DIM_ADD) {
+        at = list_keys(w, i, d->a, at);
+        return d->b == d->a ? at : list_keys(w, i, d->b, at);
+    }
+    if (d->op != VY_DIM_STEP) return at;
+    at++;
+    if (!w->used_by) return at;
+    w->used_by[at] = i;
+    w->next_use[at] = w->first_use[d->value];
+    w->first_use[d->value] = at;
+    return at;
+}
+
+static uint32_t list_buffers(lowering *w)
+{
+    const vy_program *h = w->h;
+    uint32_t at = 0;
+    for (uint32_t i = h->buffers.count; i-- > 1;)
+        for (uint32_t k = h->buffers.data[i].rank; k-- > 0;)
+            at = list_keys(w, i, h->buffers.data[i].dims[k].id, at);
+    return at;
 }
 
 // Lists the axes of each key, in the order of the buffers.
 static void list_axes(lowering *w)
 {
-    const vy_program *h = w->h;
-    uint32_t n = 0;
-    for (uint32_t i = 1; i < h->buffers.count; i++) n += h->buffers.data[i].rank;
+    const uint32_t n = list_buffers(w);
     w->next_use = lower_room(w, n, sizeof *w->next_use);
-    w->used_by = lower_room(w, n, sizeof *w->used_by);
-    for (uint32_t i = h->buffers.count, at = 0; !w->oom && i-- > 1;)
-        for (uint32_t k = h->buffers.data[i].rank; k-- > 0;) {
-            if (axis(w, i, k)->op != VY_DIM_STEP) continue;
-            w->used_by[++at] = i;
-            w->next_use[at] = w->first_use[axis(w, i, k)->value];
-            w->first_use[axis(w, i, k)->value] = at;
-        }
+    if (!w->oom) w->used_by = lower_room(w, n, sizeof *w->used_by);
+    if (!w->oom) list_buffers(w);
 }
 
 bool lower_make_tables(lowering *w)

@@ -94,6 +94,9 @@ static void clear(raising *r, uint32_t buffer)
         if (vy_builder_program(r->b)->dims.data[b.dims[k].id].op == VY_DIM_STEP)
             extents[n++] = raise_number(r, r->l->signature->buffers.data[buffer].dims[k]);
     vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, n, extents);
+    if (b.made != VY_MADE_EXTENT) return;
+    vy_dim *extent = &r->extent[r->l->signature->buffers.data[buffer].dims[0].id];
+    if (!extent->id) *extent = b.dims[0]; // the first one, which comes before all its uses
 }
 
 static void start(raising *r, uint32_t buffer)
@@ -120,13 +123,24 @@ static void value(raising *r, const vy_pipe_step *s, uint32_t at)
 
 static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
 {
-    const bool segments = r->segments && raise_open_segments(r, at);
+    const bool segments = r->segments && !s->test && raise_open_segments(r, at);
     r->open++;
     if (segments) return;
+    if (s->test) {
+        vy_begin_while(r->b, 0, 0, NULL, NULL);
+        return;
+    }
     const uint32_t from = raise_number(r, s->from), to = raise_number(r, s->to);
+    raise_hint_extent(r, to, s->to);
     const uint32_t one = vy_int(r->b, VY_I64, 1).id;
     r->steps[at] = vy_begin_loop(r->b, VY_I64, 0, from, to, one, 0, NULL, NULL);
     vy_name(r->b, (vy_value){r->steps[at]}, s->counter);
+}
+
+static void test(raising *r, const vy_pipe_step *s)
+{
+    const vy_value goes_on = {raise_number(r, s->from)};
+    if (goes_on.id) vy_loop_test(r->b, vy_ne(r->b, goes_on, vy_int(r->b, VY_I64, 0)).id);
 }
 
 static void step(raising *r, uint32_t at)
@@ -141,6 +155,7 @@ static void step(raising *r, uint32_t at)
     case VY_PIPE_DISPATCH: dispatch(r, s); break;
     case VY_PIPE_VALUE: value(r, s, at); break;
     case VY_PIPE_REPEAT: repeat(r, s, at); break;
+    case VY_PIPE_TEST: test(r, s); break;
     case VY_PIPE_CHECKPOINT: vy_begin_checkpoint(r->b); break;
     case VY_PIPE_END:
         r->open -= r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT;
@@ -213,6 +228,7 @@ static bool make_tables(raising *r, bool segments)
     r->known = raise_room(r, p->dims.count, sizeof *r->known);
     r->current = raise_room(r, p->buffers.count, sizeof *r->current);
     r->segments = segments ? raise_room(r, r->l->steps.count, sizeof *r->segments) : NULL;
+    r->extent = raise_room(r, p->dims.count, sizeof *r->extent);
     r->unknown = find_unknown(p);
     if (!r->unknown) vy_build_oom(r->b);
     for (uint32_t i = 0; r->current && i < p->buffers.count; i++) r->current[i] = i;

@@ -31,6 +31,7 @@ typedef struct raising {
     bool all;                  // outermost repeats keep √n states, too
     uint32_t open;             // repeats
     vy_id_vec hints;           // by instruction: a dimension that is at least its value
+    vy_dim *extent;            // by dimension: the key of the extent that is it (VY_MADE_EXTENT)
 } raising;
 
 // ---- raise_number.c
@@ -43,5 +44,7 @@ uint32_t raise_numbers(raising *r, uint32_t n, const vy_dim *dims, uint32_t *out
 // Opens and closes the repeat that step `at` begins; *t: its counter.
 bool raise_open_segments(raising *r, uint32_t at);
 void raise_close_segments(raising *r, uint32_t at);
+// Notes a bound of the instruction that is `to`, the end of a repeat.
+void raise_hint_extent(raising *r, uint32_t id, vy_dim to);
 
 #endif

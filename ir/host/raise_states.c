@@ -116,15 +116,25 @@ static vy_value length_of(raising *r, const vy_pipe_step *s, vy_value n)
     return vy_add(b, vy_cast(b, VY_I64, root), one);
 }
 
-// Is it never negative: a constant, an unsigned scalar, a counter from such a number?
-static bool is_natural(const raising *r, vy_dim dim)
+// Is it never negative: a constant, an unsigned scalar, a counter from such a number, max(…, 0)?
+static bool is_natural(const raising *r, vy_dim dim, uint32_t depth)
 {
+    enum { DEEP = 16 };
     const vy_dim_node *d = &r->l->signature->dims.data[dim.id];
-    const vy_pipe_step *s = d->op == VY_DIM_STEP ? &r->l->steps.data[d->value] : NULL;
-    if (d->op == VY_DIM_CONST) return d->value >= 0;
-    if (d->op == VY_DIM_SCALAR)
-        return !vy_type_is_signed(r->l->signature->scalars.data[d->value].type);
-    return s && s->kind == VY_PIPE_REPEAT && s->from.id < dim.id && is_natural(r, s->from);
+    if (depth > DEEP) return false;
+    switch (d->op) {
+    case VY_DIM_CONST: return d->value >= 0;
+    case VY_DIM_SCALAR: return !vy_type_is_signed(r->l->signature->scalars.data[d->value].type);
+    case VY_DIM_STEP: {
+        const vy_pipe_step *s = &r->l->steps.data[d->value];
+        return s->kind == VY_PIPE_REPEAT && is_natural(r, s->from, depth + 1);
+    }
+    case VY_DIM_MIN:
+        return is_natural(r, (vy_dim){d->a}, depth + 1) && is_natural(r, (vy_dim){d->b}, depth + 1);
+    case VY_DIM_MAX:
+        return is_natural(r, (vy_dim){d->a}, depth + 1) || is_natural(r, (vy_dim){d->b}, depth + 1);
+    default: return false;
+    }
 }
 
 static vy_dim upper(raising *r, vy_dim dim, uint32_t depth);
@@ -136,13 +146,15 @@ static vy_dim upper_of_both(raising *r, const vy_dim_node *d, uint32_t depth)
     return x.id && y.id ? two(r, d->op, x, y) : (vy_dim){0};
 }
 
-// A dimension without counters and values that is at least `dim`; id 0: none is known.
+// A dimension that is at least `dim`, without counters and without values but those that are
+// extents; id 0: none is known.
 static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
 {
     enum { DEEP = 32 };
     const vy_dim_node *d = &r->l->signature->dims.data[dim.id];
     const vy_dim_node *b = &r->l->signature->dims.data[d->b];
     if (!r->unknown[dim.id]) return dim;
+    if (r->extent[dim.id].id) return r->extent[dim.id];
     if (depth > DEEP) return (vy_dim){0};
     switch (d->op) {
     case VY_DIM_STEP: {
@@ -156,7 +168,7 @@ static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
     case VY_DIM_SUB: {
         const vy_dim x = upper(r, (vy_dim){d->a}, depth + 1);
         if (x.id && b->op == VY_DIM_CONST) return two(r, VY_DIM_SUB, x, (vy_dim){d->b});
-        return is_natural(r, (vy_dim){d->b}) ? x : (vy_dim){0};
+        return is_natural(r, (vy_dim){d->b}, 0) ? x : (vy_dim){0};
     }
     case VY_DIM_MUL:
     case VY_DIM_DIV: {
@@ -168,6 +180,11 @@ static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
     }
 }
 
+void raise_hint_extent(raising *r, uint32_t id, vy_dim to)
+{
+    if (r->unknown[to.id]) hint(r, id, upper(r, to, 0));
+}
+
 // Bounds of the length of a segment and of their number, where scalars bound both.
 static void bound(raising *r, const vy_pipe_step *s, bool each, vy_value c, vy_value segments)
 {
@@ -176,7 +193,7 @@ static void bound(raising *r, const vy_pipe_step *s, bool each, vy_value c, vy_v
     const vy_dim to = upper(r, s->to, 0);
     if (!to.id || (every && r->unknown[s->keep_count.id])) return;
     const bool known = !r->unknown[s->from.id];
-    if (!known && !is_natural(r, s->from)) return;
+    if (!known && !is_natural(r, s->from, 0)) return;
     vy_dim n = known ? two(r, VY_DIM_SUB, to, s->from) : to;
     n = is_counted(r, s) ? s->to : two(r, VY_DIM_MAX, n, zero);
     if (each) {

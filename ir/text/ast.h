@@ -153,6 +153,7 @@ typedef enum vy_decl_kind {
     DK_PROGRAM,
     DK_PIPELINE,
     DK_NUMBER, // of a pipeline: the counter of a repeat or a `let`; slot: a vy_dim
+    DK_CELL,   // of a pipeline: a `var`; slot: the buffer of one i32 that has its value
 } vy_decl_kind;
 
 struct vy_decl {
@@ -235,6 +236,10 @@ typedef enum vy_pipe_stmt_kind {
     PS_DISPATCH,
     PS_REPEAT,
     PS_CHECKPOINT,
+    PS_VAR, // a variable begins
+    PS_SET, // a variable is assigned
+    PS_IF,
+    PS_WHILE,
 } vy_pipe_stmt_kind;
 
 typedef struct vy_pipe_actual { // argument of a dispatch
@@ -249,14 +254,15 @@ typedef struct vy_pipe_stmt {
     uint8_t kind, keep; // vy_keep_states
     uint32_t line, column;
     uint32_t buffers, scalars;    // DISPATCH: how many arguments
-    vy_decl *decl;                // BUFFER; LET, REPEAT: the number
-    vy_name_rec *name;            // DISPATCH: the program or pipeline
+    vy_decl *decl;                // BUFFER; LET, REPEAT: the number; VAR; SET, after sema
+    vy_name_rec *name;            // DISPATCH: the program or pipeline; SET: the variable
     vy_func *func;                // DISPATCH: the same, after sema
     vy_pipe_actual *args;         // DISPATCH
     vy_ast_expr *groups;          // DISPATCH: one to three, or NULL
-    vy_ast_expr *value;           // LET; REPEAT: from
+    vy_ast_expr *value;           // LET, VAR, SET; REPEAT: from; IF, WHILE: the condition
     vy_ast_expr *to, *keep_count; // REPEAT
-    struct vy_pipe_stmt *body;    // REPEAT, CHECKPOINT
+    struct vy_pipe_stmt *body;    // REPEAT, CHECKPOINT, IF, WHILE
+    struct vy_pipe_stmt *other;   // IF: `else`; WHILE: the steps that compute its condition
     struct vy_pipe_stmt *next;
 } vy_pipe_stmt;
 

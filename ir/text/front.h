@@ -154,7 +154,8 @@ bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of a built-i
 bool vy_sema(vy_front *f);
 void vy_sema_body(vy_front *f, vy_func *fn);
 void vy_sema_dims(vy_front *f, vy_decl *d);
-void vy_sema_dim(vy_front *f, vy_ast_expr *e); // one integer expression
+void vy_sema_dim(vy_front *f, vy_ast_expr *e);       // one integer expression
+void vy_sema_condition(vy_front *f, vy_ast_expr *e); // of `if` and `while` in a pipeline
 void vy_sema_parameters(vy_front *f, vy_func *fn);
 void vy_sema_range(vy_front *f, vy_range *r);
 uint8_t vy_synth(vy_front *f, vy_ast_expr *e); // bottom up; may stay VY_ANY_…
@@ -206,7 +207,12 @@ bool vy_lower_functions(vy_front *f);               // lower_function.c: those t
 bool vy_lower_module(vy_front *f);                  // constants, then programs
 void vy_lower_head(vy_lower *l, const vy_func *fn); // parameters, domain, workgroup
 bool vy_lower_pipeline(vy_front *f, vy_func *fn);
-vy_dim vy_lower_element(vy_lower *l, const vy_ast_expr *e); // value(buf[…])
+vy_dim vy_lower_element(vy_lower *l, const vy_ast_expr *e);   // value(buf[…])
+vy_dim vy_lower_condition(vy_lower *l, const vy_ast_expr *e); // 1 where it holds, else 0
+vy_dim vy_lower_test(vy_lower *l, const vy_ast_expr *e);      // the same, but an integer is itself
+// A float or bool for a dispatch: a scalar parameter of the pipeline, or a constant.
+bool vy_lower_given(vy_lower *l, const vy_ast_expr *e, vy_name_rec *name, vy_type type,
+                    vy_pipe_scalar *out);
 bool vy_lower_constant(vy_lower *l, vy_decl *d);
 bool vy_lower_constants(vy_front *f); // all of them
 bool vy_keep_constants(vy_front *f);  // their names stay with the module, for diagnostics

@@ -27,6 +27,11 @@ static vy_dim dim_name(vy_lower *l, const vy_ast_expr *e)
     if (d->kind == DK_CONST) return vy_dim_const(l->b, d->value.i);
     vy_value v = {l->frame[d->slot]};
     if (d->kind == DK_NUMBER) return (vy_dim){v.id};
+    if (d->kind == DK_CELL) {
+        const vy_dim zero = vy_dim_const(l->b, 0);
+        vy_lower_at(l, e->line, e->column);
+        return vy_pipeline_value(l->pipe, (vy_buffer){v.id}, &zero);
+    }
     if (!vy_builder_failed(l->b) && d->kind == DK_PARAM &&
         !vy_id_const(vy_builder_program(l->b), v.id)) {
         vy_front_error(l->f, VY_E_CONSTANT, e->line, e->column, "pass a constant, or use one here",

@@ -50,21 +50,20 @@ static void lower_buffer(vy_lower *l, const vy_pipe_stmt *s)
 }
 
 // -------------------------------------------------------------------------------------- dispatches
-static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *out)
+bool vy_lower_given(vy_lower *l, const vy_ast_expr *e, vy_name_rec *name, vy_type type,
+                    vy_pipe_scalar *out)
 {
-    const vy_ast_expr *e = a->value;
-    const vy_decl *p = a->param;
-    *out = (vy_pipe_scalar){.name = p->name->text};
-    if (vy_type_is_integer((vy_type)p->type)) {
-        out->kind = VY_PIPE_DIM;
-        out->dim = vy_lower_dim(l, e);
-    } else if (e->kind == EX_NAME && e->u.ref.decl && e->u.ref.decl->kind == DK_SCALAR) {
+    if (e->kind == EX_NAME && e->u.ref.decl && e->u.ref.decl->kind == DK_SCALAR) {
         out->kind = VY_PIPE_PARAM;
         vy_value v = {l->frame[e->u.ref.decl->slot]};
         out->scalar = vy_builder_program(l->b)->leaves.data[VY_LEAF_INDEX(v.id)].index;
     } else {
-        vy_decl d = {.kind = DK_CONST, .name = p->name, .dims = a->value};
-        d.line = a->line, d.column = a->column;
+        // The tree of a constant is not changed by its lowering.
+        vy_decl d = {.kind = DK_CONST,
+                     .name = name,
+                     .dims = (vy_ast_expr *)e,
+                     .type = (uint8_t)type};
+        d.line = e->line, d.column = e->column;
         vy_lower k = {.f = l->f, .b = vy_program_begin(l->f->m, "constant"), .constant = true};
         if (!k.b) return false;
         bool known = vy_lower_constant(&k, &d);
@@ -73,6 +72,17 @@ static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *o
         out->kind = VY_PIPE_CONST;
         out->value = d.value;
     }
+    return !vy_lower_stopped(l);
+}
+
+static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *out)
+{
+    const vy_decl *p = a->param;
+    *out = (vy_pipe_scalar){.name = p->name->text};
+    if (!vy_type_is_integer((vy_type)p->type))
+        return vy_lower_given(l, a->value, p->name, (vy_type)p->type, out);
+    out->kind = VY_PIPE_DIM;
+    out->dim = vy_lower_dim(l, a->value);
     return !vy_lower_stopped(l);
 }
 
@@ -127,6 +137,52 @@ static void lower_repeat(vy_lower *l, const vy_pipe_stmt *s)
     vy_pipeline_close(l->pipe);
 }
 
+static void lower_set(vy_lower *l, const vy_pipe_stmt *s, vy_buffer cell)
+{
+    const vy_dim v = vy_lower_dim(l, s->value);
+    vy_lower_at(l, s->line, s->column);
+    if (!vy_lower_stopped(l)) vy_pipe_assign(l->pipe, VY_PIPE_SET, &(vy_pipe_arg){.buffer = cell}, v);
+}
+
+static void lower_var(vy_lower *l, const vy_pipe_stmt *s)
+{
+    const vy_decl *d = s->decl;
+    const vy_dim one = vy_dim_const(l->b, 1);
+    const vy_buffer cell = vy_pipeline_buffer(l->pipe, buffer_name(l, d->name), VY_I32, 1, &one);
+    lower_set(l, s, cell);
+    l->frame[d->slot] = cell.id;
+}
+
+// `if c` runs its steps c times, and `else` 1 − c times.
+static void lower_arm(vy_lower *l, const vy_pipe_stmt *list, vy_dim times, const char *counter)
+{
+    if (vy_lower_stopped(l)) return;
+    vy_pipeline_repeat(l->pipe, counter, vy_dim_const(l->b, 0), times, VY_KEEP_ALL, (vy_dim){0});
+    lower_steps(l, list);
+    vy_pipeline_close(l->pipe);
+}
+
+static void lower_if(vy_lower *l, const vy_pipe_stmt *s)
+{
+    const vy_dim c = vy_lower_condition(l, s->value);
+    vy_lower_at(l, s->line, s->column);
+    lower_arm(l, s->body, c, "then");
+    if (s->other && !vy_lower_stopped(l)) lower_arm(l, s->other, vy_dim_not(l->b, c), "otherwise");
+}
+
+static void lower_while(vy_lower *l, const vy_pipe_stmt *s)
+{
+    const vy_dim keep = s->keep_count ? vy_lower_dim(l, s->keep_count) : (vy_dim){0};
+    vy_lower_at(l, s->line, s->column);
+    vy_pipeline_while(l->pipe, (vy_keep_states)s->keep, keep);
+    lower_steps(l, s->other);
+    const vy_dim c = vy_lower_test(l, s->value);
+    vy_lower_at(l, s->line, s->column);
+    vy_pipeline_test(l->pipe, c);
+    lower_steps(l, s->body);
+    vy_pipeline_close(l->pipe);
+}
+
 static void lower_steps(vy_lower *l, const vy_pipe_stmt *list)
 {
     for (const vy_pipe_stmt *s = list; s && !vy_lower_stopped(l); s = s->next) {
@@ -136,6 +192,10 @@ static void lower_steps(vy_lower *l, const vy_pipe_stmt *list)
         case PS_LET: l->frame[s->decl->slot] = vy_lower_dim(l, s->value).id; break;
         case PS_DISPATCH: lower_dispatch(l, s); break;
         case PS_REPEAT: lower_repeat(l, s); break;
+        case PS_VAR: lower_var(l, s); break;
+        case PS_SET: lower_set(l, s, vy_lower_buffer(l, s->decl)); break;
+        case PS_IF: lower_if(l, s); break;
+        case PS_WHILE: lower_while(l, s); break;
         case PS_CHECKPOINT:
             vy_pipeline_checkpoint(l->pipe);
             lower_steps(l, s->body);

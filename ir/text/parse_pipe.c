@@ -131,7 +131,8 @@ static vy_pipe_stmt *parse_dispatch(vy_front *f, const attributes *a)
     const vy_token at = f->tok;
     s->name = f->tok.name;
     s->groups = a->groups;
-    vy_expect(f, TK_NAME, "of a program, or `buffer`, `let`, `repeat`, `checkpoint`");
+    vy_expect(f, TK_NAME,
+              "of a program, or `buffer`, `let`, `var`, `repeat`, `if`, `while`, `checkpoint`");
     if (f->tok.kind != TK_LPAREN) vy_begins_wrongly(f, "step", &at, VY_SPELL_STEPS);
     vy_expect(f, TK_LPAREN, "before the buffers that are passed");
     while (f->tok.kind != TK_RPAREN && !f->failed) {
@@ -189,23 +190,119 @@ static vy_pipe_stmt *parse_repeat(vy_front *f)
     return s;
 }
 
-static vy_pipe_stmt *parse_stmt(vy_front *f)
+// `var n = 0;`
+static vy_pipe_stmt *parse_var(vy_front *f)
 {
-    attributes a;
-    parse_attributes(f, &a);
-    bool names = vy_peek(f).kind != TK_LPAREN;
-    bool buffer = names && vy_at_word(f, "buffer"), repeat = names && vy_at_word(f, "repeat");
-    bool dispatch = !buffer && !repeat && f->tok.kind != TK_LET && f->tok.kind != TK_CHECKPOINT;
-    if (!dispatch) refuse_attribute(f, &a.groups_at, "a dispatch");
-    if (!buffer) refuse_attribute(f, &a.init_at, "`buffer`");
-    if (buffer) return parse_buffer(f, &a);
-    if (repeat) return parse_repeat(f);
-    if (dispatch) return parse_dispatch(f, &a);
-    if (f->tok.kind == TK_LET) return parse_let(f);
+    vy_pipe_stmt *s = new_stmt(f, PS_VAR, &f->tok);
+    vy_advance(f);
+    s->decl = vy_parse_decl(f, DK_CELL);
+    vy_expect(f, TK_SET, "before the number");
+    s->value = vy_parse_expr(f);
+    vy_expect(f, TK_SEMICOLON, "after the number");
+    return s;
+}
+
+// `n = n + 1;`
+static vy_pipe_stmt *parse_set(vy_front *f)
+{
+    vy_pipe_stmt *s = new_stmt(f, PS_SET, &f->tok);
+    s->name = f->tok.name;
+    vy_advance(f);
+    vy_advance(f);
+    s->value = vy_parse_expr(f);
+    vy_expect(f, TK_SEMICOLON, "after the number");
+    return s;
+}
+
+static vy_pipe_stmt *parse_if(vy_front *f)
+{
+    vy_pipe_stmt *s = new_stmt(f, PS_IF, &f->tok);
+    vy_advance(f);
+    s->value = vy_parse_expr(f);
+    s->body = parse_block(f);
+    if (!vy_accept(f, TK_ELSE)) return s;
+    if (f->tok.kind != TK_IF) {
+        s->other = parse_block(f);
+        return s;
+    }
+    if (vy_enter(f)) s->other = parse_if(f);
+    vy_leave(f);
+    return s;
+}
+
+// In the block of a condition: does a step begin here, and not the condition that ends it?
+static bool at_step(vy_front *f)
+{
+    static const char *const functions[] = {"value", "len", "min", "max", "isqrt"};
+    const uint8_t next = vy_peek(f).kind;
+    switch (f->tok.kind) {
+    case TK_AT:
+    case TK_LET:
+    case TK_VAR:
+    case TK_IF:
+    case TK_WHILE:
+    case TK_CHECKPOINT: return true;
+    case TK_NAME: break;
+    default: return false;
+    }
+    if (next == TK_SET || next == TK_NAME) return true;
+    bool call = next == TK_LPAREN;
+    for (uint32_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        call = call && !vy_at_word(f, functions[i]);
+    return call;
+}
+
+// `while c { … }`, or `while { steps c } { … }` if the condition needs steps.
+static vy_pipe_stmt *parse_while(vy_front *f)
+{
+    vy_pipe_stmt *s = new_stmt(f, PS_WHILE, &f->tok), **tail = &s->other;
+    const vy_token open = vy_peek(f);
+    vy_advance(f);
+    const bool block = vy_accept(f, TK_LBRACE);
+    if (vy_enter(f)) {
+        while (block && !f->failed && at_step(f)) {
+            *tail = parse_stmt(f);
+            tail = &(*tail)->next;
+        }
+        if (!f->failed) s->value = vy_parse_expr(f);
+        if (block) vy_close_block(f, &open);
+    }
+    vy_leave(f);
+    parse_keep(f, s);
+    s->body = parse_block(f);
+    return s;
+}
+
+static vy_pipe_stmt *parse_checkpoint(vy_front *f)
+{
     vy_pipe_stmt *s = new_stmt(f, PS_CHECKPOINT, &f->tok);
     vy_advance(f);
     s->body = parse_block(f);
     return s;
+}
+
+static vy_pipe_stmt *parse_stmt(vy_front *f)
+{
+    attributes a;
+    parse_attributes(f, &a);
+    const uint8_t next = vy_peek(f).kind;
+    bool names = next != TK_LPAREN;
+    bool buffer = names && vy_at_word(f, "buffer"), repeat = names && vy_at_word(f, "repeat");
+    bool set = f->tok.kind == TK_NAME && next == TK_SET && !f->failed;
+    bool dispatch = f->tok.kind == TK_NAME && !buffer && !repeat && !set;
+    if (!dispatch) refuse_attribute(f, &a.groups_at, "a dispatch");
+    if (!buffer) refuse_attribute(f, &a.init_at, "`buffer`");
+    if (buffer) return parse_buffer(f, &a);
+    if (repeat) return parse_repeat(f);
+    if (set) return parse_set(f);
+    switch (f->tok.kind) {
+    case TK_LET: return parse_let(f);
+    case TK_VAR: return parse_var(f);
+    case TK_IF: return parse_if(f);
+    case TK_WHILE: return parse_while(f);
+    case TK_CHECKPOINT: return parse_checkpoint(f);
+    default: return parse_dispatch(f, &a);
+    }
 }
 
 vy_func *vy_parse_pipeline(vy_front *f)

@@ -19,6 +19,7 @@ typedef struct pipe_printer {
     vy_dim *inferred;  // by scalar of the program being dispatched
     uint32_t *numbers; // by step; see print.h
     uint32_t step;
+    uint32_t tested; // the last TEST that is written with its `while`
 } pipe_printer;
 
 // Does the scalar have to be written?  q->inferred belongs to its dispatch.
@@ -156,6 +157,21 @@ static void open_block(printer *o)
     if (!vy_vec_push(&o->frames, (print_frame){.scope = o->names.scope.count})) o->failed = true;
 }
 
+static void print_keep(pipe_printer *q, const vy_pipe_step *s)
+{
+    printer *o = q->o;
+    if (s->keep == VY_KEEP_SQRT) print_str(o, " checkpoint(sqrt)");
+    if (s->keep != VY_KEEP_EVERY && s->keep != VY_KEEP_REVOLVE) return;
+    const vy_dim_node *k = &o->p->dims.data[s->keep_count.id];
+    // A scalar may be called sqrt.
+    bool brackets = k->op == VY_DIM_SCALAR;
+    print_str(o, s->keep == VY_KEEP_REVOLVE ? " checkpoint(revolve, " : " checkpoint(");
+    brackets = brackets && strcmp(o->p->scalars.data[k->value].name, "sqrt") == 0;
+    if (brackets) print_str(o, "(");
+    print_dim(o, s->keep_count.id, 0, 0);
+    print_str(o, brackets ? "))" : ")");
+}
+
 static void print_repeat(pipe_printer *q, const vy_pipe_step *s)
 {
     printer *o = q->o;
@@ -169,20 +185,46 @@ static void print_repeat(pipe_printer *q, const vy_pipe_step *s)
     print_dim(o, s->from.id, 0, 0);
     print_str(o, "..");
     print_dim(o, s->to.id, 0, 0);
-    if (s->keep == VY_KEEP_SQRT) print_str(o, " checkpoint(sqrt)");
-    if (s->keep == VY_KEEP_EVERY || s->keep == VY_KEEP_REVOLVE) {
-        const vy_dim_node *k = &o->p->dims.data[s->keep_count.id];
-        // A scalar may be called sqrt.
-        bool brackets = k->op == VY_DIM_SCALAR;
-        print_str(o, s->keep == VY_KEEP_REVOLVE ? " checkpoint(revolve, " : " checkpoint(");
-        brackets = brackets && strcmp(o->p->scalars.data[k->value].name, "sqrt") == 0;
-        if (brackets) print_str(o, "(");
-        print_dim(o, s->keep_count.id, 0, 0);
-        print_str(o, brackets ? "))" : ")");
-    }
+    print_keep(q, s);
     print_str(o, " ");
     open_block(o);
     if (!o->failed) o->frames.data[o->frames.count - 1].scope = scope;
+}
+
+// Are the steps of the condition written inside it?
+static bool is_short(const pipe_printer *q, const vy_pipe_step *s)
+{
+    for (uint32_t i = q->step + 1; i < s->test; i++)
+        if (q->l->steps.data[i].kind != VY_PIPE_VALUE || q->numbers[i]) return false;
+    return true;
+}
+
+// `while condition {`, or `while { steps condition } {`, which print_test completes.
+static void print_while(pipe_printer *q, const vy_pipe_step *s)
+{
+    print_str(q->o, "while ");
+    if (is_short(q, s)) {
+        print_dim(q->o, q->l->steps.data[s->test].from.id, 0, 0);
+        print_keep(q, s);
+        print_str(q->o, " ");
+        q->tested = s->test;
+    }
+    open_block(q->o);
+}
+
+static void print_test(pipe_printer *q, const vy_pipe_step *s)
+{
+    printer *o = q->o;
+    if (q->tested == q->step) return;
+    print_indent(o);
+    print_dim(o, s->from.id, 0, 0);
+    print_str(o, "\n");
+    o->frames.count--;
+    print_indent(o);
+    o->frames.count++;
+    print_str(o, "}");
+    print_keep(q, &q->l->steps.data[s->partner]);
+    print_str(o, " {\n");
 }
 
 static void print_value(pipe_printer *q, const vy_pipe_step *s)
@@ -212,11 +254,20 @@ static void print_step(pipe_printer *q, const vy_pipe_step *s)
         print_str(o, "}\n");
         return;
     }
+    if (s->kind == VY_PIPE_TEST) {
+        print_test(q, s);
+        return;
+    }
     print_indent(o);
     switch (s->kind) {
     case VY_PIPE_BUFFER: print_buffer_step(o, s); break;
     case VY_PIPE_DISPATCH: print_dispatch(q, s); break;
-    case VY_PIPE_REPEAT: print_repeat(q, s); break;
+    case VY_PIPE_REPEAT:
+        if (s->test)
+            print_while(q, s);
+        else
+            print_repeat(q, s);
+        break;
     default: print_str(o, "checkpoint "); open_block(o);
     }
 }

@@ -20,8 +20,8 @@ static void sema_dim_name(vy_front *f, vy_ast_expr *e)
                        "`%s` is not declared", n->text);
         return;
     }
-    bool scalar =
-        d->kind == DK_SCALAR || d->kind == DK_CONST || d->kind == DK_PARAM || d->kind == DK_NUMBER;
+    bool scalar = d->kind == DK_SCALAR || d->kind == DK_CONST || d->kind == DK_PARAM ||
+                  d->kind == DK_NUMBER || d->kind == DK_CELL;
     if (!scalar || !vy_type_is_integer((vy_type)d->type))
         vy_front_error(f, VY_E_EXTENT, e->line, e->column, NULL,
                        "`%s` is not an integer scalar or constant, so it cannot be a dimension",

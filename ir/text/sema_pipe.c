@@ -112,6 +112,51 @@ static void sema_block(vy_front *f, vy_pipe_stmt *s)
     vy_scope_close(f, mark);
 }
 
+static void sema_cell(vy_front *f, vy_pipe_stmt *s)
+{
+    vy_sema_dim(f, s->value);
+    s->decl->type = VY_I64;
+    vy_declare(f, s->decl);
+}
+
+static void sema_set(vy_front *f, vy_pipe_stmt *s)
+{
+    vy_decl *d = s->decl = s->name->local;
+    if (!d)
+        vy_front_error(f, VY_E_NAME_UNKNOWN, s->line, s->column,
+                       vy_spelling_fix(f, s->name->text, s->name->length, VY_SPELL_VALUES,
+                                       "declare it before: var NAME = 0;"),
+                       "`%s` is not declared", s->name->text);
+    else if (d->kind != DK_CELL)
+        vy_front_error(f, VY_E_NAME_KIND, s->line, s->column, "declare it with `var`",
+                       "`%s` cannot be assigned to", s->name->text);
+    vy_sema_dim(f, s->value);
+}
+
+static void sema_arm(vy_front *f, vy_pipe_stmt *list)
+{
+    vy_decl *mark = f->scope;
+    sema_steps(f, list);
+    vy_scope_close(f, mark);
+}
+
+static void sema_if(vy_front *f, vy_pipe_stmt *s)
+{
+    vy_sema_condition(f, s->value);
+    sema_arm(f, s->body);
+    sema_arm(f, s->other);
+}
+
+static void sema_while(vy_front *f, vy_pipe_stmt *s)
+{
+    vy_decl *mark = f->scope;
+    if (s->keep_count) vy_sema_dim(f, s->keep_count);
+    sema_steps(f, s->other);
+    vy_sema_condition(f, s->value);
+    sema_steps(f, s->body);
+    vy_scope_close(f, mark);
+}
+
 static void sema_steps(vy_front *f, vy_pipe_stmt *list)
 {
     for (vy_pipe_stmt *s = list; s && !f->failed; s = s->next) {
@@ -125,6 +170,10 @@ static void sema_steps(vy_front *f, vy_pipe_stmt *list)
         case PS_DISPATCH: sema_dispatch(f, s); break;
         case PS_REPEAT:
         case PS_CHECKPOINT: sema_block(f, s); break;
+        case PS_VAR: sema_cell(f, s); break;
+        case PS_SET: sema_set(f, s); break;
+        case PS_IF: sema_if(f, s); break;
+        case PS_WHILE: sema_while(f, s); break;
         }
     }
 }

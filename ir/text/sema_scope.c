@@ -7,7 +7,7 @@ static const char *decl_kind_name(const vy_decl *d)
     static const char *const names[] = {"variable", "variable", "parameter", "loop variable",
                                         "scalar",   "variable", "buffer",    "shared array",
                                         "array",    "constant", "function",  "program",
-                                        "pipeline", "number"};
+                                        "pipeline", "number",   "variable"};
     return names[d->kind];
 }
 

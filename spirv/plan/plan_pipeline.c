@@ -5,7 +5,7 @@
 //   dispatch    checks of slices and shapes, fills and copies for the program's @workspace and
 //               @init, the dispatch.  Checks whose two sides are the same expression are omitted
 //   value       checks of the index, readback
-//   repeat      repeat, of the difference of its bounds
+//   repeat      repeat, of the difference of its bounds; `while` one without bound, with a test
 //   checkpoint  nothing
 //
 // The plan's symbols are the signature's scalars, `?` extents and group counts, then one per repeat
@@ -165,6 +165,10 @@ static void add_steps(vy_planner *w)
         case VY_PIPE_DISPATCH: vy_planner_dispatch(w, s); break;
         case VY_PIPE_VALUE: add_value(w, s, i); break;
         case VY_PIPE_REPEAT: add_repeat(w, s, i); break;
+        case VY_PIPE_TEST:
+            vy_planner_step(w, (vy_plan_step){.kind = VY_STEP_TEST,
+                                              .expr = vy_describe_dim(&w->d, s->from)});
+            break;
         case VY_PIPE_CHECKPOINT: break;
         case VY_PIPE_END: {
             const uint32_t at = w->opened[s->partner];

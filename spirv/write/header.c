@@ -237,6 +237,10 @@ static void put_step(vy_text *t, const vy_plan *plan, const vy_plan_step *s)
         put_plan_expr(t, plan, s->expr);
         vy_text_add(t, " of %s", name);
         return;
+    case VY_STEP_TEST:
+        vy_text_add(t, "leave the repeat if this is 0: ");
+        put_plan_expr(t, plan, s->expr);
+        return;
     case VY_STEP_CHECK:
         vy_text_add(t, "check ");
         put_plan_expr(t, plan, s->expr);

@@ -223,7 +223,8 @@ static void put_part(writer *w, const vy_plan_step *s)
 
 static void put_step(writer *w, const vy_plan_step *s)
 {
-    static const char *const kinds[] = {"dispatch", "fill", "copy", "repeat", "readback", "check"};
+    static const char *const kinds[] = {"dispatch", "fill", "copy", "repeat", "readback", "test",
+                                        "check"};
     vy_text *t = &w->t;
     const vy_plan_buffer *buffers = w->plan->buffers;
     vy_text_add(t, "    {");
@@ -253,6 +254,10 @@ static void put_step(writer *w, const vy_plan_step *s)
         put_plan_expr(w, s->expr);
         vy_text_add(t, ", \"symbol\": ");
         vy_text_json(t, w->plan->symbols[s->symbol].name);
+        break;
+    case VY_STEP_TEST:
+        vy_text_add(t, "\"value\": ");
+        put_plan_expr(w, s->expr);
         break;
     case VY_STEP_CHECK:
         vy_text_add(t, "\"value\": ");
