@@ -3,7 +3,8 @@
 //
 //   pipeline.c       steps, one after the other
 //   pipe_inline.c    the steps of another pipeline, with arguments for its parameters
-//   pipe_kernels.c   the programs that copy, fill and add
+//   pipe_kernels.c   the programs that copy, fill and add, and set and count numbers
+//   pipe_condition.c the programs that compute conditions on floats
 //   pipe_edit.c      one step of a finished pipeline replaced
 #ifndef VYRE_PIPE_BUILD_H
 #define VYRE_PIPE_BUILD_H
@@ -17,17 +18,13 @@ typedef enum vy_pipe_kernel_kind {
     VY_PIPE_COUNT, // y inout: y = y + 1
     VY_PIPE_SET,   // y out, of one element: y = v, a scalar
     VY_PIPE_MOST,  // y inout, of one element: y = max(y, v)
-    VY_PIPE_LESS,  // y out, one u32: a < b.  An operand is an element of a buffer, or a scalar
-    VY_PIPE_AT_MOST,
-    VY_PIPE_EQUAL,
 } vy_pipe_kernel_kind;
 
 typedef struct vy_pipe_kernel {
     vy_pipe_kernel_kind kind;
     vy_type type;
-    uint32_t rank;   // of y; comparisons: of the buffer of the first operand, 0: a scalar
-    uint32_t second; // comparisons: of the second operand
-    double value;    // FILL
+    uint32_t rank;
+    double value; // FILL
     const vy_program *program;
 } vy_pipe_kernel;
 VY_VEC_TYPE(vy_pipe_kernel_vec, vy_pipe_kernel);
@@ -49,6 +46,7 @@ struct vy_pipe {
     vy_pipe_step_vec calls; // of pipelines, as steps (VY_PIPE_CALL): checked at the end
     uint32_t inlined;       // pipelines so far
     vy_pipe_kernel_vec kernels;
+    uint32_t conditions;        // programs for them so far
     const vy_pipe_names *names; // NULL: those of the module and the signature are all
 };
 
@@ -69,17 +67,25 @@ void vy_pipe_move(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *x, co
 // SET or MOST of a buffer, or slice, of one integer.
 void vy_pipe_assign(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *y, vy_dim v);
 
-// A float operand of a comparison: the element `index` of a buffer, or if that is 0 a scalar
-// parameter (PARAM) or a constant (CONST).
+// An operand of a condition on floats: the element `index` of a buffer; if `buffer` is 0 a scalar
+// parameter, a constant, or an integer (DIM) as a float.
 typedef struct vy_pipe_operand {
     vy_buffer buffer;
     const vy_dim *index;
     vy_pipe_scalar scalar;
 } vy_pipe_operand;
 
-// 1 where the comparison holds at this point, else 0: computed on the device, and read.
-vy_dim vy_pipe_compare(vy_pipe *q, vy_pipe_kernel_kind kind, vy_type type, const vy_pipe_operand *a,
-                       const vy_pipe_operand *b);
+typedef struct vy_pipe_condition {
+    vy_type type; // of all operands
+    uint32_t count;
+    const vy_pipe_operand *operands;
+    // Is it true of these values?  Builds the program that the device runs.
+    vy_value (*build)(void *user, vy_builder *b, const vy_value *operands);
+    void *user;
+} vy_pipe_condition;
+
+// 1 where the condition holds at this point, else 0: computed on the device, and read.
+vy_dim vy_pipe_test(vy_pipe *q, const vy_pipe_condition *c);
 
 // Fills step *s with copies of what it passes to `p`; s->arg_count is given.  False: an error.
 bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pipe_arg *args,

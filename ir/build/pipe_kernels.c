@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
-// pipe_kernels.c: the programs with which pipelines copy, fill and add buffers, set variables and
-// compare floats.
+// pipe_kernels.c: the programs with which pipelines copy, fill and add buffers, and set variables.
 //
 //   program copy_f32_2(x: in f32[n0, n1], y: out f32[n0, n1], n0: u32, n1: u32)
 //       over(i0: n0, i1: n1) { y[i0, i1] = x[i0, i1]; }
-//   program less_f32_1_0(a: in f32[a_n0], holds: out u32[1], a_n0: u32, a_i0: u32, b: f32)
-//       over(i: 1) { holds[0] = a[a_i0] < b ? 1 : 0; }
-//
 // They begin `out` parameters of inlined pipelines and move tensors of host programs.  A program of
 // the module that is the same is used; where the name has another meaning, they get another one.
 #include "ir/build/edit.h"
@@ -21,11 +17,9 @@ enum { MOST_AXES = 3 }; // of a domain here; further ones are loops
 static void name_of(const vy_pipe_kernel *k, char text[80])
 {
     static const char *const names[] = {
-        [VY_PIPE_COPY] = "copy",   [VY_PIPE_ADD] = "add_to",      [VY_PIPE_FILL] = "fill",
-        [VY_PIPE_COUNT] = "count", [VY_PIPE_SET] = "set",         [VY_PIPE_MOST] = "most",
-        [VY_PIPE_LESS] = "less",   [VY_PIPE_AT_MOST] = "at_most", [VY_PIPE_EQUAL] = "equal"};
+        [VY_PIPE_COPY] = "copy",   [VY_PIPE_ADD] = "add_to", [VY_PIPE_FILL] = "fill",
+        [VY_PIPE_COUNT] = "count", [VY_PIPE_SET] = "set",    [VY_PIPE_MOST] = "most"};
     int n = snprintf(text, 80, "%s_%s_%u", names[k->kind], vy_type_name(k->type), k->rank);
-    if (k->kind >= VY_PIPE_LESS) snprintf(text + n, 80 - (size_t)n, "_%u", k->second);
     if (k->kind == VY_PIPE_FILL) snprintf(text + n, 80 - (size_t)n, "_with_%d", (int)k->value);
 }
 
@@ -72,48 +66,13 @@ static void build(vy_builder *b, const vy_pipe_kernel *k)
     for (uint32_t i = 0; i < loops; i++) vy_end(b);
 }
 
-// ------------------------------------------------------------------------------------ comparisons
-static void index_name(char text[24], const char *operand, char kind, uint32_t axis)
-{
-    snprintf(text, 24, "%s_%c%u", operand, kind, axis);
-}
-
-static vy_value operand(vy_builder *b, const char *name, vy_type type, uint32_t rank)
-{
-    vy_dim dims[VY_MAX_RANK] = {{0}};
-    vy_value index[VY_MAX_RANK];
-    char text[24];
-    if (!rank) return vy_param_scalar(b, name, vy_type_loaded(type));
-    for (uint32_t i = 0; i < rank; i++) {
-        index_name(text, name, 'n', i);
-        dims[i] = vy_dim_value(b, vy_param_scalar(b, text, VY_U32));
-    }
-    const vy_buffer x = vy_param_buffer(b, name, VY_IN, type, rank, dims);
-    for (uint32_t i = 0; i < rank; i++) {
-        index_name(text, name, 'i', i);
-        index[i] = vy_param_scalar(b, text, VY_U32);
-    }
-    return vy_load(b, x, index);
-}
-
 static void build_one(vy_builder *b, const vy_pipe_kernel *k)
 {
     const vy_dim one = vy_dim_const(b, 1);
-    if (k->kind <= VY_PIPE_MOST) {
-        const bool most = k->kind == VY_PIPE_MOST;
-        const vy_buffer y = vy_param_buffer(b, "y", most ? VY_INOUT : VY_OUT, k->type, 1, &one);
-        const vy_value v = vy_param_scalar(b, "v", vy_type_loaded(k->type)),
-                       i = vy_over(b, "i", one);
-        vy_store(b, y, &i, most ? vy_max(b, vy_load(b, y, &i), v) : v);
-        return;
-    }
-    const vy_value x = operand(b, "a", k->type, k->rank), y = operand(b, "b", k->type, k->second);
-    const vy_buffer holds = vy_param_buffer(b, "holds", VY_OUT, VY_U32, 1, &one);
-    const vy_value i = vy_over(b, "i", one);
-    const vy_value c = k->kind == VY_PIPE_LESS      ? vy_lt(b, x, y)
-                       : k->kind == VY_PIPE_AT_MOST ? vy_le(b, x, y)
-                                                    : vy_eq(b, x, y);
-    vy_store(b, holds, &i, vy_select(b, c, vy_int(b, VY_U32, 1), vy_int(b, VY_U32, 0)));
+    const bool most = k->kind == VY_PIPE_MOST;
+    const vy_buffer y = vy_param_buffer(b, "y", most ? VY_INOUT : VY_OUT, k->type, 1, &one);
+    const vy_value v = vy_param_scalar(b, "v", vy_type_loaded(k->type)), i = vy_over(b, "i", one);
+    vy_store(b, y, &i, most ? vy_max(b, vy_load(b, y, &i), v) : v);
 }
 
 static vy_program *make(vy_pipe *q, const vy_pipe_kernel *k, const char *name)
@@ -163,7 +122,7 @@ static const vy_program *kernel_of(vy_pipe *q, vy_pipe_kernel k)
     for (uint32_t i = 0; i < q->kernels.count; i++) {
         const vy_pipe_kernel *have = &q->kernels.data[i];
         if (have->kind == k.kind && have->type == k.type && have->rank == k.rank &&
-            have->value == k.value && have->second == k.second)
+            have->value == k.value)
             return have->program;
     }
     k.program = find_or_make(q, &k);
@@ -196,47 +155,4 @@ void vy_pipe_assign(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *y, 
     const vy_program *p = kernel_of(q, (vy_pipe_kernel){.kind = kind, .type = type, .rank = 1});
     const vy_pipe_scalar given = {.name = "v", .kind = VY_PIPE_DIM, .dim = v};
     if (p) vy_pipeline_dispatch(q, p, 1, y, 1, &given, NULL);
-}
-
-// Adds what the kernel takes of an operand to args and scalars, of which there are *n and *s.
-static void pass_operand(const vy_pipe *q, const vy_pipe_operand *x, const char *name,
-                         char text[VY_MAX_RANK][24], vy_pipe_arg *args, uint32_t *n,
-                         vy_pipe_scalar *scalars, uint32_t *s)
-{
-    const uint32_t rank = x->buffer.id ? q->b->p->buffers.data[x->buffer.id].rank : 0;
-    if (rank) args[(*n)++] = (vy_pipe_arg){.buffer = x->buffer};
-    for (uint32_t i = 0; i < rank; i++) {
-        index_name(text[i], name, 'i', i);
-        scalars[(*s)++] =
-            (vy_pipe_scalar){.name = text[i], .kind = VY_PIPE_DIM, .dim = x->index[i]};
-    }
-    if (rank) return;
-    scalars[*s] = x->scalar;
-    scalars[(*s)++].name = name;
-}
-
-vy_dim vy_pipe_compare(vy_pipe *q, vy_pipe_kernel_kind kind, vy_type type, const vy_pipe_operand *a,
-                       const vy_pipe_operand *b)
-{
-    if (vy_builder_failed(q->b)) return (vy_dim){0};
-    const vy_buf *buffers = q->b->p->buffers.data;
-    const vy_pipe_kernel k = {.kind = kind,
-                              .type = type,
-                              .rank = a->buffer.id ? buffers[a->buffer.id].rank : 0,
-                              .second = b->buffer.id ? buffers[b->buffer.id].rank : 0};
-    const vy_program *p = kernel_of(q, k);
-    vy_pipe_arg args[3];
-    vy_pipe_scalar scalars[2 * VY_MAX_RANK + 2];
-    char text[2][VY_MAX_RANK][24], own[320];
-    uint32_t n = 0, s = 0;
-    pass_operand(q, a, "a", text[0], args, &n, scalars, &s);
-    pass_operand(q, b, "b", text[1], args, &n, scalars, &s);
-    const vy_dim one = vy_dim_const(q->b, 1), zero = vy_dim_const(q->b, 0);
-    const char *name = q->names ? q->names->buffer(q->names->user, "holds")
-                                : vy_free_name(q->b->p, "holds", "condition", own);
-    if (!p || vy_builder_failed(q->b)) return (vy_dim){0};
-    const vy_buffer holds = vy_pipeline_buffer(q, name, VY_U32, 1, &one);
-    args[n++] = (vy_pipe_arg){.buffer = holds};
-    vy_pipeline_dispatch(q, p, n, args, s, scalars, NULL);
-    return vy_pipeline_value(q, holds, &zero);
 }

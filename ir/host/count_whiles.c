@@ -63,7 +63,28 @@ static bool is_open_loop(const vy_pipeline *l, uint32_t at)
     const vy_pipe_step *s = &l->steps.data[at];
     if (s->kind != VY_PIPE_REPEAT) return false;
     const vy_dim_node *from = &l->signature->dims.data[s->from.id];
-    return s->test || (from->op == VY_DIM_CONST && from->value == 0 && is_open(l, s->to, 0));
+    return s->test || (from->op == VY_DIM_CONST && from->value >= 0 && is_open(l, s->to, 0));
+}
+
+// Is it never negative, by its form?
+static bool is_natural(const vy_pipeline *l, vy_dim dim, uint32_t depth)
+{
+    enum { DEEP = 16 };
+    const vy_program *p = l->signature;
+    const vy_dim_node *d = &p->dims.data[dim.id];
+    if (depth > DEEP || d->op == VY_DIM_SUB || d->op == VY_DIM_REM) return false;
+    if (d->op == VY_DIM_CONST) return d->value >= 0;
+    if (d->op == VY_DIM_SCALAR) return !vy_type_is_signed(p->scalars.data[d->value].type);
+    if (d->op == VY_DIM_STEP) {
+        const vy_pipe_step *s = &l->steps.data[d->value];
+        return s->kind == VY_PIPE_VALUE ? !vy_type_is_signed(p->buffers.data[s->buffer.id].type)
+                                        : is_natural(l, s->from, depth + 1);
+    }
+    if (d->op < VY_DIM_ADD || d->op == VY_DIM_SQRT) return true;
+    const bool a = is_natural(l, (vy_dim){d->a}, depth + 1);
+    if (d->op == VY_DIM_MAX && a) return true;
+    const bool b = is_natural(l, (vy_dim){d->b}, depth + 1);
+    return d->op == VY_DIM_MAX ? b : a && b;
 }
 
 // ----------------------------------------------------------------------------- what is run ahead
@@ -169,6 +190,14 @@ static void *copy_of(inlining *c, const void *data, size_t count, size_t size)
     return copy;
 }
 
+// The end of a repeat from a number that is not negative; never negative itself, as extents are.
+static vy_dim end_of(counting *w, const vy_pipe_step *s)
+{
+    const vy_dim to = inline_dim(&w->c, s->to), zero = vy_dim_const(w->c.q->b, 0);
+    if (stopped(w) || is_natural(w->c.l, s->to, 0)) return to;
+    return vy_dim_binary(w->c.q->b, VY_DIM_MAX, to, zero);
+}
+
 static void raise_most(counting *w, uint32_t at, vy_dim n)
 {
     vy_pipe_assign(w->c.q, VY_PIPE_MOST, &(vy_pipe_arg){.buffer = w->most[at]}, n);
@@ -185,7 +214,7 @@ static void open_ahead(counting *w, uint32_t at)
         return;
     }
     const vy_dim from = inline_dim(&w->c, s->from), to = inline_dim(&w->c, s->to);
-    if (w->most[at].id) raise_most(w, at, to);
+    if (w->most[at].id) raise_most(w, at, end_of(w, s));
     if (!stopped(w))
         w->c.steps[at] = vy_pipeline_repeat(w->c.q, s->counter, from, to, VY_KEEP_ALL, none);
 }
@@ -250,7 +279,7 @@ static void bound_nested(counting *w, uint32_t at)
 static vy_dim times_of(counting *w, uint32_t at)
 {
     const vy_pipe_step *s = &w->c.l->steps.data[at];
-    if (!s->test) return inline_dim(&w->c, s->to);
+    if (!s->test) return end_of(w, s);
     w->count[at] = number(w, "count", "iterations");
     if (!stopped(w)) run_ahead(w, at);
     vy_at(w->c.q->b, s->line, s->column);
@@ -267,8 +296,8 @@ static void open_loop(counting *w, uint32_t at)
     if (!w->outer) begin_extent(w, times);
     if (stopped(w)) return;
     if (w->bound[at].id) times = vy_dim_binary(b, VY_DIM_MIN, times, w->bound[at]);
-    w->c.steps[at] =
-        vy_pipeline_repeat(w->c.q, s->counter, vy_dim_const(b, 0), times, s->keep, keep);
+    const vy_dim from = inline_dim(&w->c, s->from); // of a `while`: 0
+    w->c.steps[at] = vy_pipeline_repeat(w->c.q, s->counter, from, times, s->keep, keep);
 }
 
 static void loop(counting *w, uint32_t at)

@@ -182,7 +182,9 @@ static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
 
 void raise_hint_extent(raising *r, uint32_t id, vy_dim to)
 {
-    if (r->unknown[to.id]) hint(r, id, upper(r, to, 0));
+    // Several repeats may end at one number: the bound of the first one is known at all of them.
+    const bool has = !VY_IS_LEAF(id) && id < r->hints.count && r->hints.data[id];
+    if (r->unknown[to.id] && !has) hint(r, id, upper(r, to, 0));
 }
 
 // Bounds of the length of a segment and of their number, where scalars bound both.

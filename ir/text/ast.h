@@ -252,6 +252,7 @@ typedef struct vy_pipe_actual { // argument of a dispatch
 
 typedef struct vy_pipe_stmt {
     uint8_t kind, keep; // vy_keep_states
+    bool reverse;       // REPEAT: rev(…)
     uint32_t line, column;
     uint32_t buffers, scalars;    // DISPATCH: how many arguments
     vy_decl *decl;                // BUFFER; LET, REPEAT: the number; VAR; SET, after sema

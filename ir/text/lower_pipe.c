@@ -132,6 +132,10 @@ static void lower_repeat(vy_lower *l, const vy_pipe_stmt *s)
     vy_lower_at(l, s->line, s->column);
     vy_dim t =
         vy_pipeline_repeat(l->pipe, s->decl->name->text, from, to, (vy_keep_states)s->keep, keep);
+    if (s->reverse && !vy_lower_stopped(l)) { // from + to − 1 − t
+        const vy_dim last = vy_dim_binary(l->b, VY_DIM_SUB, to, vy_dim_const(l->b, 1));
+        t = vy_dim_binary(l->b, VY_DIM_SUB, vy_dim_binary(l->b, VY_DIM_ADD, last, from), t);
+    }
     l->frame[s->decl->slot] = t.id;
     lower_steps(l, s->body);
     vy_pipeline_close(l->pipe);
@@ -141,7 +145,8 @@ static void lower_set(vy_lower *l, const vy_pipe_stmt *s, vy_buffer cell)
 {
     const vy_dim v = vy_lower_dim(l, s->value);
     vy_lower_at(l, s->line, s->column);
-    if (!vy_lower_stopped(l)) vy_pipe_assign(l->pipe, VY_PIPE_SET, &(vy_pipe_arg){.buffer = cell}, v);
+    if (!vy_lower_stopped(l))
+        vy_pipe_assign(l->pipe, VY_PIPE_SET, &(vy_pipe_arg){.buffer = cell}, v);
 }
 
 static void lower_var(vy_lower *l, const vy_pipe_stmt *s)

@@ -182,9 +182,13 @@ static vy_pipe_stmt *parse_repeat(vy_front *f)
         vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write `repeat t in 0..n {`",
                        "expected `in` after the counter");
     vy_advance(f);
+    s->reverse = vy_at_word(f, "rev") && vy_peek(f).kind == TK_LPAREN;
+    if (s->reverse) vy_advance(f);
+    if (s->reverse) vy_advance(f);
     s->value = vy_parse_expr(f);
     vy_expect(f, TK_DOTDOT, "between the bounds of the repeat");
     s->to = vy_parse_expr(f);
+    if (s->reverse) vy_expect(f, TK_RPAREN, "after the bounds of `rev`");
     parse_keep(f, s);
     s->body = parse_block(f);
     return s;
@@ -202,14 +206,40 @@ static vy_pipe_stmt *parse_var(vy_front *f)
     return s;
 }
 
-// `n = n + 1;`
+// The operator of `n += 1`, or TK_END.
+static uint8_t operator_of(uint8_t assignment)
+{
+    static const uint8_t ops[] = {TK_ADD, TK_SUB, TK_MUL, TK_DIV, TK_REM};
+    const bool has = assignment >= TK_SET_ADD && assignment <= TK_SET_REM;
+    return has ? ops[assignment - TK_SET_ADD] : TK_END;
+}
+
+// n op value
+static vy_ast_expr *joined(vy_front *f, const vy_token *n, uint8_t op, vy_ast_expr *value)
+{
+    vy_ast_expr *e = vy_front_alloc(f, sizeof *e), *x = vy_front_alloc(f, sizeof *x);
+    *x = (vy_ast_expr){.kind = EX_NAME, .line = n->line, .column = n->column};
+    x->u.ref.name = n->name;
+    x->next = value;
+    value->link = op;
+    *e = (vy_ast_expr){.kind = EX_CHAIN, .op = op, .line = n->line, .column = n->column};
+    e->count = 2;
+    e->u.list = x;
+    f->nodes += 2;
+    return e;
+}
+
+// `n = n + 1;`, `n += 1;`
 static vy_pipe_stmt *parse_set(vy_front *f)
 {
-    vy_pipe_stmt *s = new_stmt(f, PS_SET, &f->tok);
-    s->name = f->tok.name;
+    const vy_token name = f->tok;
+    vy_pipe_stmt *s = new_stmt(f, PS_SET, &name);
+    s->name = name.name;
     vy_advance(f);
+    const uint8_t op = operator_of(f->tok.kind);
     vy_advance(f);
     s->value = vy_parse_expr(f);
+    if (op != TK_END && !f->failed) s->value = joined(f, &name, op, s->value);
     vy_expect(f, TK_SEMICOLON, "after the number");
     return s;
 }
@@ -245,7 +275,7 @@ static bool at_step(vy_front *f)
     case TK_NAME: break;
     default: return false;
     }
-    if (next == TK_SET || next == TK_NAME) return true;
+    if (next == TK_SET || operator_of(next) != TK_END || next == TK_NAME) return true;
     bool call = next == TK_LPAREN;
     for (uint32_t i = 0; i < sizeof functions / sizeof *functions; i++)
         call = call && !vy_at_word(f, functions[i]);
@@ -288,7 +318,7 @@ static vy_pipe_stmt *parse_stmt(vy_front *f)
     const uint8_t next = vy_peek(f).kind;
     bool names = next != TK_LPAREN;
     bool buffer = names && vy_at_word(f, "buffer"), repeat = names && vy_at_word(f, "repeat");
-    bool set = f->tok.kind == TK_NAME && next == TK_SET && !f->failed;
+    bool set = f->tok.kind == TK_NAME && (next == TK_SET || operator_of(next) != TK_END);
     bool dispatch = f->tok.kind == TK_NAME && !buffer && !repeat && !set;
     if (!dispatch) refuse_attribute(f, &a.groups_at, "a dispatch");
     if (!buffer) refuse_attribute(f, &a.init_at, "`buffer`");

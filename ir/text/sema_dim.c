@@ -78,7 +78,16 @@ void vy_sema_dim(vy_front *f, vy_ast_expr *e)
     default: break;
     }
 bad:
-    vy_front_error(f, VY_E_EXTENT, e->line, e->column, NULL, "this is not allowed in a dimension");
+    if (f->in_steps && e->kind == EX_INDEX)
+        vy_front_error(f, VY_E_EXTENT, e->line, e->column, "write value(x[i])",
+                       "a pipeline reads an element of a buffer with value(…)");
+    else if (f->in_steps && e->kind == EX_FLOAT)
+        vy_front_error(f, VY_E_EXTENT, e->line, e->column,
+                       "keep floats in buffers; compare them in conditions: value(x[0]) < 0.5",
+                       "a pipeline itself computes with integers");
+    else
+        vy_front_error(f, VY_E_EXTENT, e->line, e->column, NULL,
+                       "this is not allowed in a dimension");
 }
 
 void vy_sema_dims(vy_front *f, vy_decl *d)
