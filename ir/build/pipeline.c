@@ -199,6 +199,10 @@ void vy_pipeline_close(vy_pipe *q)
         return;
     }
     uint32_t opener = q->open.data[--q->open.count];
+    const vy_pipe_step *s = &q->steps.data[opener];
+    if (s->kind == VY_PIPE_REPEAT && !s->test &&
+        q->b->p->dims.data[s->to.id].value == VY_WHILE_MOST)
+        vy_build_fail(q->b, VY_E_API, "vy_pipeline_close: the `while` has no test");
     uint32_t at = push(q, (vy_pipe_step){.kind = VY_PIPE_END, .partner = opener});
     if (!stopped(q)) q->steps.data[opener].partner = at;
 }

@@ -14,7 +14,8 @@ static const char programs[] =
     "program axpy(x: in f32[N], y: inout f32[N], N: u32, s: f32, on: bool, k: i32) over(i: N)\n"
     "{ if on { y[i] += s * x[i] * f32(k); } }\n"
     "program count(x: in f32[?], n: inout u32[2]) { if gid.x < len(x) { atomic_add(n[0], 1u); } }\n"
-    "program copy(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i]; }\n";
+    "program copy(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i]; }\n"
+    "program more(n: inout i32[1]) over(i: 1) { n[0] += 1; }\n";
 
 static const char rich[] =
     "pipeline rich(x: in f32[A, B], w: in f32[B, C], f: in f32[?], u: inout f32[T, A, C],\n"
@@ -32,6 +33,13 @@ static const char rich[] =
     "        checkpoint { buffer g: f32[C]; copy(h[0], g); copy(g, u[t, A - 1]); }\n"
     "    }\n"
     "    repeat t in 0..min(T, k) checkpoint(4) { buffer h: f32[A, C]; copy(h[t], y[0]); }\n"
+    "    var j = 2;\n"
+    "    while { let m = value(n[0]); m * m > j && value(x[0, 0]) + lr < 3 } checkpoint(k) {\n"
+    "        copy(two[0], y[0]);\n"
+    "        j += 1;\n"
+    "        while value(n[1]) { buffer h: f32[A, C]; copy(h[j], y[0]); }\n"
+    "    }\n"
+    "    if j == 1 { copy(two[0], y[0]); } else { j = k; }\n"
     "}\n";
 
 static vy_module *parse2(const char *a, const char *b)
@@ -304,11 +312,68 @@ static void test_api_errors(void **state)
     vy_buffer_init(t.b, t.y, VY_INIT_ONES, NULL);
     end_fails(&t, "E0106");
     t = begin_pipe();
+    vy_pipeline_test(t.q, t.n); // in no `while`
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_while(t.q, VY_KEEP_ALL, (vy_dim){0});
+    vy_pipeline_close(t.q); // without a test
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_while(t.q, VY_KEEP_ALL, (vy_dim){0});
+    vy_pipeline_test(t.q, t.n);
+    vy_pipeline_test(t.q, t.n);
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_while(t.q, VY_KEEP_ALL, (vy_dim){0});
+    vy_pipeline_checkpoint(t.q);
+    vy_pipeline_test(t.q, t.n); // not directly in it
+    end_fails(&t, "E0003");
+    t = begin_pipe();
+    vy_pipeline_while(t.q, VY_KEEP_ALL, (vy_dim){0});
+    vy_pipeline_test(t.q, (vy_dim){99});
+    end_fails(&t, "E0003");
+    t = begin_pipe();
     vy_pipeline_abandon(t.q);
     vy_pipeline_abandon(NULL);
     assert_null(vy_pipeline_end(NULL));
     assert_true(vy_module_ok(t.m));
     vy_module_free(t.m);
+}
+
+// i = 0; while (u[0, i] exists && i < 3) y = u[i], i += 1; if i >= T, y = x.
+static void test_while(void **state)
+{
+    (void)state;
+    for (uint32_t rows = 1; rows <= 4; rows++) {
+        built t = begin_pipe();
+        const vy_dim zero = vy_dim_const(t.b, 0), one = vy_dim_const(t.b, 1),
+                     three = vy_dim_const(t.b, 3);
+        const vy_buffer i = vy_pipeline_buffer(t.q, "i", VY_I32, 1, &one);
+        const vy_program *more = vy_module_find(t.m, "more");
+        dispatch2(&t, t.copy, whole(t.x), whole(t.y));
+        vy_pipeline_while(t.q, VY_KEEP_ALL, (vy_dim){0});
+        const vy_dim now = vy_pipeline_value(t.q, i, &zero);
+        vy_pipeline_test(t.q, vy_dim_binary(t.b, VY_DIM_MIN, vy_dim_less(t.b, now, t.t),
+                                            vy_dim_not(t.b, vy_dim_less(t.b, three, now))));
+        dispatch2(&t, t.copy, slice(t.u, &now), whole(t.y));
+        vy_pipeline_dispatch(t.q, more, 1, (vy_pipe_arg[]){whole(i)}, 0, NULL, NULL);
+        vy_pipeline_close(t.q);
+        const vy_dim end = vy_pipeline_value(t.q, i, &zero);
+        vy_pipeline_repeat(t.q, "then", zero, vy_dim_differ(t.b, end, three), VY_KEEP_ALL,
+                           (vy_dim){0});
+        dispatch2(&t, t.copy, whole(t.x), whole(t.y));
+        vy_pipeline_close(t.q);
+        const vy_pipeline *p = vy_pipeline_end(t.q);
+        if (!p) fail_msg("%s", vy_module_diag(t.m)->text);
+        float x[1] = {7}, y[1], u[4] = {1, 2, 3, 4};
+        const vy_eval_buffer buffers[] = {{"x", x, (uint64_t[]){1}, 1},
+                                          {"y", y, (uint64_t[]){1}, 1},
+                                          {"u", u, (uint64_t[]){rows, 1}, 2}};
+        vy_diag d;
+        if (!vy_eval_pipeline(p, buffers, 3, NULL, 0, NULL, NULL, &d)) fail_msg("%s", d.text);
+        assert_true(y[0] == (rows == 3 ? 3 : 7));
+        vy_module_free(t.m);
+    }
 }
 
 // Counters, values and buffers used outside of their scope.
@@ -379,6 +444,9 @@ static void test_different(void **state)
         {"..min(T, k)", "..max(T, k)"},
         {"revolve, 3", "revolve, 4"},
         {"revolve, 3", "3"},
+        {"m * m > j", "m * m > k"},
+        {" checkpoint(k)", ""},
+        {"while value(n[1])", "repeat s in 0..value(n[1])"},
         {" checkpoint(sqrt)", ""},
         {"s=lr", "s=0.25"},
         {"s=-nan", "s=1"},
@@ -643,13 +711,13 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_build),         cmocka_unit_test(test_api_errors),
-        cmocka_unit_test(test_call),          cmocka_unit_test(test_call_errors),
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_different),     cmocka_unit_test(test_value_place),
-        cmocka_unit_test(test_damaged_text),  cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_binary_damage), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_build),       cmocka_unit_test(test_api_errors),
+        cmocka_unit_test(test_call),        cmocka_unit_test(test_call_errors),
+        cmocka_unit_test(test_while),       cmocka_unit_test(test_order),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_different),
+        cmocka_unit_test(test_value_place), cmocka_unit_test(test_damaged_text),
+        cmocka_unit_test(test_binary),      cmocka_unit_test(test_binary_damage),
+        cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
