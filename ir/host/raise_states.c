@@ -116,7 +116,8 @@ static vy_value length_of(raising *r, const vy_pipe_step *s, vy_value n)
     return vy_add(b, vy_cast(b, VY_I64, root), one);
 }
 
-// Is it never negative: a constant, an unsigned scalar, a counter from such a number, max(…, 0)?
+// Is it never negative: a constant, an unsigned scalar or value, a counter from such a number,
+// max(…, 0)?
 static bool is_natural(const raising *r, vy_dim dim, uint32_t depth)
 {
     enum { DEEP = 16 };
@@ -127,7 +128,9 @@ static bool is_natural(const raising *r, vy_dim dim, uint32_t depth)
     case VY_DIM_SCALAR: return !vy_type_is_signed(r->l->signature->scalars.data[d->value].type);
     case VY_DIM_STEP: {
         const vy_pipe_step *s = &r->l->steps.data[d->value];
-        return s->kind == VY_PIPE_REPEAT && is_natural(r, s->from, depth + 1);
+        if (s->kind == VY_PIPE_VALUE)
+            return !vy_type_is_signed(r->l->signature->buffers.data[s->buffer.id].type);
+        return is_natural(r, s->from, depth + 1);
     }
     case VY_DIM_MIN:
         return is_natural(r, (vy_dim){d->a}, depth + 1) && is_natural(r, (vy_dim){d->b}, depth + 1);

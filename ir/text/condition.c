@@ -267,7 +267,11 @@ vy_dim vy_lower_condition(vy_lower *l, const vy_ast_expr *e)
     if (vy_lower_stopped(l)) return (vy_dim){0};
     switch (e->kind) {
     case EX_BOOL: return vy_dim_const(l->b, (int64_t)e->u.value);
-    case EX_COMPARE: return compare(l, e);
+    case EX_COMPARE: {
+        const vy_dim c = compare(l, e);
+        // The run decides what floats compare to; that it is at most 1 bounds a repeat.
+        return e->type == VY_VOID ? c : vy_dim_binary(l->b, VY_DIM_MIN, c, vy_dim_const(l->b, 1));
+    }
     case EX_LOGIC: return logic(l, e);
     case EX_UNARY:
         if (e->op == TK_NOT) return vy_dim_not(l->b, vy_lower_condition(l, e->u.sub.a));
@@ -278,7 +282,8 @@ vy_dim vy_lower_condition(vy_lower *l, const vy_ast_expr *e)
 
 vy_dim vy_lower_test(vy_lower *l, const vy_ast_expr *e)
 {
-    const bool condition = e->kind == EX_BOOL || e->kind == EX_COMPARE || e->kind == EX_LOGIC ||
-                           (e->kind == EX_UNARY && e->op == TK_NOT);
+    const bool condition =
+        e->kind == EX_BOOL || e->kind == EX_LOGIC || (e->kind == EX_UNARY && e->op == TK_NOT);
+    if (e->kind == EX_COMPARE) return compare(l, e);
     return condition ? vy_lower_condition(l, e) : vy_lower_dim(l, e);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random pipelines with derivatives: dispatches of a few small programs on buffers, slices of
-buffers, what is updated in place, in repeats and checkpoints; and of other such pipelines.
+buffers, what is updated in place, in repeats, checkpoints, `while` and `if` (on counters, variables
+and data); and of other such pipelines.
 
 What is passed to one dispatch never overlaps, unless it is only read.  All values stay small, so
 that differences are exact enough: programs end in sin, tanh or a mean.
@@ -173,6 +174,42 @@ class Pipeline:
     def started(self):
         return ["ones"] + self.whole
 
+    def condition(self, t, variable=None):
+        """Of `if`; or of a `while` that ends after some iterations."""
+        r = self.r
+        data = "value(%s[%s]) %s %s" % (r.choice(self.whole), r.choice(("0", "N - 1", "T % N")), r.choice("<>"),
+                                        r.choice(("0.2137", "0.3 * sc", "f32(T) - 1.4")))
+        if variable:
+            few = "%s < %s" % (variable, r.choice(("2", "3", "T", t or "T")))
+            return r.choice((few, few, few + " && (" + data + " || T > 2)"))
+        whole = r.choice(("T % 2 == 0", "!(T > 2)", "N == 1 || T >= 1", "%s != 1" % (t or "T"), "T"))
+        return r.choice((whole, data, "!(%s) && %s" % (data, whole if whole != "T" else "T > 0")))
+
+    def loop(self, depth, t):
+        """Iterations that a variable counts; the condition may depend on data."""
+        r, n = self.r, "j%d" % self.made
+        self.made += 1
+        self.line(depth, "var %s = 0;" % n)
+        keep = r.choice(("", "", "", "", " checkpoint(sqrt)", " checkpoint(2)", " checkpoint(revolve, 2)"))
+        self.line(depth, r.choice(("while %s%s {", "while { let e%d = T; %%s && e%d > 0 }%%s {" % (self.made, self.made)))
+                  % (self.condition(t, n), keep))
+        self.block(depth + 1, t, r.randint(1, 3))
+        self.line(depth + 1, r.choice(("%s += 1;", "%s = %s + 1;" % ("%s", n))) % n)
+        self.line(depth, "}")
+        if r.random() < 0.3:
+            self.used.add("scaled")
+            x, y = self.readable(t), self.writable(t)
+            if y and self.apart(x, y):
+                self.line(depth, "scaled(%s, %s, s=0.7, n=%s);" % (x, y, n))
+
+    def choice(self, depth, t):
+        self.line(depth, "if %s {" % self.condition(t))
+        self.block(depth + 1, t, self.r.randint(1, 3))
+        if self.r.random() < 0.5:
+            self.line(depth, "} else {")
+            self.block(depth + 1, t, self.r.randint(1, 2))
+        self.line(depth, "}")
+
     def block(self, depth, t, size):
         r = self.r
         before = [list(x) for x in (self.whole, self.written, self.rings, self.rows, self.scalars, self.sized)]
@@ -186,13 +223,17 @@ class Pipeline:
                     continue
                 keep = r.choice(("", "", "", " checkpoint(sqrt)", " checkpoint(2)", " checkpoint(revolve, 2)"))
                 ends = ("0..T", "0..T", "1..T", "0..min(T, 3)" if t is None else "0..t", "T..1" if t is None else "t..T")
-                self.line(depth, "repeat %s in %s%s {" % (v, r.choice(ends), keep))
+                self.line(depth, "repeat %s in %s%s {" % (v, r.choice(("%s", "%s", "rev(%s)")) % r.choice(ends), keep))
                 self.block(depth + 1, v, r.randint(1, 4))
                 self.line(depth, "}")
-            elif p < 0.26 and depth < 3:
+            elif p < 0.25 and depth < 3:
                 self.line(depth, "checkpoint {")
                 self.block(depth + 1, t, r.randint(1, 3))
                 self.line(depth, "}")
+            elif p < 0.3 and depth < 3:
+                self.loop(depth, t)
+            elif p < 0.35 and depth < 3:
+                self.choice(depth, t)
             else:
                 self.dispatch(depth, t)
         if depth > 1:

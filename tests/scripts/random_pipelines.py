@@ -124,6 +124,21 @@ class Maker:
                 self.lines.append(indent + "checkpoint {")
                 self.block(inner, depth + 1, indent + "    ")
                 self.lines.append(indent + "}")
+            elif what < 0.41 and depth < 3:
+                k = self.name("k")
+                self.lines += ["%svar %s = 0;" % (indent, k),
+                               "%swhile %s < 3 && (value(c[%s]) > 1 || value(%s[0, 0]) < 4.5) {"
+                               % (indent, k, self.integer(inner["counters"], 0, self.rows), r.choice("uwx"))]
+                self.block({"counters": inner["counters"] + [k], "buffers": inner["buffers"]}, depth + 1,
+                           indent + "    ")
+                self.lines += ["%s    %s += 1;" % (indent, k), indent + "}"]
+            elif what < 0.47 and depth < 3:
+                self.lines.append("%sif %s %s value(c[0]) || !(value(u[R - 1, 0]) >= 2.5) {" % (
+                    indent, self.integer(inner["counters"], 0, 3), r.choice(["<", "<=", "==", "!=", ">", ">="])))
+                self.block(inner, depth + 1, indent + "    ")
+                self.lines.append(indent + "} else {")
+                self.block(inner, depth + 1, indent + "    ")
+                self.lines.append(indent + "}")
             else:
                 new = self.sized(inner) if what > 0.85 else self.dispatch(inner)
                 self.lines += [indent + line for line in new]
