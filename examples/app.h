@@ -36,6 +36,7 @@ typedef struct app {
     VkShaderModule shader;
     kernel *kernels; // in the manifest's order
     uint32_t kernel_count;
+    bool left; // the repeat at hand, by a test
 } app;
 
 uint32_t size_of(const char *type);

@@ -260,14 +260,21 @@ static bool run_steps(app *a, const cJSON *step, int count)
             ok = read_back(a, step);
         } else if (!strcmp(what, "check")) {
             ok = check(a, step);
+        } else if (!strcmp(what, "test")) { // directly in a repeat
+            int64_t goes_on;
+            if (!value_of(&a->values, string(step, "value"), INT64_MIN, &goes_on)) return false;
+            a->left = !goes_on;
+            if (a->left) return true;
         } else if (!strcmp(what, "repeat")) {
             const int body = (int)number(step, "count");
             int64_t times;
             ok = value_of(&a->values, string(step, "times"), INT64_MIN, &times);
-            for (int64_t t = 0; ok && t < times; t++)
+            a->left = false;
+            for (int64_t t = 0; ok && t < times && !a->left; t++)
                 ok = (symbols_set(&a->values, string(step, "symbol"), t, 0) ||
                       wrong("too many symbols")) &&
                      run_steps(a, step->next, body);
+            a->left = false;
             for (int i = 0; i < body && step->next; i++, count -= count > 0) step = step->next;
         } else {
             return wrong("this example knows no step `%s`", what);

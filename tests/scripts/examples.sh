@@ -121,6 +121,36 @@ TXT
 "$bin/vulkan_only" slices.spv slices.json u=1,2,3,4 T=2 N=2 k=1 l=1 >out.slices 2>err && wrong "slices that overlap"
 grep -q 'share elements' err || { wrong "no word on slices that overlap"; cat err; }
 
+# the gradient of a loop that ends when it has converged
+cat >newton.vyre <<'TXT'
+program start(x: in f32[N], y: out f32[N], change: out f32[1], N: u32) over(i: N)
+{
+    y[i] = 1.0 + x[i];
+    if i == 0 { change[0] = 1.0; }
+}
+program clear(change: out f32[1]) over(i: 1) { change[0] = 0.0; }
+program improve(x: in f32[N], y: inout f32[N], change: inout f32[1], N: u32) over(i: N)
+{
+    let next = 0.5 * (y[i] + x[i] / y[i]);
+    atomic_max(change[0], stop_grad(abs(next - y[i])));
+    y[i] = next;
+}
+program same(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i]; }
+pipeline newton(x: in f32[N], y: out f32[N], N: u32, eps: f32)
+{
+    buffer w: f32[N];
+    buffer change: f32[1];
+    start(x, w, change);
+    while value(change[0]) > eps { clear(change); improve(x, w, change); }
+    same(w, y);
+}
+TXT
+"$VYRE_GRAD" run newton.vyre --grad --json --engine eval --in x=2,3,50 --set eps=1e-3 >want.json ||
+    wrong "the interpreter on newton.vyre"
+"$VYRE_GRAD" grad newton.vyre --quiet -o newton.spv || wrong "grad newton.vyre"
+"$bin/vulkan_only" newton.spv newton.json x=2,3,50 N=3 eps=1e-3 >out.newton || wrong "vulkan_only newton"
+compare out.newton want.json 2e-6
+
 # several kernels and steps: values read back, repeats, slices at any element
 pipelines=$SRC/tests/text/pipeline
 pipeline() { # FILE NAME WANT ARGUMENTS…
@@ -135,6 +165,8 @@ n = 10' N=4 x=1,2,3,4
 pipeline tape grow 's = 0 1 3 6 10' T=5
 pipeline heat heat 'u = 0 0 8 0 0 0 2 4 2 0 0 2 3 2 0 0 1.75 2.5 1.75 0' T=3 N=5 k=0.25 \
     u=0,0,8,0,0,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9
+pipeline control loops 'r = 5 15 10 5 2 1 0 0' n=5 r=0,0,0,0,0,0,0,0
+pipeline control compare 'r = 0 0 0 1 1 1 5 4' n=9 m=3 r=0,0,0,0,0,0,0,0
 pipeline parts own 'y = 4 5 6
 z = 4 5 6 3 4 5' N=3 x=1,2,3
 pipeline parts grouped 'hits = 12 0 12 3' G=3
