@@ -66,7 +66,7 @@ static bool run_steps(run *r, uint32_t first, uint32_t last);
 static bool run_repeat(run *r, uint32_t step)
 {
     const vy_pipe_step *s = &r->n->l->steps.data[step];
-    if (!r->known[s->from.id] || !r->known[s->to.id]) return false;
+    if (s->test || !r->known[s->from.id] || !r->known[s->to.id]) return false;
     const int64_t to = r->value[s->to.id];
     for (int64_t t = r->value[s->from.id]; t < to; t++) {
         set_counter(r, step, t);

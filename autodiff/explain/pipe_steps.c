@@ -177,7 +177,8 @@ static void open_repeat(walk *w, uint32_t step)
     if (!vy_vec_push(&w->open, b)) w->x->failed = true;
 }
 
-// How often a repeat runs, if its bounds depend on counters around it other than as polynomials.
+// How often a repeat runs, if its bounds depend on counters around it other than as polynomials,
+// or it is a `while`.
 static vy_poly iterations(walk *w, const vy_pipe_step *s)
 {
     char text[160];
@@ -202,7 +203,7 @@ static void close_repeat(walk *w)
 {
     const block *b = &w->open.data[--w->open.count];
     const vy_pipe_step *s = &w->n->l->steps.data[b->step - 1];
-    const bool odd = w->varies[s->from.id] || w->varies[s->to.id];
+    const bool odd = s->test || w->varies[s->from.id] || w->varies[s->to.id];
     const vy_poly from = w->n->dims[s->from.id], to = w->n->dims[s->to.id];
     const uint32_t counter = vy_poly_name(space(w), w->n->c->steps[b->step - 1]);
     for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) {
@@ -271,14 +272,32 @@ static bool is_counter(const vy_pipeline *l, const vy_dim_node *d)
     return d->op == VY_DIM_STEP && l->steps.data[d->value].kind == VY_PIPE_REPEAT;
 }
 
+// By step: is it inside a repeat?
+static uint8_t *find_repeated(walk *w)
+{
+    const vy_pipe_step_vec *steps = &w->n->l->steps;
+    uint8_t *repeated = vy_explain_array(w->x, steps->count + 1, 1);
+    for (uint32_t i = 0, open = 0; repeated && i < steps->count; i++) {
+        const vy_pipe_step *s = &steps->data[i];
+        if (s->kind == VY_PIPE_END && steps->data[s->partner].kind == VY_PIPE_REPEAT) open--;
+        repeated[i] = open != 0;
+        if (s->kind == VY_PIPE_REPEAT) open++;
+    }
+    return repeated;
+}
+
 static void find_varying(walk *w)
 {
     const vy_program *p = w->n->l->signature;
     uint8_t *uses = vy_explain_array(w->x, p->dims.count + 1, 1); // any counter, in any way
+    const uint8_t *repeated = find_repeated(w);
     w->varies = vy_explain_array(w->x, p->dims.count + 1, 1);
     for (uint32_t i = 1; uses && w->varies && i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
         uses[i] = d->op < VY_DIM_ADD ? is_counter(w->n->l, d) : uses[d->a] || uses[d->b];
+        // A value that is read in each iteration is no polynomial in the counter.
+        if (d->op == VY_DIM_STEP && !uses[i] && repeated)
+            uses[i] = w->varies[i] = repeated[d->value];
         if (d->op < VY_DIM_ADD) continue;
         w->varies[i] = d->op > VY_DIM_MUL ? uses[i] : w->varies[d->a] || w->varies[d->b];
     }

@@ -19,9 +19,10 @@ static inline bool vy_pipe_binds(const vy_buf *b) { return b->cls <= VY_INOUT &&
 void vy_pipe_infer(const vy_program *signature, const vy_program *p, const vy_pipe_arg *args,
                    vy_dim *dims);
 
-// The bounds and the counter of the repeat that a `while` is.  Nothing uses the counter.
-#define VY_WHILE_MOST (INT64_C(1) << 62)
-#define VY_WHILE_COUNTER "iteration"
+// The bound and the counter of the repeat that a `while` is: exact as a double, and never reached.
+// Nothing uses the counter.
+#define VY_WHILE_MOST (INT64_C(1) << 52)
+#define VY_WHILE_COUNTER "turn"
 
 // A dispatch of a pipeline, which is inlined: `program` is its number.  No finished pipeline has
 // such a step, but what is passed is checked like that of a dispatch.

@@ -5,7 +5,7 @@
 //                            @init(x) buffer trial_x: f32[N];        for each x that body changes
 //                            while c' { body'; count_u32_1(count); } on the copies
 //                            let n = value(count[0]);
-//                            repeat iteration in 0..n { body }
+//                            repeat turn in 0..n { body }
 //
 // The reverse of a loop needs the number of its iterations before the first one: for the room that
 // its states take, and for where to begin.  So the loop runs once more, ahead, on copies, and in
@@ -17,7 +17,7 @@
 //
 //   repeat t in 0..T { while c { body } }    →    … let m = value(most[0]);
 //                                                 repeat t in 0..T {
-//                                                     … repeat iteration in 0..min(n, m) { body } }
+//                                                     … repeat turn in 0..min(n, m) { body } }
 //
 // A number that the run decides becomes a dimension, for tapes: the extent of a buffer of which
 // nothing else is made (VY_MADE_EXTENT).

@@ -96,10 +96,13 @@ void print_step_element(printer *o, const vy_pipe_step *s, uint32_t depth)
 void print_number(printer *o, int64_t step, uint32_t depth)
 {
     uint32_t name = o->numbers ? o->numbers[step] : 0;
+    const vy_pipe_step *s = o->pipeline ? &o->pipeline->steps.data[step] : NULL;
     if (name)
         print_name_of(o, name);
+    else if (s && s->kind == VY_PIPE_REPEAT) // alone, outside of its text
+        print_identifier(o, s->counter);
     else if (o->pipeline && depth < 3000)
-        print_step_element(o, &o->pipeline->steps.data[step], depth + 1);
+        print_step_element(o, s, depth + 1);
     else
         o->failed = true;
 }
