@@ -22,25 +22,10 @@
 // A number that the run decides becomes a dimension, for tapes: the extent of a buffer of which
 // nothing else is made (VY_MADE_EXTENT).
 #include "ir/build/edit.h"
-#include "ir/build/pipe_inline.h"
 #include "ir/core/pipe.h"
-#include "ir/host/host_build.h"
-
-#include <string.h>
-
-enum { WRITTEN = 1, INSIDE = 2, NEEDED = 4 }; // of a buffer, for one `while`
-
-typedef struct counting {
-    inlining c;
-    bool nested;      // the most iterations of loops inside others are found, too
-    vy_buffer *count; // by `while` that runs ahead: its iterations
-    vy_buffer *most;  // by loop inside another: the most iterations so far
-    vy_dim *bound;    // and once that is known
-    uint32_t outer;   // loops around the step
-} counting;
+#include "ir/host/counting.h"
 
 static void walk(counting *w, uint32_t from, uint32_t to);
-static bool stopped(const counting *w) { return vy_builder_failed(w->c.q->b); }
 
 // Is it known only while the pipeline runs, and bounded by nothing else?
 static bool is_open(const vy_pipeline *l, vy_dim dim, uint32_t depth)
@@ -66,193 +51,15 @@ static bool is_open_loop(const vy_pipeline *l, uint32_t at)
     return s->test || (from->op == VY_DIM_CONST && from->value >= 0 && is_open(l, s->to, 0));
 }
 
-// Is it never negative, by its form?
-static bool is_natural(const vy_pipeline *l, vy_dim dim, uint32_t depth)
-{
-    enum { DEEP = 16 };
-    const vy_program *p = l->signature;
-    const vy_dim_node *d = &p->dims.data[dim.id];
-    if (depth > DEEP || d->op == VY_DIM_SUB || d->op == VY_DIM_REM) return false;
-    if (d->op == VY_DIM_CONST) return d->value >= 0;
-    if (d->op == VY_DIM_SCALAR) return !vy_type_is_signed(p->scalars.data[d->value].type);
-    if (d->op == VY_DIM_STEP) {
-        const vy_pipe_step *s = &l->steps.data[d->value];
-        return s->kind == VY_PIPE_VALUE ? !vy_type_is_signed(p->buffers.data[s->buffer.id].type)
-                                        : is_natural(l, s->from, depth + 1);
-    }
-    if (d->op < VY_DIM_ADD || d->op == VY_DIM_SQRT) return true;
-    const bool a = is_natural(l, (vy_dim){d->a}, depth + 1);
-    if (d->op == VY_DIM_MAX && a) return true;
-    const bool b = is_natural(l, (vy_dim){d->b}, depth + 1);
-    return d->op == VY_DIM_MAX ? b : a && b;
-}
-
-// ----------------------------------------------------------------------------- what is run ahead
-// Does the dispatch write a buffer with this flag?
-static bool writes(const inlining *c, const vy_pipe_step *s, const uint8_t *flags, uint8_t flag)
-{
-    const vy_program *p = c->l->module->programs.data[s->program];
-    for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
-        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
-        const vy_pipe_arg *a = &s->args[n++];
-        if (vy_host_gives(&p->buffers.data[i]) && (flags[a->buffer.id] & flag)) return true;
-    }
-    return false;
-}
-
-// Sets a flag of the buffers that the dispatch reads, or writes.  True: one did not have it.
-static bool mark(const inlining *c, const vy_pipe_step *s, bool reads, uint8_t *flags, uint8_t flag)
-{
-    const vy_program *p = c->l->module->programs.data[s->program];
-    bool fresh = false;
-    for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (!vy_pipe_binds(b)) continue;
-        uint8_t *f = &flags[s->args[n++].buffer.id];
-        if (!(reads ? vy_host_takes(b) : vy_host_gives(b))) continue;
-        fresh |= !(*f & flag);
-        *f |= flag;
-    }
-    return fresh;
-}
-
-// The flags of all buffers.  Needed is what a value is read from, and what computes that.
-static uint8_t *find_flags(inlining *c, uint32_t at)
-{
-    const vy_pipe_step *steps = c->l->steps.data;
-    uint8_t *flags = inline_room(c, c->sig->buffers.count, 1);
-    bool fresh = flags != NULL;
-    for (uint32_t i = at + 1; flags && i < steps[at].partner; i++) {
-        if (steps[i].kind == VY_PIPE_BUFFER) flags[steps[i].buffer.id] |= INSIDE;
-        if (steps[i].kind == VY_PIPE_VALUE) flags[steps[i].buffer.id] |= NEEDED;
-        if (steps[i].kind == VY_PIPE_DISPATCH) mark(c, &steps[i], false, flags, WRITTEN);
-    }
-    while (fresh) {
-        fresh = false;
-        for (uint32_t i = steps[at].partner; i-- > at + 1;) {
-            const vy_pipe_step *s = &steps[i];
-            const vy_buf *b = &c->sig->buffers.data[s->buffer.id];
-            if (s->kind == VY_PIPE_DISPATCH && writes(c, s, flags, NEEDED))
-                fresh |= mark(c, s, true, flags, NEEDED);
-            if (s->kind != VY_PIPE_BUFFER || b->init != VY_INIT_COPY ||
-                !(flags[s->buffer.id] & NEEDED))
-                continue;
-            uint8_t *from = &flags[vy_program_find_buffer(c->sig, b->init_from).id];
-            fresh |= !(*from & NEEDED);
-            *from |= NEEDED;
-        }
-    }
-    return flags;
-}
-
-static vy_buffer number(counting *w, const char *name, const char *of)
-{
-    char text[320];
-    const vy_dim one = vy_dim_const(w->c.q->b, 1);
-    if (stopped(w)) return (vy_buffer){0};
-    return vy_pipeline_buffer(w->c.q, vy_free_name(w->c.q->b->p, name, of, text), VY_U32, 1, &one);
-}
-
-static vy_dim number_in(counting *w, vy_buffer b)
-{
-    const vy_dim zero = vy_dim_const(w->c.q->b, 0);
-    return stopped(w) ? zero : vy_pipeline_value(w->c.q, b, &zero);
-}
-
 // Makes a number a dimension.
 static void begin_extent(counting *w, vy_dim n)
 {
     char text[320];
     vy_builder *b = w->c.q->b;
-    if (stopped(w)) return;
+    if (counting_stopped(w)) return;
     const char *name = vy_free_name(b->p, "room", "iterations", text);
     const vy_buffer made = vy_pipeline_buffer(w->c.q, name, VY_U32, 1, &n);
     if (made.id) b->p->buffers.data[made.id].made = VY_MADE_EXTENT;
-}
-
-// A copy of what the loop changes and a number needs, as it is now.
-static void begin_copy(counting *w, uint32_t buffer)
-{
-    char text[320];
-    vy_builder *b = w->c.q->b;
-    const vy_buf was = b->p->buffers.data[buffer];
-    const char *name = vy_free_name(b->p, "trial", was.name, text);
-    const vy_buffer made = vy_pipeline_buffer(w->c.q, name, was.type, was.rank, was.dims);
-    if (!made.id) return;
-    vy_buffer_init(b, made, VY_INIT_COPY, was.name);
-    w->c.places[buffer].buffer = made;
-}
-
-static void *copy_of(inlining *c, const void *data, size_t count, size_t size)
-{
-    void *copy = inline_room(c, count, size);
-    if (copy) memcpy(copy, data, count * size);
-    return copy;
-}
-
-// The end of a repeat from a number that is not negative; never negative itself, as extents are.
-static vy_dim end_of(counting *w, const vy_pipe_step *s)
-{
-    const vy_dim to = inline_dim(&w->c, s->to), zero = vy_dim_const(w->c.q->b, 0);
-    if (stopped(w) || is_natural(w->c.l, s->to, 0)) return to;
-    return vy_dim_binary(w->c.q->b, VY_DIM_MAX, to, zero);
-}
-
-static void raise_most(counting *w, uint32_t at, vy_dim n)
-{
-    vy_pipe_assign(w->c.q, VY_PIPE_MOST, &(vy_pipe_arg){.buffer = w->most[at]}, n);
-}
-
-// Opens a loop that runs ahead: nothing of it is kept.
-static void open_ahead(counting *w, uint32_t at)
-{
-    const vy_pipe_step *s = &w->c.l->steps.data[at];
-    const vy_dim none = {0};
-    if (s->test) {
-        if (w->most[at].id) w->count[at] = number(w, "trial", "count");
-        vy_pipeline_while(w->c.q, VY_KEEP_ALL, none);
-        return;
-    }
-    const vy_dim from = inline_dim(&w->c, s->from), to = inline_dim(&w->c, s->to);
-    if (w->most[at].id) raise_most(w, at, end_of(w, s));
-    if (!stopped(w))
-        w->c.steps[at] = vy_pipeline_repeat(w->c.q, s->counter, from, to, VY_KEEP_ALL, none);
-}
-
-static void close_ahead(counting *w, uint32_t opener)
-{
-    const vy_buffer count = w->count[opener];
-    if (count.id && !stopped(w))
-        vy_pipe_move(w->c.q, VY_PIPE_COUNT, NULL, &(vy_pipe_arg){.buffer = count}, 0);
-    vy_pipeline_close(w->c.q);
-    if (count.id && w->most[opener].id) raise_most(w, opener, number_in(w, count));
-}
-
-// The loop at `at` on copies.  What w->count and w->most have a buffer for is counted.
-static void run_ahead(const counting *own, uint32_t at)
-{
-    const vy_pipe_step *steps = own->c.l->steps.data;
-    counting w = *own;
-    inlining *c = &w.c;
-    const uint8_t *flags = find_flags(c, at);
-    c->places = copy_of(c, own->c.places, c->sig->buffers.count, sizeof *c->places);
-    c->dims = copy_of(c, own->c.dims, c->sig->dims.count, sizeof *c->dims);
-    c->steps = copy_of(c, own->c.steps, c->l->steps.count, sizeof *c->steps);
-    c->known = 1;
-    for (uint32_t i = 1; !stopped(&w) && i < c->sig->buffers.count; i++)
-        if (flags[i] == (WRITTEN | NEEDED)) begin_copy(&w, i);
-    for (uint32_t i = at; !stopped(&w) && i <= steps[at].partner; i++) {
-        const vy_pipe_step *s = &steps[i];
-        vy_at(c->q->b, s->line, s->column);
-        if (s->kind == VY_PIPE_DISPATCH && !writes(c, s, flags, NEEDED)) continue;
-        if (s->kind == VY_PIPE_BUFFER && !(flags[s->buffer.id] & NEEDED)) continue;
-        if (s->kind == VY_PIPE_REPEAT)
-            open_ahead(&w, i);
-        else if (s->kind == VY_PIPE_END)
-            close_ahead(&w, s->partner);
-        else
-            inline_step(c, i);
-    }
 }
 
 // --------------------------------------------------------------------------------------- the loops
@@ -263,14 +70,14 @@ static void bound_nested(counting *w, uint32_t at)
     bool any = false;
     for (uint32_t i = at + 1; i < l->steps.data[at].partner; i++) {
         if (!is_open_loop(l, i)) continue;
-        w->most[i] = number(w, "most", "iterations");
+        w->most[i] = counting_number(w, "most", "iterations");
         any = true;
     }
-    if (!any || stopped(w)) return;
-    run_ahead(w, at);
-    for (uint32_t i = at + 1; i < l->steps.data[at].partner && !stopped(w); i++) {
+    if (!any || counting_stopped(w)) return;
+    counting_run_ahead(w, at);
+    for (uint32_t i = at + 1; i < l->steps.data[at].partner && !counting_stopped(w); i++) {
         if (!w->most[i].id) continue;
-        w->bound[i] = number_in(w, w->most[i]);
+        w->bound[i] = counting_value(w, w->most[i]);
         w->most[i] = w->count[i] = (vy_buffer){0};
         begin_extent(w, w->bound[i]);
     }
@@ -279,11 +86,11 @@ static void bound_nested(counting *w, uint32_t at)
 static vy_dim times_of(counting *w, uint32_t at)
 {
     const vy_pipe_step *s = &w->c.l->steps.data[at];
-    if (!s->test) return end_of(w, s);
-    w->count[at] = number(w, "count", "iterations");
-    if (!stopped(w)) run_ahead(w, at);
+    if (!s->test) return counting_end(w, s);
+    w->count[at] = counting_number(w, "count", "iterations");
+    if (!counting_stopped(w)) counting_run_ahead(w, at);
     vy_at(w->c.q->b, s->line, s->column);
-    return number_in(w, w->count[at]);
+    return counting_value(w, w->count[at]);
 }
 
 static void open_loop(counting *w, uint32_t at)
@@ -294,7 +101,7 @@ static void open_loop(counting *w, uint32_t at)
     const vy_dim keep = counts ? inline_dim(&w->c, s->keep_count) : (vy_dim){0};
     vy_dim times = times_of(w, at);
     if (!w->outer) begin_extent(w, times);
-    if (stopped(w)) return;
+    if (counting_stopped(w)) return;
     if (w->bound[at].id) times = vy_dim_binary(b, VY_DIM_MIN, times, w->bound[at]);
     const vy_dim from = inline_dim(&w->c, s->from); // of a `while`: 0
     w->c.steps[at] = vy_pipeline_repeat(w->c.q, s->counter, from, times, s->keep, keep);
@@ -304,7 +111,7 @@ static void loop(counting *w, uint32_t at)
 {
     const vy_pipe_step *s = &w->c.l->steps.data[at];
     if (w->nested && !w->outer) bound_nested(w, at);
-    if (stopped(w)) return;
+    if (counting_stopped(w)) return;
     vy_at(w->c.q->b, s->line, s->column);
     if (is_open_loop(w->c.l, at))
         open_loop(w, at);
@@ -326,13 +133,13 @@ static void begin_buffer(counting *w, uint32_t buffer)
     vy_dim *dims = vy_arena_alloc(&w->c.q->m->arena, b->rank * sizeof *dims);
     for (uint32_t k = 0; dims && k < b->rank; k++) dims[k] = inline_dim(&w->c, b->dims[k]);
     if (!dims || !vy_vec_push(&w->c.q->steps, s)) vy_build_oom(w->c.q->b);
-    if (!stopped(w)) w->c.q->b->p->buffers.data[buffer].dims = dims;
+    if (!counting_stopped(w)) w->c.q->b->p->buffers.data[buffer].dims = dims;
 }
 
 static void walk(counting *w, uint32_t from, uint32_t to)
 {
     const vy_pipe_step *steps = w->c.l->steps.data;
-    for (uint32_t i = from; i < to && !stopped(w); i++) {
+    for (uint32_t i = from; i < to && !counting_stopped(w); i++) {
         vy_at(w->c.q->b, steps[i].line, steps[i].column);
         if (steps[i].kind == VY_PIPE_BUFFER) {
             begin_buffer(w, steps[i].buffer.id);
@@ -358,7 +165,7 @@ static void begin(counting *w)
     w->most = inline_room(c, steps, sizeof *w->most);
     w->bound = inline_room(c, steps, sizeof *w->bound);
     vy_pipe_scalar *scalars = inline_room(c, p->scalars.count, sizeof *scalars);
-    if (stopped(w)) return;
+    if (counting_stopped(w)) return;
     for (uint32_t i = 1; i < c->sig->buffers.count; i++) c->places[i].buffer.id = i;
     for (uint32_t i = 0; i < c->sig->scalars.count; i++) {
         const vy_type type = p->scalars.data[i].type;

@@ -50,31 +50,6 @@ static void lower_buffer(vy_lower *l, const vy_pipe_stmt *s)
 }
 
 // -------------------------------------------------------------------------------------- dispatches
-bool vy_lower_given(vy_lower *l, const vy_ast_expr *e, vy_name_rec *name, vy_type type,
-                    vy_pipe_scalar *out)
-{
-    if (e->kind == EX_NAME && e->u.ref.decl && e->u.ref.decl->kind == DK_SCALAR) {
-        out->kind = VY_PIPE_PARAM;
-        vy_value v = {l->frame[e->u.ref.decl->slot]};
-        out->scalar = vy_builder_program(l->b)->leaves.data[VY_LEAF_INDEX(v.id)].index;
-    } else {
-        // The tree of a constant is not changed by its lowering.
-        vy_decl d = {.kind = DK_CONST,
-                     .name = name,
-                     .dims = (vy_ast_expr *)e,
-                     .type = (uint8_t)type};
-        d.line = e->line, d.column = e->column;
-        vy_lower k = {.f = l->f, .b = vy_program_begin(l->f->m, "constant"), .constant = true};
-        if (!k.b) return false;
-        bool known = vy_lower_constant(&k, &d);
-        vy_program_abandon(k.b);
-        if (!known) return false;
-        out->kind = VY_PIPE_CONST;
-        out->value = d.value;
-    }
-    return !vy_lower_stopped(l);
-}
-
 static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *out)
 {
     const vy_decl *p = a->param;

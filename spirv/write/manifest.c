@@ -223,8 +223,8 @@ static void put_part(writer *w, const vy_plan_step *s)
 
 static void put_step(writer *w, const vy_plan_step *s)
 {
-    static const char *const kinds[] = {"dispatch", "fill", "copy", "repeat", "readback", "test",
-                                        "check"};
+    static const char *const kinds[] = {"dispatch", "fill", "copy", "repeat",
+                                        "readback", "test", "check"};
     vy_text *t = &w->t;
     const vy_plan_buffer *buffers = w->plan->buffers;
     vy_text_add(t, "    {");
