@@ -26,9 +26,11 @@ GRAD, EXAMPLES = os.environ["VYRE_GRAD"], os.path.join(os.environ["SRC"], "examp
 # made, its target, and the most that they may differ, on average over all values (0 … 1).  Where
 # the aim is a place, the loss is the distance from it, and there is no target.
 DEMONSTRATIONS = {
+    "heat": (100, 0.01, "heat.png", "plate.png", 0.06),
     "mass_spring": (20, 0.05, None, None, None),
     "smoke": (30, 0.1, "smoke.png", "heart.png", 0.06),
     "splats": (150, 0.05, "splats.png", "sunset.png", 0.06),
+    "wave": (150, 0.05, "wave.png", "ground.png", 0.04),
 }
 failures = []
 
