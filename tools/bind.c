@@ -92,14 +92,17 @@ static bool take_shape(bound_buffer *buf, vy_diag *d)
     }
     if (!spec_has_count(s)) return true;
     // A file of the same rank has its own shape; anything else of rank 0 or 1 is taken as flat.
-    if (s->kind == SPEC_NPY && s->file.rank == rank) {
+    const bool shaped = s->kind == SPEC_NPY || s->kind == SPEC_PNG;
+    if (shaped && s->file.rank == rank) {
         memcpy(buf->value.shape, s->file.shape, sizeof s->file.shape);
         buf->state = VYS_SHAPE_FULL;
         return true;
     }
-    if (s->kind == SPEC_NPY && s->file.rank > 1)
-        return fail(d, TOOL_SHAPE, "reshape it, or make it flat", "%s has %u axes, but %s has %u",
-                    buf->info.name, rank, s->text, s->file.rank);
+    if (shaped && s->file.rank > 1)
+        return fail(d, TOOL_SHAPE,
+                    s->kind == SPEC_PNG ? "a grey picture is [H, W], any other [H, W, 3]"
+                                        : "reshape it, or make it flat",
+                    "%s has %u axes, but %s has %u", buf->info.name, rank, s->text, s->file.rank);
     buf->flat = count;
     buf->value.shape[0] = count;
     buf->state = rank == 1 ? VYS_SHAPE_FULL : VYS_SHAPE_FLAT;

@@ -67,7 +67,9 @@ bool optimize_final(command *c, vy_module *m, bool for_eval, vys_binding *data, 
 
 // emit.c: NAME.vyre, .spv, .h and .json of the module's result, which it optimises.
 bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d);
-// --out NAME=@FILE: as .npy, or its bytes.
+// --out NAME=@FILE: whether this array can be written so, and writing it: as .npy, as the picture
+// .png, or its bytes.
+bool check_output(const spec *to, const array *a, vy_diag *d);
 bool write_array(command *c, const spec *to, const array *a, vy_diag *d);
 
 // report.c

@@ -35,10 +35,7 @@ static double gaussian(uint64_t seed, uint64_t index)
 }
 
 // ------------------------------------------------------------------------------------------ files
-bool spec_has_count(const spec *s)
-{
-    return s->kind == SPEC_LIST || s->kind == SPEC_NPY || s->kind == SPEC_BIN;
-}
+bool spec_has_count(const spec *s) { return s->kind == SPEC_LIST || spec_is_file(s); }
 
 static bool load(spec *s, vy_type type, vy_diag *d)
 {
@@ -47,6 +44,8 @@ static bool load(spec *s, vy_type type, vy_diag *d)
     bool ok = file_read(s->text, DATA_LIMIT, &bytes, d);
     if (ok && s->kind == SPEC_NPY) {
         ok = npy_read(bytes.data, bytes.size, s->text, &s->file, d);
+    } else if (ok && s->kind == SPEC_PNG) {
+        ok = picture_read(bytes.data, bytes.size, s->text, &s->file, d);
     } else if (ok && bytes.size % vy_type_size(type)) {
         ok = fail(d, TOOL_DATA, "", "%s has %zu bytes, which is not a multiple of the %u of one %s",
                   s->text, bytes.size, vy_type_size(type), vy_type_name(type));
@@ -180,6 +179,7 @@ bool spec_fill(spec *s, vy_type declared, array *a, vy_diag *d)
     switch (s->kind) {
     case SPEC_LIST: return fill_list(s, a, d);
     case SPEC_NPY:
+    case SPEC_PNG:
     case SPEC_BIN: return load(s, declared, d) && convert(s, a, d);
     case SPEC_CONST: return fill_const(s, a, d);
     default: return generate(s, a, d);

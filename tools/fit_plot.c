@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fit_plot.c: `--plot loss.png`: the losses by step, with libpng where the build has it.
+// fit_plot.c: `--plot loss.png`: the losses by step, as a picture.
 //
 // The vertical axis is logarithmic where all losses are above zero.  Each column of pixels shows
 // the least and the greatest loss of its steps, so that nothing of a long training is left out.
@@ -9,24 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef HAVE_PNG
-
-bool fit_plot(const fit *f, command *c, vy_diag *d)
-{
-    (void)f, (void)c;
-    return fail_memory(d);
-}
-
-bool fit_plot_check(const char *path, vy_diag *d)
-{
-    return fail(d, TOOL_UNAVAILABLE, "install libpng-dev (tools/setup does) and build again",
-                "--plot %.200s: this vyre-grad was built without libpng", path);
-}
-
-#else
-
-#include <png.h>
 
 enum { WIDTH = 640, HEIGHT = 400, LEFT = 84, RIGHT = 12, TOP = 12, BOTTOM = 24 };
 
@@ -40,8 +22,9 @@ typedef struct plot {
 
 bool fit_plot_check(const char *path, vy_diag *d)
 {
-    return ends_in(path, ".png") ||
-           fail(d, TOOL_FORM, "end PATH in .png", "--plot %.200s: a .png is written", path);
+    return png_available("--plot", path, d) &&
+           (ends_in(path, ".png") ||
+            fail(d, TOOL_FORM, "end PATH in .png", "--plot %.200s: a .png is written", path));
 }
 
 // ---------------------------------------------------------------------------------------- drawing
@@ -152,16 +135,10 @@ static void draw_curve(plot *p)
 // ------------------------------------------------------------------------------------------- file
 static bool write(const plot *p, command *c, vy_diag *d)
 {
-    png_image image = {.version = PNG_IMAGE_VERSION,
-                       .width = WIDTH,
-                       .height = HEIGHT,
-                       .format = PNG_FORMAT_RGB};
-    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-    void *file = malloc(size);
-    bool ok = file && png_image_write_to_memory(&image, file, &size, 0, p->pixels, 0, NULL);
-    ok = ok ? output_add(&c->files, c->o.plot, file, size, d) : fail_memory(d);
-    png_image_free(&image);
-    free(file);
+    text file = {0};
+    const bool ok = png_encode(p->pixels, WIDTH, HEIGHT, true, &file, d) &&
+                    output_add(&c->files, c->o.plot, file.data, file.size, d);
+    text_free(&file);
     return ok;
 }
 
@@ -180,5 +157,3 @@ bool fit_plot(const fit *f, command *c, vy_diag *d)
     free(p.pixels);
     return ok;
 }
-
-#endif

@@ -138,12 +138,10 @@ static bool check_out(const fit *f, vy_diag *d)
     for (uint32_t i = 0; i < f->out.count; i++) {
         const spec *o = &f->out.data[i];
         const bound_buffer *b = fit_buffer(f, o->name);
-        if (o->kind != SPEC_NPY && o->kind != SPEC_BIN)
-            return fail(d, TOOL_SPEC, "write --out NAME=@file.npy or NAME=@file.bin",
-                        "--out %s: a file is expected", o->name);
         if (!b || !fit_is_kept(f, b))
             return fail(d, TOOL_USAGE, "write one of --params", "--out %s: it is not trained",
                         o->name);
+        if (!check_output(o, &b->value, d)) return false;
     }
     return true;
 }

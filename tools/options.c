@@ -70,7 +70,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         "run forward mode too: tangents dot_O along dot_W"},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
-    {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy or FILE.bin"},
+    {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy, FILE.png (a picture) or FILE.bin"},
     {0,   OPT_LIST,   AT(ct),            DATA,  "--ct",            "O=SPEC",     "cotangent of an output"},
     {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     "tangent of an input, for --jvp; default: ones"},
     {0,   OPT_TEXT,   AT(groups),        SIZES,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
@@ -380,8 +380,9 @@ void options_help(verb v, text *out)
             (v == VERB_COUNT ? !(table[i].group & ~usual) : takes_option(v, &table[i])))
             option_help(&table[i], out);
     if (v == VERB_COUNT || verb_takes(v, TAKES_SHAPES))
-        text_puts(out, "\nSPEC: 1,2,3 | @file.npy | @file.bin | zeros | ones | const:V | iota |\n"
-                       "      cycle:N | uniform:LO:HI:SEED | normal:MEAN:STD:SEED\n");
+        text_puts(out,
+                  "\nSPEC: 1,2,3 | @file.npy | @file.png | @file.bin | zeros | ones | const:V |\n"
+                  "      iota | cycle:N | uniform:LO:HI:SEED | normal:MEAN:STD:SEED\n");
     text_puts(out, "\nExit status: 0 fine, 1 the program or the command line is wrong,\n"
                    "2 the device or the file system failed, 3 a check failed.\n");
 }

@@ -71,18 +71,21 @@ static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag
     return true;
 }
 
+static const bound_buffer *find_out(const session *s, const char *name)
+{
+    const bound_buffer *b = vys_binding_find(&s->forward, name);
+    return b || !s->backward.buffers ? b : vys_binding_find(&s->backward, name);
+}
+
 // --out NAME=@file.npy
 static bool check_out(const session *s, vy_diag *d)
 {
     for (uint32_t i = 0; i < s->out.count; i++) {
         const spec *o = &s->out.data[i];
-        if (o->kind != SPEC_NPY && o->kind != SPEC_BIN)
-            return fail(d, TOOL_SPEC, "write --out NAME=@file.npy or NAME=@file.bin",
-                        "--out %s: a file is expected", o->name);
-        const bool known = vys_binding_find(&s->forward, o->name) ||
-                           (s->backward.buffers && vys_binding_find(&s->backward, o->name));
-        if (!known)
+        const bound_buffer *b = find_out(s, o->name);
+        if (!b)
             return fail(d, TOOL_USAGE, "", "--out %s: there is no buffer of that name", o->name);
+        if (!check_output(o, &b->value, d)) return false;
     }
     return true;
 }
@@ -252,11 +255,7 @@ static bool write_out(const session *s, command *c, vy_diag *d)
 {
     for (uint32_t i = 0; i < s->out.count; i++) {
         const spec *o = &s->out.data[i];
-        const bound_buffer *b =
-            s->backward.buffers ? vys_binding_find(&s->backward, o->name) : NULL;
-        const bound_buffer *f = vys_binding_find(&s->forward, o->name);
-        if (f) b = f;
-        if (!write_array(c, o, &b->value, d)) return false;
+        if (!write_array(c, o, &find_out(s, o->name)->value, d)) return false;
     }
     return true;
 }

@@ -62,6 +62,14 @@ static const char *after(const char *string, const char *prefix)
     return strncmp(string, prefix, n) ? NULL : string + n;
 }
 
+// Of a path; SPEC_LIST: none of ours.
+static spec_kind file_kind(const char *path)
+{
+    if (ends_in(path, ".npy")) return SPEC_NPY;
+    if (ends_in(path, ".png")) return SPEC_PNG;
+    return ends_in(path, ".bin") ? SPEC_BIN : SPEC_LIST;
+}
+
 // Kind and parameters; *text receives what is kept as text.
 static bool parse_kind(spec *s, const char *value, const char **kept)
 {
@@ -69,8 +77,8 @@ static bool parse_kind(spec *s, const char *value, const char **kept)
     *kept = "";
     if (value[0] == '@') {
         *kept = value + 1;
-        s->kind = ends_in(value, ".npy") ? SPEC_NPY : SPEC_BIN;
-        return ends_in(value, ".npy") || ends_in(value, ".bin");
+        s->kind = file_kind(value);
+        return s->kind != SPEC_LIST;
     }
     if (!strcmp(value, "zeros")) return s->kind = SPEC_CONST, *kept = "0", true;
     if (!strcmp(value, "ones")) return s->kind = SPEC_CONST, *kept = "1", true;
@@ -85,6 +93,11 @@ static bool parse_kind(spec *s, const char *value, const char **kept)
     const char c = *value;
     return !c || (c >= '0' && c <= '9') || strchr("+-. ", c) || after(value, "inf") ||
            after(value, "nan") || after(value, "true") || after(value, "false");
+}
+
+bool spec_is_file(const spec *s)
+{
+    return s->kind == SPEC_NPY || s->kind == SPEC_PNG || s->kind == SPEC_BIN;
 }
 
 bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
@@ -102,7 +115,7 @@ bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
     }
     const char *kept;
     if (!parse_kind(s, equals + 1, &kept)) {
-        const bool file = ends_in(equals + 1, ".npy") || ends_in(equals + 1, ".bin");
+        const bool file = file_kind(equals + 1) != SPEC_LIST;
         char fix[100];
         snprintf(fix, sizeof fix, "a file is written with @: %.*s=@%.40s",
                  equals - argument > 30 ? 30 : (int)(equals - argument), argument, equals + 1);

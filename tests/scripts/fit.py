@@ -14,7 +14,10 @@ import signal
 import struct
 import subprocess
 import sys
-import zlib
+
+sys.path.insert(0, os.path.join(os.environ["SRC"], "tests"))
+sys.dont_write_bytecode = True
+import pictures  # noqa: E402
 
 GRAD = os.environ["VYRE_GRAD"]
 A, B, W0 = [1.0, 0.5, 2.0, 0.25], [1.0, -2.0, 0.5, 3.0], [0.3, 0.1, -0.7, 2.0]
@@ -219,32 +222,6 @@ def written():
         check(close(numbers(alone.stdout, "losses"), got["losses"]["data"], 2e-5), alone.stdout)
 
 
-def pixels(path):
-    """Rows of a .png of 8 bits per channel, as bytes RGB."""
-    with open(path, "rb") as f:
-        data = f.read()
-    check(data[:8] == b"\x89PNG\r\n\x1a\n", "signature")
-    at, packed, width = 8, b"", 0
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        if kind == b"IHDR":
-            width, = struct.unpack(">I", data[at + 8:at + 12])
-        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += size + 12
-    raw, rows, before = zlib.decompress(packed), [], bytes(3 * width)
-    for k in range(0, len(raw), 3 * width + 1):
-        row = bytearray(raw[k + 1:k + 1 + 3 * width])
-        for i in range(3 * width):
-            left, up = row[i - 3] if i >= 3 else 0, before[i]
-            corner = before[i - 3] if i >= 3 else 0
-            near = min((abs(up - corner), 0, left), (abs(left - corner), 1, up),
-                       (abs(left + up - 2 * corner), 2, corner))[2]
-            row[i] = row[i] + (0, left, up, (left + up) // 2, near)[raw[k]] & 255
-        rows.append(bytes(row))
-        before = row
-    return rows
-
-
 def plotted():
     """A loss that falls is drawn from the top left to the bottom right."""
     done = subprocess.run([GRAD, "fit", "t.vyre", "--quiet", *BOWL, "--engine", "eval", "--lr", "0.1",
@@ -253,11 +230,12 @@ def plotted():
     if "without libpng" in done.stderr:
         return
     check(done.returncode == 0, done.stderr)
-    rows = pixels("loss.png")
+    width, height, channels, rows = pictures.read("loss.png")
     blue = [[y for y, row in enumerate(rows) if row[3 * x:3 * x + 3] == b"\x1f\x5f\xbf"]
             for x in range(len(rows[0]) // 3)]
     drawn = [x for x, ys in enumerate(blue) if ys]
-    check(len(rows) == 400 and len(blue) == 640, len(rows), len(blue))
+    check((width, height, channels) == (640, 400, 3) and len(rows) == 400 and len(blue) == 640,
+          width, height, channels, len(rows), len(blue))
     check(drawn == list(range(84, 628)), drawn[:1], drawn[-1:])
     check(min(blue[84]) == 12 and min(blue[627]) > 300, blue[84], blue[627])
     check(max(y for ys in blue for y in ys) == 376, "the least loss is on the axis")

@@ -12,6 +12,7 @@
 #include "tools/fill.c"
 #include "tools/npy.c"
 #include "tools/number.c"
+#include "tools/png.c"
 #include "tools/spec.c"
 #include "tools/text.c"
 
@@ -191,6 +192,7 @@ static void spec_forms(void **state)
         {"x=uniform:-1:1:7", true, SPEC_UNIFORM, 0},
         {"x=normal:0:1:1", true, SPEC_NORMAL, 0},
         {"x=@a=b[1].npy", true, SPEC_NPY, 0},
+        {"x=@a.png", true, SPEC_PNG, 0},
         {"x=@a.bin", true, SPEC_BIN, 0},
         {"x", false, 0, 0},
         {"=1", false, 0, 0},
