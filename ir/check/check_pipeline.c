@@ -112,9 +112,8 @@ static bool good_while(const check *c, const vy_pipe_step *s)
     const vy_dim_node *from = &c->sig->dims.data[s->from.id], *to = &c->sig->dims.data[s->to.id];
     return s->kind == VY_PIPE_REPEAT && s->test < c->l->steps.count &&
            c->l->steps.data[s->test].kind == VY_PIPE_TEST &&
-           &c->l->steps.data[c->l->steps.data[s->test].partner] == s &&
-           from->op == VY_DIM_CONST && from->value == 0 && to->op == VY_DIM_CONST &&
-           to->value == VY_WHILE_MOST;
+           &c->l->steps.data[c->l->steps.data[s->test].partner] == s && from->op == VY_DIM_CONST &&
+           from->value == 0 && to->op == VY_DIM_CONST && to->value == VY_WHILE_MOST;
 }
 
 static bool find_blocks(check *c, vy_arena *arena)
@@ -130,8 +129,8 @@ static bool find_blocks(check *c, vy_arena *arena)
         if (s->kind == VY_PIPE_END && (depth == 0 || open[--depth] != s->partner))
             return malformed(c, "its blocks are not paired");
         c->until[i] = depth ? steps->data[open[depth - 1]].partner : steps->count;
-        if (s->kind == VY_PIPE_TEST && (depth == 0 || open[depth - 1] != s->partner ||
-                                        steps->data[s->partner].test != i))
+        if (s->kind == VY_PIPE_TEST &&
+            (depth == 0 || open[depth - 1] != s->partner || steps->data[s->partner].test != i))
             return malformed(c, "a test is in no `while`");
         if (s->kind != VY_PIPE_REPEAT && s->kind != VY_PIPE_CHECKPOINT) continue;
         if (s->partner <= i || s->partner >= c->until[i] ||

@@ -379,7 +379,7 @@ DIRECTED = (
     ("ir/eval/eval_invocation.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
-# Faults in which sizes leave shared arrays unfilled.  These, and the next three groups, are looked for
+# Faults in which sizes leave shared arrays unfilled.  These, and the next four groups, are looked for
 # with a script, on a wrong vyre-grad.
 TILES = ("tiles_filled.py", (
     ("spirv/facts/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
@@ -436,6 +436,16 @@ RULES = ("custom_rules.py", (
     ("ir/build/inline.c", None, "all, &s, VY_INLINE_VALUES, depth);", "all, &s, VY_INLINE_DUAL, depth);"),
     ("ir/build/inline.c", None, "all[count] = vy_float(b, t, 1).id;", "all[count] = vy_float(b, t, 2).id;"),
 ))
+# Faults in the control flow of pipelines: what runs ahead, how often, and what a condition is.
+CONTROL = ("pipelines_derive.py", (
+    ("ir/host/run_ahead.c", None, "if (flags[i] == (WRITTEN | NEEDED)) begin_copy(w, i);", ";"),
+    ("ir/host/run_ahead.c", None, "fresh |= mark(c, s, true, flags, NEEDED);", ";"),
+    ("ir/host/run_ahead.c", None, "vy_pipe_move(w->c.q, VY_PIPE_COUNT, NULL,", "(void)vy_pipe_move; (void)("),
+    ("ir/host/run_ahead.c", None, "raise_most(w, opener, counting_value(w, count));", ";"),
+    ("ir/host/count_whiles.c", None, "if (s->test) walk(w, s->test + 1, s->partner);", ""),
+    ("ir/host/lower_number.c", None, "return zero && !zero->u ? lower_number", "return zero ? vy_dim_const(w->b, 0) : zero ? lower_number"),
+    ("ir/host/lower.c", None, "if (!lower_stopped(w)) vy_pipe_assign(w->q, VY_PIPE_SET, &to, n);", ""),
+))
 # Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.
 ROUNDS = (
     ("ir/pass/sums/promote.c", None, "if (k != x->axis &&", "if ("),
@@ -458,7 +468,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
