@@ -5,8 +5,8 @@
 //                                         condition(r, holds, x1=eps, x2=s, x0_i0=k);
 //                                         … value(holds[0]) …
 //
-//   program condition(x0: in f32[x0_n0], holds: out u32[1], x0_n0: u32, x0_i0: u32, x1: f32, x2: f32)
-//       over(i: 1) { holds[0] = x0[x0_i0] > x1 * x2 ? 1 : 0; }
+//   program condition(x0: in f32[x0_n0], holds: out u32[1], x0_n0: u32, x0_i0: u32,
+//                     x1: f32, x2: f32) over(i: 1) { holds[0] = x0[x0_i0] > x1 * x2 ? 1 : 0; }
 //
 // A pipeline computes with integers (dimensions); so the device compares floats, and the result is
 // read.  An index out of range reads 0, as in programs.

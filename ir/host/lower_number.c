@@ -130,7 +130,8 @@ vy_dim lower_test(lowering *w, uint32_t id)
 
 // ------------------------------------------------------------------------------------------ shapes
 // The extent that stands for `d`, with extents that the run decides; `d` itself if it has none; id
-// 0: one of them is not known yet.  (The pipeline's own dimensions have greater numbers than those of the host program.)
+// 0: one of them is not known yet.  (The pipeline's own dimensions have greater numbers than those
+// of the host program.)
 static vy_dim extent_of(const lowering *w, vy_dim d)
 {
     if (d.id >= w->h->dims.count) return d;
