@@ -129,8 +129,8 @@ VY_API vy_dim vy_pipeline_value(vy_pipe *q, vy_buffer buffer, const vy_dim *inde
 // Returns the counter.  keep_count: k, for EVERY and REVOLVE.  Closed by vy_pipeline_close.
 VY_API vy_dim vy_pipeline_repeat(vy_pipe *q, const char *counter, vy_dim from, vy_dim to,
                                  vy_keep_states keep, vy_dim keep_count);
-// `while`: the steps up to vy_pipeline_test compute the condition, an integer, 0 for false; those up
-// to vy_pipeline_close are the body.  It is a repeat without bound that the test leaves.
+// `while`: the steps up to vy_pipeline_test compute the condition, an integer, 0 for false; those
+// up to vy_pipeline_close are the body.  It is a repeat without bound that the test leaves.
 // `if c` is a repeat from 0 to c, where c is 0 or 1.
 VY_API void vy_pipeline_while(vy_pipe *q, vy_keep_states keep, vy_dim keep_count);
 VY_API void vy_pipeline_test(vy_pipe *q, vy_dim condition);
