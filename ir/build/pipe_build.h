@@ -85,7 +85,7 @@ typedef struct vy_pipe_condition {
 } vy_pipe_condition;
 
 // 1 where the condition holds at this point, else 0: computed on the device, and read.
-vy_dim vy_pipe_test(vy_pipe *q, const vy_pipe_condition *c);
+vy_dim vy_pipe_holds(vy_pipe *q, const vy_pipe_condition *c);
 
 // Fills step *s with copies of what it passes to `p`; s->arg_count is given.  False: an error.
 bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pipe_arg *args,

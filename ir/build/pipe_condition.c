@@ -117,7 +117,7 @@ static vy_dim test(vy_pipe *q, const vy_pipe_condition *c, vy_arena *arena)
     return vy_pipeline_value(q, holds, &zero);
 }
 
-vy_dim vy_pipe_test(vy_pipe *q, const vy_pipe_condition *c)
+vy_dim vy_pipe_holds(vy_pipe *q, const vy_pipe_condition *c)
 {
     vy_arena arena = {0};
     if (vy_builder_failed(q->b)) return (vy_dim){0};

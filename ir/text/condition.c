@@ -229,11 +229,11 @@ static vy_dim compare_floats(vy_lower *l, const vy_ast_expr *e)
     add_leaves(&v, e->u.sub.b);
     if (vy_lower_stopped(l)) return (vy_dim){0};
     vy_lower_at(l, e->line, e->column);
-    return vy_pipe_test(l->pipe, &(vy_pipe_condition){.type = v.type,
-                                                      .count = v.count,
-                                                      .operands = v.operands,
-                                                      .build = build_condition,
-                                                      .user = &v});
+    return vy_pipe_holds(l->pipe, &(vy_pipe_condition){.type = v.type,
+                                                       .count = v.count,
+                                                       .operands = v.operands,
+                                                       .build = build_condition,
+                                                       .user = &v});
 }
 
 static vy_dim compare(vy_lower *l, const vy_ast_expr *e)
