@@ -27,6 +27,7 @@ GRAD, EXAMPLES = os.environ["VYRE_GRAD"], os.path.join(os.environ["SRC"], "examp
 # the aim is a place, the loss is the distance from it, and there is no target.
 DEMONSTRATIONS = {
     "heat": (80, 0.02, "heat.png", "plate.png", 0.07),
+    "image": (250, 0.1, "drawn.png", "scene.png", 0.1),
     "mass_spring": (12, 0.1, None, None, None),
     "mpm": (12, 0.4, None, None, None),
     "smoke": (20, 0.15, "smoke.png", "heart.png", 0.07),

@@ -121,6 +121,16 @@ TXT
 "$bin/vulkan_only" slices.spv slices.json u=1,2,3,4 T=2 N=2 k=1 l=1 >out.slices 2>err && wrong "slices that overlap"
 grep -q 'share elements' err || { wrong "no word on slices that overlap"; cat err; }
 
+# the gradient of the wave equation, of which every third state is kept
+wave=$SRC/examples/wave.vyre
+field() { python3 -c "import math; print(','.join('%.3f' % ($1) for k in range(20)))"; }
+u=$(field "math.sin(0.7 * k)") c=$(field "0.3 + 0.01 * k") seen=$(field "0.1 * math.cos(k)")
+"$VYRE_GRAD" run $wave -p wave --grad --json --engine eval --in "u[4,5]=$u" --in "c[4,5]=$c" --in "seen[4,5]=$seen" \
+    --set T=9 >want.json || wrong "the interpreter on wave.vyre"
+"$VYRE_GRAD" grad $wave -p wave --quiet -o wave.spv || wrong "grad wave.vyre"
+"$bin/vulkan_only" wave.spv wave.json u=$u c=$c seen=$seen T=9 H=4 W=5 >out.wave || wrong "vulkan_only wave"
+compare out.wave want.json 2e-6
+
 # the gradient of a loop that ends when it has converged
 cat >newton.vyre <<'TXT'
 program start(x: in f32[N], y: out f32[N], change: out f32[1], N: u32) over(i: N)

@@ -383,6 +383,63 @@ static void test_run_slices(void **state)
     run_heat(&narrow, g, 1001, 3);
 }
 
+// One barrier for each hazard that no barrier since the earlier access has resolved: read after
+// write, write after read, write after write.  Slices of one buffer count as that buffer.
+static const struct {
+    const char *steps; // of a pipeline with u: inout f32[4, N], v: inout f32[N], and T = 5
+    uint32_t dispatches, barriers;
+} hazards[] = {
+    // independent, twice: none
+    {"copy(u[0], v); copy(u[0], w);", 2, 0},
+    // a chain: one between two links
+    {"copy(u[0], v); copy(v, w); copy(w, z);", 3, 2},
+    // both sides of a diamond at once
+    {"copy(u[0], v); copy(v, w); copy(v, z); join(w, z, q);", 4, 2},
+    // read, then written: though nothing flows
+    {"copy(v, w); copy(u[0], v);", 2, 1},
+    // each iteration reads what the last one wrote, and overwrites what it read
+    {"repeat t in 0..T { copy(v, w); copy(w, v); }", 10, 9},
+};
+
+static void test_run_barriers(void **state)
+{
+    NEED_DEVICE(state);
+    for (uint32_t k = 0; k < COUNT(hazards); k++) {
+        char program[1000];
+        vkrt_error e = {0};
+        vy_diag d = {0};
+        const vy_spirv_options o = {.validate = true};
+        snprintf(program, sizeof program,
+                 "program copy(x: in f32[N], y: out f32[N], N: u32) over(i: N) { y[i] = x[i]; }\n"
+                 "program join(x: in f32[N], y: in f32[N], z: out f32[N], N: u32) over(i: N)\n"
+                 "{ z[i] = x[i] + y[i]; }\n"
+                 "pipeline p(u: inout f32[4, N], v: inout f32[N], w: inout f32[N],\n"
+                 "    z: inout f32[N], q: inout f32[N], T: u32, N: u32) { %s }\n",
+                 hazards[k].steps);
+        vy_module *m = case_parse(program);
+        vy_compiled *c = vy_compile_pipeline(vy_module_find_pipeline(m, "p"), &o, &d);
+        if (!c) fail_msg("%s", d.text);
+        vkrt_plan *plan;
+        float data[4][3] = {{1, 2, 3}};
+        good(vkrt_plan_create(g->device, c->plans, NULL, &plan, &e), &e);
+        good(vkrt_plan_set_int(plan, "T", 5, &e), &e);
+        good(vkrt_plan_set_buffer(plan, "u", 2, (uint64_t[]){4, 3}, data, &e), &e);
+        for (int b = 0; b < 4; b++)
+            good(vkrt_plan_set_buffer(plan, (const char *[]){"v", "w", "z", "q"}[b], 1,
+                                      (uint64_t[]){3}, data[1], &e),
+                 &e);
+        good(vkrt_plan_run(plan, &e), &e);
+        const vkrt_stats s = vkrt_plan_stats(plan);
+        assert_int_equal(s.submissions, 1);
+        assert_int_equal(s.dispatches, hazards[k].dispatches);
+        if (s.barriers != hazards[k].barriers)
+            fail_msg("%s: %u barriers", hazards[k].steps, s.barriers);
+        vkrt_plan_destroy(plan);
+        vy_compiled_free(c);
+        vy_module_free(m);
+    }
+}
+
 static void test_run_check(void **state)
 {
     NEED_DEVICE(state);
@@ -428,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_run_tape),
         cmocka_unit_test(test_run_budget),
         cmocka_unit_test(test_run_slices),
+        cmocka_unit_test(test_run_barriers),
         cmocka_unit_test(test_run_check),
     };
     return cmocka_run_group_tests(tests, gpu_open, gpu_close);
