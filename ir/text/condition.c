@@ -65,6 +65,9 @@ static void sema_leaf(vy_front *f, vy_ast_expr *e, vy_type type)
     if (own != VY_VOID && own != type) {
         vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, "compare floats of one type",
                        "this is %s, the rest %s", vy_type_name(own), vy_type_name(type));
+    } else if (is_call(e, "value") && own == VY_VOID) {
+        vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, "write f32(value(…)), or f64",
+                       "an integer is compared with %s", vy_type_name(type));
     } else if (is_call(e, "value")) {
         vy_sema_element(f, e);
     } else if (float_scalar(e)) {
@@ -83,6 +86,12 @@ static void sema_float(vy_front *f, vy_ast_expr *e, vy_type type)
     if (f->failed) return;
     if (!operands_of(e) || float_type(e) == VY_VOID) {
         sema_leaf(f, e, type);
+        return;
+    }
+    const bool two = e->kind == EX_CALL && e->u.ref.name->text[0] == 'm'; // min, max
+    if (e->kind == EX_CALL && e->count != 1u + two) {
+        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, NULL,
+                       "`%s` takes %u operands, not %u", e->u.ref.name->text, 1u + two, e->count);
         return;
     }
     for (vy_ast_expr *o = operands_of(e); o; o = o->next) {
