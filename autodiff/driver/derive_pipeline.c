@@ -2,7 +2,8 @@
 // derive_pipeline.c: derivatives of pipelines, in reverse and forward mode.
 //
 //   1. a copy of the pipeline and of the programs it dispatches, in a module to work in
-//   2. in reverse mode, each `while` counted: a repeat (ir/host/count_whiles.c)
+//   2. what is passed as flat(…) by copies (ir/host/flatten.c); in reverse mode, each `while`
+//      counted: a repeat (ir/host/count_whiles.c)
 //   3. the pipeline as a host program (ir/core/host.h), in which slices of buffers are values
 //   4. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
 //      what it dispatches is differentiated on the way, once for each request (vy_transform, which
@@ -102,7 +103,8 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
 {
     const uint32_t last = work->pipelines.count - 1; // after rules
     vy_module *out = NULL;
-    if (!t->options->forward && !vy_host_count_whiles(work, last, t->nested)) {
+    if (!vy_host_flatten(work, last) ||
+        (!t->options->forward && !vy_host_count_whiles(work, last, t->nested))) {
         *diag = work->diag;
         return NULL;
     }

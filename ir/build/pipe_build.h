@@ -12,12 +12,14 @@
 #include "ir/build/build.h"
 
 typedef enum vy_pipe_kernel_kind {
-    VY_PIPE_COPY,  // x in, y out: y = x
-    VY_PIPE_ADD,   // x in, y inout: y = y + x
-    VY_PIPE_FILL,  // y out: y = value
-    VY_PIPE_COUNT, // y inout: y = y + 1
-    VY_PIPE_SET,   // y out, of one element: y = v, a scalar
-    VY_PIPE_MOST,  // y inout, of one element: y = max(y, v)
+    VY_PIPE_COPY,    // x in, y out: y = x
+    VY_PIPE_ADD,     // x in, y inout: y = y + x
+    VY_PIPE_FILL,    // y out: y = value
+    VY_PIPE_COUNT,   // y inout: y = y + 1
+    VY_PIPE_FLATTEN, // x in, of any shape, y out: the same elements in one dimension
+    VY_PIPE_SHAPE,   // x in, of one dimension, y out: the same elements in its shape
+    VY_PIPE_SET,     // y out, of one element: y = v, a scalar
+    VY_PIPE_MOST,    // y inout, of one element: y = max(y, v)
 } vy_pipe_kernel_kind;
 
 typedef struct vy_pipe_kernel {

@@ -2,7 +2,7 @@
 // pipe_inline.h: the steps of a pipeline, rewritten for another signature.
 //
 //   pipe_inline.c    a pipeline that another one dispatches
-//   count_whiles.c   each `while` as a repeat of as many iterations as it takes
+//   rewrite_steps.c  a pipeline under its own signature
 #ifndef VYRE_PIPE_INLINE_H
 #define VYRE_PIPE_INLINE_H
 
@@ -24,5 +24,13 @@ typedef struct inlining {
 void *inline_room(inlining *c, size_t count, size_t size); // zeroed, in c->arena
 vy_dim inline_dim(inlining *c, vy_dim d);                  // d over the new signature
 void inline_step(inlining *c, uint32_t at);                // appends step `at` of c->l
+
+// ---- rewrite_steps.c
+// Begins to rewrite `l`: the walk appends its steps, as they are by inline_step, BUFFERs by
+// vy_rewrite_buffer.  False: memory.  The end installs the result as pipeline `number` of the
+// module, its last, in place of `l`; false: see the module's diag, `l` is as it was.
+bool vy_rewrite_steps(inlining *c, const vy_pipeline *l);
+void vy_rewrite_buffer(inlining *c, uint32_t buffer);
+bool vy_rewrite_steps_end(inlining *c, uint32_t number);
 
 #endif

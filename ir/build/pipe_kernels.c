@@ -17,18 +17,20 @@ enum { MOST_AXES = 3 }; // of a domain here; further ones are loops
 static void name_of(const vy_pipe_kernel *k, char text[80])
 {
     static const char *const names[] = {
-        [VY_PIPE_COPY] = "copy",   [VY_PIPE_ADD] = "add_to", [VY_PIPE_FILL] = "fill",
-        [VY_PIPE_COUNT] = "count", [VY_PIPE_SET] = "set",    [VY_PIPE_MOST] = "most"};
+        [VY_PIPE_COPY] = "copy",   [VY_PIPE_ADD] = "add_to",      [VY_PIPE_FILL] = "fill",
+        [VY_PIPE_COUNT] = "count", [VY_PIPE_FLATTEN] = "flatten", [VY_PIPE_SHAPE] = "shape",
+        [VY_PIPE_SET] = "set",     [VY_PIPE_MOST] = "most"};
     int n = snprintf(text, 80, "%s_%s_%u", names[k->kind], vy_type_name(k->type), k->rank);
     if (k->kind == VY_PIPE_FILL) snprintf(text + n, 80 - (size_t)n, "_with_%d", (int)k->value);
 }
 
+// index: of the element of y; from: of that of x.
 static void body(vy_builder *b, const vy_pipe_kernel *k, vy_buffer x, vy_buffer y,
-                 const vy_value *index)
+                 const vy_value *index, const vy_value *from)
 {
     vy_value v;
     if (x.id)
-        v = vy_load(b, x, index);
+        v = vy_load(b, x, from);
     else if (k->kind == VY_PIPE_COUNT)
         v = vy_add(b, vy_load(b, y, index), vy_int(b, vy_type_loaded(k->type), 1));
     else if (vy_type_is_float(k->type))
@@ -41,20 +43,23 @@ static void body(vy_builder *b, const vy_pipe_kernel *k, vy_buffer x, vy_buffer 
 
 static void build(vy_builder *b, const vy_pipe_kernel *k)
 {
-    vy_dim dims[VY_MAX_RANK];
-    vy_value index[VY_MAX_RANK], extents[VY_MAX_RANK];
+    vy_dim dims[VY_MAX_RANK], all = {0};
+    vy_value index[VY_MAX_RANK], extents[VY_MAX_RANK], flat = {0};
+    const bool flattens = k->kind == VY_PIPE_FLATTEN, shapes = k->kind == VY_PIPE_SHAPE;
     char text[24];
     for (uint32_t i = 0; i < k->rank; i++) {
         snprintf(text, sizeof text, "n%u", i);
         extents[i] = vy_param_scalar(b, text, VY_U32);
         dims[i] = vy_dim_value(b, extents[i]);
+        all = i ? vy_dim_binary(b, VY_DIM_MUL, all, dims[i]) : dims[i];
     }
     vy_buffer x = {0};
-    const bool takes = k->kind == VY_PIPE_COPY || k->kind == VY_PIPE_ADD;
+    const bool takes = k->kind == VY_PIPE_COPY || k->kind == VY_PIPE_ADD || flattens || shapes;
     const bool updates = k->kind == VY_PIPE_ADD || k->kind == VY_PIPE_COUNT;
-    if (takes) x = vy_param_buffer(b, "x", VY_IN, k->type, k->rank, dims);
-    const vy_buffer y =
-        vy_param_buffer(b, "y", updates ? VY_INOUT : VY_OUT, k->type, k->rank, dims);
+    if (takes)
+        x = vy_param_buffer(b, "x", VY_IN, k->type, shapes ? 1 : k->rank, shapes ? &all : dims);
+    const vy_buffer y = vy_param_buffer(b, "y", updates ? VY_INOUT : VY_OUT, k->type,
+                                        flattens ? 1 : k->rank, flattens ? &all : dims);
     const uint32_t loops = k->rank > MOST_AXES ? k->rank - MOST_AXES : 0;
     for (uint32_t i = loops; i < k->rank; i++) {
         snprintf(text, sizeof text, "i%u", i);
@@ -62,7 +67,9 @@ static void build(vy_builder *b, const vy_pipe_kernel *k)
     }
     for (uint32_t i = 0; i < loops; i++)
         index[i] = vy_for(b, NULL, vy_int(b, VY_U32, 0), extents[i]);
-    body(b, k, x, y, index);
+    for (uint32_t i = 0; i < k->rank; i++)
+        flat = i ? vy_add(b, vy_mul(b, flat, extents[i]), index[i]) : index[0];
+    body(b, k, x, y, flattens ? &flat : index, shapes ? &flat : index);
     for (uint32_t i = 0; i < loops; i++) vy_end(b);
 }
 
@@ -136,9 +143,11 @@ void vy_pipe_move(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *x, co
 {
     if (vy_builder_failed(q->b)) return;
     const vy_buf *b = &q->b->p->buffers.data[y->buffer.id];
+    const vy_buf *from = x ? &q->b->p->buffers.data[x->buffer.id] : NULL;
     const vy_pipe_kernel k = {.kind = kind,
                               .type = b->type,
-                              .rank = b->rank - y->rank,
+                              .rank = kind == VY_PIPE_FLATTEN ? from->rank - x->rank
+                                                              : b->rank - y->rank,
                               .value = value};
     const vy_program *p = kernel_of(q, k);
     vy_pipe_arg args[2];

@@ -125,24 +125,13 @@ static void loop(counting *w, uint32_t at)
 }
 
 // ----------------------------------------------------------------------------------- the pipeline
-// The same buffer, under its own number.
-static void begin_buffer(counting *w, uint32_t buffer)
-{
-    const vy_pipe_step s = {.kind = VY_PIPE_BUFFER, .buffer = {buffer}};
-    const vy_buf *b = &w->c.sig->buffers.data[buffer];
-    vy_dim *dims = vy_arena_alloc(&w->c.q->m->arena, b->rank * sizeof *dims);
-    for (uint32_t k = 0; dims && k < b->rank; k++) dims[k] = inline_dim(&w->c, b->dims[k]);
-    if (!dims || !vy_vec_push(&w->c.q->steps, s)) vy_build_oom(w->c.q->b);
-    if (!counting_stopped(w)) w->c.q->b->p->buffers.data[buffer].dims = dims;
-}
-
 static void walk(counting *w, uint32_t from, uint32_t to)
 {
     const vy_pipe_step *steps = w->c.l->steps.data;
     for (uint32_t i = from; i < to && !counting_stopped(w); i++) {
         vy_at(w->c.q->b, steps[i].line, steps[i].column);
         if (steps[i].kind == VY_PIPE_BUFFER) {
-            begin_buffer(w, steps[i].buffer.id);
+            vy_rewrite_buffer(&w->c, steps[i].buffer.id);
         } else if (steps[i].kind == VY_PIPE_REPEAT) {
             loop(w, i);
             i = steps[i].partner;
@@ -152,51 +141,12 @@ static void walk(counting *w, uint32_t from, uint32_t to)
     }
 }
 
-// The parameters and scalars of l stand for themselves; so do dimensions without steps.
 static void begin(counting *w)
 {
-    inlining *c = &w->c;
-    vy_program *p = c->q->b->p;
-    const uint32_t steps = c->l->steps.count;
-    c->places = inline_room(c, p->buffers.count, sizeof *c->places);
-    c->dims = inline_room(c, p->dims.count, sizeof *c->dims);
-    c->steps = inline_room(c, steps, sizeof *c->steps);
-    w->count = inline_room(c, steps, sizeof *w->count);
-    w->most = inline_room(c, steps, sizeof *w->most);
-    w->bound = inline_room(c, steps, sizeof *w->bound);
-    vy_pipe_scalar *scalars = inline_room(c, p->scalars.count, sizeof *scalars);
-    if (counting_stopped(w)) return;
-    for (uint32_t i = 1; i < c->sig->buffers.count; i++) c->places[i].buffer.id = i;
-    for (uint32_t i = 0; i < c->sig->scalars.count; i++) {
-        const vy_type type = p->scalars.data[i].type;
-        const vy_value v = {vy_leaf_other(c->q->b, VY_LEAF_SCALAR, type, i, 0)};
-        scalars[i] = (vy_pipe_scalar){.kind = VY_PIPE_PARAM, .scalar = i};
-        if (vy_type_is_integer(type))
-            scalars[i] = (vy_pipe_scalar){.kind = VY_PIPE_DIM, .dim = vy_dim_value(c->q->b, v)};
-    }
-    for (uint32_t i = 1; i < c->sig->dims.count; i++) {
-        const vy_dim_node *d = &c->sig->dims.data[i];
-        const bool own =
-            d->op < VY_DIM_ADD ? d->op != VY_DIM_STEP : c->dims[d->a].id && c->dims[d->b].id;
-        if (own) c->dims[i].id = i;
-        if (d->op == VY_DIM_STEP) // of no step here
-            c->q->b->p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
-    }
-    c->scalars = scalars;
-}
-
-static vy_pipe *begin_pipe(const vy_pipeline *l)
-{
-    vy_builder *b = vy_rebuild_begin(l->signature);
-    vy_pipe *q = b ? vy_realloc(NULL, sizeof *q) : NULL;
-    if (!q) {
-        if (b) vy_program_abandon(b);
-        vy_fail_oom(l->module);
-        return NULL;
-    }
-    b->p->signature = true;
-    *q = (vy_pipe){.m = l->module, .b = b};
-    return q;
+    const uint32_t steps = w->c.l->steps.count;
+    w->count = inline_room(&w->c, steps, sizeof *w->count);
+    w->most = inline_room(&w->c, steps, sizeof *w->most);
+    w->bound = inline_room(&w->c, steps, sizeof *w->bound);
 }
 
 bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested)
@@ -205,18 +155,9 @@ bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested)
     bool any = false;
     for (uint32_t i = 0; i < l->steps.count && !any; i++) any = is_open_loop(l, i);
     if (!any) return true;
-    counting w = {
-        .c = {.q = begin_pipe(l), .l = l, .sig = l->signature, .known = 1},
-        .nested = nested,
-    };
-    if (!w.c.q) return false;
+    counting w = {.nested = nested};
+    if (!vy_rewrite_steps(&w.c, l)) return false;
     begin(&w);
     walk(&w, 0, l->steps.count);
-    vy_arena_free(&w.c.arena);
-    vy_pipeline *counted = vy_pipeline_end(w.c.q);
-    if (!counted) return false;
-    m->pipelines.count--;
-    vy_pipeline_free(m->pipelines.data[number]);
-    m->pipelines.data[number] = counted;
-    return true;
+    return vy_rewrite_steps_end(&w.c, number);
 }

@@ -12,6 +12,10 @@
 // too.  False: see the module's diag; the pipeline is as it was.
 bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested);
 
+// ---- flatten.c
+// The same for a pipeline in which nothing is passed as flat(…).
+bool vy_host_flatten(vy_module *m, uint32_t number);
+
 // ---- raise.c
 // The host program of a pipeline, which the module does not list; free it with vy_program_free.
 // Loads are not shared: each argument has its own.  NULL: see the module's diag.

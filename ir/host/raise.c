@@ -35,15 +35,6 @@ static uint32_t scalar(raising *r, const vy_pipe_scalar *s, vy_type type)
     }
 }
 
-// A tensor has one shape, and its adjoint would have another.
-static void refuse_flat(raising *r, const vy_pipe_step *s)
-{
-    vy_fail(r->l->module, VY_E_GRAD_UNSUPPORTED, s->line, s->column,
-            "declare the buffer with the parameter's own shape",
-            "what is passed as flat(…) is not differentiated in this version");
-    r->b->failed = true;
-}
-
 static void dispatch(raising *r, const vy_pipe_step *s)
 {
     const vy_program *p = r->l->module->programs.data[s->program];
@@ -63,10 +54,6 @@ static void dispatch(raising *r, const vy_pipe_step *s)
     for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
         const vy_pipe_arg *a = &s->args[n];
-        if (a->flat) {
-            refuse_flat(r, s);
-            return;
-        }
         const vy_buf *from = &vy_builder_program(r->b)->buffers.data[a->buffer.id];
         shapes[n++] = (vy_tensor){from->type, from->rank - a->rank, from->dims + a->rank};
         if (vy_host_takes(&p->buffers.data[i])) load(r, a, &args[call.tensors++]);
