@@ -7,6 +7,8 @@
 //                            let n = value(count[0]);
 //                            repeat turn in 0..n { body }
 //
+// (The steps that compute c run in each iteration, and where they change something once more.)
+//
 // The reverse of a loop needs the number of its iterations before the first one: for the room that
 // its states take, and for where to begin.  So the loop runs once more, ahead, on copies, and in
 // that run only what the condition depends on.  (Programs count in the same way, counted_loops.c.)
@@ -107,6 +109,21 @@ static void open_loop(counting *w, uint32_t at)
     w->c.steps[at] = vy_pipeline_repeat(w->c.q, s->counter, from, times, s->keep, keep);
 }
 
+// A condition is computed once more than its loop has iterations; what its steps write outside of
+// themselves may be used later.  What begins in them begins anew.
+static void evaluate_again(counting *w, uint32_t at)
+{
+    const inlining was = w->c;
+    const bool again = w->again;
+    if (!counting_writes_outside(&w->c, at)) return;
+    if (!counting_copy_tables(&w->c, &was)) return;
+    w->again = true;
+    walk(w, at + 1, w->c.l->steps.data[at].test);
+    vy_arena_free(&w->c.arena);
+    w->again = again;
+    w->c = was;
+}
+
 static void loop(counting *w, uint32_t at)
 {
     const vy_pipe_step *s = &w->c.l->steps.data[at];
@@ -122,6 +139,7 @@ static void loop(counting *w, uint32_t at)
     if (s->test) walk(w, s->test + 1, s->partner);
     w->outer--;
     vy_pipeline_close(w->c.q);
+    if (s->test) evaluate_again(w, at);
 }
 
 // ----------------------------------------------------------------------------------- the pipeline
@@ -130,7 +148,7 @@ static void walk(counting *w, uint32_t from, uint32_t to)
     const vy_pipe_step *steps = w->c.l->steps.data;
     for (uint32_t i = from; i < to && !counting_stopped(w); i++) {
         vy_at(w->c.q->b, steps[i].line, steps[i].column);
-        if (steps[i].kind == VY_PIPE_BUFFER) {
+        if (steps[i].kind == VY_PIPE_BUFFER && !w->again) {
             vy_rewrite_buffer(&w->c, steps[i].buffer.id);
         } else if (steps[i].kind == VY_PIPE_REPEAT) {
             loop(w, i);

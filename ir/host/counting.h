@@ -16,11 +16,16 @@ typedef struct counting {
     vy_buffer *most;  // by loop inside another: the most iterations so far
     vy_dim *bound;    // and once that is known
     uint32_t outer;   // loops around the step
+    bool again;       // the steps are appended before: their buffers begin anew
 } counting;
 
 static inline bool counting_stopped(const counting *w) { return vy_builder_failed(w->c.q->b); }
 
 // ---- run_ahead.c
+// Gives c tables and an arena of its own, for steps that are appended another time.  False: memory.
+bool counting_copy_tables(inlining *c, const inlining *own);
+// Do the steps that compute the condition of the `while` at `at` write a buffer from outside?
+bool counting_writes_outside(inlining *c, uint32_t at);
 // The loop at `at` on copies.  What w->count and w->most have a buffer for is counted.
 void counting_run_ahead(const counting *own, uint32_t at);
 // A buffer of one u32, named like `name` and `of`; and what it has at this point.

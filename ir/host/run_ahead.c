@@ -87,7 +87,7 @@ static void begin_copy(counting *w, uint32_t buffer)
 {
     char text[320];
     vy_builder *b = w->c.q->b;
-    const vy_buf was = b->p->buffers.data[buffer];
+    const vy_buf was = b->p->buffers.data[w->c.places[buffer].buffer.id];
     const char *name = vy_free_name(b->p, "trial", was.name, text);
     const vy_buffer made = vy_pipeline_buffer(w->c.q, name, was.type, was.rank, was.dims);
     if (!made.id) return;
@@ -184,15 +184,35 @@ static void append_loop(counting *w, uint32_t at)
     }
 }
 
+bool counting_copy_tables(inlining *c, const inlining *own)
+{
+    c->arena = (vy_arena){0};
+    c->places = copy_of(c, own->places, c->sig->buffers.count, sizeof *c->places);
+    c->dims = copy_of(c, own->dims, c->sig->dims.count, sizeof *c->dims);
+    c->steps = copy_of(c, own->steps, c->l->steps.count, sizeof *c->steps);
+    c->known = 1;
+    // Those that contain numbers of steps are made again, as the steps are.
+    for (uint32_t i = 1; c->dims && i < c->sig->dims.count; i++)
+        if (c->dims[i].id != i) c->dims[i].id = 0;
+    return !vy_builder_failed(c->q->b);
+}
+
+bool counting_writes_outside(inlining *c, uint32_t at)
+{
+    const vy_pipe_step *steps = c->l->steps.data;
+    uint8_t *flags = inline_room(c, c->sig->buffers.count, 1);
+    for (uint32_t i = at + 1; flags && i < steps[at].test; i++) {
+        if (steps[i].kind == VY_PIPE_BUFFER) flags[steps[i].buffer.id] |= INSIDE;
+        if (steps[i].kind == VY_PIPE_DISPATCH) mark(c, &steps[i], false, flags, WRITTEN);
+    }
+    for (uint32_t i = 1; flags && i < c->sig->buffers.count; i++)
+        if (flags[i] == WRITTEN) return true;
+    return false;
+}
+
 void counting_run_ahead(const counting *own, uint32_t at)
 {
     counting w = *own;
-    inlining *c = &w.c;
-    c->arena = (vy_arena){0}; // the copies' own
-    c->places = copy_of(c, own->c.places, c->sig->buffers.count, sizeof *c->places);
-    c->dims = copy_of(c, own->c.dims, c->sig->dims.count, sizeof *c->dims);
-    c->steps = copy_of(c, own->c.steps, c->l->steps.count, sizeof *c->steps);
-    c->known = 1;
-    if (!counting_stopped(&w)) append_loop(&w, at);
-    vy_arena_free(&c->arena);
+    if (counting_copy_tables(&w.c, &own->c)) append_loop(&w, at);
+    vy_arena_free(&w.c.arena);
 }
