@@ -191,8 +191,15 @@ class Pipeline:
         self.made += 1
         self.line(depth, "var %s = 0;" % n)
         keep = r.choice(("", "", "", "", " checkpoint(sqrt)", " checkpoint(2)", " checkpoint(revolve, 2)"))
-        self.line(depth, r.choice(("while %s%s {", "while { let e%d = T; %%s && e%d > 0 }%%s {" % (self.made, self.made)))
-                  % (self.condition(t, n), keep))
+        if r.random() < 0.4:  # the steps of the condition have effects, once more than the body
+            self.line(depth, "while {")
+            for _ in range(r.randint(1, 2)):
+                self.dispatch(depth + 1, t)
+            self.line(depth + 1, "let e%d = T;" % self.made)
+            self.line(depth + 1, "%s && e%d > 0" % (self.condition(t, n), self.made))
+            self.line(depth, "}%s {" % keep)
+        else:
+            self.line(depth, "while %s%s {" % (self.condition(t, n), keep))
         self.block(depth + 1, t, r.randint(1, 3))
         self.line(depth + 1, r.choice(("%s += 1;", "%s = %s + 1;" % ("%s", n))) % n)
         self.line(depth, "}")
