@@ -116,7 +116,7 @@ static void evaluate_again(counting *w, uint32_t at)
     const inlining was = w->c;
     const bool again = w->again;
     if (!counting_writes_outside(&w->c, at)) return;
-    if (!counting_copy_tables(&w->c, &was)) return;
+    if (!counting_copy_tables(&w->c, &was, at)) return;
     w->again = true;
     walk(w, at + 1, w->c.l->steps.data[at].test);
     vy_arena_free(&w->c.arena);

@@ -22,8 +22,9 @@ typedef struct counting {
 static inline bool counting_stopped(const counting *w) { return vy_builder_failed(w->c.q->b); }
 
 // ---- run_ahead.c
-// Gives c tables and an arena of its own, for steps that are appended another time.  False: memory.
-bool counting_copy_tables(inlining *c, const inlining *own);
+// Gives c tables and an arena of its own, for steps from `at` on that are appended another time.
+// False: memory.
+bool counting_copy_tables(inlining *c, const inlining *own, uint32_t at);
 // Do the steps that compute the condition of the `while` at `at` write a buffer from outside?
 bool counting_writes_outside(inlining *c, uint32_t at);
 // The loop at `at` on copies.  What w->count and w->most have a buffer for is counted.

@@ -184,15 +184,24 @@ static void append_loop(counting *w, uint32_t at)
     }
 }
 
-bool counting_copy_tables(inlining *c, const inlining *own)
+// The first dimension that is a number of a step from `at` on, or the number of dimensions.
+static uint32_t first_dim(const inlining *c, uint32_t at)
+{
+    uint32_t i = 1;
+    for (; i < c->sig->dims.count; i++)
+        if (c->sig->dims.data[i].op == VY_DIM_STEP && c->sig->dims.data[i].value >= at) break;
+    return i;
+}
+
+bool counting_copy_tables(inlining *c, const inlining *own, uint32_t at)
 {
     c->arena = (vy_arena){0};
     c->places = copy_of(c, own->places, c->sig->buffers.count, sizeof *c->places);
     c->dims = copy_of(c, own->dims, c->sig->dims.count, sizeof *c->dims);
     c->steps = copy_of(c, own->steps, c->l->steps.count, sizeof *c->steps);
-    c->known = 1;
-    // Those that contain numbers of steps are made again, as the steps are.
-    for (uint32_t i = 1; c->dims && i < c->sig->dims.count; i++)
+    // What contains numbers of these steps is made again, as the steps are; it comes after them.
+    c->known = first_dim(c, at);
+    for (uint32_t i = c->known; c->dims && i < c->sig->dims.count; i++)
         if (c->dims[i].id != i) c->dims[i].id = 0;
     return !vy_builder_failed(c->q->b);
 }
@@ -213,6 +222,6 @@ bool counting_writes_outside(inlining *c, uint32_t at)
 void counting_run_ahead(const counting *own, uint32_t at)
 {
     counting w = *own;
-    if (counting_copy_tables(&w.c, &own->c)) append_loop(&w, at);
+    if (counting_copy_tables(&w.c, &own->c, at)) append_loop(&w, at);
     vy_arena_free(&w.c.arena);
 }
