@@ -18,6 +18,7 @@ typedef struct session {
     specs in, out;
     specs given; // of the derivative: cotangents; forwards: tangents
     binding forward, backward;
+    binding initial; // what the forward run began with, where that is needed after it
     runner run_forward, run_backward;
     names shown; // forward buffers
     double compile_ms, device_ms;
@@ -114,20 +115,20 @@ static bool derive_for(session *s, command *c, vys_entry what, vy_diag *d)
     return ok;
 }
 
-static bool bind_forward(session *s, command *c, vys_entry what, vy_diag *d)
+static bool bind_forward(session *s, command *c, vys_entry what, binding *to, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
-    return binding_create(&s->forward, what, f64, d) && binding_set(&s->forward, &c->o.set, d) &&
-           binding_groups(&s->forward, c->o.groups, d) &&
-           binding_specs(&s->forward, &s->in, NULL, d) && vys_binding_fill(&s->forward, d);
+    return binding_create(to, what, f64, d) && binding_set(to, &c->o.set, d) &&
+           binding_groups(to, c->o.groups, d) && binding_specs(to, &s->in, NULL, d) &&
+           vys_binding_fill(to, d);
 }
 
-static bool bind_backward(session *s, command *c, vy_diag *d)
+static bool bind_backward(session *s, command *c, const binding *from, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     return binding_create(&s->backward, vys_entry_result(c->work.derived), f64, d) &&
            specs_all_used(&s->given, c->o.jvp, &s->backward, &s->forward, d) &&
-           binding_derive(&s->backward, &s->forward, &s->given, d) &&
+           binding_derive(&s->backward, from, &s->given, d) &&
            vys_binding_tape(&s->backward, c->o.tape_limit, d);
 }
 
@@ -151,10 +152,12 @@ static void drop_backward(session *s)
     s->backward = (binding){0};
 }
 
-// Derives and binds again, keeping less, until the tapes are within the limit.
-static bool prepare_backward(session *s, command *c, vys_entry what, vy_diag *d)
+// Derives and binds again, keeping less, until the tapes are within the limit.  from: the inputs of
+// the forward run, as they were before it.
+static bool prepare_backward(session *s, command *c, vys_entry what, const binding *from,
+                             vy_diag *d)
 {
-    while (!derive_for(s, c, what, d) || !bind_backward(s, c, d)) {
+    while (!derive_for(s, c, what, d) || !bind_backward(s, c, from, d)) {
         if (!derive_with_less(c, d)) return false;
         drop_backward(s);
     }
@@ -168,7 +171,10 @@ static bool run_backward(session *s, command *c, vys_entry what, vy_diag *d)
            !execute(&s->run_backward, s, c, &s->backward, d)) {
         if (!derive_with_less(c, d)) return false;
         drop_backward(s);
-        if (!prepare_backward(s, c, what, d)) return false;
+        // The forward run has changed its `inout` buffers.
+        const bool bound = s->initial.buffers != NULL;
+        if (!bound && !bind_forward(s, c, s->forward.what, &s->initial, d)) return false;
+        if (!prepare_backward(s, c, what, &s->initial, d)) return false;
     }
     return true;
 }
@@ -190,12 +196,12 @@ static bool session_run(session *s, command *c, vy_diag *d)
         !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
     vys_entry forward = what;
-    if (!order_sums(c, &forward, d) || !bind_forward(s, c, forward, d)) return false;
+    if (!order_sums(c, &forward, d) || !bind_forward(s, c, forward, &s->forward, d)) return false;
     s->compile_ms = now_ms() - start;
     if (!eval && !gpu_open_device(c, d)) return false;
     start = now_ms(); // for this device
-    if (((c->o.grad || c->o.jvp) && !prepare_backward(s, c, what, d)) || !check_out(s, d) ||
-        !optimize(c, forward_module(c), eval, &s->forward, d))
+    if (((c->o.grad || c->o.jvp) && !prepare_backward(s, c, what, &s->forward, d)) ||
+        !check_out(s, d) || !optimize(c, forward_module(c), eval, &s->forward, d))
         return false;
     s->compile_ms += now_ms() - start;
     return execute(&s->run_forward, s, c, &s->forward, d) &&
@@ -274,6 +280,7 @@ bool verb_run(command *c, vy_diag *d)
     vys_runner_free(&s.run_forward);
     vys_runner_free(&s.run_backward);
     vys_binding_free(&s.forward);
+    vys_binding_free(&s.initial);
     vys_binding_free(&s.backward);
     specs_free(&s.in);
     specs_free(&s.given);
