@@ -222,6 +222,8 @@ class Case:
                     part, out.count(part), number))
         want, got = self.wanted(lines), split_lines(out)
         tolerance = self.one("TOL")
+        if tolerance and want is None:
+            wrong.append("TOL: nothing is expected that could differ")
         tolerance = parse_tolerance(tolerance) if tolerance else None
         if want is not None and not matches(want, got, tolerance):
             return wrong + difference(want, got, tolerance), not wrong
