@@ -21,8 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool stopped(const inlining *c) { return vy_builder_failed(c->q->b); }
-
 void *inline_room(inlining *c, size_t count, size_t size)
 {
     void *p = vy_arena_alloc(&c->arena, (count + 1) * size);
@@ -40,7 +38,7 @@ static vy_dim translate(inlining *c, vy_dim d)
 {
     const vy_dim_node *n = &c->sig->dims.data[d.id];
     vy_builder *b = c->q->b;
-    if (c->dims[d.id].id || stopped(c)) return c->dims[d.id];
+    if (c->dims[d.id].id || inline_stopped(c)) return c->dims[d.id];
     vy_dim made = {0};
     switch (n->op) {
     case VY_DIM_CONST: made = vy_dim_const(b, n->value); break;
@@ -185,7 +183,7 @@ static bool is_same_shape(const inlining *c, const vy_pipe_arg *a, uint32_t id)
 static void init_buffer(inlining *c, const vy_buf *b, const vy_pipe_arg *to)
 {
     if (b->init == VY_INIT_ONES) vy_buffer_init(c->q->b, to->buffer, VY_INIT_ONES, NULL);
-    if (b->init != VY_INIT_COPY || stopped(c)) return;
+    if (b->init != VY_INIT_COPY || inline_stopped(c)) return;
     const vy_pipe_arg *from = &c->places[vy_program_find_buffer(c->sig, b->init_from).id];
     if (is_same_shape(c, from, to->buffer.id))
         vy_buffer_init(c->q->b, to->buffer, VY_INIT_COPY,
@@ -199,14 +197,14 @@ static void inline_buffer(inlining *c, const vy_pipe_step *s)
     const vy_buf *b = &c->sig->buffers.data[s->buffer.id];
     const vy_dim *dims = dims_of(c, b->rank, b->dims);
     const char *name = name_of(c, b->name);
-    if (stopped(c)) return;
+    if (inline_stopped(c)) return;
     const vy_buffer made = vy_pipeline_buffer(c->q, name, b->type, b->rank, dims);
     if (made.id) c->q->b->p->buffers.data[made.id].made = b->made;
     c->places[s->buffer.id].buffer = made;
     init_buffer(c, b, &c->places[s->buffer.id]);
 }
 
-static vy_pipe_arg place_of(inlining *c, const vy_pipe_arg *a)
+vy_pipe_arg inline_place(inlining *c, const vy_pipe_arg *a)
 {
     const vy_pipe_arg p = c->places[a->buffer.id];
     vy_dim *index = inline_room(c, p.rank + a->rank, sizeof *index);
@@ -224,24 +222,29 @@ static vy_pipe_scalar scalar_of(inlining *c, const vy_pipe_scalar *s)
     return made;
 }
 
-static void inline_dispatch(inlining *c, const vy_pipe_step *s)
+void inline_dispatch(inlining *c, const vy_pipe_step *s, const vy_pipe_arg *args)
 {
     const vy_program *p = c->l->module->programs.data[s->program];
-    vy_pipe_arg *args = inline_room(c, s->arg_count, sizeof *args);
     vy_pipe_scalar *scalars = inline_room(c, p->scalars.count, sizeof *scalars);
-    for (uint32_t k = 0; args && k < s->arg_count; k++) args[k] = place_of(c, &s->args[k]);
     for (uint32_t k = 0; scalars && k < p->scalars.count; k++)
         scalars[k] = scalar_of(c, &s->scalars[k]);
     const vy_dim *groups = s->groups ? dims_of(c, 3, s->groups) : NULL;
-    if (!stopped(c))
+    if (!inline_stopped(c))
         vy_pipeline_dispatch(c->q, p, s->arg_count, args, p->scalars.count, scalars, groups);
+}
+
+static void inline_arguments(inlining *c, const vy_pipe_step *s)
+{
+    vy_pipe_arg *args = inline_room(c, s->arg_count, sizeof *args);
+    for (uint32_t k = 0; args && k < s->arg_count; k++) args[k] = inline_place(c, &s->args[k]);
+    if (args) inline_dispatch(c, s, args);
 }
 
 static void inline_value(inlining *c, const vy_pipe_step *s, uint32_t at)
 {
     const vy_pipe_arg of = {.buffer = s->buffer, .rank = s->index_count, .index = s->index};
-    const vy_pipe_arg element = place_of(c, &of);
-    if (!stopped(c)) c->steps[at] = vy_pipeline_value(c->q, element.buffer, element.index);
+    const vy_pipe_arg element = inline_place(c, &of);
+    if (!inline_stopped(c)) c->steps[at] = vy_pipeline_value(c->q, element.buffer, element.index);
 }
 
 static void inline_repeat(inlining *c, const vy_pipe_step *s, uint32_t at)
@@ -249,7 +252,7 @@ static void inline_repeat(inlining *c, const vy_pipe_step *s, uint32_t at)
     const bool counts = s->keep == VY_KEEP_EVERY || s->keep == VY_KEEP_REVOLVE;
     const vy_dim from = inline_dim(c, s->from), to = inline_dim(c, s->to);
     const vy_dim keep = counts ? inline_dim(c, s->keep_count) : (vy_dim){0};
-    if (stopped(c)) return;
+    if (inline_stopped(c)) return;
     if (s->test)
         vy_pipeline_while(c->q, s->keep, keep);
     else
@@ -261,7 +264,7 @@ void inline_step(inlining *c, uint32_t at)
     const vy_pipe_step *s = &c->l->steps.data[at];
     switch (s->kind) {
     case VY_PIPE_BUFFER: inline_buffer(c, s); break;
-    case VY_PIPE_DISPATCH: inline_dispatch(c, s); break;
+    case VY_PIPE_DISPATCH: inline_arguments(c, s); break;
     case VY_PIPE_VALUE: inline_value(c, s, at); break;
     case VY_PIPE_REPEAT: inline_repeat(c, s, at); break;
     case VY_PIPE_TEST: vy_pipeline_test(c->q, inline_dim(c, s->from)); break;
@@ -288,11 +291,11 @@ void vy_pipe_inline(vy_pipe *q, const vy_pipeline *l, const vy_pipe_arg *args,
     c.places = inline_room(&c, p->buffers.count, sizeof *c.places);
     c.dims = inline_room(&c, p->dims.count, sizeof *c.dims);
     c.steps = inline_room(&c, l->steps.count, sizeof *c.steps);
-    for (uint32_t i = 1; !stopped(&c) && i < p->buffers.count; i++)
+    for (uint32_t i = 1; !inline_stopped(&c) && i < p->buffers.count; i++)
         if (vy_pipe_binds(&p->buffers.data[i])) c.places[i] = *args++;
-    for (uint32_t i = 1; !stopped(&c) && i < p->buffers.count; i++)
+    for (uint32_t i = 1; !inline_stopped(&c) && i < p->buffers.count; i++)
         if (vy_pipe_binds(&p->buffers.data[i])) start_parameter(&c, i);
-    for (uint32_t i = 0; !stopped(&c) && i < l->steps.count; i++) inline_step(&c, i);
+    for (uint32_t i = 0; !inline_stopped(&c) && i < l->steps.count; i++) inline_step(&c, i);
     vy_arena_free(&c.arena);
 }
 

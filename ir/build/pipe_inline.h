@@ -24,6 +24,10 @@ typedef struct inlining {
 void *inline_room(inlining *c, size_t count, size_t size); // zeroed, in c->arena
 vy_dim inline_dim(inlining *c, vy_dim d);                  // d over the new signature
 void inline_step(inlining *c, uint32_t at);                // appends step `at` of c->l
+static inline bool inline_stopped(const inlining *c) { return vy_builder_failed(c->q->b); }
+// What is passed, over the new signature; and the dispatch s with other arguments.
+vy_pipe_arg inline_place(inlining *c, const vy_pipe_arg *a);
+void inline_dispatch(inlining *c, const vy_pipe_step *s, const vy_pipe_arg *args);
 
 // ---- rewrite_steps.c
 // Begins to rewrite `l`: the walk appends its steps, as they are by inline_step, BUFFERs by

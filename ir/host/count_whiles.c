@@ -29,28 +29,13 @@
 
 static void walk(counting *w, uint32_t from, uint32_t to);
 
-// Is it known only while the pipeline runs, and bounded by nothing else?
-static bool is_open(const vy_pipeline *l, vy_dim dim, uint32_t depth)
-{
-    enum { DEEP = 32 };
-    const vy_dim_node *d = &l->signature->dims.data[dim.id];
-    if (depth > DEEP) return true;
-    if (d->op == VY_DIM_STEP) {
-        const vy_pipe_step *s = &l->steps.data[d->value];
-        return s->kind == VY_PIPE_VALUE || is_open(l, s->to, depth + 1);
-    }
-    if (d->op < VY_DIM_ADD) return false;
-    const bool a = is_open(l, (vy_dim){d->a}, depth + 1), b = is_open(l, (vy_dim){d->b}, depth + 1);
-    return d->op == VY_DIM_MIN ? a && b : d->op == VY_DIM_SUB ? a : a || b;
-}
-
 // Does the run decide how often the loop runs?
 static bool is_open_loop(const vy_pipeline *l, uint32_t at)
 {
     const vy_pipe_step *s = &l->steps.data[at];
     if (s->kind != VY_PIPE_REPEAT) return false;
     const vy_dim_node *from = &l->signature->dims.data[s->from.id];
-    return s->test || (from->op == VY_DIM_CONST && from->value >= 0 && is_open(l, s->to, 0));
+    return s->test || (from->op == VY_DIM_CONST && from->value >= 0 && vy_host_open(l, s->to));
 }
 
 // Makes a number a dimension.

@@ -19,7 +19,7 @@ typedef struct counting {
     bool again;       // the steps are appended before: their buffers begin anew
 } counting;
 
-static inline bool counting_stopped(const counting *w) { return vy_builder_failed(w->c.q->b); }
+static inline bool counting_stopped(const counting *w) { return inline_stopped(&w->c); }
 
 // ---- run_ahead.c
 // Gives c tables and an arena of its own, for steps from `at` on that are appended another time.

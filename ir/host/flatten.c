@@ -13,8 +13,6 @@
 #include "ir/core/pipe.h"
 #include "ir/host/host_build.h"
 
-static bool stopped(const inlining *c) { return vy_builder_failed(c->q->b); }
-
 static bool passes_flat(const vy_pipe_step *s)
 {
     bool any = false;
@@ -27,14 +25,6 @@ static bool passes_flat(const vy_pipe_step *s)
 static bool is_copied(const inlining *c, const vy_pipe_arg *a)
 {
     return a->flat && c->sig->buffers.data[a->buffer.id].rank - a->rank > 1;
-}
-
-// What is passed, over the new signature; as it is, not flat.
-static vy_pipe_arg place_of(inlining *c, const vy_pipe_arg *a)
-{
-    vy_dim *index = inline_room(c, a->rank, sizeof *index);
-    for (uint32_t k = 0; index && k < a->rank; k++) index[k] = inline_dim(c, a->index[k]);
-    return (vy_pipe_arg){.buffer = a->buffer, .rank = index ? a->rank : 0, .index = index};
 }
 
 static vy_pipe_arg begin_flat(inlining *c, const vy_pipe_arg *a, const vy_pipe_arg *place,
@@ -55,26 +45,18 @@ static void dispatch(inlining *c, const vy_pipe_step *s)
     const vy_program *p = c->l->module->programs.data[s->program];
     vy_pipe_arg *places = inline_room(c, s->arg_count, sizeof *places);
     vy_pipe_arg *args = inline_room(c, s->arg_count, sizeof *args);
-    vy_pipe_scalar *scalars = inline_room(c, p->scalars.count, sizeof *scalars);
-    vy_dim groups[3];
-    if (stopped(c)) return;
-    for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
+    for (uint32_t i = 1, n = 0; i < p->buffers.count && !inline_stopped(c); i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (!vy_pipe_binds(b)) continue;
-        args[n] = places[n] = place_of(c, &s->args[n]);
-        if (is_copied(c, &s->args[n]) && !stopped(c))
-            args[n] = begin_flat(c, &s->args[n], &places[n], vy_host_takes(b));
+        places[n] = inline_place(c, &s->args[n]);
+        places[n].flat = false;
+        args[n] = is_copied(c, &s->args[n])
+                      ? begin_flat(c, &s->args[n], &places[n], vy_host_takes(b))
+                      : places[n];
         n++;
     }
-    for (uint32_t k = 0; k < p->scalars.count; k++) {
-        scalars[k] = s->scalars[k];
-        if (scalars[k].kind == VY_PIPE_DIM) scalars[k].dim = inline_dim(c, scalars[k].dim);
-    }
-    for (int k = 0; s->groups && k < 3; k++) groups[k] = inline_dim(c, s->groups[k]);
-    if (!stopped(c))
-        vy_pipeline_dispatch(c->q, p, s->arg_count, args, p->scalars.count, scalars,
-                             s->groups ? groups : NULL);
-    for (uint32_t i = 1, n = 0; i < p->buffers.count && !stopped(c); i++) {
+    if (!inline_stopped(c)) inline_dispatch(c, s, args);
+    for (uint32_t i = 1, n = 0; i < p->buffers.count && !inline_stopped(c); i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (!vy_pipe_binds(b)) continue;
         if (is_copied(c, &s->args[n]) && vy_host_gives(b))
@@ -91,7 +73,7 @@ bool vy_host_flatten(vy_module *m, uint32_t number)
     if (!any) return true;
     inlining c;
     if (!vy_rewrite_steps(&c, l)) return false;
-    for (uint32_t i = 0; i < l->steps.count && !stopped(&c); i++) {
+    for (uint32_t i = 0; i < l->steps.count && !inline_stopped(&c); i++) {
         const vy_pipe_step *s = &l->steps.data[i];
         vy_at(c.q->b, s->line, s->column);
         if (s->kind == VY_PIPE_BUFFER)

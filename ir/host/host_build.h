@@ -12,6 +12,12 @@
 // too.  False: see the module's diag; the pipeline is as it was.
 bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested);
 
+// ---- numbers.c
+// Is the dimension never negative, by its form?
+bool vy_host_natural(const vy_pipeline *l, vy_dim d);
+// Is it known only while the pipeline runs, and bounded by nothing else?
+bool vy_host_open(const vy_pipeline *l, vy_dim d);
+
 // ---- flatten.c
 // The same for a pipeline in which nothing is passed as flat(…).
 bool vy_host_flatten(vy_module *m, uint32_t number);

@@ -116,30 +116,6 @@ static vy_value length_of(raising *r, const vy_pipe_step *s, vy_value n)
     return vy_add(b, vy_cast(b, VY_I64, root), one);
 }
 
-// Is it never negative: a constant, an unsigned scalar or value, a counter from such a number,
-// max(…, 0)?
-static bool is_natural(const raising *r, vy_dim dim, uint32_t depth)
-{
-    enum { DEEP = 16 };
-    const vy_dim_node *d = &r->l->signature->dims.data[dim.id];
-    if (depth > DEEP) return false;
-    switch (d->op) {
-    case VY_DIM_CONST: return d->value >= 0;
-    case VY_DIM_SCALAR: return !vy_type_is_signed(r->l->signature->scalars.data[d->value].type);
-    case VY_DIM_STEP: {
-        const vy_pipe_step *s = &r->l->steps.data[d->value];
-        if (s->kind == VY_PIPE_VALUE)
-            return !vy_type_is_signed(r->l->signature->buffers.data[s->buffer.id].type);
-        return is_natural(r, s->from, depth + 1);
-    }
-    case VY_DIM_MIN:
-        return is_natural(r, (vy_dim){d->a}, depth + 1) && is_natural(r, (vy_dim){d->b}, depth + 1);
-    case VY_DIM_MAX:
-        return is_natural(r, (vy_dim){d->a}, depth + 1) || is_natural(r, (vy_dim){d->b}, depth + 1);
-    default: return false;
-    }
-}
-
 static vy_dim upper(raising *r, vy_dim dim, uint32_t depth);
 
 static vy_dim upper_of_both(raising *r, const vy_dim_node *d, uint32_t depth)
@@ -171,7 +147,7 @@ static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
     case VY_DIM_SUB: {
         const vy_dim x = upper(r, (vy_dim){d->a}, depth + 1);
         if (x.id && b->op == VY_DIM_CONST) return two(r, VY_DIM_SUB, x, (vy_dim){d->b});
-        return is_natural(r, (vy_dim){d->b}, 0) ? x : (vy_dim){0};
+        return vy_host_natural(r->l, (vy_dim){d->b}) ? x : (vy_dim){0};
     }
     case VY_DIM_MUL:
     case VY_DIM_DIV: {
@@ -206,7 +182,7 @@ static void bound(raising *r, const vy_pipe_step *s, bool each, vy_value c, vy_v
     const vy_dim to = upper(r, s->to, 0);
     if (!to.id || (every && r->unknown[s->keep_count.id])) return;
     const bool known = !r->unknown[s->from.id];
-    if (!known && !is_natural(r, s->from, 0)) return;
+    if (!known && !vy_host_natural(r->l, s->from)) return;
     vy_dim n = known ? two(r, VY_DIM_SUB, to, s->from) : to;
     n = is_counted(r, s) ? s->to : two(r, VY_DIM_MAX, n, zero);
     if (each) {

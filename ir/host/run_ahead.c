@@ -102,32 +102,11 @@ static void *copy_of(inlining *c, const void *data, size_t count, size_t size)
     return copy;
 }
 
-// Is it never negative, by its form?
-static bool is_natural(const vy_pipeline *l, vy_dim dim, uint32_t depth)
-{
-    enum { DEEP = 16 };
-    const vy_program *p = l->signature;
-    const vy_dim_node *d = &p->dims.data[dim.id];
-    if (depth > DEEP || d->op == VY_DIM_SUB || d->op == VY_DIM_REM) return false;
-    if (d->op == VY_DIM_CONST) return d->value >= 0;
-    if (d->op == VY_DIM_SCALAR) return !vy_type_is_signed(p->scalars.data[d->value].type);
-    if (d->op == VY_DIM_STEP) {
-        const vy_pipe_step *s = &l->steps.data[d->value];
-        return s->kind == VY_PIPE_VALUE ? !vy_type_is_signed(p->buffers.data[s->buffer.id].type)
-                                        : is_natural(l, s->from, depth + 1);
-    }
-    if (d->op < VY_DIM_ADD || d->op == VY_DIM_SQRT) return true;
-    const bool a = is_natural(l, (vy_dim){d->a}, depth + 1);
-    if (d->op == VY_DIM_MAX && a) return true;
-    const bool b = is_natural(l, (vy_dim){d->b}, depth + 1);
-    return d->op == VY_DIM_MAX ? b : a && b;
-}
-
 // The end of a repeat from a number that is not negative; never negative itself, as extents are.
 vy_dim counting_end(counting *w, const vy_pipe_step *s)
 {
     const vy_dim to = inline_dim(&w->c, s->to), zero = vy_dim_const(w->c.q->b, 0);
-    if (counting_stopped(w) || is_natural(w->c.l, s->to, 0)) return to;
+    if (counting_stopped(w) || vy_host_natural(w->c.l, s->to)) return to;
     return vy_dim_binary(w->c.q->b, VY_DIM_MAX, to, zero);
 }
 
@@ -161,7 +140,6 @@ static void close_ahead(counting *w, uint32_t opener)
     if (count.id && w->most[opener].id) raise_most(w, opener, counting_value(w, count));
 }
 
-// The loop at `at` on copies.  What w->count and w->most have a buffer for is counted.
 // The steps of the loop at `at`, with the tables of `w`.
 static void append_loop(counting *w, uint32_t at)
 {
