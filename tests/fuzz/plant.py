@@ -379,7 +379,7 @@ DIRECTED = (
     ("ir/eval/eval_invocation.c", None, "inside &= gid[k] < m->size[k];", "inside &= k || gid[k] < m->size[k];"),
 )
 
-# Faults in which sizes leave shared arrays unfilled.  These, and the next four groups, are looked for
+# Faults in which sizes leave shared arrays unfilled.  These, and the next five groups, are looked for
 # with a script, on a wrong vyre-grad.
 TILES = ("tiles_filled.py", (
     ("spirv/facts/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
@@ -446,6 +446,18 @@ CONTROL = ("pipelines_derive.py", (
     ("ir/host/lower_number.c", None, "return zero && !zero->u ? lower_number", "return zero ? vy_dim_const(w->b, 0) : zero ? lower_number"),
     ("ir/host/lower.c", None, "if (!lower_stopped(w)) vy_pipe_assign(w->q, VY_PIPE_SET, &to, n);", ""),
 ))
+# Faults in what conditions, variables and reversed counters are.
+HOST = ("host_control.py", (
+    ("ir/build/dim_condition.c", None, "vy_dim_binary(b, VY_DIM_SUB, y, x));", "vy_dim_binary(b, VY_DIM_SUB, x, y));"),
+    ("ir/build/dim_condition.c", None, "vy_dim_binary(b, VY_DIM_MAX, up, down)", "up"),
+    ("ir/text/condition.c", None, "e->op == TK_ANDAND ? VY_DIM_MIN : VY_DIM_MAX", "VY_DIM_MIN"),
+    ("ir/text/condition.c", None, "case TK_GE: return vy_le(b, y, x);", "case TK_GE: return vy_lt(b, y, x);"),
+    ("ir/text/condition.c", None, "return values[v->next++];", "return values[0];"),
+    ("ir/text/lower_pipe.c", None, "lower_arm(l, s->other, vy_dim_not(l->b, c),", "lower_arm(l, s->other, c,"),
+    ("ir/build/pipe_condition.c", None, ".dim = x->index[i]};", ".dim = vy_dim_const(q->b, 0)};"),
+    ("ir/text/parse_pipe.c", None, "return has ? ops[assignment - TK_SET_ADD] : TK_END;", "return has ? TK_ADD : TK_END;"),
+    ("ir/eval/eval_pipeline.c", None, "r->depth--;\n    return r->pipeline", "return r->pipeline"),
+))
 # Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.
 ROUNDS = (
     ("ir/pass/sums/promote.c", None, "if (k != x->axis &&", "if ("),
@@ -468,7 +480,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
