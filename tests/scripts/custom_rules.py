@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ONCE
 """Functions that state their derivative (@vjp, @jvp) against the derivatives of the language.
 
 In random programs (tests/fuzz/programs.py) calls of sin, exp, fma, … become calls of functions of the

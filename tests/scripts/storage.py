@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# ONCE
 # SPDX-License-Identifier: MIT
+# ONCE
 # DEVICE
 """However a derivative stores what it needs, its result is the same: bit for bit, except for a few
 last places where recomputed values are in one loop with their adjoints and are simplified together.

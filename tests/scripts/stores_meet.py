@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ONCE
 """The compiler's decisions whether stores of different invocations overlap, against the
 interpreter's data races: random programs of tests/fuzz/stores.py.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ONCE
 # DEVICE
 """Shared arrays that a domain's last workgroups fill only partly: every way to store × every way to
 read × sizes.
