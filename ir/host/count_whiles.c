@@ -98,12 +98,11 @@ static void open_loop(counting *w, uint32_t at)
 // themselves may be used later.  What begins in them begins anew.
 static void evaluate_again(counting *w, uint32_t at)
 {
+    if (!counting_writes_outside(&w->c, at)) return;
     const inlining was = w->c;
     const bool again = w->again;
-    if (!counting_writes_outside(&w->c, at)) return;
-    if (!counting_copy_tables(&w->c, &was, at)) return;
     w->again = true;
-    walk(w, at + 1, w->c.l->steps.data[at].test);
+    if (counting_copy_tables(&w->c, &was, at)) walk(w, at + 1, w->c.l->steps.data[at].test);
     vy_arena_free(&w->c.arena);
     w->again = again;
     w->c = was;
