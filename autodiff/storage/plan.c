@@ -245,10 +245,13 @@ static bool plan_region(planner *g, uint32_t region)
     while (g->keeper && r->p->insts.data[g->keeper].op != VY_OP_CHECKPOINT)
         g->keeper = r->facts.scope[g->keeper];
     vy_cut_clear(&g->cut);
-    for (uint32_t i = 0; i < g->memory.count; i++) g->memory.data[i] = 0;
     add_body(g);
     if (g->cut.first.count <= MOST_NODES && vy_cut_run(&g->cut)) read_plan(g);
-    for (uint32_t id = region + 1; id < r->facts.s.partner[region]; id++) g->node[id] = 0;
+    for (uint32_t id = region + 1; id < r->facts.s.partner[region]; id++) {
+        const vy_inst *i = &r->p->insts.data[id];
+        g->node[id] = 0;
+        if (vy_op_is_memory((vy_op)i->op)) g->memory.data[i->aux] = 0;
+    }
     return !g->cut.oom;
 }
 

@@ -98,14 +98,15 @@ static void open_loop(counting *w, uint32_t at)
 // themselves may be used later.  What begins in them begins anew.
 static void evaluate_again(counting *w, uint32_t at)
 {
-    if (!counting_writes_outside(&w->c, at)) return;
-    const inlining was = w->c;
-    const bool again = w->again;
-    w->again = true;
-    if (counting_copy_tables(&w->c, &was, at)) walk(w, at + 1, w->c.l->steps.data[at].test);
-    vy_arena_free(&w->c.arena);
-    w->again = again;
-    w->c = was;
+    loop_frame f;
+    if (!counting_frame_begin(w, at, &f)) return;
+    if (counting_writes_outside(w, &f)) {
+        const bool again = w->again;
+        w->again = true;
+        walk(w, at + 1, w->c.l->steps.data[at].test);
+        w->again = again;
+    }
+    counting_frame_end(w, &f);
 }
 
 static void loop(counting *w, uint32_t at)
@@ -140,6 +141,7 @@ static void walk(counting *w, uint32_t from, uint32_t to)
         } else {
             inline_step(&w->c, i);
         }
+        if (w->again) counting_numbers_known(w, i);
     }
 }
 
@@ -149,6 +151,8 @@ static void begin(counting *w)
     w->count = inline_room(&w->c, steps, sizeof *w->count);
     w->most = inline_room(&w->c, steps, sizeof *w->most);
     w->bound = inline_room(&w->c, steps, sizeof *w->bound);
+    w->flags = inline_room(&w->c, w->c.sig->buffers.count, 1);
+    counting_find_dims(w);
 }
 
 bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested)

@@ -7,8 +7,6 @@
 #include "ir/core/pipe.h"
 #include "ir/host/counting.h"
 
-#include <string.h>
-
 enum { WRITTEN = 1, INSIDE = 2, NEEDED = 4 }; // of a buffer, for one `while`
 
 // Does the dispatch write a buffer with this flag?
@@ -40,12 +38,11 @@ static bool mark(const inlining *c, const vy_pipe_step *s, bool reads, uint8_t *
 }
 
 // The flags of all buffers.  Needed is what a value is read from, and what computes that.
-static uint8_t *find_flags(inlining *c, uint32_t at)
+static void find_flags(const inlining *c, uint32_t at, uint8_t *flags)
 {
     const vy_pipe_step *steps = c->l->steps.data;
-    uint8_t *flags = inline_room(c, c->sig->buffers.count, 1);
-    bool fresh = flags != NULL;
-    for (uint32_t i = at + 1; flags && i < steps[at].partner; i++) {
+    bool fresh = true;
+    for (uint32_t i = at + 1; i < steps[at].partner; i++) {
         if (steps[i].kind == VY_PIPE_BUFFER) flags[steps[i].buffer.id] |= INSIDE;
         if (steps[i].kind == VY_PIPE_VALUE) flags[steps[i].buffer.id] |= NEEDED;
         if (steps[i].kind == VY_PIPE_DISPATCH) mark(c, &steps[i], false, flags, WRITTEN);
@@ -65,7 +62,11 @@ static uint8_t *find_flags(inlining *c, uint32_t at)
             *from |= NEEDED;
         }
     }
-    return flags;
+}
+
+static void clear_flags(counting *w, const loop_frame *f)
+{
+    for (uint32_t i = 0; i < f->count; i++) w->flags[f->buffers[i]] = 0;
 }
 
 vy_buffer counting_number(counting *w, const char *name, const char *of)
@@ -93,13 +94,6 @@ static void begin_copy(counting *w, uint32_t buffer)
     if (!made.id) return;
     vy_buffer_init(b, made, VY_INIT_COPY, was.name);
     w->c.places[buffer].buffer = made;
-}
-
-static void *copy_of(inlining *c, const void *data, size_t count, size_t size)
-{
-    void *copy = inline_room(c, count, size);
-    if (copy) memcpy(copy, data, count * size);
-    return copy;
 }
 
 // The end of a repeat from a number that is not negative; never negative itself, as extents are.
@@ -140,66 +134,46 @@ static void close_ahead(counting *w, uint32_t opener)
     if (count.id && w->most[opener].id) raise_most(w, opener, counting_value(w, count));
 }
 
-// The steps of the loop at `at`, with the tables of `w`.
-static void append_loop(counting *w, uint32_t at)
+static void append_loop(counting *w, const loop_frame *f)
 {
-    inlining *c = &w->c;
-    const vy_pipe_step *steps = c->l->steps.data;
-    const uint8_t *flags = find_flags(c, at);
-    for (uint32_t i = 1; !counting_stopped(w) && i < c->sig->buffers.count; i++)
-        if (flags[i] == (WRITTEN | NEEDED)) begin_copy(w, i);
-    for (uint32_t i = at; !counting_stopped(w) && i <= steps[at].partner; i++) {
+    const vy_pipe_step *steps = w->c.l->steps.data;
+    const uint8_t *flags = w->flags;
+    for (uint32_t i = 0; !counting_stopped(w) && i < f->count; i++)
+        if (flags[f->buffers[i]] == (WRITTEN | NEEDED)) begin_copy(w, f->buffers[i]);
+    for (uint32_t i = f->at; !counting_stopped(w) && i < f->end; i++) {
         const vy_pipe_step *s = &steps[i];
-        vy_at(c->q->b, s->line, s->column);
-        if (s->kind == VY_PIPE_DISPATCH && !writes(c, s, flags, NEEDED)) continue;
+        vy_at(w->c.q->b, s->line, s->column);
+        if (s->kind == VY_PIPE_DISPATCH && !writes(&w->c, s, flags, NEEDED)) continue;
         if (s->kind == VY_PIPE_BUFFER && !(flags[s->buffer.id] & NEEDED)) continue;
         if (s->kind == VY_PIPE_REPEAT)
             open_ahead(w, i);
         else if (s->kind == VY_PIPE_END)
             close_ahead(w, s->partner);
         else
-            inline_step(c, i);
+            inline_step(&w->c, i);
+        counting_numbers_known(w, i);
     }
 }
 
-// The first dimension that is a number of a step from `at` on, or the number of dimensions.
-static uint32_t first_dim(const inlining *c, uint32_t at)
+bool counting_writes_outside(counting *w, const loop_frame *f)
 {
-    uint32_t i = 1;
-    for (; i < c->sig->dims.count; i++)
-        if (c->sig->dims.data[i].op == VY_DIM_STEP && c->sig->dims.data[i].value >= at) break;
-    return i;
-}
-
-bool counting_copy_tables(inlining *c, const inlining *own, uint32_t at)
-{
-    c->arena = (vy_arena){0};
-    c->places = copy_of(c, own->places, c->sig->buffers.count, sizeof *c->places);
-    c->dims = copy_of(c, own->dims, c->sig->dims.count, sizeof *c->dims);
-    c->steps = copy_of(c, own->steps, c->l->steps.count, sizeof *c->steps);
-    // What contains numbers of these steps is made again, as the steps are; it comes after them.
-    c->known = first_dim(c, at);
-    for (uint32_t i = c->known; c->dims && i < c->sig->dims.count; i++)
-        if (c->dims[i].id != i) c->dims[i].id = 0;
-    return !vy_builder_failed(c->q->b);
-}
-
-bool counting_writes_outside(inlining *c, uint32_t at)
-{
-    const vy_pipe_step *steps = c->l->steps.data;
-    uint8_t *flags = inline_room(c, c->sig->buffers.count, 1);
-    for (uint32_t i = at + 1; flags && i < steps[at].test; i++) {
-        if (steps[i].kind == VY_PIPE_BUFFER) flags[steps[i].buffer.id] |= INSIDE;
-        if (steps[i].kind == VY_PIPE_DISPATCH) mark(c, &steps[i], false, flags, WRITTEN);
+    const vy_pipe_step *steps = w->c.l->steps.data;
+    bool any = false;
+    for (uint32_t i = f->at + 1; i < steps[f->at].test; i++) {
+        if (steps[i].kind == VY_PIPE_BUFFER) w->flags[steps[i].buffer.id] |= INSIDE;
+        if (steps[i].kind == VY_PIPE_DISPATCH) mark(&w->c, &steps[i], false, w->flags, WRITTEN);
     }
-    for (uint32_t i = 1; flags && i < c->sig->buffers.count; i++)
-        if (flags[i] == WRITTEN) return true;
-    return false;
+    for (uint32_t i = 0; i < f->count; i++) any |= w->flags[f->buffers[i]] == WRITTEN;
+    clear_flags(w, f);
+    return any;
 }
 
-void counting_run_ahead(const counting *own, uint32_t at)
+void counting_run_ahead(counting *w, uint32_t at)
 {
-    counting w = *own;
-    if (counting_copy_tables(&w.c, &own->c, at)) append_loop(&w, at);
-    vy_arena_free(&w.c.arena);
+    loop_frame f;
+    if (!counting_frame_begin(w, at, &f)) return;
+    find_flags(&w->c, at, w->flags);
+    append_loop(w, &f);
+    clear_flags(w, &f);
+    counting_frame_end(w, &f);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // test_scaling.c: compile time is linear in the size of the program, whatever its accesses are
 // like, and bounded where isl is involved (autodiff/gather/gather_find.c, affine.c).  Not measured
-// by the clock: allocations are counted, since isl allocates in whatever it does; steps, for facts
-// that spread through loops (ir/core/dataflow.h); comparisons of strings, for tables that are
-// searched by name.
+// by the clock: allocations are counted, since isl allocates in whatever it does, and their bytes;
+// steps, for facts that spread through loops (ir/core/dataflow.h); comparisons of strings, for
+// tables that are searched by name.
 #include "autodiff/grad.h"
 #include "ir/core/dataflow.h"
 #include "ir/core/ir.h"
@@ -29,11 +29,12 @@
 #endif
 #if defined(__GLIBC__) && !SANITIZED
 #define COUNTED 1
-static uint64_t allocations;
+static uint64_t allocations, bytes;
 void *__libc_malloc(size_t size);
 void *malloc(size_t size)
 {
     allocations++;
+    bytes += size;
     return __libc_malloc(size);
 }
 static uint64_t reallocations; // the library's own tables; isl's are allocations
@@ -41,6 +42,7 @@ void *__libc_realloc(void *p, size_t size);
 void *realloc(void *p, size_t size)
 {
     reallocations++;
+    bytes += size;
     return __libc_realloc(p, size);
 }
 static uint64_t comparisons;
@@ -52,7 +54,7 @@ int strcmp(const char *a, const char *b)
 }
 #else
 #define COUNTED 0
-static uint64_t allocations, reallocations, comparisons;
+static uint64_t allocations, reallocations, comparisons, bytes;
 #endif
 
 enum { TEXT = 1 << 22 };
@@ -200,6 +202,17 @@ static void dispatches(text *t, unsigned n) // 3 n, in place and of slices, with
     put(t, " f(t%u, z); }", n);
 }
 
+static void whiles(text *t, unsigned n) // each with a condition that changes what is outside
+{
+    put(t, "program f(x: inout f32[N], n: inout u32[1], N: u32) over(i: N)"
+           " { x[i] = sin(x[i]); if i == 0 { n[0] += 1; } } "
+           "program g(x: inout f32[N], N: u32) over(i: N) { x[i] = 0.9 * x[i]; } "
+           "pipeline p(x: inout f32[N], N: u32) {");
+    for (unsigned k = 0; k < n; k++)
+        put(t, " buffer n%u: u32[1]; while { f(x, n%u); value(n%u[0]) < 3 } { g(x); }", k, k, k);
+    put(t, " }");
+}
+
 // ------------------------------------------------------------------------------------------ counts
 // Allocations for the gradient; programs: how many it has.
 static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *programs)
@@ -220,6 +233,22 @@ static uint64_t cost(void (*make)(text *, unsigned), unsigned n, uint32_t *progr
     vy_module_free(m);
     free(t.at);
     return used;
+}
+
+// A loop that runs ahead takes room for itself, not for the pipeline (ir/host/loop_frame.c).
+static void loops_ahead_take_little_room(void **state)
+{
+    uint64_t asked[2];
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t programs;
+        const uint64_t before = bytes;
+        cost(whiles, i ? 4000 : 500, &programs);
+        asked[i] = bytes - before;
+    }
+    print_message("%llu and %llu bytes\n", (unsigned long long)asked[0],
+                  (unsigned long long)asked[1]);
+    if (COUNTED && asked[1] > 12 * asked[0]) fail_msg("too much room");
 }
 
 // Twice the program takes a little more than twice the work, and never more than a few million
@@ -398,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_with_the_program),
+        cmocka_unit_test(loops_ahead_take_little_room),
         cmocka_unit_test(too_many_are_added_atomically),
         cmocka_unit_test(facts_take_one_step_for_each_use),
         cmocka_unit_test(constant_slots_are_found_together),
