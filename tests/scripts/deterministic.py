@@ -284,7 +284,9 @@ def check_sums(seed):
 def main():
     seed = os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"]
     print("VYRE_SEED=" + seed)
-    for name in list(PROGRAMS):
+    for row, name in enumerate(list(PROGRAMS)):
+        if (row + int(os.environ["VYRE_FRESH_SEED"])) % int(os.environ["VYRE_SHARE"]):
+            continue
         try:
             check_program(name, 100 if name == "sites" else 2)
         except Lacking as why:

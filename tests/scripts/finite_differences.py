@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
+# ONCE
 """Finite differences, levels, texts and races for the programs of tests/text/grad.
 
 Each RUN line there with --grad names a program, data, outputs and inputs; this script passes them
@@ -21,7 +22,8 @@ import sys
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
 # Derivatives that differ from those of the value on purpose.
 LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
-SHARE = int(os.environ.get("VYRE_SHARE", "1"))  # every n-th program
+SHARE = int(os.environ["VYRE_SHARE"])  # every n-th program
+FIRST = int(os.environ["VYRE_FRESH_SEED"])
 LARGE = 1000            # sizes above it take long
 # Checked by scripts/metamorphic.py; pipelines: by unit/test_grad_pipeline and scripts/pipelines_derive.py.
 ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup", "pipeline")
@@ -163,7 +165,7 @@ def main():
             if text in seen:
                 continue
             seen.add(text)
-            if len(seen) % SHARE:
+            if (len(seen) + FIRST) % SHARE:
                 continue
             out = "%s.%s.%d.vyre" % (os.path.basename(path)[:-5], name, len(files))
             with open(out, "w", encoding="utf-8") as f:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
+# ONCE
 """Random rows of loops, some of which can be fused (ir/pass/scalar/fuse_loops.c) and some of whose
 additions can be merged into a later one (ir/pass/sums/merge_additions.c), compute with -O2 what
 they do with -O0, in the interpreter.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ONCE
 """Gathers against atomics, over tables of small programs.
 
 A gather has a domain of its own, so everything that an addition depends on has to be expressed in

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # DEVICE
+# ONCE
 """The main use case on real input: gmm's objective and four gradients, on both engines, f32 and
 f64.
 

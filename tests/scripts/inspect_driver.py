@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ONCE
 """`inspect`: how RADV compiles kernels for AMD chips that are not there; a kernel that ends the
 driver's process is an error of that kernel; files that are not SPIR-V, drivers that are missing.
 """

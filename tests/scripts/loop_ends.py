@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
+# ONCE
 """Loops whose trip counts drivers guess: random ones with computed bounds
 (tests/fuzz/iterations.py), device against interpreter.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # DEVICE
+# ONCE
 """Sums that a loop rescales to its running maximum (autodiff/rewrite/online_softmax.c).
 
 Each program passes `vyre-grad check`, and is differentiated a second time with the maximum written

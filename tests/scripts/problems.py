@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # DEVICE
+# ONCE
 """The examples det, kmeans, llsq, lse and lstm against make_problems.py: value and gradient (by
 hand, in double), on both engines, f32 and f64; in f64 also against finite differences.  Also the
 Hessian diagonal of kmeans, and gradients through two programs, chained by a cotangent (lstm, lse of

@@ -7,7 +7,7 @@
 // those that left first is noticed.  Precise mode, so that both engines round alike.  Every
 // combination of header, body and exit runs, with levels, guards and sizes in turn; gradients of
 // every header × exit with the bodies in turn.
-//   VYRE_SHARE=N     every Nth, as the runner asks of sanitizer builds
+//   VYRE_SHARE=N     every Nth, from one on that VYRE_FRESH_SEED chooses, as the runner asks
 //   VYRE_LOOPS=all   every combination, gradients too (minutes)
 //   VYRE_LOOPS=TEXT  prints and runs those whose name contains TEXT, "rev/swap/break after/data"
 #include "session/session.h"
@@ -104,7 +104,7 @@ typedef struct data {
 typedef struct table {
     vys_session *eval, *device; // device NULL: there is none
     data in;
-    uint32_t share; // every share-th combination is run
+    uint32_t share, first; // every share-th combination is run
     const char *only;
     uint32_t runs, wrong;
 } table;
@@ -206,7 +206,8 @@ static void each_loop(table *t, bool gradient)
                 for (uint32_t g = 0; g < COUNT(guards); g++) {
                     const bool chosen = g == (h + b + e) % COUNT(guards) &&
                                         (!gradient || b == (h + 3 * e) % COUNT(bodies));
-                    if (!t->only && (!chosen || (combination / COUNT(exits) + e) % t->share))
+                    if (!t->only &&
+                        (!chosen || (combination / COUNT(exits) + e + t->first) % t->share))
                         continue;
                     snprintf(name, sizeof name, "%s/%s/%s/%s", headers[h].name, bodies[b].name,
                              exits[e].name, guards[g].name);
@@ -240,6 +241,8 @@ static int open_engines(void **state)
     t.only = getenv("VYRE_LOOPS");
     t.share = getenv("VYRE_SHARE") ? (uint32_t)atoi(getenv("VYRE_SHARE")) : 1;
     if (t.share == 0) t.share = 1;
+    const char *seed = getenv("VYRE_FRESH_SEED");
+    t.first = seed ? (uint32_t)strtoul(seed, NULL, 10) % t.share : 0;
     if (!vys_open(&(vys_session_desc){.interpreter = true}, &t.eval, &d)) return -1;
     if (!vys_open(&(vys_session_desc){.cache_dir = ""}, &t.device, &d))
         print_message("no device: %s\n", d.text);

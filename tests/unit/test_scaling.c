@@ -271,7 +271,7 @@ static void grows_with_the_program(void **state)
         uint32_t programs;
         uint64_t once = cost(rows[k].make, rows[k].n, &programs);
         uint64_t twice = cost(rows[k].make, 2 * rows[k].n, &programs);
-        uint64_t many = cost(rows[k].make, rows[k].many, &programs);
+        uint64_t many = COUNTED ? cost(rows[k].make, rows[k].many, &programs) : 0;
         bool linear = rows[k].make == nest || rows[k].make == lengths || twice < 3 * once;
         print_message("%s: %u: %llu, twice: %llu, %u: %llu\n", rows[k].name, rows[k].n,
                       (unsigned long long)once, (unsigned long long)twice, rows[k].many,
@@ -414,7 +414,7 @@ static void names_are_hashed(void **state)
                 {"outputs", outputs},
                 {"pipeline", pipeline},
                 {"dispatches", dispatches}};
-    enum { N = 10000 };
+    enum { N = COUNTED ? 10000 : 1000 };
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         const uint64_t used = searches(rows[k].make, N);
