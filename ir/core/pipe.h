@@ -5,7 +5,7 @@
 //   check_dispatch.c  arguments of one dispatch   print_pipe.c      text
 //   equal.c           comparison                  binary_*.c        binary form
 //   pipe_edit.c       one step replaced          pipe_inline.c     calls of pipelines
-//   pipe_uses.c       what must be cleared
+//   pipe_uses.c       what must be cleared          pipe_slices.c     which slices steps name
 #ifndef VYRE_PIPE_H
 #define VYRE_PIPE_H
 
@@ -48,7 +48,8 @@ bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *f
                     vy_buffer buffer, uint32_t rank, const vy_dim *index);
 
 // By buffer of the signature: must an intermediate be cleared where its lifetime begins?  Not if
-// its first use overwrites all of it, in the same block.  False: out of memory.
+// its first use overwrites all of it, in the same block, or its slices are overwritten before they
+// are read.  False: out of memory.
 bool vy_pipe_cleared(const vy_pipeline *l, vy_arena *arena, uint8_t *cleared);
 
 #endif

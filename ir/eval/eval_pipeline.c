@@ -4,6 +4,7 @@
 // A machine whose program is the signature holds the scalars, the dimensions and the memory of the
 // pipeline's buffers.  A dispatch is a run of the interpreter on views of that memory, which then
 // checks shapes and overlaps and clears `out` buffers as for any caller.
+#include "ir/core/pipe.h"
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
@@ -25,6 +26,7 @@ typedef struct runner {
     uint32_t depth;
     vy_eval_buffer *args;
     uint64_t *lengths; // of those that are passed flat
+    uint8_t *cleared;  // by buffer of the signature: an intermediate that begins as zero
     vy_eval_scalar *scalars;
     vy_dual_buffer *dots; // in runs with tangents: for those of `args` that are floats
     vy_dual_scalar *scalar_dots;
@@ -98,6 +100,8 @@ static bool make_buffer(runner *r, const vy_pipe_step *s)
     if (!within_limit(r, s, b->count * size)) return false;
     b->data = vy_eval_alloc(m, b->count, b->size);
     b->owned = b->data != NULL;
+    // What a device need not clear holds anything there, and nan here: then reading it shows.
+    if (b->owned && !r->cleared[s->buffer.id]) memset(b->data, 0xFF, b->count * b->size);
     if (b->owned) vy_eval_start(m, s->buffer.id);
     return b->owned && (!r->hooks->dual || vy_dual_make_one(m, s->buffer.id));
 }
@@ -350,6 +354,15 @@ static void run_steps(runner *r)
 }
 
 // Room for the largest dispatch and the deepest nesting.
+static bool find_cleared(runner *r)
+{
+    vy_arena arena = {0};
+    const bool ok = vy_pipe_cleared(r->pipeline, &arena, r->cleared);
+    vy_arena_free(&arena);
+    if (!ok) vy_eval_fail(&r->m, VY_E_MEMORY, 0, 0, "out of memory");
+    return ok;
+}
+
 static bool make_room(runner *r)
 {
     const vy_pipe_step_vec *steps = &r->pipeline->steps;
@@ -372,7 +385,8 @@ static bool make_room(runner *r)
     r->scalar_dots = vy_eval_alloc(&r->m, scalars, sizeof *r->scalar_dots);
     r->m.step_values = r->values;
     r->m.step_known = r->known;
-    return !r->m.failed;
+    r->cleared = vy_eval_alloc(&r->m, r->m.p->buffers.count, 1);
+    return !r->m.failed && find_cleared(r);
 }
 
 bool vy_eval_pipeline_hooked(const vy_pipeline *p, const vy_eval_buffer *buffers,
@@ -411,6 +425,7 @@ bool vy_eval_pipeline_hooked(const vy_pipeline *p, const vy_eval_buffer *buffers
     vy_free(r.scalars);
     vy_free(r.dots);
     vy_free(r.scalar_dots);
+    vy_free(r.cleared);
     return !r.m.failed;
 }
 
