@@ -39,6 +39,7 @@ typedef struct vy_grad_options {
     // With seed_buffer: the gradient of an `inout` buffer and the cotangent of its final contents
     // are one buffer, `grad_x: inout`: given as the cotangent, replaced by the gradient.
     bool in_place;
+    bool lean_inputs;   // the result has no `in` parameters that it does not read
     bool with_value;    // also write the forward outputs
     bool forward;       // vy_transform: the forward derivative, as vy_jvp; vy_jvp itself is that
     bool deterministic; // no sum depends on the order of invocations; see deterministic.h

@@ -211,7 +211,8 @@ static bool starts_results(const vy_ordering *o, const vy_program *p)
 static bool finish_first(vy_ordering *o, const vy_program *whole, vy_program *p)
 {
     p->name = vy_stage_name(o->m, whole, "sums");
-    return p->name && vy_drop_unused(p, !starts_results(o, p)) && vy_drop_unused_scalars(p);
+    return p->name && vy_drop_unused(p, starts_results(o, p) ? VY_DROP_MADE : VY_DROP_ALL) &&
+           vy_drop_unused_scalars(p);
 }
 
 // stages[0] is made already.

@@ -31,7 +31,7 @@ static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
     if (options->forward) return vy_forward(r, host, host) ? host : NULL;
     vy_program *p = vy_attempt(r, host);
     if (p && observer) observer->note(observer->user, r, p);
-    if (p && vy_drop_unused(p, false)) {
+    if (p && vy_drop_unused(p, VY_DROP_MADE)) {
         keep_gradients(p);
         return p;
     }
@@ -99,6 +99,12 @@ static bool may_revolve(const vy_pipeline *l, const vy_grad_options *options)
     return any && !options->forward && !options->again;
 }
 
+static bool keep_states(vy_module *work, const reverse_observer *observer)
+{
+    return vy_host_keep_states(work, work->pipelines.count - 1, observer ? observer->moved : NULL,
+                               observer ? observer->user : NULL);
+}
+
 static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_diag *diag)
 {
     const uint32_t last = work->pipelines.count - 1; // after rules
@@ -114,6 +120,7 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
     vy_pipeline *l = derive_once(work, source, revolve, t);
     if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
         l = derive_once(work, source, false, t);
+    if (l && !t->options->forward && !keep_states(work, t->observer)) l = NULL;
     if (!l)
         *diag = work->diag;
     else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))

@@ -14,6 +14,8 @@ typedef struct reverse_observer {
     void *user;
     struct vy_gather_notes *gathers; // or NULL
     bool narrow;                     // sums of half floats stay as they are
+    // A tape of a pipeline became a part of that buffer (ir/host/states.c).  Or NULL.
+    void (*moved)(void *user, const char *tape, const char *into);
 } reverse_observer;
 // Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments
 // as often as the options say.

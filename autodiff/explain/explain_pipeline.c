@@ -18,6 +18,12 @@ static void observe(void *user, const reverse *r, const vy_program *result)
     vy_requests_take(w, r->out, result);
 }
 
+static void observe_move(void *user, const char *tape, const char *into)
+{
+    pipe_explaining *w = user;
+    vy_notes_move(&w->x.notes, tape, into);
+}
+
 // ---------------------------------------------------------------------------------------- buffers
 // Adjoints of intermediates are local arrays of the host program, and intermediates of the result.
 static vy_adjoint_kind adjoint_of(const note_buffer *n)
@@ -173,7 +179,7 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
 static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
                       const vy_opt_options *optimize, vy_module *made[2], vy_diag *diag)
 {
-    const reverse_observer observer = {.note = observe, .user = w};
+    const reverse_observer observer = {.note = observe, .user = w, .moved = observe_move};
     uint32_t at = 0;
     while (at < m->pipelines.count && strcmp(m->pipelines.data[at]->name, options->program)) at++;
     if (at == m->pipelines.count) {

@@ -161,3 +161,10 @@ void vy_notes_free(notes *n)
     vy_vec_free(&n->loops);
     vy_vec_free(&n->carried);
 }
+
+void vy_notes_move(void *user, const char *tape, const char *into)
+{
+    notes *n = user;
+    for (uint32_t i = 0; i < n->values.count; i++)
+        if (strcmp(n->values.data[i].tape, tape) == 0) n->values.data[i].tape = copy(n, into);
+}

@@ -55,6 +55,7 @@ typedef struct notes {
 } notes;
 
 void vy_notes_take(void *notes, const reverse *r, const vy_program *result);
+void vy_notes_move(void *notes, const char *tape, const char *into); // a reverse_observer's `moved`
 void vy_notes_free(notes *n);
 
 #endif

@@ -159,7 +159,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
         begins |= b->cls == VY_OUT && b->init != VY_INIT_NONE && !(use[i] & WRITTEN);
     }
     *empty &= !begins;
-    ok = ok && vy_drop_unused(p, !begins) && vy_drop_unused_scalars(p);
+    ok = ok && vy_drop_unused(p, begins ? VY_DROP_MADE : VY_DROP_ALL) && vy_drop_unused_scalars(p);
     if (ok && vy_check_program(p)) return p;
     g->failed = true;
     vy_program_free(p);

@@ -49,7 +49,7 @@ static bool drop_scratch(vy_program *p, const uint8_t *scratch)
 {
     if (!share_loads(p)) return false;
     for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].workspace = scratch[i];
-    if (!vy_drop_unused(p, false)) return false;
+    if (!vy_drop_unused(p, VY_DROP_MADE)) return false;
     for (uint32_t i = 1; i < p->buffers.count; i++)
         if (p->buffers.data[i].cls == VY_IN) p->buffers.data[i].workspace = false;
     return true;

@@ -172,7 +172,7 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
     }
     vy_pass_context c = {0};
     bool ok = vy_pass_dse(p, &c) && vy_reverse_barriers(r, p) && vy_pass_dce(p, &c);
-    ok = ok && vy_drop_unused(p, vy_is_ahead(r->build.purpose));
+    ok = ok && vy_drop_unused(p, vy_is_ahead(r->build.purpose) ? VY_DROP_ALL : VY_DROP_MADE);
     if (ok && !vy_is_ahead(r->build.purpose)) ok = vy_drop_scalars(p, r->p->scalars.count);
     if (!ok || !vy_check_program(p)) {
         vy_together_explain(r->out);

@@ -26,7 +26,7 @@ static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
         if (dims[i] && p->dims.data[i].op == VY_DIM_UNKNOWN) map[p->dims.data[i].value] = 1;
 }
 
-static void use_buffers(const vy_program *p, bool all, uint32_t *map)
+static void use_buffers(const vy_program *p, vy_droppable which, uint32_t *map)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
@@ -37,7 +37,8 @@ static void use_buffers(const vy_program *p, bool all, uint32_t *map)
             if (l && l->kind == VY_LEAF_LEN) map[l->index] = 1;
         }
     }
-    for (uint32_t i = 1; all && i < p->buffers.count; i++) { // @init(x) uses x
+    const bool inits = which != VY_DROP_MADE;
+    for (uint32_t i = 1; inits && i < p->buffers.count; i++) { // @init(x) uses x
         const vy_buf *b = &p->buffers.data[i];
         if (map[i] && b->init == VY_INIT_COPY) map[vy_program_find_buffer(p, b->init_from).id] = 1;
     }
@@ -45,13 +46,19 @@ static void use_buffers(const vy_program *p, bool all, uint32_t *map)
 
 // Drops unmarked buffers and renumbers the rest; map: 1 where a buffer is used, then its new
 // number.
-static void drop_unmarked(vy_program *p, bool all, uint32_t *map)
+static bool may_drop(const vy_buf *b, vy_droppable which)
+{
+    return which == VY_DROP_ALL || b->workspace || b->cls == VY_SHARED || b->cls == VY_LOCAL ||
+           (which >= VY_DROP_UNREAD && b->cls == VY_IN) ||
+           (which == VY_DROP_UNTOUCHED && b->cls == VY_INOUT);
+}
+
+static void drop_unmarked(vy_program *p, vy_droppable which, uint32_t *map)
 {
     uint32_t kept = 1, binding = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf buf = p->buffers.data[i];
-        bool made = all || buf.workspace || buf.cls == VY_SHARED || buf.cls == VY_LOCAL;
-        if (made && !map[i]) continue;
+        if (may_drop(&buf, which) && !map[i]) continue;
         if (buf.cls <= VY_INOUT) buf.binding = binding++;
         p->buffers.data[kept] = buf;
         map[i] = kept++;
@@ -60,7 +67,7 @@ static void drop_unmarked(vy_program *p, bool all, uint32_t *map)
     vy_renumber_buffers(p, map);
 }
 
-bool vy_drop_unused(vy_program *p, bool all)
+bool vy_drop_unused(vy_program *p, vy_droppable which)
 {
     const size_t size = p->buffers.count * sizeof(uint32_t) + p->dims.count;
     uint32_t *map = vy_realloc(NULL, size);
@@ -69,16 +76,18 @@ bool vy_drop_unused(vy_program *p, bool all)
         return false;
     }
     memset(map, 0, size);
-    use_buffers(p, all, map);
-    if (all) use_lengths(p, map, (uint8_t *)(map + p->buffers.count));
-    drop_unmarked(p, all, map);
+    use_buffers(p, which, map);
+    for (uint32_t i = 1; which != VY_DROP_MADE && i < p->buffers.count; i++)
+        if (!may_drop(&p->buffers.data[i], which)) map[i] = 1; // their lengths are needed
+    if (which != VY_DROP_MADE) use_lengths(p, map, (uint8_t *)(map + p->buffers.count));
+    drop_unmarked(p, which, map);
     vy_free(map);
     return true;
 }
 
 bool vy_drop_stage(vy_program *p)
 {
-    if (!vy_drop_unused(p, true) || !vy_drop_unused_scalars(p)) return false;
+    if (!vy_drop_unused(p, VY_DROP_ALL) || !vy_drop_unused_scalars(p)) return false;
     uint8_t *written = vy_realloc(NULL, p->buffers.count);
     if (!written) {
         vy_fail_oom(p->module);

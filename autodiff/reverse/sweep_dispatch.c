@@ -191,6 +191,17 @@ static vy_host_call made_call(const dispatch *d)
     return (vy_host_call){.callee = d->made->result.index, .pipeline = d->made->result.pipeline};
 }
 
+// Does only the run know an extent of what is passed?  Then what is passed also says what it is.
+static bool has_open_shapes(const dispatch *d)
+{
+    for (uint32_t k = 0; k < d->call->count; k++)
+        for (uint32_t n = 0; n < d->call->shapes[k].rank; n++) {
+            const vy_dim extent = d->call->shapes[k].dims[n];
+            if (d->r->p->dims.data[extent.id].op == VY_DIM_STEP) return true;
+        }
+    return false;
+}
+
 static bool derive(dispatch *d)
 {
     const uint32_t buffers = d->callee->buffers.count, n = buffers + d->call->scalars;
@@ -203,6 +214,7 @@ static bool derive(dispatch *d)
                                .add = add,
                                .deterministic = o->deterministic,
                                .lean_sums = o->lean_sums,
+                               .lean_inputs = !has_open_shapes(d),
                                .frugal = o->frugal,
                                .accumulate = o->accumulate};
     for (uint32_t i = 1; i < buffers; i++) {

@@ -17,10 +17,15 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 // Finds the buffers that share an adjoint with what begins as a copy of them; false: refused.
 bool vy_find_heirs(reverse *r);
 // ---- prune.c
-// Removes compiler-made buffers and arrays that no instruction uses, with `all` every buffer that
-// neither code nor a shape nor the domain needs, and renumbers the rest.  False: memory (the
-// module's diag).
-bool vy_drop_unused(vy_program *p, bool all);
+// Removes what neither code nor a shape nor the domain needs, and renumbers the rest.  False: memory
+// (the module's diag).
+typedef enum vy_droppable {
+    VY_DROP_MADE,      // compiler-made buffers and arrays
+    VY_DROP_UNREAD,    // and `in` parameters
+    VY_DROP_UNTOUCHED, // and `inout` ones
+    VY_DROP_ALL,       // all buffers
+} vy_droppable;
+bool vy_drop_unused(vy_program *p, vy_droppable which);
 // For a program that runs after others: drops all unused parameters, and makes those that it does
 // not write (but whose length or contents it reads) `in`: a dispatch clears `out` buffers, and
 // would destroy what the other programs wrote.  False: memory.

@@ -6,6 +6,7 @@
 //   pipe_kernels.c   the programs that copy, fill and add, and set and count numbers
 //   pipe_condition.c the programs that compute conditions on floats
 //   pipe_edit.c      one step of a finished pipeline replaced
+//   pipe_drop.c      buffers taken out of the signature
 #ifndef VYRE_PIPE_BUILD_H
 #define VYRE_PIPE_BUILD_H
 
@@ -61,6 +62,9 @@ void vy_pipe_free(vy_pipe *q);
 // is unchanged, and after vy_pipeline_abandon too.  NULL, false: see the module's diag.
 vy_pipe *vy_pipeline_reopen(const vy_pipeline *l, uint32_t at);
 bool vy_pipeline_resume(vy_pipe *q, vy_pipeline *l, uint32_t at);
+
+// Takes intermediates that no step begins out of the signature, and renumbers the rest.
+void vy_pipe_drop_buffers(vy_pipe *q);
 
 // Dispatches the program that does this with all elements of `y`, made where there is none yet.
 void vy_pipe_move(vy_pipe *q, vy_pipe_kernel_kind kind, const vy_pipe_arg *x, const vy_pipe_arg *y,

@@ -47,6 +47,10 @@ bool vy_check_calls(vy_pipeline *l, uint32_t count, const vy_pipe_step *calls);
 bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts,
                     vy_buffer buffer, uint32_t rank, const vy_dim *index);
 
+// Takes the buffers that are not marked out of the signature; nothing uses them.  keep: 1 where a
+// buffer stays, then its new number.  False: out of memory.
+bool vy_pipe_keep_buffers(vy_program *signature, vy_pipe_step_vec *steps, uint32_t *keep);
+
 // By buffer of the signature: must an intermediate be cleared where its lifetime begins?  Not if
 // its first use overwrites all of it, in the same block, or its slices are overwritten before they
 // are read.  False: out of memory.

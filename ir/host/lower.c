@@ -273,33 +273,6 @@ static vy_pipe *begin(const vy_program *h, const char *name)
     return q;
 }
 
-// Takes the arrays that live in other buffers out of the signature.
-static void drop_unused(lowering *w)
-{
-    vy_program *p = w->b->p;
-    uint32_t *to = lower_room(w, p->buffers.count, sizeof *to), kept = 1;
-    for (uint32_t i = 1; to && i < p->buffers.count; i++) {
-        const bool begins = i >= w->h->buffers.count || w->begun[i];
-        if (p->buffers.data[i].workspace && !begins) continue;
-        p->buffers.data[kept] = p->buffers.data[i];
-        to[i] = kept++;
-    }
-    if (!to || kept == p->buffers.count) return;
-    p->buffers.count = kept;
-    vy_renumber_buffers(p, to);
-    for (uint32_t i = 0; i < w->q->steps.count; i++) {
-        vy_pipe_step *s = &w->q->steps.data[i];
-        vy_pipe_arg *args = vy_arena_alloc(&w->h->module->arena, (s->arg_count + 1) * sizeof *args);
-        if (!args) w->oom = true;
-        for (uint32_t k = 0; args && k < s->arg_count; k++) {
-            args[k] = s->args[k];
-            args[k].buffer.id = to[args[k].buffer.id];
-        }
-        if (s->arg_count) s->args = args;
-        s->buffer.id = to[s->buffer.id];
-    }
-}
-
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
 {
     lowering w = {.h = h, .q = begin(h, name)};
@@ -309,7 +282,7 @@ vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
         for (uint32_t i = 1; i < h->buffers.count; i++) begin_known(&w, i);
         begin_parameters(&w);
         for (uint32_t id = 1; id < h->insts.count && !lower_stopped(&w); id++) lower(&w, id);
-        if (!lower_stopped(&w)) drop_unused(&w);
+        if (!lower_stopped(&w)) vy_pipe_drop_buffers(w.q);
     }
     if (w.oom) vy_build_oom(w.b);
     vy_structure_free(&w.s);
