@@ -209,6 +209,37 @@ class Pipeline:
             if y and self.apart(x, y):
                 self.line(depth, "scaled(%s, %s, s=0.7, n=%s);" % (x, y, n))
 
+    def march(self, depth):
+        """States that a repeat writes ahead of, or a few in turn; at times one that is written over."""
+        r, b = self.r, "b%d" % self.made
+        self.made += 1
+        ahead = r.choice((1, 1, 2, 3))
+        count = r.choice((None, None, ahead + 1, ahead + 1, ahead + 2, ahead))
+        at = lambda t, k: ("%s + %d" % (t, k) if k else t) if count is None else "(%s + %d) %% %d" % (t, k, count)
+        self.line(depth, "buffer %s: f32[%s, N];" % (b, "T + %d" % ahead if count is None else count))
+        self.used.update(("map1", "map2", "linear", "grow"))
+        for k in range(ahead if count is None else min(ahead, count)):
+            if r.random() < 0.9:
+                self.line(depth, "map1(%s, %s[%d]);" % (self.readable(None), b, k))
+        end = r.choice(("T", "T", "T", "T", "min(T, 3)" if count else "T"))
+        self.line(depth, "repeat t in 0..%s%s {" % (end, r.choice(("", "", "", "", " checkpoint(sqrt)"))))
+        new, places = "%s[%s]" % (b, at("t", ahead)), ["%s[%s]" % (b, at("t", k)) for k in range(ahead)]
+        pick = lambda: r.choice(places + ["x", "k", "p[t]"])
+        if count != ahead:
+            first, second = r.choice(places), pick()
+            self.line(depth + 1, "%s(%s, %s, %s);" % (r.choice(("map2", "linear", "map2")), first, second, new))
+        else:  # the oldest is written over
+            self.line(depth + 1, "map2(%s, k, %s);" % (r.choice(places[1:] + ["x"]), new))
+        for _ in range(r.choice((0, 0, 0, 1, 2))):
+            a = pick()
+            self.line(depth + 1, r.choice(("grow(%s, k);" % r.choice((r.choice(places), new)), "map1(%s, w);" % a,
+                                           "linear(%s, k, w);" % new, "map2(%s, %s, w);" % (a, new))))
+        self.line(depth, "}")
+        for k in range(r.randint(1, ahead)):
+            self.line(depth, "map2(%s[%s], k, w);" % (b, at("T", k)))
+        if r.random() < 0.15:
+            self.line(depth, "map1(k, %s[0]);" % b)
+
     def choice(self, depth, t):
         self.line(depth, "if %s {" % self.condition(t))
         self.block(depth + 1, t, self.r.randint(1, 3))
@@ -265,7 +296,10 @@ class Pipeline:
         self.line(1, "buffer m: f32[1];")
         for _ in range(r.randint(1, 3)):
             self.buffer(1)
-        self.block(1, None, r.randint(4, 10))
+        self.block(1, None, r.randint(1, 5))
+        if r.random() < 0.4:
+            self.march(1)
+        self.block(1, None, r.randint(2, 5))
         self.scalars.append("m")
         self.used.update(("mean", "map2", "map1"))
         self.line(1, "map1(%s, y);" % self.readable(None))

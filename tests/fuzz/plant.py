@@ -446,6 +446,15 @@ CONTROL = ("pipelines_derive.py", (
     ("ir/host/lower_number.c", None, "return zero && !zero->u ? lower_number", "return zero ? vy_dim_const(w->b, 0) : zero ? lower_number"),
     ("ir/host/lower.c", None, "if (!lower_stopped(w)) vy_pipe_assign(w->q, VY_PIPE_SET, &to, n);", ""),
 ))
+# Faults in which states are their own tape, and in what is not cleared.
+STATES = ("pipelines_derive.py", (
+    ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
+    ("ir/host/states.c", None, "return at < r->ahead || (at == r->ahead && u->step >= r->write);", "return true;"),
+    ("ir/host/states.c", None, "if (u->step > w->l->steps.data[repeat].partner) return false;", ""),
+    ("ir/host/states.c", None, "repeat, e, &at) && at >= 0 && at < r->ahead;", "repeat, e, &at);"),
+    ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
+    ("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),
+))
 # Faults in what conditions, variables and reversed counters are.
 HOST = ("host_control.py", (
     ("ir/build/dim_condition.c", None, "vy_dim_binary(b, VY_DIM_SUB, y, x));", "vy_dim_binary(b, VY_DIM_SUB, x, y));"),
@@ -480,7 +489,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
