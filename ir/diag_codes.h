@@ -20,7 +20,7 @@ X(ATTRIBUTE,         "E0106", PROGRAM, "attributes are @set(n), @binding(n), @wo
 X(NOT_YET,           "E0107", PROGRAM, "leave it out for now")
 X(KEYWORD,           "E0108", PROGRAM, "choose another name")
 X(MARK,              "E0109", PROGRAM, "leave the mark out: passes find it again where it holds")
-X(IMPORT,            "E0110", PROGRAM, "write the path relative to the file that imports it")
+X(IMPORT,            "E0110", PROGRAM, "write the path relative to the file that imports it, or give the command its folder by -I")
 X(IMPORT_CYCLE,      "E0111", PROGRAM, "move what both need into a third file, and import that")
 /* E02xx types and names */
 X(NAME_UNKNOWN,      "E0201", PROGRAM, "declare it before its use, or correct the spelling")

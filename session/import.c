@@ -27,17 +27,40 @@ bool vys_file_identity(const char *path, char out[VYS_IDENTITY])
     return true;
 }
 
-// `path` as seen from the folder of `from`; NULL: memory.
-static char *beside(const char *from, const char *path)
+// `path` in the folder whose name is the first n bytes of `folder`; NULL: memory.
+static char *joined(const char *folder, size_t n, const char *path)
 {
+    const size_t rest = strlen(path);
+    const bool slash = n && folder[n - 1] != '/';
+    char *out = malloc(n + slash + rest + 1);
+    if (!out) return NULL;
+    if (n) memcpy(out, folder, n);
+    if (slash) out[n] = '/';
+    memcpy(out + n + slash, path, rest + 1);
+    return out;
+}
+
+// Opens the file `path` of that folder; false: it does not exist there.  *fd is -1 where it cannot
+// be opened, with the error in errno.  *name is its path, NULL: memory.
+static bool open_in(const char *folder, size_t n, const char *path, char **name, int *fd)
+{
+    free(*name);
+    *name = joined(folder, n, path);
+    // A pipe that nothing writes to must not block.
+    *fd = *name ? open(*name, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    return !*name || *fd >= 0 || errno != ENOENT;
+}
+
+// Beside the file `from`, then in the folders.
+static int open_import(const char *from, const char *path, const char *const *folders, char **name)
+{
+    int fd;
     while (path[0] == '.' && path[1] == '/') path += 2;
     const char *slash = path[0] == '/' ? NULL : strrchr(from, '/');
-    const size_t folder = slash ? (size_t)(slash - from) + 1 : 0, n = strlen(path);
-    char *out = malloc(folder + n + 1);
-    if (!out) return NULL;
-    if (folder) memcpy(out, from, folder);
-    memcpy(out + folder, path, n + 1);
-    return out;
+    if (open_in(from, slash ? (size_t)(slash - from) + 1 : 0, path, name, &fd)) return fd;
+    if (path[0] == '/' || !folders) return fd;
+    while (*folders && !open_in(*folders, strlen(*folders), path, name, &fd)) folders++;
+    return fd;
 }
 
 // All of a regular file; NULL: *why.  It may have grown or shrunk since its size was queried.
@@ -65,13 +88,11 @@ static char *read_regular(int fd, struct stat *s, const char **why)
 
 void vys_import_file(void *user, vy_import *request)
 {
-    (void)user;
     struct stat s;
     char identity[VYS_IDENTITY];
     const char *why = "out of memory";
-    char *path = beside(vy_import_from(request), vy_import_path(request)), *text = NULL;
-    // A pipe that nothing writes to must not block.
-    const int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    char *path = NULL, *text = NULL;
+    const int fd = open_import(vy_import_from(request), vy_import_path(request), user, &path);
     if (path && fd < 0) why = strerror(errno);
     if (fd >= 0) text = read_regular(fd, &s, &why);
     if (fd >= 0) close(fd);

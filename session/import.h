@@ -9,7 +9,8 @@
 //   vy_module_diag_format(m, &d, false, message, sizeof message);   // names the right file
 //
 // A path is relative to the folder of the file that imports it, and may be absolute; that of a text
-// whose name has no folder is relative to the working directory.  Only regular files are read.
+// whose name has no folder is relative to the working directory.  A relative one that names nothing
+// there is looked for in the folders that `user` gives.  Only regular files are read.
 #ifndef VYRE_SESSION_IMPORT_H
 #define VYRE_SESSION_IMPORT_H
 
@@ -19,7 +20,9 @@
 extern "C" {
 #endif
 
-VYS_API void vys_import_file(void *user, vy_import *request); // `user` is not used
+// `user`: NULL, or a `const char *const *`, names of folders in the order in which they are searched,
+// and NULL.
+VYS_API void vys_import_file(void *user, vy_import *request);
 // Equal for two paths exactly if they are one file.  False: it cannot be examined; `out` is "".
 enum { VYS_IDENTITY = 48 };
 VYS_API bool vys_file_identity(const char *path, char out[VYS_IDENTITY]);

@@ -53,6 +53,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "reassociation, the device's own functions"},
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},
     {'D', OPT_LIST,   AT(define),        FILES, NULL,              "NAME=VALUE", "sets a constant of the module"},
+    {'I', OPT_LIST,   AT(include),       FILES, NULL,              "DIR",        "an import that is not beside its file is looked for here"},
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},
     {0,   OPT_CHOICE, AT(target),        FILES, "--target",        "vulkan1.1|vulkan1.2|vulkan1.3", "oldest Vulkan that must take the SPIR-V; default 1.1"},
@@ -194,7 +195,7 @@ static const struct {
     const char *theirs;
     char letter;
 } others[] = {{"optimise", 'O'}, {"optimize", 'O'}, {"optimisation", 'O'}, {"optimization", 'O'},
-              {"opt", 'O'},      {"level", 'O'},    {"define", 'D'}};
+              {"opt", 'O'},      {"level", 'O'},    {"define", 'D'},       {"include", 'I'}};
 
 static bool other_option(const char *name, vy_diag *d)
 {
@@ -341,8 +342,8 @@ bool options_read(options *o, int argc, char **argv, vy_diag *d)
 void options_free(options *o)
 {
     for (uint32_t i = 0; i < o->owned.count; i++) free((char *)o->owned.data[i]);
-    names *lists[] = {&o->of,  &o->wrt, &o->enable, &o->params, &o->set,  &o->in,
-                      &o->out, &o->ct,  &o->dot,    &o->define, &o->owned};
+    names *lists[] = {&o->of,  &o->wrt, &o->enable, &o->params, &o->set,     &o->in,
+                      &o->out, &o->ct,  &o->dot,    &o->define, &o->include, &o->owned};
     for (size_t i = 0; i < COUNT_OF(lists); i++) names_free(lists[i]);
 }
 

@@ -17,12 +17,21 @@ static bool take_diag(const vy_module *m, vy_diag *d)
     return false;
 }
 
+// The folders of -I as vys_import_file takes them; NULL: memory.
+static const char **import_folders(const names *given)
+{
+    const char **out = calloc(given->count + 1, sizeof *out);
+    for (uint32_t i = 0; out && i < given->count; i++) out[i] = given->data[i];
+    return out;
+}
+
 // Parses the text with the values that -D gives its constants.
 static bool parse_defined(command *c, const char *file, vy_diag *d)
 {
     const names *given = &c->o.define;
     vy_define *defines = calloc(given->count + 1, sizeof *defines);
-    bool ok = defines || fail_memory(d);
+    const char **folders = import_folders(&c->o.include);
+    bool ok = (defines && folders) || fail_memory(d);
     for (uint32_t i = 0; ok && i < given->count; i++) {
         const char *equals = strchr(given->data[i], '=');
         ok = (equals && equals != given->data[i]) ||
@@ -37,10 +46,12 @@ static bool parse_defined(command *c, const char *file, vy_diag *d)
     const vy_parse_options how = {.defines = defines,
                                   .define_count = given->count,
                                   .import = vys_import_file,
+                                  .user = folders,
                                   .identity = *identity ? identity : NULL};
     if (ok) c->module = vy_parse_from(c->contents.data, c->contents.size, file, &how);
     for (uint32_t i = 0; defines && i < given->count; i++) free((char *)defines[i].name);
     free(defines);
+    free(folders);
     return ok;
 }
 
