@@ -20,8 +20,7 @@
 extern "C" {
 #endif
 
-// `user`: NULL, or a `const char *const *`, names of folders in the order in which they are searched,
-// and NULL.
+// `user`: NULL, or a `const char *const *`: the folders that are searched, in this order, and NULL.
 VYS_API void vys_import_file(void *user, vy_import *request);
 // Equal for two paths exactly if they are one file.  False: it cannot be examined; `out` is "".
 enum { VYS_IDENTITY = 48 };
