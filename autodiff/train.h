@@ -11,7 +11,7 @@
 //                    mse_grad(x, y, w, losses[t], grad_w);
 //                    rate_constant(losses[t], step, rate, lr=0.001);
 //                    adam(flat(w), flat(grad_w), flat(w_mean), flat(w_square), rate, step);
-//                    next_step(rate, step);
+//                    next_step(losses[t], step);
 //                }
 //            }
 //
@@ -19,6 +19,10 @@
 // that runs follow each other without the host.  The optimiser is a program of the language, one
 // for parameters of any rank; those of the library are in the folder shaders/optimisers/ of the
 // source, and installed (its README says how to write one).
+//
+// An optimiser that asks for losses and gradients in several places before it moves (L-BFGS) is
+// three pipelines over all parameters as one vector, between which the derivative is dispatched in
+// a `while`.  It refuses batches: losses of one step are compared.
 #ifndef VYRE_TRAIN_H
 #define VYRE_TRAIN_H
 
@@ -35,8 +39,8 @@ typedef struct vy_train_options {
     const char *loss;          // an output with one element, f32 or f64
     const char *const *params; // `in` buffers of the same type
     uint32_t param_count;
-    const char *optimiser;      // "sgd", "momentum", "adam"; NULL: adam
-    const char *optimiser_text; // another one: a text whose last program it is
+    const char *optimiser;      // "sgd", "momentum", "adam", "lbfgs"; NULL: adam
+    const char *optimiser_text; // another one: a text whose last program it is, or which searches
     vy_schedule schedule;
     double lr;       // the first learning rate, > 0
     double last;     // COSINE: the last one
@@ -56,8 +60,11 @@ typedef struct vy_training {
     const char *losses, *step;  // out f32[window, 1]; inout u32[1], of the next step
     const char *window, *count; // u32 scalars: length of `losses`; steps of one run, at most that
     const char *rows, *batch;   // u32 scalars: rows of the data, of a batch; NULL: no batches
-    uint32_t state_count;       // inout buffers of the optimiser, shaped like a parameter
-    const char *const *states;  // they begin as zeros, as `step` does
+    // u32 scalar of optimisers that search: 1, or 0 in a run that goes on where the one before
+    // ended, with the same parameters and data: what was found there is not computed again.
+    const char *begin;         // NULL: there is none
+    uint32_t state_count;      // inout buffers of the optimiser
+    const char *const *states; // they begin as zeros, as `step` does
 } vy_training;
 
 // Returns a new module with the pipeline, which is its last, and what it dispatches; *out describes
@@ -69,6 +76,8 @@ VY_API vy_module *vy_train(const vy_module *m, const vy_train_options *options, 
 VY_API const char *vy_train_text(const char *name);
 // Names of the library's optimisers; NULL past the last.
 VY_API const char *vy_train_optimiser(uint32_t index);
+// The learning rate that suits one of them where nothing is known; NULL: a text of one's own.
+VY_API double vy_train_rate(const char *name);
 
 #ifdef __cplusplus
 }

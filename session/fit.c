@@ -48,6 +48,7 @@ static bool begin(vys_task *t, const vys_fit *fit, const vy_training *made, vy_d
               vys_set_int(t, made->count, fit->steps, d) && vys_task_zeros(t, made->step, d);
     for (uint32_t i = 0; ok && i < made->state_count; i++)
         ok = vys_task_zeros(t, made->states[i], d);
+    ok = ok && (!made->begin || vys_set_int(t, made->begin, 1, d));
     return ok && (!made->batch || vys_set_int(t, made->batch, fit->batch, d));
 }
 

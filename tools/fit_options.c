@@ -47,8 +47,9 @@ static bool parse_step(fit *f, const char *at)
 
 static bool parse_rate(fit *f, const command *c, vy_diag *d)
 {
-    const char *lr = c->o.lr ? c->o.lr : "1e-3";
+    const char *lr = c->o.lr;
     vy_scalar v;
+    if (!lr) return f->train.lr = vy_train_rate(f->train.optimiser), true;
     if (!strncmp(lr, "cosine:", 7)) return parse_cosine(f, c, lr + 7) || bad_rate(lr, d);
     if (!strncmp(lr, "step:", 5)) return parse_step(f, lr + 5) || bad_rate(lr, d);
     const char *at = lr;
@@ -98,7 +99,7 @@ static bool take_optimiser(fit *f, const command *c, vy_diag *d)
     for (uint32_t i = 0; vy_train_optimiser(i); i++)
         if (!strcmp(name, vy_train_optimiser(i))) return f->train.optimiser = name, true;
     if (!ends_in(name, ".vyre"))
-        return fail(d, TOOL_USAGE, "optimisers are sgd, momentum, adam, or FILE.vyre",
+        return fail(d, TOOL_USAGE, "optimisers are sgd, momentum, adam, lbfgs, or FILE.vyre",
                     "--optimizer %.80s: there is no such optimiser", name);
     if (!file_read(name, FILE_LIMIT, &f->optimiser, d)) return false;
     text_add(&f->optimiser, "", 1); // terminates it
@@ -125,8 +126,8 @@ bool fit_options(fit *f, command *c, vy_diag *d)
     const options *o = &c->o;
     f->train.loss = o->of.count ? o->of.data[0] : NULL;
     f->train.params = o->params.data, f->train.param_count = o->params.count;
-    const bool ok = check_options(o, d) && parse_rate(f, c, d) && parse_batch(f, c, d) &&
-                    take_optimiser(f, c, d) && specs_parse(&f->out, "--out", &o->out, d) &&
+    const bool ok = check_options(o, d) && take_optimiser(f, c, d) && parse_rate(f, c, d) &&
+                    parse_batch(f, c, d) && specs_parse(&f->out, "--out", &o->out, d) &&
                     (!o->plot || fit_plot_check(o->plot, d)) &&
                     (!o->resume || fit_load(&f->resumed, o->resume, d));
     f->train.batch = f->batch.data, f->train.batch_count = f->batch.count;

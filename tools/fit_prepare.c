@@ -92,14 +92,23 @@ static bool give(fit *f, const char *name, uint64_t value, vy_diag *d)
     return true;
 }
 
+static bool change(fit *f, const char *name, uint64_t value, bool *changed, vy_diag *d)
+{
+    bound_scalar *s = vys_binding_scalar(&f->data, "", name, d);
+    if (!s) return false;
+    *changed |= s->value.u != value;
+    s->value.u = value;
+    f->data.values[s - f->data.scalars] = (int64_t)value;
+    return true;
+}
+
 bool fit_set_count(fit *f, uint64_t steps, vy_diag *d)
 {
-    bound_scalar *s = vys_binding_scalar(&f->data, "", f->made.count, d);
-    if (!s) return false;
-    if (s->value.u == steps) return true;
-    s->value.u = steps;
-    f->data.values[s - f->data.scalars] = (int64_t)steps;
-    return vys_runner_rescale(&f->run, d);
+    bool changed = false;
+    if (!change(f, f->made.count, steps, &changed, d) ||
+        (f->made.begin && !change(f, f->made.begin, f->done == f->first, &changed, d)))
+        return false;
+    return !changed || vys_runner_rescale(&f->run, d);
 }
 
 // Are there enough rows, and do all values of scalars that decide what a step does enter identity?
@@ -128,9 +137,9 @@ static bool bind(fit *f, command *c, vy_diag *d)
            binding_set(b, &c->o.set, d) && give(f, f->made.window, f->window, d) &&
            give(f, f->made.count, 1, d) &&
            (!f->made.batch || give(f, f->made.batch, f->batch_rows, d)) &&
-           binding_groups(b, c->o.groups, d) && binding_specs(b, &f->in, NULL, d) &&
-           vys_binding_fill(b, d) && check_rows(f, d) && vys_binding_tape(b, c->o.tape_limit, d) &&
-           (!c->o.resume || fit_take(f, c->o.resume, d));
+           (!f->made.begin || give(f, f->made.begin, 1, d)) && binding_groups(b, c->o.groups, d) &&
+           binding_specs(b, &f->in, NULL, d) && vys_binding_fill(b, d) && check_rows(f, d) &&
+           vys_binding_tape(b, c->o.tape_limit, d) && (!c->o.resume || fit_take(f, c->o.resume, d));
 }
 
 static bool check_out(const fit *f, vy_diag *d)

@@ -53,8 +53,8 @@ static const char *keep_name(vy_module *m, const char *name)
 static bool keep_names(training *t, vy_module *m)
 {
     vy_training *o = t->out;
-    const char **all[] = {&o->pipeline, &o->losses, &o->step, &o->window,
-                          &o->count,    &o->rows,   &o->batch};
+    const char **all[] = {&o->pipeline, &o->losses, &o->step,  &o->window,
+                          &o->count,    &o->rows,   &o->batch, &o->begin};
     bool ok = true;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const bool had = *all[i] != NULL;

@@ -19,10 +19,14 @@ typedef enum train_place { // what a buffer of the derivative is in the pipeline
 
 typedef struct train_slot { // by buffer of the derivative
     train_place place;
-    vy_buffer full, made; // BATCH: all rows; what is passed
+    // What is passed; BATCH: of all rows, `full`; PARAMETER: what is trained, `full`.
+    vy_buffer full, made;
+    vy_dim offset;        // PARAMETER, of a search: where it begins in the vector of all
     uint32_t of;          // GRADIENT: buffer of the derivative that is the parameter
     uint32_t first_state; // PARAMETER: in `states`
 } train_slot;
+
+enum { TRAIN_PROPOSE, TRAIN_JUDGE, TRAIN_ACCEPT, TRAIN_PHASES };
 
 typedef struct training {
     const vy_train_options *o;
@@ -36,6 +40,9 @@ typedef struct training {
     const vy_program *result; // parameters of the derivative
     vy_type type;             // of the loss and of all parameters
     const vy_program *optimiser, *rate, *next, *choose;
+    bool searches; // the optimiser is three pipelines (train_search.c)
+    const vy_pipeline *phases[TRAIN_PHASES];
+    const vy_program *pack, *unpack;
     // the pipeline
     vy_pipe *q;
     vy_builder *b;
@@ -45,6 +52,10 @@ typedef struct training {
     uint32_t state_count, states_each;
     vy_buffer losses, step, rate_now, chosen;
     vy_value window, count, rows;
+    vy_value begin; // of a search
+    vy_dim total;   // elements of all parameters
+    struct train_wire *wires;
+    uint32_t wire_count;
     uint32_t batch_scalar; // of `result`; UINT32_MAX: no batches
 } training;
 
@@ -63,5 +74,30 @@ const vy_program *train_take_rows(training *t, vy_type type);
 bool train_is_state(const vy_program *optimiser, uint32_t buffer);
 // train_pipeline.c
 bool train_build(training *t);
+void *train_room(training *t, size_t count, size_t size);
+const char *train_own_name(training *t, const char *of, const char *what);
+vy_value train_own_scalar(training *t, const char *what, const char **name);
+vy_buffer train_intermediate(training *t, const vy_buf *b, const char *name);
+// Dispatches of step `at`.
+void train_differentiate(training *t, const vy_dim *at);
+void train_choose_rate(training *t, const vy_dim *at);
+void train_count_step(training *t, const vy_dim *at);
+vy_pipe_arg train_loss_row(const training *t, const vy_dim *at);
+// train_search.c: what a training has whose optimiser searches.
+bool train_search_check(training *t);
+size_t train_search_size(const training *t);
+void train_search_states(training *t);
+void train_search_steps(training *t);
+
+static inline bool train_failed(const training *t) { return !vy_module_ok(t->m) || !t->b; }
+static inline vy_pipe_arg train_flat(vy_buffer b)
+{
+    return (vy_pipe_arg){.buffer = b, .flat = true};
+}
+static inline vy_pipe_arg train_entire(vy_buffer b) { return (vy_pipe_arg){.buffer = b}; }
+static inline vy_pipe_scalar train_number(const char *name, vy_dim d)
+{
+    return (vy_pipe_scalar){.name = name, .kind = VY_PIPE_DIM, .dim = d};
+}
 
 #endif

@@ -2,22 +2,21 @@
 // train_pipeline.c: the pipeline of a training: its parameters, then its steps.
 //
 //   repeat t in 0..count {
-//       choose_rows(step, chosen, …); take_rows(flat(x), chosen, flat(x_batch));     batches only
+//       choose_rows(step, chosen, …); take_rows(train_flat(x), chosen, train_flat(x_batch));     batches only
 //       f_grad(x_batch, …, w, losses[t], grad_w);
 //       rate(losses[t], step, rate, lr=…);
-//       adam(flat(w), flat(grad_w), flat(w_mean), flat(w_square), rate, step);       each parameter
-//       next_step(rate, step);
+//       adam(train_flat(w), train_flat(grad_w), train_flat(w_mean), train_flat(w_square), rate, step);       each parameter
+//       next_step(losses[t], step);
 //   }
 //
+// Optimisers that search have steps of their own (train_search.c).
 // Names of the source are kept; ours get a number where they are taken.
 #include "autodiff/train/train_build.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool failed(const training *t) { return !vy_module_ok(t->m) || !t->b; }
-
-static void *room(training *t, size_t count, size_t size)
+void *train_room(training *t, size_t count, size_t size)
 {
     void *memory = vy_arena_alloc(t->arena, count * size + 1);
     if (!memory) vy_fail(t->m, VY_E_MEMORY, 0, 0, NULL, "out of memory");
@@ -36,10 +35,10 @@ static bool is_free(const training *t, const char *name)
     return true;
 }
 
-static const char *own_name(training *t, const char *of, const char *what)
+const char *train_own_name(training *t, const char *of, const char *what)
 {
     const size_t size = strlen(of) + strlen(what) + 16;
-    char *text = room(t, size, 1);
+    char *text = train_room(t, size, 1);
     if (!text) return "";
     snprintf(text, size, "%s%s%s", of, *of ? "_" : "", what);
     for (uint32_t k = 2; !is_free(t, text); k++)
@@ -47,9 +46,9 @@ static const char *own_name(training *t, const char *of, const char *what)
     return text;
 }
 
-static vy_value own_scalar(training *t, const char *what, const char **name)
+vy_value train_own_scalar(training *t, const char *what, const char **name)
 {
-    *name = own_name(t, "", what);
+    *name = train_own_name(t, "", what);
     return vy_param_scalar(t->b, *name, VY_U32);
 }
 
@@ -58,7 +57,7 @@ static vy_value own_scalar(training *t, const char *what, const char **name)
 static void copy_dims(training *t)
 {
     const vy_program *p = t->result;
-    for (uint32_t i = 1; i < p->dims.count && !failed(t); i++) {
+    for (uint32_t i = 1; i < p->dims.count && !train_failed(t); i++) {
         const vy_dim_node *n = &p->dims.data[i];
         if (n->op == VY_DIM_CONST)
             t->dims[i] = vy_dim_const(t->b, n->value);
@@ -94,7 +93,7 @@ static vy_buffer parameter(training *t, const vy_buf *b, const char *name, vy_bu
     return vy_param_buffer(t->b, name, cls, b->type, b->rank, shape);
 }
 
-static vy_buffer intermediate(training *t, const vy_buf *b, const char *name)
+vy_buffer train_intermediate(training *t, const vy_buf *b, const char *name)
 {
     vy_dim shape[VY_MAX_RANK];
     if (shape_of(t, b, shape)) return vy_pipeline_buffer(t->q, name, b->type, b->rank, shape);
@@ -121,7 +120,7 @@ static void declare_source(training *t, uint32_t id)
     train_slot *s = &t->slots[id];
     s->place = place_of(t, id);
     if (s->place == TRAIN_DATA) s->made = parameter(t, b, b->name, b->cls, NULL);
-    if (s->place == TRAIN_PARAMETER) s->made = parameter(t, b, b->name, VY_INOUT, NULL);
+    if (s->place == TRAIN_PARAMETER) s->made = s->full = parameter(t, b, b->name, VY_INOUT, NULL);
     if (s->place != TRAIN_BATCH) return;
     const vy_dim rows = vy_dim_value(t->b, t->rows);
     s->full = parameter(t, b, b->name, VY_IN, &rows);
@@ -131,9 +130,9 @@ static void declare_states(training *t, uint32_t id)
 {
     const vy_buf *b = &t->result->buffers.data[id];
     t->slots[id].first_state = t->state_count;
-    for (uint32_t k = 1; k < t->optimiser->buffers.count && !failed(t); k++) {
+    for (uint32_t k = 1; k < t->optimiser->buffers.count && !train_failed(t); k++) {
         if (!train_is_state(t->optimiser, k)) continue;
-        const char *name = own_name(t, b->name, t->optimiser->buffers.data[k].name);
+        const char *name = train_own_name(t, b->name, t->optimiser->buffers.data[k].name);
         ((const char **)t->out->states)[t->state_count] = name;
         t->states[t->state_count++] = parameter(t, b, name, VY_INOUT, NULL);
     }
@@ -144,7 +143,7 @@ static void declare_losses(training *t, uint32_t id)
     vy_dim shape[VY_MAX_RANK + 1] = {vy_dim_value(t->b, t->window)};
     const vy_buf *b = &t->result->buffers.data[id];
     for (uint32_t k = 0; k < b->rank; k++) shape[k + 1] = vy_dim_const(t->b, 1);
-    t->out->losses = own_name(t, "", "losses");
+    t->out->losses = train_own_name(t, "", "losses");
     if (b->rank >= VY_MAX_RANK)
         vy_fail(t->m, VY_E_BUFFER_NOT_FOUND, b->line, 1, "declare it `out f32[1]`",
                 "the loss has too many dimensions");
@@ -156,9 +155,10 @@ static void declare_scalars(training *t)
 {
     for (uint32_t i = 0; i < t->result->scalars.count; i++)
         vy_param_scalar(t->b, t->result->scalars.data[i].name, t->result->scalars.data[i].type);
-    t->window = own_scalar(t, "window", &t->out->window);
-    t->count = own_scalar(t, "count", &t->out->count);
-    if (t->o->batch_count) t->rows = own_scalar(t, "rows", &t->out->rows);
+    t->window = train_own_scalar(t, "window", &t->out->window);
+    t->count = train_own_scalar(t, "count", &t->out->count);
+    if (t->o->batch_count) t->rows = train_own_scalar(t, "rows", &t->out->rows);
+    if (t->searches) t->begin = train_own_scalar(t, "begin", &t->out->begin);
 }
 
 static void declare_all(training *t)
@@ -166,14 +166,15 @@ static void declare_all(training *t)
     const uint32_t n = t->result->buffers.count;
     declare_scalars(t);
     copy_dims(t);
-    for (uint32_t i = 1; i < n && !failed(t); i++)
+    for (uint32_t i = 1; i < n && !train_failed(t); i++)
         if (vy_pipe_binds(&t->result->buffers.data[i])) declare_source(t, i);
-    for (uint32_t i = 1; i < n && !failed(t); i++)
-        if (t->slots[i].place == TRAIN_PARAMETER) declare_states(t, i);
     const vy_dim one = vy_dim_const(t->b, 1);
-    t->out->step = own_name(t, "", "step");
+    t->out->step = train_own_name(t, "", "step");
     t->step = vy_param_buffer(t->b, t->out->step, VY_INOUT, VY_U32, 1, &one);
-    for (uint32_t i = 1; i < n && !failed(t); i++)
+    for (uint32_t i = 1; i < n && !train_failed(t); i++)
+        if (t->slots[i].place == TRAIN_PARAMETER && !t->searches) declare_states(t, i);
+    if (t->searches) train_search_states(t);
+    for (uint32_t i = 1; i < n && !train_failed(t); i++)
         if (t->slots[i].place == TRAIN_LOSS) declare_losses(t, i);
     t->out->state_count = t->state_count;
 }
@@ -181,25 +182,23 @@ static void declare_all(training *t)
 static void declare_intermediates(training *t)
 {
     const vy_dim one = vy_dim_const(t->b, 1);
-    t->rate_now = vy_pipeline_buffer(t->q, own_name(t, "", "rate"), t->type, 1, &one);
-    for (uint32_t i = 1; i < t->result->buffers.count && !failed(t); i++) {
+    t->rate_now = vy_pipeline_buffer(t->q, train_own_name(t, "", "rate"), t->type, 1, &one);
+    for (uint32_t i = 1; i < t->result->buffers.count && !train_failed(t); i++) {
         const vy_buf *b = &t->result->buffers.data[i];
         train_slot *s = &t->slots[i];
         if (s->place == TRAIN_GRADIENT || s->place == TRAIN_RESULT)
-            s->made = intermediate(t, b, b->name);
-        if (s->place == TRAIN_BATCH) s->made = intermediate(t, b, own_name(t, b->name, "batch"));
+            s->made = train_intermediate(t, b, b->name);
+        if (s->place == TRAIN_BATCH)
+            s->made = train_intermediate(t, b, train_own_name(t, b->name, "batch"));
+        if (s->place == TRAIN_LOSS && t->searches) s->made = train_intermediate(t, b, b->name);
+        if (s->place == TRAIN_PARAMETER && t->searches)
+            s->made = train_intermediate(t, b, train_own_name(t, b->name, "at"));
         const char *of = s->place == TRAIN_GRADIENT ? t->derived->roles[i].of : NULL;
         if (of) s->of = vy_program_find_buffer(t->result, of).id;
     }
 }
 
 // ------------------------------------------------------------------------------------------- steps
-static vy_pipe_arg flat(vy_buffer b) { return (vy_pipe_arg){.buffer = b, .flat = true}; }
-static vy_pipe_arg entire(vy_buffer b) { return (vy_pipe_arg){.buffer = b}; }
-static vy_pipe_scalar number(const char *name, vy_dim d)
-{
-    return (vy_pipe_scalar){.name = name, .kind = VY_PIPE_DIM, .dim = d};
-}
 static vy_pipe_scalar constant(const training *t, const char *name, double value)
 {
     return (vy_pipe_scalar){.name = name,
@@ -209,34 +208,36 @@ static vy_pipe_scalar constant(const training *t, const char *name, double value
 
 static void take_rows(training *t)
 {
-    if (!t->o->batch_count || failed(t)) return;
-    const vy_pipe_scalar given[] = {number("rows", vy_dim_value(t->b, t->rows)),
-                                    number("seed", vy_dim_const(t->b, t->o->seed))};
-    vy_pipeline_dispatch(t->q, t->choose, 2, (vy_pipe_arg[]){entire(t->step), entire(t->chosen)}, 2,
-                         given, NULL);
-    for (uint32_t i = 1; i < t->result->buffers.count && !failed(t); i++) {
+    if (!t->o->batch_count || train_failed(t)) return;
+    const vy_pipe_scalar given[] = {train_number("rows", vy_dim_value(t->b, t->rows)),
+                                    train_number("seed", vy_dim_const(t->b, t->o->seed))};
+    vy_pipeline_dispatch(t->q, t->choose, 2,
+                         (vy_pipe_arg[]){train_entire(t->step), train_entire(t->chosen)}, 2, given,
+                         NULL);
+    for (uint32_t i = 1; i < t->result->buffers.count && !train_failed(t); i++) {
         const train_slot *s = &t->slots[i];
         if (s->place != TRAIN_BATCH) continue;
         const vy_program *p = train_take_rows(t, t->result->buffers.data[i].type);
-        const vy_pipe_arg args[] = {flat(s->full), entire(t->chosen), flat(s->made)};
+        const vy_pipe_arg args[] = {train_flat(s->full), train_entire(t->chosen),
+                                    train_flat(s->made)};
         if (p) vy_pipeline_dispatch(t->q, p, 3, args, 0, NULL, NULL);
     }
 }
 
-static void differentiate(training *t, const vy_dim *at)
+void train_differentiate(training *t, const vy_dim *at)
 {
     const vy_program *p = t->result;
     const vy_ref r = t->derived->result;
-    vy_pipe_arg *args = room(t, p->buffers.count, sizeof *args);
-    vy_pipe_scalar *scalars = room(t, p->scalars.count, sizeof *scalars);
+    vy_pipe_arg *args = train_room(t, p->buffers.count, sizeof *args);
+    vy_pipe_scalar *scalars = train_room(t, p->scalars.count, sizeof *scalars);
     vy_dim groups[3];
     uint32_t n = 0;
-    if (!args || !scalars || failed(t)) return;
+    if (!args || !scalars || train_failed(t)) return;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
-        const bool loss = t->slots[i].place == TRAIN_LOSS;
+        const bool loss = t->slots[i].place == TRAIN_LOSS && !t->searches;
         args[n++] = loss ? (vy_pipe_arg){.buffer = t->losses, .rank = 1, .index = at}
-                         : entire(t->slots[i].made);
+                         : train_entire(t->slots[i].made);
     }
     for (uint32_t i = 0; i < p->scalars.count; i++)
         scalars[i] =
@@ -250,17 +251,24 @@ static void differentiate(training *t, const vy_dim *at)
         vy_pipeline_dispatch(t->q, p, n, args, p->scalars.count, scalars, counts ? groups : NULL);
 }
 
-static void choose_rate(training *t, const vy_dim *at)
+vy_pipe_arg train_loss_row(const training *t, const vy_dim *at)
+{
+    const bool row = vy_builder_program(t->b)->buffers.data[t->losses.id].rank > 2;
+    return (vy_pipe_arg){.buffer = t->losses, .rank = 1, .index = at, .flat = row};
+}
+
+void train_choose_rate(training *t, const vy_dim *at)
 {
     const vy_train_options *o = t->o;
-    const bool row = vy_builder_program(t->b)->buffers.data[t->losses.id].rank > 2;
-    const vy_pipe_arg loss = {.buffer = t->losses, .rank = 1, .index = at, .flat = row};
-    const vy_pipe_arg args[] = {loss, entire(t->step), entire(t->rate_now)};
+    const vy_pipe_arg args[] = {train_loss_row(t, at), train_entire(t->step),
+                                train_entire(t->rate_now)};
     vy_pipe_scalar given[3] = {constant(t, "lr", o->lr)};
     if (o->schedule == VY_RATE_COSINE) given[1] = constant(t, "end", o->last);
-    if (o->schedule == VY_RATE_COSINE) given[2] = number("steps", vy_dim_const(t->b, o->period));
+    if (o->schedule == VY_RATE_COSINE)
+        given[2] = train_number("steps", vy_dim_const(t->b, o->period));
     if (o->schedule == VY_RATE_STEP) given[1] = constant(t, "factor", o->factor);
-    if (o->schedule == VY_RATE_STEP) given[2] = number("every", vy_dim_const(t->b, o->period));
+    if (o->schedule == VY_RATE_STEP)
+        given[2] = train_number("every", vy_dim_const(t->b, o->period));
     vy_pipeline_dispatch(t->q, t->rate, 3, args, o->schedule ? 3 : 1, given, NULL);
 }
 
@@ -268,18 +276,24 @@ static void optimise(training *t, const train_slot *gradient)
 {
     const vy_program *p = t->optimiser;
     const train_slot *w = &t->slots[gradient->of];
-    vy_pipe_arg *args = room(t, p->buffers.count, sizeof *args);
+    vy_pipe_arg *args = train_room(t, p->buffers.count, sizeof *args);
     uint32_t n = 0, state = w->first_state;
     for (uint32_t i = 1; args && i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (!vy_pipe_binds(b)) continue;
-        args[n++] = i == 1                 ? flat(w->made)
-                    : i == 2               ? flat(gradient->made)
-                    : train_is_state(p, i) ? flat(t->states[state++])
-                    : b->type == VY_U32    ? entire(t->step)
-                                           : entire(t->rate_now);
+        args[n++] = i == 1                 ? train_flat(w->made)
+                    : i == 2               ? train_flat(gradient->made)
+                    : train_is_state(p, i) ? train_flat(t->states[state++])
+                    : b->type == VY_U32    ? train_entire(t->step)
+                                           : train_entire(t->rate_now);
     }
     if (args) vy_pipeline_dispatch(t->q, p, n, args, 0, NULL, NULL);
+}
+
+void train_count_step(training *t, const vy_dim *at)
+{
+    const vy_pipe_arg args[] = {train_loss_row(t, at), train_entire(t->step)};
+    vy_pipeline_dispatch(t->q, t->next, 2, args, 0, NULL, NULL);
 }
 
 static void add_steps(training *t)
@@ -287,31 +301,30 @@ static void add_steps(training *t)
     const vy_dim from = vy_dim_const(t->b, 0), to = vy_dim_value(t->b, t->count);
     const vy_dim at = vy_pipeline_repeat(t->q, "t", from, to, VY_KEEP_ALL, (vy_dim){0});
     take_rows(t);
-    differentiate(t, &at);
-    if (!failed(t)) choose_rate(t, &at);
-    for (uint32_t i = 1; i < t->result->buffers.count && !failed(t); i++)
+    train_differentiate(t, &at);
+    if (!train_failed(t)) train_choose_rate(t, &at);
+    for (uint32_t i = 1; i < t->result->buffers.count && !train_failed(t); i++)
         if (t->slots[i].place == TRAIN_GRADIENT) optimise(t, &t->slots[i]);
-    if (failed(t)) return;
-    const vy_pipe_arg args[] = {entire(t->rate_now), entire(t->step)};
-    vy_pipeline_dispatch(t->q, t->next, 2, args, 0, NULL, NULL);
+    if (train_failed(t)) return;
+    train_count_step(t, &at);
     vy_pipeline_close(t->q);
 }
 
 // ---------------------------------------------------------------------------------------- together
 static void declare_chosen(training *t)
 {
-    if (!t->o->batch_count || failed(t)) return;
+    if (!t->o->batch_count || train_failed(t)) return;
     const vy_scalar_param *s = &t->result->scalars.data[t->batch_scalar];
     const vy_value v = {vy_leaf_other(t->b, VY_LEAF_SCALAR, s->type, t->batch_scalar, 0)};
     const vy_dim batch = vy_dim_value(t->b, v);
     t->out->batch = s->name;
-    t->chosen = vy_pipeline_buffer(t->q, own_name(t, "", "chosen"), VY_U32, 1, &batch);
+    t->chosen = vy_pipeline_buffer(t->q, train_own_name(t, "", "chosen"), VY_U32, 1, &batch);
 }
 
 static const char *pipeline_name(training *t)
 {
     const size_t size = strlen(t->primal->name) + 20;
-    char *text = room(t, size, 1);
+    char *text = train_room(t, size, 1);
     if (!text) return "fit";
     snprintf(text, size, "%s_fit", t->primal->name);
     for (uint32_t k = 2; vy_module_find(t->m, text) || vy_module_find_pipeline(t->m, text); k++)
@@ -321,11 +334,12 @@ static const char *pipeline_name(training *t)
 
 static bool make_tables(training *t)
 {
-    const size_t states = (size_t)t->o->param_count * t->states_each;
-    t->dims = room(t, t->result->dims.count, sizeof *t->dims);
-    t->slots = room(t, t->result->buffers.count, sizeof *t->slots);
-    t->states = room(t, states, sizeof *t->states);
-    t->out->states = room(t, states, sizeof *t->out->states);
+    const size_t states =
+        t->searches ? train_search_size(t) : (size_t)t->o->param_count * t->states_each;
+    t->dims = train_room(t, t->result->dims.count, sizeof *t->dims);
+    t->slots = train_room(t, t->result->buffers.count, sizeof *t->slots);
+    t->states = train_room(t, states, sizeof *t->states);
+    t->out->states = train_room(t, states, sizeof *t->out->states);
     return t->dims && t->slots && t->states && t->out->states;
 }
 
@@ -334,11 +348,11 @@ bool train_build(training *t)
     t->out->pipeline = pipeline_name(t);
     t->q = make_tables(t) ? vy_pipeline_begin(t->m, t->out->pipeline) : NULL;
     t->b = vy_pipeline_params(t->q);
-    if (!failed(t)) declare_all(t);
-    if (!failed(t)) declare_intermediates(t);
+    if (!train_failed(t)) declare_all(t);
+    if (!train_failed(t)) declare_intermediates(t);
     declare_chosen(t);
-    if (!failed(t)) add_steps(t);
-    const bool ok = t->diag->severity != VY_ERROR && !failed(t);
+    if (!train_failed(t)) t->searches ? train_search_steps(t) : add_steps(t);
+    const bool ok = t->diag->severity != VY_ERROR && !train_failed(t);
     if (ok && vy_pipeline_end(t->q)) return true;
     if (!ok) vy_pipeline_abandon(t->q);
     if (t->diag->severity != VY_ERROR) *t->diag = t->m->diag;

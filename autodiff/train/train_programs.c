@@ -13,6 +13,11 @@
 
 #define TEXTS (sizeof optimiser_texts / sizeof *optimiser_texts)
 
+static const struct {
+    const char *name;
+    double rate; // where none is given
+} optimisers[] = {{"sgd", 1e-3}, {"momentum", 1e-3}, {"adam", 1e-3}, {"lbfgs", 1}};
+
 const char *vy_train_text(const char *name)
 {
     for (size_t i = 0; i < TEXTS; i++)
@@ -22,8 +27,14 @@ const char *vy_train_text(const char *name)
 
 const char *vy_train_optimiser(uint32_t index)
 {
-    static const char *const names[] = {"sgd", "momentum", "adam"};
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
+    return index < sizeof optimisers / sizeof *optimisers ? optimisers[index].name : NULL;
+}
+
+double vy_train_rate(const char *name)
+{
+    for (uint32_t i = 0; name && vy_train_optimiser(i); i++)
+        if (!strcmp(name, optimisers[i].name)) return optimisers[i].rate;
+    return 1e-3;
 }
 
 // -------------------------------------------------------------------------------------------- text
@@ -67,6 +78,40 @@ static const vy_program *take(training *t, const vy_program *p, const char *name
     return NULL;
 }
 
+static const char *const phases[TRAIN_PHASES] = {"propose", "judge", "accept"};
+
+// An optimiser that searches is three pipelines, with all that they dispatch.
+static bool is_search(const vy_module *m) { return vy_module_find_pipeline(m, phases[0]) != NULL; }
+
+static bool take_phase(training *t, const vy_module *m, uint32_t k, const uint32_t *programs)
+{
+    const vy_pipeline *from = vy_module_find_pipeline(m, phases[k]);
+    if (!from)
+        return train_fail(t, VY_E_GRAD_PROGRAM, 0, "write one as in shaders/optimisers/README.md",
+                          "the optimiser has no pipeline `%s`", phases[k]);
+    vy_pipeline *copy = vy_pipeline_clone(from, t->m, programs);
+    const char *name = copy ? free_name(t, phases[k]) : NULL;
+    if (name) copy->name = copy->signature->name = name;
+    t->phases[k] = copy;
+    if (name && vy_vec_push(&t->m->pipelines, copy)) return true;
+    vy_pipeline_free(copy);
+    return train_no_memory(t);
+}
+
+static bool take_search(training *t, const vy_module *m)
+{
+    uint32_t *programs = train_room(t, m->programs.count, sizeof *programs);
+    if (!programs) return train_no_memory(t);
+    for (uint32_t i = 0; i < m->programs.count; i++) {
+        programs[i] = t->m->programs.count;
+        if (!take(t, m->programs.data[i], m->programs.data[i]->name)) return false;
+    }
+    for (uint32_t k = 0; k < TRAIN_PHASES; k++)
+        if (!take_phase(t, m, k, programs)) return false;
+    t->searches = true;
+    return train_search_check(t);
+}
+
 // Its place is in another text than that of the program, so the message says it.
 static void text_error(training *t, const vy_diag *d)
 {
@@ -76,22 +121,32 @@ static void text_error(training *t, const vy_diag *d)
              d->text);
 }
 
+// The module of a text; NULL: *t->diag.
+static vy_module *parse(training *t, const char *text, const char *type)
+{
+    const char *own = in_type(t, text, type);
+    vy_module *m = own ? vy_parse(own, strlen(own), "the optimiser") : NULL;
+    if (m && vy_module_ok(m)) return m;
+    if (m)
+        text_error(t, vy_module_diag(m));
+    else
+        train_no_memory(t);
+    vy_module_free(m);
+    return NULL;
+}
+
 // Reads a text; adds its program `name` (NULL: the last) as `as`.
 static const vy_program *read(training *t, const char *text, const char *type, const char *name,
                               const char *as)
 {
-    const char *own = in_type(t, text, type);
-    vy_module *m = own ? vy_parse(own, strlen(own), "the optimiser") : NULL;
+    vy_module *m = parse(t, text, type);
     const vy_program *p = NULL, *made = NULL;
-    if (m && vy_module_ok(m))
-        p = name                ? vy_module_find(m, name)
-            : m->programs.count ? m->programs.data[m->programs.count - 1]
-                                : NULL;
-    if (!m)
-        train_no_memory(t);
-    else if (!vy_module_ok(m))
-        text_error(t, vy_module_diag(m));
-    else if (!p)
+    if (!m) return NULL;
+    if (name)
+        p = vy_module_find(m, name);
+    else if (m->programs.count)
+        p = m->programs.data[m->programs.count - 1];
+    if (!p)
         train_fail(t, VY_E_GRAD_PROGRAM, 0, "write one as in shaders/optimisers/README.md",
                    "the optimiser's text has no program");
     else
@@ -145,8 +200,19 @@ static bool check_optimiser(training *t)
 static bool unknown_optimiser(training *t, const char *name)
 {
     return train_fail(t, VY_E_GRAD_PROGRAM, 0,
-                      "optimisers are sgd, momentum, adam, or your own text",
+                      "optimisers are sgd, momentum, adam, lbfgs, or your own text",
                       "there is no optimiser `%s`", name);
+}
+
+// A program for each parameter, or pipelines for all.
+static bool read_optimiser(training *t, const char *text, const char *type)
+{
+    vy_module *m = parse(t, text, type);
+    const bool search = m && is_search(m), ok = search && take_search(t, m);
+    vy_module_free(m);
+    if (!m || search) return ok;
+    t->optimiser = read(t, text, type, NULL, NULL);
+    return t->optimiser && check_optimiser(t);
 }
 
 static bool is_optimiser(const char *name)
@@ -175,11 +241,15 @@ bool train_add_programs(training *t)
     const char *name = t->o->optimiser ? t->o->optimiser : "adam", *type = vy_type_name(t->type);
     const char *own = t->o->optimiser_text, *training = vy_train_text("training");
     if (!own && !is_optimiser(name)) return unknown_optimiser(t, name);
-    t->optimiser = read(t, own ? own : vy_train_text(name), type, NULL, NULL);
-    if (!t->optimiser || !check_optimiser(t)) return false;
+    if (!read_optimiser(t, own ? own : vy_train_text(name), type)) return false;
     t->rate = read(t, training, type, rates[t->o->schedule], rates[t->o->schedule]);
     t->next = t->rate ? read(t, training, type, "next_step", "next_step") : NULL;
     if (!t->next) return false;
+    if (t->searches) {
+        t->pack = read(t, training, type, "pack", "pack");
+        t->unpack = t->pack ? read(t, training, type, "unpack", "unpack") : NULL;
+        return t->unpack != NULL;
+    }
     if (!t->o->batch_count) return true;
     t->choose = read(t, training, type, "choose_rows", "choose_rows");
     return t->choose != NULL;
