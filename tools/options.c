@@ -87,7 +87,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(allow),         VERB_BIT(CHECK), "--allow", "nothing|out-of-range", "out-of-range: loads that give 0 and stores that do nothing are meant"},
     {0,   OPT_NAMES,  AT(params),        VERB_BIT(FIT), "--params",  "W[,W]",     "the inputs to train"},
     {0,   OPT_TEXT,   AT(optimizer),     VERB_BIT(FIT), "--optimizer", "NAME|FILE", "sgd, momentum, adam (the default), lbfgs, or a .vyre file (shaders/optimisers/README.md)"},
-    {0,   OPT_TEXT,   AT(lr),            VERB_BIT(FIT), "--lr",      "LR",        "learning rate; default 1e-3; cosine:LR[:LAST[:STEPS]], step:LR:FACTOR:EVERY"},
+    {0,   OPT_TEXT,   AT(lr),            VERB_BIT(FIT), "--lr",      "LR",        "learning rate; default 1e-3, lbfgs: 1, the first length it tries; cosine:LR[:LAST[:STEPS]], step:LR:FACTOR:EVERY"},
     {0,   OPT_COUNT,  AT(steps),         VERB_BIT(FIT), "--steps",   "N",         "how many, from the beginning; default 1000"},
     {0,   OPT_TEXT,   AT(batch),         VERB_BIT(FIT), "--batch",   "X[,X]:N[:SEED]", "each step takes N rows of these buffers, none twice in an epoch"},
     {0,   OPT_COUNT,  AT(checkpoint_every), VERB_BIT(FIT), "--checkpoint-every", "N", "after every N steps write NAME-STEP.fit"},

@@ -74,9 +74,13 @@ const vy_program *train_take_rows(training *t, vy_type type);
 bool train_is_state(const vy_program *optimiser, uint32_t buffer);
 // train_pipeline.c
 bool train_build(training *t);
+// train_parts.c
 void *train_room(training *t, size_t count, size_t size);
 const char *train_own_name(training *t, const char *of, const char *what);
 vy_value train_own_scalar(training *t, const char *what, const char **name);
+// first: instead of its first dimension, if not NULL.
+vy_buffer train_parameter(training *t, const vy_buf *b, const char *name, vy_buffer_class cls,
+                          const vy_dim *first);
 vy_buffer train_intermediate(training *t, const vy_buf *b, const char *name);
 // Dispatches of step `at`.
 void train_differentiate(training *t, const vy_dim *at);

@@ -2,55 +2,18 @@
 // train_pipeline.c: the pipeline of a training: its parameters, then its steps.
 //
 //   repeat t in 0..count {
-//       choose_rows(step, chosen, …); take_rows(train_flat(x), chosen, train_flat(x_batch));     batches only
+//       choose_rows(step, chosen, …); take_rows(flat(x), chosen, flat(x_batch));     batches only
 //       f_grad(x_batch, …, w, losses[t], grad_w);
 //       rate(losses[t], step, rate, lr=…);
-//       adam(train_flat(w), train_flat(grad_w), train_flat(w_mean), train_flat(w_square), rate, step);       each parameter
+//       adam(flat(w), flat(grad_w), flat(w_mean), flat(w_square), rate, step);       each parameter
 //       next_step(losses[t], step);
 //   }
 //
 // Optimisers that search have steps of their own (train_search.c).
-// Names of the source are kept; ours get a number where they are taken.
 #include "autodiff/train/train_build.h"
 
 #include <stdio.h>
 #include <string.h>
-
-void *train_room(training *t, size_t count, size_t size)
-{
-    void *memory = vy_arena_alloc(t->arena, count * size + 1);
-    if (!memory) vy_fail(t->m, VY_E_MEMORY, 0, 0, NULL, "out of memory");
-    return memory;
-}
-
-// ------------------------------------------------------------------------------------------- names
-static bool is_free(const training *t, const char *name)
-{
-    const vy_program *now = vy_builder_program(t->b);
-    const vy_program *both[] = {now, t->result};
-    for (int i = 0; i < 2; i++)
-        if (vy_program_find_buffer(both[i], name).id ||
-            vy_program_find_scalar(both[i], name) != UINT32_MAX)
-            return false;
-    return true;
-}
-
-const char *train_own_name(training *t, const char *of, const char *what)
-{
-    const size_t size = strlen(of) + strlen(what) + 16;
-    char *text = train_room(t, size, 1);
-    if (!text) return "";
-    snprintf(text, size, "%s%s%s", of, *of ? "_" : "", what);
-    for (uint32_t k = 2; !is_free(t, text); k++)
-        snprintf(text, size, "%s%s%s_%u", of, *of ? "_" : "", what, k);
-    return text;
-}
-
-vy_value train_own_scalar(training *t, const char *what, const char **name)
-{
-    *name = train_own_name(t, "", what);
-    return vy_param_scalar(t->b, *name, VY_U32);
-}
 
 // ---------------------------------------------------------------------------------------- shapes
 // Dimensions of the derivative as dimensions of the pipeline, whose first scalars are its own.
@@ -72,36 +35,6 @@ static void copy_dims(training *t)
     }
 }
 
-// The shape of a buffer of the derivative; false: it is open (`?`), or depends on what is.
-static bool shape_of(const training *t, const vy_buf *b, vy_dim *shape)
-{
-    bool known = true;
-    for (uint32_t k = 0; k < b->rank; k++) {
-        shape[k] = t->dims[b->dims[k].id];
-        known &= shape[k].id != 0;
-    }
-    return known;
-}
-
-static vy_buffer parameter(training *t, const vy_buf *b, const char *name, vy_buffer_class cls,
-                           const vy_dim *first)
-{
-    vy_dim shape[VY_MAX_RANK];
-    const bool known = shape_of(t, b, shape);
-    if (first) shape[0] = *first;
-    if (!known && b->rank == 1) shape[0] = vy_dim_unknown(t->b);
-    return vy_param_buffer(t->b, name, cls, b->type, b->rank, shape);
-}
-
-vy_buffer train_intermediate(training *t, const vy_buf *b, const char *name)
-{
-    vy_dim shape[VY_MAX_RANK];
-    if (shape_of(t, b, shape)) return vy_pipeline_buffer(t->q, name, b->type, b->rank, shape);
-    vy_fail(t->m, VY_E_BUFFER_NOT_FOUND, b->line, 1, "declare its length with a scalar: [N]",
-            "`%s` has an open length, which a training does not follow", b->name);
-    return (vy_buffer){0};
-}
-
 // -------------------------------------------------------------------------------------- parameters
 static train_place place_of(const training *t, uint32_t id)
 {
@@ -119,11 +52,12 @@ static void declare_source(training *t, uint32_t id)
     const vy_buf *b = &t->result->buffers.data[id];
     train_slot *s = &t->slots[id];
     s->place = place_of(t, id);
-    if (s->place == TRAIN_DATA) s->made = parameter(t, b, b->name, b->cls, NULL);
-    if (s->place == TRAIN_PARAMETER) s->made = s->full = parameter(t, b, b->name, VY_INOUT, NULL);
+    if (s->place == TRAIN_DATA) s->made = train_parameter(t, b, b->name, b->cls, NULL);
+    if (s->place == TRAIN_PARAMETER)
+        s->made = s->full = train_parameter(t, b, b->name, VY_INOUT, NULL);
     if (s->place != TRAIN_BATCH) return;
     const vy_dim rows = vy_dim_value(t->b, t->rows);
-    s->full = parameter(t, b, b->name, VY_IN, &rows);
+    s->full = train_parameter(t, b, b->name, VY_IN, &rows);
 }
 
 static void declare_states(training *t, uint32_t id)
@@ -134,7 +68,7 @@ static void declare_states(training *t, uint32_t id)
         if (!train_is_state(t->optimiser, k)) continue;
         const char *name = train_own_name(t, b->name, t->optimiser->buffers.data[k].name);
         ((const char **)t->out->states)[t->state_count] = name;
-        t->states[t->state_count++] = parameter(t, b, name, VY_INOUT, NULL);
+        t->states[t->state_count++] = train_parameter(t, b, name, VY_INOUT, NULL);
     }
 }
 
@@ -199,13 +133,6 @@ static void declare_intermediates(training *t)
 }
 
 // ------------------------------------------------------------------------------------------- steps
-static vy_pipe_scalar constant(const training *t, const char *name, double value)
-{
-    return (vy_pipe_scalar){.name = name,
-                            .kind = VY_PIPE_CONST,
-                            .value.f = vy_round_to(t->type, value)};
-}
-
 static void take_rows(training *t)
 {
     if (!t->o->batch_count || train_failed(t)) return;
@@ -224,54 +151,6 @@ static void take_rows(training *t)
     }
 }
 
-void train_differentiate(training *t, const vy_dim *at)
-{
-    const vy_program *p = t->result;
-    const vy_ref r = t->derived->result;
-    vy_pipe_arg *args = train_room(t, p->buffers.count, sizeof *args);
-    vy_pipe_scalar *scalars = train_room(t, p->scalars.count, sizeof *scalars);
-    vy_dim groups[3];
-    uint32_t n = 0;
-    if (!args || !scalars || train_failed(t)) return;
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        if (!vy_pipe_binds(&p->buffers.data[i])) continue;
-        const bool loss = t->slots[i].place == TRAIN_LOSS && !t->searches;
-        args[n++] = loss ? (vy_pipe_arg){.buffer = t->losses, .rank = 1, .index = at}
-                         : train_entire(t->slots[i].made);
-    }
-    for (uint32_t i = 0; i < p->scalars.count; i++)
-        scalars[i] =
-            (vy_pipe_scalar){.name = p->scalars.data[i].name, .kind = VY_PIPE_PARAM, .scalar = i};
-    const vy_pipeline *l = r.pipeline ? t->m->pipelines.data[r.index] : NULL;
-    const bool counts = l ? vy_pipeline_takes_groups(l) : p->overs.count == 0;
-    for (uint32_t k = 0; k < 3 && counts; k++) groups[k] = vy_dim_groups(t->b, k);
-    if (l)
-        vy_pipeline_call(t->q, l, n, args, p->scalars.count, scalars, counts ? groups : NULL);
-    else
-        vy_pipeline_dispatch(t->q, p, n, args, p->scalars.count, scalars, counts ? groups : NULL);
-}
-
-vy_pipe_arg train_loss_row(const training *t, const vy_dim *at)
-{
-    const bool row = vy_builder_program(t->b)->buffers.data[t->losses.id].rank > 2;
-    return (vy_pipe_arg){.buffer = t->losses, .rank = 1, .index = at, .flat = row};
-}
-
-void train_choose_rate(training *t, const vy_dim *at)
-{
-    const vy_train_options *o = t->o;
-    const vy_pipe_arg args[] = {train_loss_row(t, at), train_entire(t->step),
-                                train_entire(t->rate_now)};
-    vy_pipe_scalar given[3] = {constant(t, "lr", o->lr)};
-    if (o->schedule == VY_RATE_COSINE) given[1] = constant(t, "end", o->last);
-    if (o->schedule == VY_RATE_COSINE)
-        given[2] = train_number("steps", vy_dim_const(t->b, o->period));
-    if (o->schedule == VY_RATE_STEP) given[1] = constant(t, "factor", o->factor);
-    if (o->schedule == VY_RATE_STEP)
-        given[2] = train_number("every", vy_dim_const(t->b, o->period));
-    vy_pipeline_dispatch(t->q, t->rate, 3, args, o->schedule ? 3 : 1, given, NULL);
-}
-
 static void optimise(training *t, const train_slot *gradient)
 {
     const vy_program *p = t->optimiser;
@@ -288,12 +167,6 @@ static void optimise(training *t, const train_slot *gradient)
                                            : train_entire(t->rate_now);
     }
     if (args) vy_pipeline_dispatch(t->q, p, n, args, 0, NULL, NULL);
-}
-
-void train_count_step(training *t, const vy_dim *at)
-{
-    const vy_pipe_arg args[] = {train_loss_row(t, at), train_entire(t->step)};
-    vy_pipeline_dispatch(t->q, t->next, 2, args, 0, NULL, NULL);
 }
 
 static void add_steps(training *t)

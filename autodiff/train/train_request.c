@@ -126,12 +126,12 @@ static bool check_batch(training *t, uint32_t k)
 static bool check_schedule(training *t)
 {
     const vy_train_options *o = t->o;
-    const bool good = o->lr > 0 && o->lr < 1e30 &&
+    const bool good = vy_round_to(t->type, o->lr) > 0 && o->lr < 1e30 &&
                       (o->schedule != VY_RATE_COSINE || o->last >= 0) &&
                       (o->schedule != VY_RATE_STEP || o->factor > 0) &&
                       (o->schedule == VY_RATE_CONSTANT || o->period > 0);
     return good || train_fail(t, VY_E_BUFFER_NOT_FOUND, 0, "give positive numbers",
-                              "the learning rate must be positive in all steps");
+                              "the learning rate must be positive, in the type of the loss too");
 }
 
 bool train_check_request(training *t)

@@ -795,20 +795,22 @@ static const char trained[] =
     " over(i: N) { let e = x[i, 0] * w[0, 0] + x[i, 1] * w[1, 0] - y[i];"
     " atomic_add(loss[0], e * e); }";
 
-// `runs` runs of `steps` steps: the parameters.
-static bool train(vys_session *s, uint32_t steps, int runs, float w[2], vy_diag *d)
+// `runs` runs of `steps` steps: the parameters.  NULL: adam, with batches.
+static bool train_by(vys_session *s, const char *optimiser, uint32_t steps, int runs, float w[2],
+                     vy_diag *d)
 {
     const float x[] = {0, 1, 1, 1, 2, 1, 3, 1}, y[] = {1, 3, 5, 8};
     const char *params[] = {"w"}, *batch[] = {"x", "y"};
     const vys_fit fit = {.train = {.loss = "loss",
                                    .params = params,
                                    .param_count = 1,
-                                   .lr = 0.05,
+                                   .optimiser = optimiser,
+                                   .lr = optimiser ? 1 : 0.05,
                                    .batch = batch,
-                                   .batch_count = 2,
+                                   .batch_count = optimiser ? 0 : 2,
                                    .seed = 3},
                          .steps = steps,
-                         .batch = 3};
+                         .batch = optimiser ? 0 : 3};
     vys_task *t;
     w[0] = w[1] = 0;
     bool ok = vys_fit_parse(s, trained, sizeof trained - 1, "mse", &fit,
@@ -819,6 +821,26 @@ static bool train(vys_session *s, uint32_t steps, int runs, float w[2], vy_diag 
     ok = ok && vys_read(t, "w", VY_F32, w, 2 * sizeof *w, d);
     vys_task_free(t);
     return ok;
+}
+
+static bool train(vys_session *s, uint32_t steps, int runs, float w[2], vy_diag *d)
+{
+    return train_by(s, NULL, steps, runs, w, d);
+}
+
+// The least squares have a closed form, which L-BFGS reaches; runs go on from each other.
+static void training_searches(void **state)
+{
+    EACH_ENGINE(s)
+    {
+        float once[2], twice[2];
+        vy_diag d = {0};
+        good(train_by(s, "lbfgs", 8, 1, once, &d) && train_by(s, "lbfgs", 4, 2, twice, &d), &d);
+        for (int i = 0; i < 2; i++) {
+            assert_true(fabsf(once[i] - (i ? 0.8f : 2.3f)) <= 1e-4f);
+            assert_true(fabsf(once[i] - twice[i]) <= 1e-4f);
+        }
+    }
 }
 
 // A run continues where the last one ended.
@@ -864,25 +886,32 @@ static void training_errors(void **state)
     vys_close(s);
 }
 
-static void training_memory(void **state)
+static void memory_runs_out(vys_session *s, const char *optimiser)
 {
-    vys_session *s;
     float want[2], got[2];
     vy_diag d = {0};
-    (void)state;
-    good(vys_open(&(vys_session_desc){.interpreter = true}, &s, &d), &d);
-    good(train(s, 2, 2, want, &d), &d);
+    good(train_by(s, optimiser, 2, 2, want, &d), &d);
     bool ok = false;
     for (long n = 0, step = 1; !ok && n < 1000000; n += step) {
         d = (vy_diag){0};
         allocations_left = n + 1;
-        ok = train(s, 2, 2, got, &d);
+        ok = train_by(s, optimiser, 2, 2, got, &d);
         allocations_left = -1;
         if (!ok && strcmp(d.code, "E0001")) fail_msg("%ld: [%s] %s", n, d.code, d.text);
-        if (n > 300) step = 13;
+        if (n > 300) step = optimiser ? 97 : 13;
     }
     assert_true(ok);
     assert_memory_equal(want, got, sizeof want);
+}
+
+static void training_memory(void **state)
+{
+    vys_session *s;
+    vy_diag d = {0};
+    (void)state;
+    good(vys_open(&(vys_session_desc){.interpreter = true}, &s, &d), &d);
+    memory_runs_out(s, NULL);
+    memory_runs_out(s, "lbfgs");
     vys_close(s);
 }
 
@@ -988,6 +1017,7 @@ int main(void)
         cmocka_unit_test(limits_are_errors),
         cmocka_unit_test(every_allocation),
         cmocka_unit_test(training),
+        cmocka_unit_test(training_searches),
         cmocka_unit_test(training_errors),
         cmocka_unit_test(training_memory),
         cmocka_unit_test(roles_decide),
