@@ -68,6 +68,7 @@ typedef struct features {
     VkPhysicalDeviceFeatures2 core;
     VkPhysicalDevice16BitStorageFeatures storage16;
     VkPhysicalDeviceVulkan12Features v12;
+    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics; // an extension
 } features;
 
 static const struct {
@@ -87,6 +88,7 @@ static const struct {
     FEATURE("shader_int8", v12.shaderInt8),
     FEATURE("shader_atomic_int64", v12.shaderBufferInt64Atomics),
     FEATURE("shader_atomic_int64_shared", v12.shaderSharedInt64Atomics),
+    FEATURE("shader_atomic_float", atomics.shaderBufferFloat32AtomicAdd),
 #undef FEATURE
 };
 
@@ -94,9 +96,12 @@ static void chain(features *f)
 {
     *f = (features){.core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                     .storage16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
-                    .v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+                    .v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                    .atomics.sType =
+                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
     f->core.pNext = &f->storage16;
     f->storage16.pNext = &f->v12;
+    f->v12.pNext = &f->atomics;
 }
 
 // Enables in `on` what the kernel needs.
@@ -143,10 +148,15 @@ static bool open_device(gpu *g, const cJSON *kernel)
                                            .queueFamilyIndex = g->family,
                                            .queueCount = 1,
                                            .pQueuePriorities = &(float){1}};
+    const char *atomics = VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME;
+    const bool adds = on.atomics.shaderBufferFloat32AtomicAdd;
+    if (!adds) on.v12.pNext = NULL;
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &on.core,
                                      .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue};
+                                     .pQueueCreateInfos = &queue,
+                                     .enabledExtensionCount = adds,
+                                     .ppEnabledExtensionNames = &atomics};
     if (!good(vkCreateDevice(g->physical, &info, NULL, &g->device), "vkCreateDevice")) return false;
     vkGetDeviceQueue(g->device, g->family, 0, &g->queue);
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

@@ -109,25 +109,6 @@ void free_kernels(app *a)
 }
 
 // ---------------------------------------------------------------------------------------- dispatch
-typedef struct binding {
-    const cJSON *info; // of the kernel
-    buffer *b;
-    uint64_t first, count;        // elements bound, of the buffer
-    VkDescriptorBufferInfo range; // its offset is aligned as the device requires
-} binding;
-
-typedef struct launch { // one dispatch being made
-    app *a;
-    const kernel *k;
-    symbols values; // the kernel's
-    binding bindings[MAX_BUFFERS];
-    uint32_t binding_count, groups[3];
-    char block[MAX_PARAM_BYTES];
-    buffer params; // where they are not push constants
-    VkDescriptorPool pool;
-    VkDescriptorSet sets[MAX_SETS];
-} launch;
-
 // The kernel's names with the values that the step gives them: numbers, or expressions of the plan.
 static bool take_symbols(launch *l, const cJSON *step)
 {
@@ -183,8 +164,7 @@ static bool take_binding(launch *l, const cJSON *info, const cJSON *what)
     n->range = (VkDescriptorBufferInfo){n->b->on.handle, n->first * size / align * align, 0};
     n->range.range = (n->first + count) * size - n->range.offset;
     if (count == 0) n->range = (VkDescriptorBufferInfo){n->b->on.handle, 0, VK_WHOLE_SIZE};
-    if (cJSON_IsTrue(list(info, "clear")))
-        memset((char *)n->b->on.mapped + n->first * size, 0, count * size);
+    n->clear = cJSON_IsTrue(list(info, "clear"));
     return true;
 }
 
@@ -318,7 +298,18 @@ static bool bind_all(launch *l)
     return true;
 }
 
-static bool submit(launch *l, uint32_t push_bytes)
+void launch_record(const launch *l, VkCommandBuffer commands)
+{
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, l->k->pipeline);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, l->k->layout, 0,
+                            l->k->set_count, l->sets, 0, NULL);
+    if (l->push_bytes)
+        vkCmdPushConstants(commands, l->k->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, l->push_bytes,
+                           l->block);
+    vkCmdDispatch(commands, l->groups[0], l->groups[1], l->groups[2]);
+}
+
+static bool submit(const launch *l)
 {
     const gpu *g = &l->a->gpu;
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
@@ -330,13 +321,7 @@ static bool submit(launch *l, uint32_t push_bytes)
                                  .commandBufferCount = 1,
                                  .pCommandBuffers = &g->commands};
     if (!good(vkBeginCommandBuffer(g->commands, &begin), "vkBeginCommandBuffer")) return false;
-    vkCmdBindPipeline(g->commands, VK_PIPELINE_BIND_POINT_COMPUTE, l->k->pipeline);
-    vkCmdBindDescriptorSets(g->commands, VK_PIPELINE_BIND_POINT_COMPUTE, l->k->layout, 0,
-                            l->k->set_count, l->sets, 0, NULL);
-    if (push_bytes)
-        vkCmdPushConstants(g->commands, l->k->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes,
-                           l->block);
-    vkCmdDispatch(g->commands, l->groups[0], l->groups[1], l->groups[2]);
+    launch_record(l, g->commands);
     vkCmdPipelineBarrier(g->commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                          VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, NULL, 0, NULL);
     return good(vkEndCommandBuffer(g->commands), "vkEndCommandBuffer") &&
@@ -353,25 +338,51 @@ static const kernel *find_kernel(const app *a, const char *name)
     return NULL;
 }
 
-bool dispatch(app *a, const cJSON *step)
+static bool complete(launch *l, const cJSON *step)
 {
-    launch *l = calloc(1, sizeof *l);
-    if (!l) return wrong("out of memory");
-    l->a = a;
-    l->k = find_kernel(a, string(step, "kernel"));
-    const cJSON *params = l->k ? list(l->k->info, "params") : NULL;
+    const cJSON *params = list(l->k->info, "params");
     const bool push = !cJSON_IsObject(list(params, "in"));
     const uint32_t bytes = number(params, "bytes");
-    bool ok = l->k && take_symbols(l, step) && take_bindings(l, step) && take_groups(l, step) &&
-              pack_params(l);
-    const bool empty = ok && (!l->groups[0] || !l->groups[1] || !l->groups[2]);
-    if (ok && !empty) {
-        ok = (push || gpu_make_buffer(&a->gpu, &l->params.on, bytes)) && bind_all(l);
-        if (ok && !push) memcpy(l->params.on.mapped, l->block, bytes);
-        ok = ok && submit(l, push ? bytes : 0);
-    }
-    vkDestroyDescriptorPool(a->gpu.device, l->pool, NULL);
-    gpu_free_buffer(&a->gpu, &l->params.on);
+    if (!take_symbols(l, step) || !take_bindings(l, step) || !take_groups(l, step) ||
+        !pack_params(l))
+        return false;
+    l->push_bytes = push ? bytes : 0;
+    l->empty = !l->groups[0] || !l->groups[1] || !l->groups[2];
+    if (l->empty) return true;
+    if (!push && !gpu_make_buffer(&l->a->gpu, &l->params.on, bytes)) return false;
+    if (!push) memcpy(l->params.on.mapped, l->block, bytes);
+    return bind_all(l);
+}
+
+launch *launch_make(app *a, const cJSON *step)
+{
+    launch *l = calloc(1, sizeof *l);
+    if (!l) wrong("out of memory");
+    if (!l) return NULL;
+    l->a = a;
+    l->k = find_kernel(a, string(step, "kernel"));
+    if (l->k && complete(l, step)) return l;
+    launch_free(l);
+    return NULL;
+}
+
+void launch_free(launch *l)
+{
+    if (!l) return;
+    vkDestroyDescriptorPool(l->a->gpu.device, l->pool, NULL);
+    gpu_free_buffer(&l->a->gpu, &l->params.on);
     free(l);
+}
+
+bool dispatch(app *a, const cJSON *step)
+{
+    launch *l = launch_make(a, step);
+    for (uint32_t i = 0; l && i < l->binding_count; i++) {
+        const binding *n = &l->bindings[i];
+        const uint32_t size = size_of(n->b->type);
+        if (n->clear) memset((char *)n->b->on.mapped + n->first * size, 0, n->count * size);
+    }
+    const bool ok = l && (l->empty || submit(l));
+    launch_free(l);
     return ok;
 }

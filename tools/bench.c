@@ -76,13 +76,6 @@ static bool against_prepare(benchmark *b, command *c, vy_diag *d)
     return lane_warm(l, c, d) && against_compare(b, d);
 }
 
-static double cpu_ms(void)
-{
-    struct timespec t = {0};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static bool lane_run(lane *l, command *c, uint64_t i, vy_diag *d)
 {
     if (l->upload && !vys_runner_upload(&l->runner, d)) return false;

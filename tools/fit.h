@@ -39,6 +39,7 @@ typedef struct fit {
     void *read;                // those of one window
     bool interrupted, stopped; // by SIGINT; because the loss is no finite number
     double compile_ms, device_ms, began;
+    double cpu_began;
 } fit;
 
 // fit_buffers.c.  Kept in checkpoints: the parameters, what the optimiser has, `step`.

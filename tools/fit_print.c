@@ -153,7 +153,8 @@ static bool print_json(const fit *f, command *c, vy_diag *d)
     cJSON *time = ok ? cJSON_AddObjectToObject(top, "time_ms") : NULL;
     ok = time && json_number(time, "compile", f->compile_ms, 6) &&
          json_number(time, "device", f->device_ms, 6) &&
-         json_number(time, "training", now_ms() - f->began, 6);
+         json_number(time, "training", now_ms() - f->began, 6) &&
+         json_number(time, "processor", cpu_ms() - f->cpu_began, 6);
     if (ok) return json_finish(top, &c->out) || fail_memory(d);
     cJSON_Delete(top);
     return fail_memory(d);

@@ -110,6 +110,7 @@ bool fit_run(fit *f, command *c, vy_diag *d)
 {
     struct sigaction old;
     f->began = now_ms();
+    f->cpu_began = cpu_ms();
     listen_for_interrupt(&old);
     const bool ok = run_all(f, c, d);
     sigaction(SIGINT, &old, NULL);

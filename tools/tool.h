@@ -55,5 +55,6 @@ void names_free(names *n);
 void text_join(text *t, const char *const *items, uint32_t count);
 
 double now_ms(void); // monotonic
+double cpu_ms(void); // of all threads
 
 #endif
