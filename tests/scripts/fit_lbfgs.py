@@ -41,6 +41,18 @@ program barrier_of(w: in f32[N], loss: out f32[1], N: u32) over(i: N)
     atomic_add(loss[0], w[i] - log(w[i]));
 }
 program slope(w: in f32[1], loss: out f32[1]) over(i: 1) { loss[i] = 1.0 - 0.5 * w[i]; }
+program cliff(w: in f32[1], loss: out f32[1]) over(i: 1) { loss[i] = w[i] > 2.0 ? 3.5 - w[i] : -w[i]; }
+program hill(w: in f32[1], loss: out f32[1]) over(i: 1) { loss[i] = -0.5 * w[i] * w[i]; }
+program traps(w: in f32[1], loss: out f32[1]) over(i: 1)
+{
+    let free = w[i] == 2.0 || w[i] == 1.0 || w[i] == 0.5;
+    loss[i] = w[i] * w[i] + (free ? 0.0 : 100.0);
+}
+program raised(w: in f32[N], loss: out f32[1], N: u32) over(i: N)
+{
+    let e = w[i] - f32(i + 1);
+    atomic_add(loss[0], 250.0 + f32(i + 1) * e * e);
+}
 program corner(w: in f32[1], loss: out f32[1]) over(i: 1) { loss[i] = sqrt(w[i]) + 1.0; }
 """
 DOUBLE = ["--engine", "eval", "--eval-type", "f64"]
@@ -180,6 +192,12 @@ def quadratic(a):
     return value
 
 
+def barrier_of(w):
+    if min(w) <= 0:
+        return math.nan, [math.nan] * len(w)
+    return sum(x - math.log(x) for x in w), [1 - 1 / x for x in w]
+
+
 def bowl(a, b, k):
     """Of w, then v, then c."""
     def value(x):
@@ -215,7 +233,7 @@ def compare(name, args, function, start, steps, found, bound=1e-9, rate=1.0, fir
     got = fit(*args, "--steps", str(steps), *DOUBLE)
     check(close(got["losses"]["data"], losses, bound), name, got["losses"], losses)
     check(close(found(got["outputs"]), x, bound), name, found(got["outputs"]), x)
-    if DEVICE:
+    if DEVICE and first:
         x, losses, _ = minimise(function, start, first, rate)
         got = fit(*args, "--steps", str(first))
         check(close(got["losses"]["data"], losses, 1e-4), name, "device", got["losses"], losses)
@@ -241,6 +259,18 @@ def formulas():
     compare("a line", ["-p", "slope", "--params", "w", "--in", "w=0"],
             lambda x: (1 - 0.5 * x[0], [-0.5]), [0.0], 2, lambda o: o["w"]["data"],
             first=1)
+    compare("a cliff", ["-p", "cliff", "--params", "w", "--in", "w=0"],
+            lambda x: (3.5 - x[0] if x[0] > 2 else -x[0], [-1.0]), [0.0], 2, lambda o: o["w"]["data"],
+            first=2)
+    # A pair of a hill has s·y < 0.
+    compare("a hill", ["-p", "hill", "--params", "w", "--in", "w=0.5"],
+            lambda x: (-0.5 * x[0] * x[0], [-x[0]]), [0.5], 3, lambda o: o["w"]["data"], first=0)
+    # No length leads on from 1; without the pair that led there, the first one leads to 0.5.
+    compare("traps", ["-p", "traps", "--params", "w", "--in", "w=2", "--lr", "0.25"],
+            lambda x: (x[0] ** 2 + (0 if x[0] in (2, 1, 0.5) else 100), [2 * x[0]]), [2.0], 4,
+            lambda o: o["w"]["data"], rate=0.25)
+    compare("a barrier", ["-p", "barrier_of", "--params", "w", "--in", "w=0.0625,7,0.5"],
+            barrier_of, [0.0625, 7.0, 0.5], 12, lambda o: o["w"]["data"])
 
 
 def converges():
@@ -263,6 +293,13 @@ def converges():
     # Its first step leaves the domain of the logarithm: such a loss is a worse one.
     got = fit("-p", "barrier_of", "--params", "w", "--in", "w=0.05,7,0.5", "--steps", "30", *DOUBLE)
     check(close(got["outputs"]["w"]["data"], [1, 1, 1], 1e-5), got)
+
+
+def rounding():
+    """Losses near 1000 tell parameters apart by some 1e-2 in f32; their slopes lead on."""
+    for engine in [["--engine", "eval"]] + [[]] * DEVICE:
+        got = fit("-p", "raised", "--params", "w", "--in", "w=0.5,0,7,1", "--steps", "30", *engine)
+        check(close(got["outputs"]["w"]["data"], [1, 2, 3, 4], 1e-5), engine, got["outputs"])
 
 
 def stops():
@@ -342,6 +379,7 @@ def main():
         f.write(PROGRAMS)
     formulas()
     converges()
+    rounding()
     stops()
     resumes()
     written()
