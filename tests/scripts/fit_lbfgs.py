@@ -48,6 +48,10 @@ program traps(w: in f32[1], loss: out f32[1]) over(i: 1)
     let free = w[i] == 2.0 || w[i] == 1.0 || w[i] == 0.5;
     loss[i] = w[i] * w[i] + (free ? 0.0 : 100.0);
 }
+program rounded(w: in f32[1], loss: out f32[1]) over(i: 1)
+{
+    loss[i] = w[i] * w[i] + (w[i] == 0.0009765625 ? 1000.0 : 1000.0001);
+}
 program raised(w: in f32[N], loss: out f32[1], N: u32) over(i: N)
 {
     let e = w[i] - f32(i + 1);
@@ -269,6 +273,10 @@ def formulas():
     compare("traps", ["-p", "traps", "--params", "w", "--in", "w=2", "--lr", "0.25"],
             lambda x: (x[0] ** 2 + (0 if x[0] in (2, 1, 0.5) else 100), [2 * x[0]]), [2.0], 4,
             lambda o: o["w"]["data"], rate=0.25)
+    # The loss rises by a ten-millionth where the slope falls by half: that is rounding.
+    compare("rounded", ["-p", "rounded", "--params", "w", "--in", "w=0.0009765625", "--lr", "0.25"],
+            lambda x: (x[0] ** 2 + (1000 if x[0] == 2 ** -10 else single(1000.0001)), [2 * x[0]]),
+            [2 ** -10], 3, lambda o: o["w"]["data"], 1e-12, 0.25, 0)
     compare("a barrier", ["-p", "barrier_of", "--params", "w", "--in", "w=0.0625,7,0.5"],
             barrier_of, [0.0625, 7.0, 0.5], 12, lambda o: o["w"]["data"])
 
