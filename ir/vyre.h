@@ -425,9 +425,11 @@ VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);
 // the builder folds only what every device rounds alike.  So two programs that share a computation
 // get the same bits.  Must be called before the first instruction; not for pipelines (E0003).
 VY_API void vy_exact(vy_builder *b);
-// The program's gradient is that program or pipeline of the module (text: `@vjp(rule) program`,
-// docs/language.md 4.2).  It may be built later; vy_module_check says whether it fits (E0220).
+// The program's gradient, its tangents are that program or pipeline of the module (text:
+// `@vjp(rule) program`, `@jvp(rule) program`, docs/language.md 4.2).  It may be built later;
+// vy_module_check says whether it fits (E0220).
 VY_API void vy_program_vjp(vy_builder *b, const char *rule);
+VY_API void vy_program_jvp(vy_builder *b, const char *rule);
 VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
 // Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
 VY_API vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,

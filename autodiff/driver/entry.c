@@ -2,6 +2,7 @@
 // entry.c: vy_grad and vy_jvp: the derivative of a program or pipeline, in a module of its own.
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
+#include "ir/core/program_rule.h"
 
 static const vy_grad_options defaults = {0};
 
@@ -26,7 +27,8 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     const vy_pipeline *pipeline = observer ? NULL : find_pipeline(m, options->program);
     if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, options->program, diag);
-    if (source && source->rule) return vy_derive_by_rule(source, options, observer != NULL, diag);
+    if (source && vy_program_has_rule(source))
+        return vy_derive_by_rule(source, options, observer != NULL, diag);
     return source ? vy_derive(source, options, observer, diag) : NULL;
 }
 
@@ -43,6 +45,7 @@ vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *d
     const vy_pipeline *pipeline = find_pipeline(m, forward.program);
     if (pipeline) return vy_derive_pipeline(pipeline, &forward, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, forward.program, diag);
-    if (source && source->rule) return vy_derive_by_rule(source, &forward, false, diag);
+    if (source && vy_program_has_rule(source))
+        return vy_derive_by_rule(source, &forward, false, diag);
     return source ? vy_derive_forward(source, &forward, diag) : NULL;
 }

@@ -43,23 +43,29 @@ static void need_steps(const vy_pipeline *l, uint32_t *programs)
         if (l->steps.data[i].kind == VY_PIPE_DISPATCH) programs[l->steps.data[i].program] = 0;
 }
 
+// True: that rule is needed, and was not before.
+static bool need_rule(const vy_module *m, const vy_program *p, vy_rule_of kind, uint32_t *programs,
+                      uint8_t *pipelines)
+{
+    uint32_t at;
+    bool pipeline;
+    if (!vy_program_rule(m, p, kind, &at, &pipeline)) return false;
+    if (pipeline ? pipelines[at] : programs[at] != NOT_NEEDED) return false;
+    if (pipeline)
+        pipelines[at] = 1, need_steps(m->pipelines.data[at], programs);
+    else
+        programs[at] = 0;
+    return true;
+}
+
 // … and the rules of programs that are needed.  pipelines[k]: is pipeline k such a rule?
 static void need_rules(const vy_module *m, uint32_t *programs, uint8_t *pipelines)
 {
     for (bool more = true; more;) {
         more = false;
-        for (uint32_t i = 0; i < m->programs.count; i++) {
-            uint32_t at;
-            bool pipeline;
-            if (programs[i] == NOT_NEEDED) continue;
-            if (!vy_program_rule(m, m->programs.data[i], &at, &pipeline)) continue;
-            if (pipeline ? pipelines[at] : programs[at] != NOT_NEEDED) continue;
-            more = true;
-            if (pipeline)
-                pipelines[at] = 1, need_steps(m->pipelines.data[at], programs);
-            else
-                programs[at] = 0;
-        }
+        for (uint32_t i = 0; i < m->programs.count; i++)
+            for (uint32_t k = 0; k < VY_RULES_OF && programs[i] != NOT_NEEDED; k++)
+                more |= need_rule(m, m->programs.data[i], (vy_rule_of)k, programs, pipelines);
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// rule_alone.c: the derivative of a program that states its own gradient, by itself.
+// rule_alone.c: the derivative of a program that states its own, by itself.
 //
 // It is differentiated as the pipeline that dispatches it once, so that seeds, requested inputs and
 // values that the rule reads are the pipeline's business (reverse/sweep_dispatch.c):
@@ -89,8 +89,7 @@ vy_module *vy_derive_by_rule(const vy_program *p, const vy_grad_options *o, bool
 {
     vy_module *work = NULL, *out = NULL;
     uint32_t at = 0;
-    if (!vy_rule_answers(p, o->forward, explain, diag) || !vy_rule_has_names(p, o, diag))
-        return NULL;
+    if ((explain && !vy_rule_explains(p, diag)) || !vy_rule_has_names(p, o, diag)) return NULL;
     while (p->module->programs.data[at] != p) at++;
     if (!vy_module_extract(p->module, (vy_ref){at, false}, &work, diag)) return NULL;
     const vy_pipeline *l = make_wrapper(work, p->name, diag);

@@ -12,6 +12,7 @@
 
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
+#include "ir/core/program_rule.h"
 #include "ir/build/edit.h"
 
 #include <inttypes.h>
@@ -243,7 +244,7 @@ static const vy_program *source_of(const vy_module *m, vy_ref source, vy_diag *d
 static const vy_derived *by_rule(vy_module *m, struct vy_derived_entry *e, const vy_program *p,
                                  const vy_grad_options *o, vy_diag *diag)
 {
-    if (!vy_rule_derived(m, p, o, &e->shown, diag)) return NULL;
+    if (!vy_rule_derived(m, p, o, vy_transform, &e->shown, diag)) return NULL;
     return vy_vec_push(&m->derived, e) ? &e->shown : (no_memory(diag), NULL);
 }
 
@@ -262,7 +263,7 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
     e->how.program = NULL;
     e->how.of = e->how.wrt = e->how.add = NULL;
-    if (!source.pipeline && p->rule) return by_rule(m, e, p, o, diag);
+    if (!source.pipeline && vy_program_has_rule(p)) return by_rule(m, e, p, o, diag);
     vy_module *made = source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o,
                                                            vy_transform, NULL, diag)
                       : o->forward    ? vy_derive_forward(p, o, diag)

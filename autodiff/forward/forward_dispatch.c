@@ -4,9 +4,11 @@
 //   d = DISPATCH f x, w;  y = PICK 0 d     →     d = DISPATCH f_jvp x, w, dot_x, dot_w
 //                                                y = PICK 0 d;  dot_y = PICK 1 d
 //
-// The forward derivative of the callee, with its values, takes the place of the callee.  Between
-// dispatches a tangent that is exactly 0 may mean that nothing reaches the value.
+// The forward derivative of the callee, with its values, takes the place of the callee; where the
+// callee states its derivative (ir/core/program_rule.h), this follows it, and has no values.
+// Between dispatches a tangent that is exactly 0 may mean that nothing reaches the value.
 #include "autodiff/forward/forward.h"
+#include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
 
 // A parameter of the callee; by its buffer id.
@@ -23,6 +25,7 @@ typedef struct dispatch {
     bound_param *params;
     const vy_derived *made;
     const vy_program *derived; // its parameters
+    bool follows;              // it takes the values of the callee, which is dispatched before it
 } dispatch;
 
 static bool find_params(dispatch *d)
@@ -89,6 +92,8 @@ static const bound_param *param_of(const dispatch *d, uint32_t buffer)
     return &d->params[d->made->roles[buffer].parameter];
 }
 
+// A rule may read what the callee wrote; a cotangent is what a transposed rule has no use for
+// (driver/program_rule.c).
 static uint32_t operand_for(const dispatch *d, uint32_t buffer)
 {
     const vy_derivative_role *role = &d->made->roles[buffer];
@@ -97,6 +102,7 @@ static uint32_t operand_for(const dispatch *d, uint32_t buffer)
     const vy_type type = d->derived->buffers.data[buffer].type;
     const uint32_t dot = p->operand ? vy_forward_dot(d->f, p->operand) : 0;
     if (p->operand && !vy_is_tangent(role->kind)) return vy_new(&d->f->w, p->operand);
+    if (!p->operand && role->kind == VY_IS_PRIMAL) return vy_new(&d->f->w, p->pick);
     return dot ? dot : vy_zero(d->f->w.b, type).id;
 }
 
@@ -113,10 +119,11 @@ static void take_result(dispatch *d, uint32_t buffer, uint32_t pick)
 {
     const bound_param *p = param_of(d, buffer);
     if (!p->pick) return;
-    if (vy_is_tangent(d->made->roles[buffer].kind))
+    if (!vy_is_tangent(d->made->roles[buffer].kind)) {
+        if (!d->follows) d->f->w.map[p->pick] = pick;
+    } else if (vy_forward_is_active(d->f, p->pick)) { // a rule gives them all
         d->f->dot[p->pick] = pick;
-    else
-        d->f->w.map[p->pick] = pick;
+    }
 }
 
 static void emit(dispatch *d)
@@ -143,8 +150,9 @@ static void emit(dispatch *d)
     }
     for (uint32_t k = 0; k < rest; k++)
         args[call.tensors + k] = vy_new_arg(w, d->id, d->call->tensors + k);
-    w->map[d->id] = vy_host_dispatch(w->b, &call, args, picks);
-    for (uint32_t i = 1, k = 0; w->map[d->id] && i < p->buffers.count; i++)
+    const uint32_t made = vy_host_dispatch(w->b, &call, args, picks);
+    if (!d->follows) w->map[d->id] = made;
+    for (uint32_t i = 1, k = 0; made && i < p->buffers.count; i++)
         if (vy_pipe_binds(&p->buffers.data[i]) && vy_host_gives(&p->buffers.data[i]))
             take_result(d, i, picks[k++]);
 }
@@ -156,6 +164,8 @@ uint32_t vy_forward_dispatch(forward *f, uint32_t id)
     vy_rewrite_at(&f->w, id);
     if (!find_params(&d)) return id;
     if (!derive(&d)) return f->r->failed ? id : 0; // without a tangent: as it is
+    d.follows = !d.call->pipeline && vy_program_has_rule(d.callee);
+    for (uint32_t k = id; d.follows && k <= d.last; k++) vy_rewrite_copy(&f->w, k);
     emit(&d);
     return d.last;
 }

@@ -16,6 +16,7 @@
 #include "autodiff/core/adjoint.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/transform.h"
+#include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
 
 typedef enum add_mode {
@@ -160,8 +161,11 @@ static uint32_t active_scalar(const dispatch *d, uint32_t k)
     return VY_IS_LEAF(v) && vy_is_active(&d->r->facts, v) ? v : 0;
 }
 
-// Does the callee state its own gradient (ir/core/program_rule.h)?  It overwrites all of them.
-static bool states_gradient(const dispatch *d) { return !d->call->pipeline && d->callee->rule; }
+// Does the callee state its own derivative (ir/core/program_rule.h)?  It overwrites all gradients.
+static bool states_gradient(const dispatch *d)
+{
+    return !d->call->pipeline && vy_program_has_rule(d->callee);
+}
 
 // ------------------------------------------------------------------------------------- the request
 static bool is_one(const reverse *r, uint32_t adjoint)
@@ -285,6 +289,7 @@ static uint32_t operand_for(dispatch *d, uint32_t buffer)
         return is_read(d, buffer) ? vy_primal(r, p->operand) : unread_operand(r, p->operand);
     case VY_IS_COTANGENT: // a rule takes them all
         return p->adjoint ? p->adjoint : vy_zero(r->b, vy_id_type(r->p, p->pick)).id;
+    case VY_IS_TANGENT: return vy_zero(r->b, vy_id_type(r->p, p->operand)).id; // program_rule.c
     case VY_IS_GRADIENT:
         if (d->callee->buffers.data[role->parameter].cls == VY_INOUT) return p->adjoint;
         if (p->add == ADD_TO_SLICE) {

@@ -66,9 +66,12 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
     vy_binary_put(w, p->line);
     for (int k = 0; k < 3; k++) vy_binary_put(w, p->workgroup[k]);
     const bool own = p->order != p->module->order;
-    vy_binary_put(w, p->has_workgroup | p->exact << 1 | own << 2 | (p->rule != NULL) << 3);
+    uint32_t flags = p->has_workgroup | p->exact << 1 | own << 2;
+    for (uint32_t k = 0; k < VY_RULES_OF; k++) flags |= (uint32_t)(p->rules[k] != NULL) << (3 + k);
+    vy_binary_put(w, flags);
     if (own) vy_binary_put(w, p->order);
-    if (p->rule) vy_binary_put_string(w, p->rule);
+    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+        if (p->rules[k]) vy_binary_put_string(w, p->rules[k]);
     vy_binary_put(w, p->scalars.count);
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         vy_binary_put_string(w, p->scalars.data[i].name);
@@ -138,11 +141,12 @@ static void read_declarations(reader *r, vy_program *p)
     p->name = vy_binary_get_name(r);
     p->line = vy_binary_get_u32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = vy_binary_get_u32(r);
-    uint64_t flags = vy_binary_get_max(r, 15);
+    uint64_t flags = vy_binary_get_max(r, (1u << (3 + VY_RULES_OF)) - 1);
     p->has_workgroup = flags & 1;
     p->exact = flags >> 1 & 1;
     p->order = flags >> 2 & 1 ? vy_binary_get_u32(r) : r->m->order;
-    if (flags >> 3) p->rule = vy_binary_get_name(r);
+    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+        if (flags >> (3 + k) & 1) p->rules[k] = vy_binary_get_name(r);
     read_scalars(r, p);
     read_dims(r, p);
     uint32_t n = vy_binary_get_count(r, 10);

@@ -238,15 +238,19 @@ void vy_exact(vy_builder *b)
     b->p->exact = true;
 }
 
-void vy_program_vjp(vy_builder *b, const char *rule)
+static void set_rule(vy_builder *b, vy_rule_of kind, const char *rule)
 {
     if (vy_builder_failed(b)) return;
     if (b->p->signature || b->p->function || !vy_name_printable(rule)) {
-        vy_build_fail(b, VY_E_API, "vy_program_vjp: only a program has a rule, which has a name");
+        vy_build_fail(b, VY_E_API, "vy_program_%s: only a program has a rule, which has a name",
+                      kind == VY_VJP ? "vjp" : "jvp");
         return;
     }
-    b->p->rule = keep_name(b, rule);
+    b->p->rules[kind] = keep_name(b, rule);
 }
+
+void vy_program_vjp(vy_builder *b, const char *rule) { set_rule(b, VY_VJP, rule); }
+void vy_program_jvp(vy_builder *b, const char *rule) { set_rule(b, VY_JVP, rule); }
 
 vy_value vy_over(vy_builder *b, const char *name, vy_dim extent)
 {

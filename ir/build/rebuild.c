@@ -88,7 +88,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     vy_program *p = b->p;
     p->name = old->name;
     p->stem = old->stem;
-    p->rule = old->rule;
+    memcpy(p->rules, old->rules, sizeof p->rules);
     p->line = old->line;
     p->order = old->order;
     memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
@@ -147,7 +147,9 @@ static bool clone_texts(vy_program *p, const vy_program *old, vy_module *m)
 {
     vy_arena *a = &m->arena;
 #define KEEP(field) ((field) = vy_arena_strdup(a, (field), strlen(field)))
-    if (!KEEP(p->name) || (p->stem && !KEEP(p->stem)) || (p->rule && !KEEP(p->rule))) return false;
+    if (!KEEP(p->name) || (p->stem && !KEEP(p->stem))) return false;
+    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+        if (p->rules[k] && !KEEP(p->rules[k])) return false;
     for (uint32_t i = 0; i < p->scalars.count; i++)
         if (!KEEP(p->scalars.data[i].name)) return false;
     for (uint32_t i = 0; i < p->overs.count; i++)
@@ -189,7 +191,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
     if (ok) {
         p->name = old->name;
         p->stem = old->stem;
-        p->rule = old->rule;
+        memcpy(p->rules, old->rules, sizeof p->rules);
         p->line = old->line;
         p->order = old->order;
         p->has_workgroup = old->has_workgroup;

@@ -92,25 +92,35 @@ bool vy_check_function(const vy_function *f)
     return vy_check_code(f->code) && check_pure(f->code) && check_returned(f);
 }
 
+static bool check_program_rule(vy_module *m, const vy_program *p, vy_rule_of kind)
+{
+    static const char *const fix[VY_RULES_OF] = {
+        "a rule takes the program's parameters that it reads, grad_… of its outputs (in) and "
+        "grad_… of its inputs (out)",
+        "a rule takes the program's parameters that it reads, dot_… of its inputs (in) and dot_… "
+        "of its outputs (out)",
+    };
+    char text[240];
+    uint32_t index;
+    bool pipeline;
+    const vy_program *rule = vy_program_rule(m, p, kind, &index, &pipeline);
+    const char *why = !p->rules[kind] ? NULL
+                      : rule          ? vy_program_rule_mismatch(p, kind, rule, text)
+                                      : "there is no program or pipeline of that name";
+    if (!why) return true;
+    vy_fail(m, VY_E_RULE, p->line, vy_check_column(m, p->line, p->name), fix[kind],
+            "`%s` is not a rule (@%s) of `%s`: %s", p->rules[kind], kind == VY_VJP ? "vjp" : "jvp",
+            p->name, why);
+    return false;
+}
+
 bool vy_check_program_rules(vy_module *m)
 {
-    char text[240];
-    for (uint32_t i = 0; i < m->programs.count; i++) {
-        const vy_program *p = m->programs.data[i];
-        uint32_t index;
-        bool pipeline;
-        const vy_program *rule = vy_program_rule(m, p, &index, &pipeline);
-        const char *why = !p->rule ? NULL
-                          : rule   ? vy_program_rule_mismatch(p, rule, text)
-                                   : "there is no program or pipeline of that name";
-        if (!why) continue;
-        vy_fail(m, VY_E_RULE, p->line, vy_check_column(m, p->line, p->name),
-                "a rule takes the program's parameters that it reads, grad_… of its outputs (in) "
-                "and grad_… of its inputs (out)",
-                "`%s` is not a rule (@vjp) of `%s`: %s", p->rule, p->name, why);
-        return false;
-    }
-    return true;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < m->programs.count; i++)
+        for (uint32_t k = 0; ok && k < VY_RULES_OF; k++)
+            ok = check_program_rule(m, m->programs.data[i], (vy_rule_of)k);
+    return ok;
 }
 
 // ------------------------------------------------------------------------------------- recursion

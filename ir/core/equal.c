@@ -138,7 +138,8 @@ static bool same_declarations(compare *c)
 {
     const vy_program *a = c->a, *b = c->b;
     if ((!a->function && !same_name(a->name, b->name)) || a->function != b->function ||
-        a->exact != b->exact || !same_name(a->rule, b->rule) || a->order != b->order ||
+        a->exact != b->exact || !same_name(a->rules[VY_VJP], b->rules[VY_VJP]) ||
+        !same_name(a->rules[VY_JVP], b->rules[VY_JVP]) || a->order != b->order ||
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;

@@ -186,7 +186,8 @@ VY_VEC_TYPE(vy_function_vec, vy_function);
 struct vy_program {
     vy_module *module;
     const char *name;
-    const char *rule; // its gradient is this program or pipeline (program_rule.c); or NULL
+    // Its gradient, its tangents are this program or pipeline (program_rule.c); or NULL.
+    const char *rules[VY_RULES_OF];
     const char *stem; // name of the program it was derived from, for those of its stages; or NULL
     uint32_t line;
     uint32_t order;        // of the derivative: the n of `@order(n)`

@@ -18,6 +18,7 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     vy_builder_program(l.b)->order = fn->order;
     if (fn->exact) vy_exact(l.b);
     if (fn->rules[VY_VJP].name) vy_program_vjp(l.b, fn->rules[VY_VJP].name->text);
+    if (fn->rules[VY_JVP].name) vy_program_jvp(l.b, fn->rules[VY_JVP].name->text);
     vy_lower_head(&l, fn);
     if (!vy_lower_stopped(&l)) vy_lower_body(&l, fn);
     *visited = l.visited;

@@ -107,10 +107,6 @@ static void parse_constant(vy_front *f)
 // The list to which a declaration is added.
 static void append(vy_front *f, vy_func *fn, vy_func ***tail)
 {
-    if (fn->is_program && f->rules[VY_JVP].name)
-        vy_front_error(f, VY_E_NOT_YET, f->rules[VY_JVP].line, f->rules[VY_JVP].column,
-                       "leave the attribute out: tangents are then made from the body",
-                       "programs state gradients only (@vjp), no tangents (@jvp) yet");
     fn->order = f->m->order;
     f->has_order = false; // another one may follow
     memcpy(fn->rules, f->rules, sizeof fn->rules);

@@ -115,6 +115,7 @@ void print_number(printer *o, int64_t step, uint32_t depth); // VY_DIM_STEP
 char **print_function_names(const vy_module *m, vy_arena *arena); // NULL: out of memory
 void print_function_head(printer *o, uint32_t index);             // up to the opening brace
 void print_return(printer *o, uint32_t id);
+void print_rule(printer *o, vy_rule_of kind, const char *name, const char *after);
 
 // print_head.c
 void print_init(printer *o, const vy_buf *b); // `@init(ones) `

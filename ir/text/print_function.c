@@ -39,19 +39,19 @@ char **print_function_names(const vy_module *m, vy_arena *arena)
     return names;
 }
 
-static void print_rule(printer *o, const vy_function *f, vy_rule_of kind)
+void print_rule(printer *o, vy_rule_of kind, const char *name, const char *after)
 {
-    if (!f->rules[kind]) return;
     print_str(o, kind == VY_VJP ? "@vjp(" : "@jvp(");
-    print_identifier(o, o->functions[f->rules[kind] - 1]);
-    print_str(o, ")\n");
+    print_identifier(o, name);
+    print_str(o, ")");
+    print_str(o, after);
 }
 
 void print_function_head(printer *o, uint32_t index)
 {
     const vy_function *f = &o->p->module->functions.data[index];
-    print_rule(o, f, VY_VJP);
-    print_rule(o, f, VY_JVP);
+    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+        if (f->rules[k]) print_rule(o, (vy_rule_of)k, o->functions[f->rules[k] - 1], "\n");
     print_str(o, "fn ");
     print_identifier(o, o->functions[index]);
     print_str(o, "(");

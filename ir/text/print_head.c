@@ -88,11 +88,8 @@ enum { LINE = 100 };
 void print_head(printer *o)
 {
     uint32_t start = o->out.count;
-    if (o->p->rule) {
-        print_str(o, "@vjp(");
-        print_identifier(o, o->p->rule);
-        print_str(o, ") ");
-    }
+    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+        if (o->p->rules[k]) print_rule(o, (vy_rule_of)k, o->p->rules[k], " ");
     if (o->p->exact) print_str(o, "@exact ");
     if (!o->p->signature && vy_program_lowered(o->p)) print_str(o, "@lowered ");
     print_str(o, o->p->signature ? "pipeline " : "program ");

@@ -295,7 +295,8 @@ static bool widen_tolerance(job *j, const vy_program *p, const image *x, const i
 static bool states_derivatives(const vy_module *m)
 {
     bool any = m->functions.count > 0;
-    for (uint32_t i = 0; i < m->programs.count; i++) any |= m->programs.data[i]->rule != NULL;
+    for (uint32_t i = 0; i < m->programs.count; i++)
+        for (uint32_t k = 0; k < VY_RULES_OF; k++) any |= m->programs.data[i]->rules[k] != NULL;
     if (any) snprintf(message, sizeof message, "derivatives that a text states are its own");
     return any;
 }

@@ -268,11 +268,12 @@ static void too_many(void **state)
 
 // A program's rule by its name, which is built after it.
 static bool add_unary(vy_module *m, const char *name, const char *in, const char *out,
-                      const char *rule)
+                      const char *rule, vy_rule_of kind)
 {
     vy_builder *b = vy_program_begin(m, name);
     if (!b) return false;
-    if (rule) vy_program_vjp(b, rule);
+    if (rule && kind == VY_VJP) vy_program_vjp(b, rule);
+    if (rule && kind == VY_JVP) vy_program_jvp(b, rule);
     const vy_value n = vy_param_scalar(b, "N", VY_U32);
     const vy_dim d = vy_dim_value(b, n);
     const vy_buffer x = vy_param_buffer(b, in, VY_IN, VY_F32, 1, &d);
@@ -282,18 +283,50 @@ static bool add_unary(vy_module *m, const char *name, const char *in, const char
     return vy_program_end(b) != NULL;
 }
 
+// The same with @jvp: forward mode answers with the rule, reverse mode with the derivative of the
+// rule, whose parameters have the roles that they have for f.
+static void tangents_of_programs(void **state)
+{
+    (void)state;
+    vy_diag d;
+    vy_module *m = vy_module_new();
+    vy_builder *b = vy_program_begin(m, "none");
+    vy_program_jvp(b, "");
+    vy_program_abandon(b);
+    expect(m, "E0003", "vy_program_jvp");
+    m = vy_module_new();
+    assert_true(add_unary(m, "f", "x", "y", "dots", VY_JVP));
+    assert_true(add_unary(m, "dots", "dot_x", "dot_y", NULL, VY_JVP) && vy_module_check(m));
+    const vy_derived *g = vy_transform(m, (vy_ref){0}, &(vy_grad_options){.forward = true}, &d);
+    assert_non_null(g);
+    assert_true(g->result.index == 1 && !g->result.pipeline && g->order == 1);
+    assert_int_equal(g->roles[1].kind, VY_IS_TANGENT);
+    assert_int_equal(g->roles[2].kind, VY_IS_TANGENT_OUT);
+    g = vy_transform(m, (vy_ref){0}, NULL, &d);
+    assert_non_null(g);
+    const vy_program *made = m->programs.data[g->result.index];
+    const uint32_t x = vy_program_find_buffer(m->programs.data[0], "x").id;
+    const uint32_t cotangent = vy_program_find_buffer(made, "grad_dot_y").id;
+    const uint32_t gradient = vy_program_find_buffer(made, "grad_dot_x").id;
+    assert_int_equal(g->roles[cotangent].kind, VY_IS_COTANGENT);
+    assert_int_equal(g->roles[gradient].kind, VY_IS_GRADIENT);
+    assert_int_equal(g->roles[gradient].parameter, x);
+    assert_ptr_equal(g, vy_transform(m, (vy_ref){0}, NULL, &d));
+    vy_module_free(m);
+}
+
 static void of_programs(void **state)
 {
     (void)state;
     vy_module *m = vy_module_new();
-    assert_true(add_unary(m, "f", "x", "y", "back"));
-    assert_true(add_unary(m, "back", "grad_y", "grad_x", NULL) && vy_module_check(m));
+    assert_true(add_unary(m, "f", "x", "y", "back", VY_VJP));
+    assert_true(add_unary(m, "back", "grad_y", "grad_x", NULL, VY_VJP) && vy_module_check(m));
     size_t size;
     vy_diag d;
     void *block = vy_binary_write(m, &size);
     vy_module *again = vy_binary_read(block, size);
     assert_true(vy_module_ok(again) && vy_module_equal(m, again));
-    again->programs.data[0]->rule = NULL;
+    again->programs.data[0]->rules[VY_VJP] = NULL;
     assert_false(vy_module_equal(m, again));
     vy_module_free(again);
     vy_free(block);
@@ -309,16 +342,17 @@ static void of_programs(void **state)
     assert_string_equal(d.code, "E0501");
     vy_module_free(m);
     m = vy_module_new();
-    assert_true(add_unary(m, "f", "x", "y", "back") && !vy_module_check(m));
+    assert_true(add_unary(m, "f", "x", "y", "back", VY_VJP) && !vy_module_check(m));
     expect(m, "E0220", "there is no program or pipeline of that name");
 }
 
-static bool program_everything(void)
+static bool program_everything(vy_rule_of kind)
 {
+    static const char *const name[][2] = {{"grad_y", "grad_x"}, {"dot_x", "dot_y"}};
     vy_diag d;
     vy_module *m = vy_module_new();
-    const bool made =
-        m && add_unary(m, "f", "x", "y", "back") && add_unary(m, "back", "grad_y", "grad_x", NULL);
+    const bool made = m && add_unary(m, "f", "x", "y", "rule", kind) &&
+                      add_unary(m, "rule", name[kind][0], name[kind][1], NULL, kind);
     vy_module *g = made ? vy_grad(m, &(vy_grad_options){.program = "f"}, &d) : NULL;
     const bool ok = g && vy_module_ok(g);
     vy_module_free(g);
@@ -351,11 +385,11 @@ static bool everything(void)
 static void memory(void **state)
 {
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (uint32_t k = 0; k < 1 + VY_RULES_OF; k++) {
         long n = 0;
         for (bool done = false; !done && n < 20000; n++) {
             vy_test_fail_after(n);
-            done = k ? program_everything() : everything();
+            done = k ? program_everything((vy_rule_of)(k - 1)) : everything();
             vy_test_fail_after(-1);
         }
         assert_true(n > 100 && n < 20000);
@@ -365,10 +399,15 @@ static void memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_callbacks), cmocka_unit_test(of_a_text),
-        cmocka_unit_test(by_tangents),  cmocka_unit_test(refused),
-        cmocka_unit_test(forms),        cmocka_unit_test(recursive),
-        cmocka_unit_test(too_many),     cmocka_unit_test(of_programs),
+        cmocka_unit_test(by_callbacks),
+        cmocka_unit_test(of_a_text),
+        cmocka_unit_test(by_tangents),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(forms),
+        cmocka_unit_test(recursive),
+        cmocka_unit_test(too_many),
+        cmocka_unit_test(of_programs),
+        cmocka_unit_test(tangents_of_programs),
         cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
