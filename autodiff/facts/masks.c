@@ -22,6 +22,7 @@
 // assumed unconditionally used, until every use that supports the assumption has been removed.
 // Each use is removed once, hence linear time.
 #include "ir/core/flow.h"
+#include "ir/core/functions.h"
 #include "ir/facts/range.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/facts/facts.h"
@@ -175,7 +176,7 @@ static bool find_maskable(grad_facts *f)
 
 static void need(grad_facts *f, uint32_t id)
 {
-    if (!VY_IS_LEAF(id)) f->needed[id] = 1;
+    if (!VY_IS_LEAF(id) && !vy_is_tuple(f->p, id)) f->needed[id] = 1;
 }
 
 static void scan_needs(grad_facts *f, uint32_t id)

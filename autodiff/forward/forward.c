@@ -91,7 +91,6 @@ static uint32_t tangent_of(forward *f, uint32_t id)
         const vy_value t = {vy_forward_tangent(f, vy_arg(p, id, 0))};
         return vy_cast(f->w.b, (vy_type)i->type, t).id;
     }
-    case VY_OP_APPLY: return vy_forward_apply(f, id);
     case VY_OP_STRAIGHT_THROUGH: return vy_forward_tangent(f, vy_arg(p, id, 1));
     case VY_OP_BITCAST:
         vy_reverse_fail(f->r, VY_E_NOT_DIFFERENTIABLE, id,
@@ -177,6 +176,7 @@ static uint32_t step(void *pass, uint32_t id)
     }
     if (op == VY_OP_DISPATCH) return vy_forward_dispatch(f, id);
     if (vy_is_slot(op) || vy_is_marker(op) || !vy_forward_is_active(f, id)) return 0;
+    if (op == VY_OP_APPLY) return vy_forward_apply(f, id);
     vy_rewrite_copy(&f->w, id);
     vy_rewrite_at(&f->w, id);
     f->dot[id] = tangent_of(f, id);

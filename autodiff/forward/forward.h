@@ -64,7 +64,8 @@ static inline uint32_t vy_forward_tangent(forward *f, uint32_t id)
 }
 
 // ---- forward_custom.c
-uint32_t vy_forward_apply(forward *f, uint32_t id); // the tangent of the call; 0: none
+// A call with the tangents of its results.  Returns its last instruction.
+uint32_t vy_forward_apply(forward *f, uint32_t id);
 // ---- unreached.c
 bool vy_find_unreached(forward *f); // fills f->unreached; false: memory
 // ---- forward_params.c

@@ -289,7 +289,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
             replay_memory(r, id);
         } else if (op == VY_OP_DISPATCH) {
             vy_replay_dispatch(r, id); // its PICKs, too
-        } else if (op != VY_OP_PICK) {
+        } else if (op != VY_OP_PICK || !r->p->host) {
             replay_plain(r, id);
         }
         if (vy_op_infos[op].effect == VY_CTRL || i->type == VY_VOID || !r->build.map[id]) continue;

@@ -91,6 +91,10 @@ static void reverse_inst(reverse *r, uint32_t id)
         refuse_bitcast(r, id);
         return;
     }
+    if (op == VY_OP_APPLY) {
+        vy_reverse_apply(r, id);
+        return;
+    }
     uint32_t g = r->build.adjoint[id], mask = r->facts.maskable[id] ? r->build.mask[id] : 0;
     if (!g) return;
     if (op == VY_OP_SELECT)
@@ -99,8 +103,6 @@ static void reverse_inst(reverse *r, uint32_t id)
         vy_reverse_subgroup(r, id, i->type == VY_F16 ? cast_to(r, VY_F32, g) : g, mask);
     else if (op == VY_OP_STRAIGHT_THROUGH || op == VY_OP_DERIVE_AS) // ȳ of (x, y) alone
         vy_contribute(r, vy_arg(r->p, id, 1), g, mask);
-    else if (op == VY_OP_APPLY)
-        vy_reverse_apply(r, id, g, mask);
     else if (op == VY_OP_CANDIDATE)
         vy_contribute(r, vy_arg(r->p, id, 0), g, mask);
     else if (op == VY_OP_CAST) // float to float: x̄ += ḡ in x's type

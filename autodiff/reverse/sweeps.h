@@ -102,7 +102,7 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
 void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
 
 // ---- sweep_custom.c
-void vy_reverse_apply(reverse *r, uint32_t id, uint32_t g, uint32_t mask);
+void vy_reverse_apply(reverse *r, uint32_t id);
 // ---- sweep_dispatch.c: of host programs
 void vy_reverse_dispatch(reverse *r, uint32_t id);
 void vy_replay_dispatch(reverse *r, uint32_t id); // and the PICKs of its results

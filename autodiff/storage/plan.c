@@ -19,6 +19,7 @@
 #include "autodiff/facts/induction.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/flow.h"
+#include "ir/core/functions.h"
 #include "ir/facts/price.h"
 
 #include <string.h>
@@ -95,7 +96,7 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    const bool never = g->r->facts.together[id] || g->r->p->insts.data[id].op == VY_OP_DISPATCH;
+    const bool never = g->r->facts.together[id] || vy_is_tuple(g->r->p, id);
     int32_t keep = never ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
     vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);

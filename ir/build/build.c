@@ -168,10 +168,27 @@ uint32_t vy_made_before(vy_builder *b, vy_op op, vy_type type, uint32_t nargs, c
     return id && vy_visible(b, id) ? id : 0;
 }
 
+// The results of call `id`, an instruction just appended (ir/core/functions.h).
+static bool append_results(vy_builder *b, uint32_t id, uint32_t function)
+{
+    const vy_function *f = &b->m->functions.data[function];
+    for (uint32_t k = 0; f->result_count > 1 && k < f->result_count; k++) {
+        const vy_inst pick = {.op = VY_OP_PICK, .type = f->results[k], .nargs = 1, .aux = k};
+        if (!vy_append(b, pick, &id, 0)) return false;
+    }
+    return true;
+}
+
+static bool is_call(const vy_builder *b, uint32_t id)
+{
+    return !VY_IS_LEAF(id) && b->p->insts.data[id].op == VY_OP_APPLY;
+}
+
 uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,
                  const uint32_t *args)
 {
     if (b->failed) return 0;
+    if (op == VY_OP_PICK && is_call(b, args[0])) return args[0] + 1 + aux;
     vy_effect effect = vy_op_infos[op].effect;
     assert(effect != VY_CTRL);
     uint32_t swapped[3];
@@ -195,7 +212,7 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
     if (slot->id && vy_visible(b, slot->id)) return slot->id;
     bool fresh = slot->id == 0;
     uint32_t id = vy_append(b, inst, args, version);
-    if (!id) return 0;
+    if (!id || (op == VY_OP_APPLY && !append_results(b, id, aux))) return 0;
     slot->id = id;
     b->table_used += fresh;
     return id;

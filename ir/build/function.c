@@ -134,7 +134,7 @@ static bool set_rule(vy_module *m, vy_function_id f, vy_function_id rule, vy_rul
             m->functions.data[rule.id - 1].code->name, to->code->name,
             *text             ? "it must be "
             : f.id == rule.id ? "it is that function"
-                              : "that needs float parameters and one float result",
+                              : "that needs float parameters and float results",
             text);
     return false;
 }
@@ -149,19 +149,14 @@ bool vy_function_jvp(vy_module *m, vy_function_id f, vy_function_id h)
 }
 
 // ----------------------------------------------------------------------------------------- calling
-vy_value vy_function_call(vy_builder *b, vy_function_id f, uint32_t n, const vy_value *args)
+bool vy_function_call(vy_builder *b, uint32_t function, uint32_t n, const uint32_t *args,
+                      uint32_t *results)
 {
-    uint32_t ids[16] = {0};
-    uint32_t *all = n <= 16 ? ids : vy_realloc(NULL, n * sizeof *all);
-    if (!all) {
-        vy_build_oom(b);
-        return (vy_value){0};
-    }
-    for (uint32_t k = 0; k < n; k++) all[k] = args[k].id;
-    const vy_value v = {vy_emit(b, VY_OP_APPLY, (vy_type)b->m->functions.data[f.id - 1].results[0],
-                                f.id - 1, n, all)};
-    if (all != ids) vy_free(all);
-    return v;
+    const vy_function *f = vy_function_of(b->m, function);
+    const uint32_t call = vy_emit(b, VY_OP_APPLY, vy_function_type(f), function, n, args);
+    for (uint32_t k = 0; call && k < f->result_count; k++)
+        results[k] = vy_call_result(b->p, call, k);
+    return !b->failed;
 }
 
 static bool takes(vy_builder *b, const vy_function *f, uint32_t n, const vy_value *args)
@@ -184,14 +179,12 @@ bool vy_apply(vy_builder *b, vy_function_id f, uint32_t n, const vy_value *args,
         return false;
     }
     const vy_function *fn = vy_function_of(b->m, f.id - 1);
-    if (vy_function_has_rule(fn)) {
-        results[0] = vy_function_call(b, f, n, args);
-        return !b->failed;
-    }
     uint32_t *ids = vy_realloc(NULL, ((size_t)n + 1) * sizeof *ids);
     if (!ids) vy_build_oom(b);
     for (uint32_t k = 0; ids && k < n; k++) ids[k] = args[k].id;
-    const bool ok = ids && vy_inline(b, f.id - 1, ids, out, VY_INLINE_ONE);
+    const bool ok =
+        ids && (vy_function_has_rule(fn) ? vy_function_call(b, f.id - 1, n, ids, out)
+                                         : vy_inline(b, f.id - 1, ids, out, VY_INLINE_ONE));
     for (uint32_t k = 0; ok && k < fn->result_count; k++) results[k].id = out[k];
     vy_free(ids);
     return ok;

@@ -11,8 +11,10 @@
 vy_function_id vy_function_reserve(vy_module *m, uint32_t result_count, const vy_type *results);
 vy_builder *vy_function_open(vy_module *m, const char *name); // its parameters: vy_param_scalar
 bool vy_function_close(vy_builder *b, vy_function_id fn, const vy_value *results);
-// The call of a function with a rule, which need not be built yet; the arguments fit.
-vy_value vy_function_call(vy_builder *b, vy_function_id f, uint32_t n, const vy_value *args);
+// The call of a function with a rule, which need not be built yet; the arguments fit.  results[]:
+// its values.  False: b has failed.
+bool vy_function_call(vy_builder *b, uint32_t function, uint32_t n, const uint32_t *args,
+                      uint32_t *results);
 
 // ---- inline.c
 // The code of the function at this place; results[]: its values.  False: b has failed.

@@ -36,8 +36,8 @@ typedef struct inliner {
 
 static bool inline_at(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
                       vy_inline_mode mode, uint32_t depth);
-static uint32_t call_at(vy_builder *b, uint32_t function, const uint32_t *args, vy_inline_mode mode,
-                        uint32_t depth);
+static bool call_at(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
+                    vy_inline_mode mode, uint32_t depth);
 
 // ------------------------------------------------------------------------------------ instructions
 static uint32_t leaf_here(const inliner *n, uint32_t id)
@@ -48,17 +48,29 @@ static uint32_t leaf_here(const inliner *n, uint32_t id)
     return vy_leaf_other(n->b, (vy_leaf_kind)l->kind, (vy_type)l->type, l->index, l->axis);
 }
 
+// A call inside, inlined: its results, in place of the PICKs of several.
+static void copy_call(inliner *n, uint32_t id)
+{
+    const uint32_t function = n->fn->insts.data[id].aux;
+    uint32_t results[VY_MAX_RANK];
+    if (!call_at(n->b, function, n->args, results, n->mode, n->depth + 1)) return;
+    for (uint32_t k = 0; k < vy_function_of(n->b->m, function)->result_count; k++)
+        n->map[vy_call_result(n->fn, id, k)] = results[k];
+}
+
 static void copy(inliner *n, uint32_t id, uint32_t *results)
 {
     const vy_inst *i = &n->fn->insts.data[id];
+    const bool stays = n->mode == VY_INLINE_ONE;
+    if (i->op == VY_OP_PICK && !stays) return; // copy_call
     uint32_t *to = i->op == VY_OP_RETURN ? results : n->args;
     for (uint32_t k = 0; k < i->nargs; k++) {
         const uint32_t a = vy_arg(n->fn, id, k);
         to[k] = VY_IS_LEAF(a) ? leaf_here(n, a) : n->map[a];
     }
     if (i->op == VY_OP_RETURN) return;
-    if (i->op == VY_OP_APPLY && n->mode != VY_INLINE_ONE)
-        n->map[id] = call_at(n->b, i->aux, n->args, n->mode, n->depth + 1);
+    if (i->op == VY_OP_APPLY && !stays)
+        copy_call(n, id);
     else
         vy_copy_with(n->b, n->fn, id, n->args, n->map);
 }
@@ -104,31 +116,39 @@ static uint32_t stopped(vy_builder *b, uint32_t v)
     return vy_type_is_float(t) ? vy_emit(b, VY_OP_STOP_GRAD, t, 0, 1, &v) : v;
 }
 
-// h(·x, x)
-static uint32_t slope_forward(vy_builder *b, const vy_function *f, const uint32_t *args,
-                              uint32_t *all, uint32_t depth)
+static bool is_float(const vy_function *f, uint32_t param)
 {
-    uint32_t count = f->code->scalars.count, at = count, s = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        all[k] = stopped(b, args[k]);
-        if (vy_type_is_float(f->code->scalars.data[k].type)) all[at++] = args[k];
-    }
-    inline_at(b, f->rules[VY_JVP] - 1, all, &s, VY_INLINE_VALUES, depth);
-    return s;
+    return vy_type_is_float(f->code->scalars.data[param].type);
 }
 
-// Σ ·g(x, 1) x
-static uint32_t slope_reverse(vy_builder *b, const vy_function *f, const uint32_t *args,
-                              uint32_t *all, uint32_t depth)
+// h(·x, x): the slopes of the float results.
+static void slopes_forward(vy_builder *b, const vy_function *f, const uint32_t *args, uint32_t *all,
+                           uint32_t depth, uint32_t *slopes)
 {
-    uint32_t count = f->code->scalars.count, at = 0, sum = 0;
-    const vy_type t = (vy_type)f->results[0];
-    uint32_t *partial = all + count + 1;
+    uint32_t count = f->code->scalars.count, at = count;
+    for (uint32_t k = 0; k < count; k++) {
+        all[k] = stopped(b, args[k]);
+        if (is_float(f, k)) all[at++] = args[k];
+    }
+    inline_at(b, f->rules[VY_JVP] - 1, all, slopes, VY_INLINE_VALUES, depth);
+}
+
+// Σ ·g(x, e) x, where e is 1 for the n-th of the float results.
+static uint32_t slope_reverse(vy_builder *b, const vy_function *f, const uint32_t *args,
+                              uint32_t *all, uint32_t depth, uint32_t n, vy_type t)
+{
+    uint32_t count = f->code->scalars.count, at = 0, sum = 0, floats = 0;
+    uint32_t *partial = all + count + VY_MAX_RANK;
     memcpy(all, args, count * sizeof *args);
-    all[count] = vy_float(b, t, 1).id;
+    for (uint32_t k = 0; k < f->result_count; k++) {
+        const vy_type type = (vy_type)f->results[k];
+        if (!vy_type_is_float(type)) continue;
+        all[count + floats] = vy_float(b, type, floats == n).id;
+        floats++;
+    }
     if (!inline_at(b, f->rules[VY_VJP] - 1, all, partial, VY_INLINE_VALUES, depth)) return 0;
     for (uint32_t k = 0; k < count && !b->failed; k++) {
-        if (!vy_type_is_float(f->code->scalars.data[k].type)) continue;
+        if (!is_float(f, k)) continue;
         const vy_value d = {stopped(b, partial[at++])};
         const uint32_t term = vy_cast(b, t, vy_mul(b, d, (vy_value){args[k]})).id;
         sum = sum ? vy_add(b, (vy_value){sum}, (vy_value){term}).id : term;
@@ -136,30 +156,34 @@ static uint32_t slope_reverse(vy_builder *b, const vy_function *f, const uint32_
     return sum;
 }
 
-static uint32_t with_slope(vy_builder *b, const vy_function *f, const uint32_t *args,
-                           uint32_t value, uint32_t depth)
+// Gives the float results their slopes.
+static void with_slopes(vy_builder *b, const vy_function *f, const uint32_t *args,
+                        uint32_t *results, uint32_t depth)
 {
-    const size_t room = 2 * (size_t)f->code->scalars.count + 2 + VY_MAX_RANK;
-    uint32_t *all = vy_realloc(NULL, room * sizeof *all);
+    const size_t room = 2 * (size_t)f->code->scalars.count + 2 * VY_MAX_RANK;
+    uint32_t slopes[VY_MAX_RANK], *all = vy_realloc(NULL, room * sizeof *all), n = 0;
     if (!all) {
         vy_build_oom(b);
-        return 0;
+        return;
     }
-    const uint32_t s = f->rules[VY_JVP] ? slope_forward(b, f, args, all, depth)
-                                        : slope_reverse(b, f, args, all, depth);
+    if (f->rules[VY_JVP]) slopes_forward(b, f, args, all, depth, slopes);
+    for (uint32_t k = 0; k < f->result_count && !b->failed; k++) {
+        const vy_type t = (vy_type)f->results[k];
+        if (!vy_type_is_float(t)) continue;
+        if (!f->rules[VY_JVP]) slopes[n] = slope_reverse(b, f, args, all, depth, n, t);
+        const uint32_t both[] = {results[k], slopes[n++]};
+        if (!b->failed) results[k] = vy_emit(b, VY_OP_STRAIGHT_THROUGH, t, 0, 2, both);
+    }
     vy_free(all);
-    if (b->failed) return 0;
-    return vy_emit(b, VY_OP_STRAIGHT_THROUGH, vy_id_type(b->p, value), 0, 2,
-                   (uint32_t[]){value, s});
 }
 
-static uint32_t call_at(vy_builder *b, uint32_t function, const uint32_t *args, vy_inline_mode mode,
-                        uint32_t depth)
+static bool call_at(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
+                    vy_inline_mode mode, uint32_t depth)
 {
-    uint32_t value = 0;
     const bool dual = mode == VY_INLINE_DUAL;
-    if (!inline_at(b, function, args, &value, dual ? VY_INLINE_VALUES : mode, depth)) return 0;
-    return dual ? with_slope(b, vy_function_of(b->m, function), args, value, depth) : value;
+    if (!inline_at(b, function, args, results, dual ? VY_INLINE_VALUES : mode, depth)) return false;
+    if (dual) with_slopes(b, vy_function_of(b->m, function), args, results, depth);
+    return !b->failed;
 }
 
 bool vy_inline(vy_builder *b, uint32_t function, const uint32_t *args, uint32_t *results,
@@ -186,10 +210,13 @@ static uint32_t instead(void *pass, uint32_t id)
     }
     vy_new_args(&c->w, id, i->nargs, args);
     vy_rewrite_at(&c->w, id);
-    const uint32_t value = call_at(c->w.b, i->aux, args, c->mode, 0);
+    const uint32_t count = vy_function_of(c->w.b->m, i->aux)->result_count;
+    uint32_t results[VY_MAX_RANK], last = id;
+    const bool ok = call_at(c->w.b, i->aux, args, results, c->mode, 0);
     vy_free(args);
-    if (!vy_rewrite_stopped(&c->w)) vy_rewrite_as(&c->w, id, value);
-    return id;
+    for (uint32_t k = 0; ok && k < count; k++)
+        vy_rewrite_as(&c->w, last = vy_call_result(c->w.p, id, k), results[k]);
+    return last;
 }
 
 bool vy_inline_calls(vy_program *p, vy_inline_mode mode, bool *changed)

@@ -113,6 +113,10 @@ static void visit(marker *m, uint32_t id)
         need_slot(m, vy_opener(p, &m->w->w.s, id), inst->aux);
     else
         need_args(m, id, 0, inst->nargs);
+    for (uint32_t k = id + 1; op == VY_OP_APPLY && k < p->insts.count; k++) {
+        if (p->insts.data[k].op != VY_OP_PICK) break;
+        need(m, k); // a call has all its results
+    }
     if (!vy_op_is_memory(op)) return;
     need_writes(m, m->life[id]);
     need_extents(m, inst->aux);

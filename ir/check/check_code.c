@@ -9,6 +9,7 @@
 // A value is visible while its region is open: regions get serial numbers as they open, and a
 // closed one never opens again.
 #include "ir/check/check.h"
+#include "ir/core/functions.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ typedef struct checker {
     uint32_t serial; // the last one assigned
     region *stack;   // open constructs
     uint32_t depth;
-    vy_op awaited; // CARRY or RESULT that must come next, of `owner`, while next < count
+    vy_op awaited; // CARRY, RESULT or PICK that must come next, of `owner`, while next < count
     uint32_t owner, next, count;
     const char *wrong; // first finding
 } checker;
@@ -50,7 +51,8 @@ static bool value(checker *c, uint32_t id, uint32_t k)
                bad(c, "an operand is poison");
     }
     if (v == 0 || v >= id) return bad(c, "an operand does not come before its use");
-    if (p->insts.data[v].type == VY_VOID) return bad(c, "an operand has no value");
+    if (p->insts.data[v].type == VY_VOID || vy_is_tuple(p, v))
+        return bad(c, "an operand has no value");
     return c->open[c->home[v]] || bad(c, "an operand is not visible");
 }
 
@@ -86,6 +88,14 @@ static bool ruled(checker *c, uint32_t id)
     return (result != VY_VOID && result == i->type) || bad(c, "the operation is not for this type");
 }
 
+static void await(checker *c, vy_op op, uint32_t owner, uint32_t count)
+{
+    c->awaited = op;
+    c->owner = owner;
+    c->next = 0;
+    c->count = count;
+}
+
 // The interfaces of the module's functions have been checked before.
 static bool call(checker *c, uint32_t id)
 {
@@ -93,12 +103,12 @@ static bool call(checker *c, uint32_t id)
     const vy_module *m = c->p->module;
     if (i->aux >= m->functions.count) return bad(c, "no such function");
     const vy_function *f = &m->functions.data[i->aux];
-    if (f->result_count != 1 || !(f->rules[VY_VJP] || f->rules[VY_JVP]))
-        return bad(c, "the function is to be inlined");
-    if (f->results[0] != i->type) return bad(c, "wrong type of result");
+    if (!vy_function_has_rule(f)) return bad(c, "the function is to be inlined");
+    if (vy_function_type(f) != (vy_type)i->type) return bad(c, "wrong type of result");
     if (i->nargs != f->code->scalars.count) return bad(c, "wrong number of operands");
     for (uint32_t k = 0; k < i->nargs; k++)
         if (!arg_is(c, id, k, f->code->scalars.data[k].type)) return false;
+    if (f->result_count > 1) await(c, VY_OP_PICK, id, f->result_count);
     return true;
 }
 
@@ -159,14 +169,6 @@ static bool memory(checker *c, uint32_t id)
 }
 
 // ---------------------------------------------------------------------------------------- markers
-static void await(checker *c, vy_op op, uint32_t owner, uint32_t count)
-{
-    c->awaited = op;
-    c->owner = owner;
-    c->next = 0;
-    c->count = count;
-}
-
 static bool awaited(checker *c, uint32_t id)
 {
     const vy_inst *i = inst_of(c, id);
@@ -174,6 +176,9 @@ static bool awaited(checker *c, uint32_t id)
         return bad(c, "carried values or results are out of order");
     uint32_t skip = inst_of(c, c->owner)->nargs - c->count; // bounds or `keep` come first
     c->next++;
+    if (i->op == VY_OP_PICK)
+        return i->type == c->p->module->functions.data[inst_of(c, c->owner)->aux].results[i->aux] ||
+               bad(c, "wrong type of result");
     return arg_is(c, c->owner, skip + i->aux, (vy_type)i->type);
 }
 
@@ -292,7 +297,8 @@ static bool check_inst(checker *c, uint32_t id)
     if (i->flags & ~allowed_flags(op, i->flags)) return bad(c, "a flag that does not belong here");
     c->home[id] = here(c);
     bool waiting = c->next < c->count;
-    if (waiting != (op == VY_OP_CARRY || op == VY_OP_RESULT) || (waiting && op != c->awaited))
+    if (waiting != (op == VY_OP_CARRY || op == VY_OP_RESULT || op == VY_OP_PICK) ||
+        (waiting && op != c->awaited))
         return bad(c, "carried values or results are out of place");
     if (waiting) return awaited(c, id);
     bool uses_aux = vy_op_is_memory(op) || op == VY_OP_POLYGAMMA || op == VY_OP_APPLY;

@@ -42,11 +42,11 @@ static bool check_interface(const vy_module *m, const vy_function *f)
 bool vy_check_rule(const vy_module *m, const vy_function *f, vy_rule_of kind, char text[240])
 {
     const vy_function *rule = vy_function_of(m, f->rules[kind] - 1);
-    bool differs = false;
+    bool from = false, to = false;
     for (uint32_t k = 0; k < f->code->scalars.count; k++)
-        differs |= vy_type_is_float(f->code->scalars.data[k].type);
-    return rule != f && differs && f->result_count == 1 && vy_type_is_float(f->results[0]) &&
-           !vy_rule_mismatch(f, rule, kind, text);
+        from |= vy_type_is_float(f->code->scalars.data[k].type);
+    for (uint32_t k = 0; k < f->result_count; k++) to |= vy_type_is_float((vy_type)f->results[k]);
+    return rule != f && from && to && !vy_rule_mismatch(f, rule, kind, text);
 }
 
 // ------------------------------------------------------------------------------------------- code
@@ -56,8 +56,7 @@ static const char *refused(const vy_program *p, uint32_t id)
     const vy_op op = (vy_op)p->insts.data[id].op;
     const vy_effect e = vy_op_infos[op].effect;
     if (op == VY_OP_RETURN && id + 1 == p->insts.count) return NULL;
-    if ((e == VY_PURE && op != VY_OP_DISPATCH && op != VY_OP_PICK && !vy_op_is_lowered(op)) ||
-        e == VY_CTRL)
+    if ((e == VY_PURE && op != VY_OP_DISPATCH && !vy_op_is_lowered(op)) || e == VY_CTRL)
         return NULL;
     return vy_op_infos[op].text;
 }

@@ -17,28 +17,29 @@ typedef struct signature {
     vy_type *types; // of the parameters, then of the results
 } signature;
 
-// Parameters, and once more those that are floats.
-static uint32_t with_tangents(const vy_function *f, vy_type *types)
+// Appends the types of the parameters, or of the floats among them.
+static uint32_t params(const vy_function *f, bool floats, vy_type *types, uint32_t n)
 {
-    uint32_t n = 0;
     const vy_scalar_vec *s = &f->code->scalars;
-    for (uint32_t k = 0; k < s->count; k++) types[n++] = s->data[k].type;
     for (uint32_t k = 0; k < s->count; k++)
-        if (vy_type_is_float(s->data[k].type)) types[n++] = s->data[k].type;
+        if (!floats || vy_type_is_float(s->data[k].type)) types[n++] = s->data[k].type;
+    return n;
+}
+
+// … of the floats among the results.
+static uint32_t results(const vy_function *f, vy_type *types, uint32_t n)
+{
+    for (uint32_t k = 0; k < f->result_count; k++)
+        if (vy_type_is_float((vy_type)f->results[k])) types[n++] = (vy_type)f->results[k];
     return n;
 }
 
 static signature needed(const vy_function *f, vy_rule_of kind, vy_type *types)
 {
-    const uint32_t own = f->code->scalars.count, all = with_tangents(f, types);
-    const vy_type result = (vy_type)f->results[0];
-    if (kind == VY_JVP) {
-        types[all] = result;
-        return (signature){all, 1, types};
-    }
-    for (uint32_t k = all; k-- > own;) types[k + 1] = types[k];
-    types[own] = result;
-    return (signature){own + 1, all - own, types};
+    const uint32_t own = params(f, false, types, 0);
+    const uint32_t taken = kind == VY_VJP ? results(f, types, own) : params(f, true, types, own);
+    const uint32_t all = kind == VY_VJP ? params(f, true, types, taken) : results(f, types, taken);
+    return (signature){taken, all - taken, types};
 }
 
 static bool agrees(const signature *s, const vy_function *rule)
@@ -70,7 +71,7 @@ const char *vy_rule_mismatch(const vy_function *f, const vy_function *rule, vy_r
                              char text[240])
 {
     const uint32_t own = f->code->scalars.count;
-    vy_type *types = vy_realloc(NULL, (2 * (size_t)own + 2) * sizeof *types);
+    vy_type *types = vy_realloc(NULL, (2 * (size_t)own + VY_MAX_RANK) * sizeof *types);
     if (!types) return "memory ran out";
     const signature s = needed(f, kind, types);
     const bool fine = agrees(&s, rule);

@@ -118,16 +118,16 @@ void vy_lower_function_body(vy_lower *inner, uint32_t n, vy_value *results)
 static bool has_rule(const vy_func *fn) { return fn->rules[VY_VJP].name || fn->rules[VY_JVP].name; }
 
 // A call that stays one.
-static vy_value apply(vy_lower *inner, const vy_ast_expr *e)
+static void apply(vy_lower *inner, const vy_ast_expr *e, vy_value *results)
 {
     const vy_func *fn = inner->func;
-    vy_value *args = vy_front_alloc(inner->f, fn->param_count * sizeof *args + 1);
-    uint32_t n = 0;
-    if (inner->f->failed) return (vy_value){0};
-    for (const vy_decl *p = fn->params; p; p = p->next)
-        args[n++] = (vy_value){inner->frame[p->slot]};
+    uint32_t *args = vy_front_alloc(inner->f, fn->param_count * sizeof *args + 1);
+    uint32_t n = 0, ids[VY_MAX_RANK];
+    if (inner->f->failed) return;
+    for (const vy_decl *p = fn->params; p; p = p->next) args[n++] = inner->frame[p->slot];
     vy_lower_at(inner, e->line, e->column);
-    return vy_function_call(inner->b, fn->number, n, args);
+    if (!vy_function_call(inner->b, fn->number.id - 1, n, args, ids)) return;
+    for (uint32_t k = 0; k < fn->result_count; k++) results[k].id = ids[k];
 }
 
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results)
@@ -151,7 +151,7 @@ bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *resu
     bind_arguments(l, &inner, e);
     inner.visited = l->visited;
     if (!vy_lower_stopped(l) && has_rule(fn))
-        results[0] = apply(&inner, e);
+        apply(&inner, e, results);
     else if (!vy_lower_stopped(l))
         vy_lower_function_body(&inner, n, results);
     l->visited = inner.visited;

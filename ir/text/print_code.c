@@ -2,6 +2,8 @@
 // print_code.c: a program's instructions as statements.
 #include "ir/text/print.h"
 
+#include "ir/core/functions.h"
+
 #include <string.h>
 
 static print_frame *top(printer *o) { return &o->frames.data[o->frames.count - 1]; }
@@ -283,6 +285,22 @@ static void print_let(printer *o, uint32_t id)
     o->var[id] = o->vars.count;
 }
 
+// `let (p, q) = f(x);`, with the names of the results, which follow.
+static void print_tuple(printer *o, uint32_t id)
+{
+    print_indent(o);
+    print_str(o, "let (");
+    for (uint32_t k = id + 1; k < o->p->insts.count && op_of(o, k) == VY_OP_PICK; k++) {
+        const char *name = vy_string(&o->p->module->names, o->p->insts.data[k].name);
+        if (k > id + 1) print_str(o, ", ");
+        o->name[k] = print_names_unique(o, name);
+        print_name_of(o, o->name[k]);
+    }
+    print_str(o, ") = ");
+    print_operation(o, id, 0);
+    print_str(o, ";\n");
+}
+
 static void print_plain(printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
@@ -298,6 +316,8 @@ static void print_plain(printer *o, uint32_t id)
         print_indent(o);
         print_atomic(o, id);
         print_str(o, ";\n");
+    } else if (vy_is_tuple(o->p, id)) {
+        print_tuple(o, id);
     } else {
         print_let(o, id);
     }
@@ -316,6 +336,7 @@ static void print_inst(printer *o, uint32_t id)
     case VY_OP_ENDLOOP:
     case VY_OP_ENDCHECKPOINT: close_region(o); break;
     case VY_OP_CARRY:
+    case VY_OP_PICK: // print_tuple
     case VY_OP_RESULT: break;
     default: print_plain(o, id); break;
     }

@@ -9,6 +9,8 @@
 // becomes a `let`, and so does everything that is left on the stack when a statement ends.
 #include "ir/text/print.h"
 
+#include "ir/core/functions.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +109,7 @@ static bool may_inline(const printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
     vy_effect e = vy_op_infos[i->op].effect;
+    if (i->op == VY_OP_PICK || vy_is_tuple(o->p, id)) return false;
     if (e == VY_WRITE || i->type == VY_VOID || print_use_count(o, id) != 1) return false;
     return !i->name || is_assignment(o, o->uses[o->use_start[id]], id);
 }

@@ -49,11 +49,13 @@ static bool has_float(const vy_func *fn)
 
 static void check_primal(vy_front *f, const vy_rule_name *r, const vy_func *fn)
 {
-    const bool one = fn->result_count == 1 && vy_type_is_float((vy_type)fn->results[0]);
-    if (!one || !has_float(fn))
-        refuse(f, r, "leave the rule out, or return one float that is computed from floats",
+    bool any = false;
+    for (uint32_t k = 0; k < fn->result_count; k++)
+        any |= vy_type_is_float((vy_type)fn->results[k]);
+    if (!any || !has_float(fn))
+        refuse(f, r, "leave the rule out, or return floats that are computed from floats",
                "function `%s` has a rule, but %s", fn->decl->name->text,
-               one ? "no float parameter" : "does not return one float");
+               any ? "no float parameter" : "returns no float");
 }
 
 static void sema_rule(vy_front *f, vy_func *fn, vy_rule_name *r)
