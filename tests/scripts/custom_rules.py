@@ -4,7 +4,8 @@
 """Functions that state their derivative (@vjp, @jvp) against the derivatives of the language.
 
 In random programs (tests/fuzz/programs.py) calls of sin, exp, fma, … become calls of functions of the
-same value whose rules state the derivative that the language has for them.  `vyre-grad check`
+same value whose rules state the derivative that the language has for them, alone or several together: a
+function with a result for each, and a number, of which each call takes one.  `vyre-grad check`
 compares gradients with differences of the bodies, and both modes with each other, so a copy must
 pass where the program itself does, at order 2 too, where the rules are differentiated.
 
@@ -32,32 +33,59 @@ TABLE = {
     "fma": ("abc", ["b", "a", "1.0"]), "mix": ("abc", ["1.0 - c", "c", "b - a"]),
 }
 FORMS = ("vjp", "jvp", "both")
+TOGETHER = (("sin", "cos"), ("exp", "tanh", "atan"), ("fma", "mix"))
 CALL = re.compile(r"(?<![\w.@])(%s)\(" % "|".join(TABLE))
+
+
+def tuple_of(items):
+    return "(%s)" % ", ".join(items) if len(items) > 1 else items[0]
+
+
+def stated(name, group, r):
+    """Text of the function `name` and its rules, which compute the functions of the group."""
+    letters = TABLE[group[0]][0]
+    partials = [[re.sub(r"(\w+)'", r"stated_\1", "(%s)" % p) for p in TABLE[n][1]] for n in group]
+    form, own = r.choice(FORMS), ", ".join("%s: f32" % a for a in letters)
+    marks = " ".join("@%s(%s_%s)" % (m, name, m) for m in ("vjp", "jvp") if form in (m, "both"))
+    values, types = ["%s(%s)" % (n, ", ".join(letters)) for n in group], ["f32"] * len(group)
+    if len(group) > 1:  # the number has no cotangent
+        values, types = values[:1] + ["u32(2)"] + values[1:], types[:1] + ["u32"] + types[1:]
+    out = ["%s fn %s(%s) -> %s { return %s; }" % (marks, name, own, tuple_of(types), tuple_of(values))]
+    if form != "jvp":
+        terms = [" + ".join("%s * ct%d" % (p[k], o) for o, p in enumerate(partials)) for k in range(len(letters))]
+        out.append("fn %s_vjp(%s, %s) -> %s { return %s; }" % (
+            name, own, ", ".join("ct%d: f32" % o for o in range(len(group))), tuple_of(["f32"] * len(letters)), tuple_of(terms)))
+    if form != "vjp":
+        terms = [" + ".join("%s * d%s" % (q, a) for q, a in zip(p, letters)) for p in partials]
+        out.append("fn %s_jvp(%s, %s) -> %s { return %s; }" % (
+            name, own, ", ".join("d%s: f32" % a for a in letters), tuple_of(["f32"] * len(group)), tuple_of(terms)))
+    return out
+
+
+def members(group):
+    """Functions without rules, each of which takes one of the results of the group's."""
+    letters, out = TABLE[group[0]][0], []
+    own, count = ", ".join("%s: f32" % a for a in letters), len(group) + 1
+    for o, name in enumerate(group):
+        out.append("fn stated_%s(%s) -> f32 { let (%s) = together_%s(%s); return r%d; }" % (
+            name, own, ", ".join("r%d" % k for k in range(count)), group[0], ", ".join(letters), o + (o > 0)))
+    return out
 
 
 def functions(names, r):
     """Texts of the functions of these names and of those that their rules call."""
+    groups = {n: g for g in TOGETHER if r.random() < 0.6 for n in g}
     out, done, todo = [], set(), sorted(names)
     while todo:
-        name = todo.pop()
-        if name in done:
+        group = groups.get(todo[-1], (todo[-1],))
+        todo.pop()
+        if group[0] in done:
             continue
-        done.add(name)
-        letters, partials = TABLE[name]
-        todo += sorted(set(re.findall(r"(\w+)'", " ".join(partials))) - done)
-        partials = [re.sub(r"(\w+)'", r"stated_\1", "(%s)" % p) for p in partials]
-        form, own = r.choice(FORMS), ", ".join("%s: f32" % a for a in letters)
-        marks = " ".join("@%s(%s_%s)" % (m, name, m) for m in ("vjp", "jvp") if form in (m, "both"))
-        out.append("%s fn stated_%s(%s) -> f32 { return %s(%s); }" % (marks, name, own, name, ", ".join(letters)))
-        if form != "jvp":
-            many = len(letters) > 1
-            out.append("fn %s_vjp(%s, ct: f32) -> %s { return %s; }" % (
-                name, own, "(%s)" % ", ".join(["f32"] * len(letters)) if many else "f32",
-                ("(%s)" if many else "%s") % ", ".join("%s * ct" % p for p in partials)))
-        if form != "vjp":
-            out.append("fn %s_jvp(%s, %s) -> f32 { return %s; }" % (
-                name, own, ", ".join("d%s: f32" % a for a in letters),
-                " + ".join("%s * d%s" % (p, a) for p, a in zip(partials, letters))))
+        done.update(group)
+        todo += sorted(set(re.findall(r"(\w+)'", " ".join(p for n in group for p in TABLE[n][1]))) - done)
+        together = len(group) > 1
+        out += stated(("together_" if together else "stated_") + group[0], group, r)
+        out += members(group) if together else []
     return out
 
 
@@ -95,12 +123,13 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     number = int(os.environ.get("VYRE_COUNT") or 120 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k custom_rules" % (seed, number))
-    counts, bad = {"1": 0, "2": 0}, 0
+    counts, bad, several = {"1": 0, "2": 0}, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p.vyre")
         for at in range(seed, seed + number):
             text = programs.make(at).text()
             copy = with_rules(path, text, random.Random(at)) if CALL.search(text) else None
+            several += bool(copy) and "together_" in copy
             for order in counts if copy else ():
                 write(path, text)
                 if not passes(path, order)[0]:
@@ -113,7 +142,8 @@ def main():
                     print("VYRE_SEED=%d, order %s:\n%s\n%s" % (at, order, copy, said))
                     break
     print("compared: %(1)d gradients, %(2)d second derivatives" % counts)
-    few = counts["1"] < max(1, number // 16)
+    print("programs with functions of several results: %d" % several)
+    few = min(counts["1"], several) < max(1, number // 16)
     if few:
         print("too few programs have calls with rules")
     return 1 if bad or few else 0
