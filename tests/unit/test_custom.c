@@ -4,6 +4,7 @@
 // derivatives are: tests/text/grad/custom.
 #include "autodiff/transform.h"
 #include "ir/core/ir.h"
+#include "ir/pass/pass.h"
 #include "spirv/spirv.h"
 
 #include <setjmp.h>
@@ -338,6 +339,26 @@ static uint32_t call_of(const vy_program *p)
     return 0;
 }
 
+// A call has all its results: one that nothing uses is nothing to remove.
+static void unused_result(void **state)
+{
+    (void)state;
+    const char *text = "fn g(x: f32, a: f32, b: f32) -> f32 { return a + b; } "
+                       "@vjp(g) fn f(x: f32) -> (f32, f32) { return (x, x); } "
+                       "program p(x: in f32[N], y: out f32[N], N: u32) over(i: N) "
+                       "{ let (a, b) = f(x[i]); let (c, d) = f(x[0]); y[i] = a; }";
+    vy_module *m = vy_parse(text, strlen(text), "t.vyre");
+    vy_program *p = m->programs.data[0];
+    vy_pass_context c = {0};
+    assert_true(vy_module_ok(m) && vy_pass_dce(p, &c) && c.changed);
+    c.changed = false;
+    assert_true(vy_pass_dce(p, &c) && !c.changed && vy_module_check(m));
+    const uint32_t id = call_of(p);
+    assert_int_equal(p->insts.data[id + 2].op, VY_OP_PICK);
+    assert_int_not_equal(p->insts.data[id + 3].op, VY_OP_APPLY); // f(x[0]) is gone, whole
+    vy_module_free(m);
+}
+
 // What no builder makes: results out of order, of another type, used as a value, missing.
 static void broken_results(void **state)
 {
@@ -541,6 +562,7 @@ int main(void)
         cmocka_unit_test(tangents_of_programs),
         cmocka_unit_test(several_results),
         cmocka_unit_test(broken_results),
+        cmocka_unit_test(unused_result),
         cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

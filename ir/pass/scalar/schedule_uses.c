@@ -66,7 +66,6 @@ static bool may_move(const order *o, uint32_t id)
     const vy_inst *i = &o->w.p->insts.data[id];
     uint32_t user = o->user[id];
     if (user == NONE || user == MANY || o->region[user] != o->region[id]) return false;
-    if (i->op == VY_OP_PICK) return false; // it stays with its call
     if (vy_op_infos[i->op].effect == VY_PURE) return true;
     if (i->op != VY_OP_LOAD) return false;
     uint32_t to = o->root[user], write = o->write[i->aux];
