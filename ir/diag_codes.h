@@ -41,7 +41,7 @@ X(STEP,              "E0216", PROGRAM, "use a step of 1 or more; rev(a..b) count
 X(EXTENT,            "E0217", PROGRAM, "dimensions are + - * / % min max of integers, constants and scalar parameters")
 X(NO_EFFECT,         "E0218", PROGRAM, "use the value or leave the statement out")
 X(GROUP_SIZE,        "E0219", PROGRAM, "a workgroup has one to three sizes of 1 or more")
-X(RULE,              "E0220", PROGRAM, "a rule takes the function's parameters and, @vjp, the cotangent of its result, and returns one value for each float parameter, or, @jvp, one tangent for each float parameter, and returns the tangent of the result")
+X(RULE,              "E0220", PROGRAM, "a rule takes the function's parameters and, @vjp, the cotangent of each float result, and returns one value for each float parameter, or, @jvp, one tangent for each float parameter, and returns the tangent of each float result")
 /* E03xx checker */
 X(INTERNAL,          "E0301", PROGRAM, "this is a fault of the code that made the program: report it together with the program")
 X(NONUNIFORM,        "E0302", PROGRAM, "move it into control flow that is uniform across the workgroup, and compute the condition from wid, scalars or constants")

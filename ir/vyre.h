@@ -598,9 +598,10 @@ VY_API vy_function_id vy_function_define(vy_module *m, const char *name, uint32_
                                          void *user);
 VY_API vy_function_id vy_function_find(const vy_module *m,
                                        const char *name); // of the text too; 0: none
-// States f's derivative.  g: its parameters and the cotangent of its result → the gradients of its
-// float parameters.  h: its parameters and the tangents of the float ones → the tangent of its
-// result.  f returns one float.  With one of the two, the other is made of it.  False: E0220.
+// States f's derivative.  g: its parameters and the cotangents of its float results → the gradients
+// of its float parameters.  h: its parameters and the tangents of the float ones → the tangents of
+// its float results.  f takes and returns a float at least.  With one of the two, the other is made
+// of it.  False: E0220.
 VY_API bool vy_function_vjp(vy_module *m, vy_function_id f, vy_function_id g);
 VY_API bool vy_function_jvp(vy_module *m, vy_function_id f, vy_function_id h);
 // Calls it; a function without a rule is inlined.  False: the builder has failed.
