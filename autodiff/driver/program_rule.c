@@ -104,6 +104,17 @@ static vy_derivative_role by_way_of(const transposed *t, const vy_derivative_rol
     return role;
 }
 
+static void explain_failure(const transposed *t, vy_diag *diag)
+{
+    const vy_diag why = *diag;
+    *diag = (vy_diag){0};
+    vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, t->p->line,
+                vy_check_column(t->p->module, t->p->line, t->p->name),
+                t->kind == VY_JVP ? "state @vjp, too" : "state @jvp, too",
+                "of its rule `%s`, which is differentiated: %s", t->rule->name, why.text);
+    diag->code = why.code;
+}
+
 static const vy_derived *differentiate(vy_module *m, transposed *t, vy_ref rule, vy_diag *diag)
 {
     const vy_grad_options request = {.of = t->of,
@@ -115,7 +126,9 @@ static const vy_derived *differentiate(vy_module *m, transposed *t, vy_ref rule,
                                      .deterministic = t->o->deterministic,
                                      .lean_sums = t->o->lean_sums,
                                      .frugal = t->o->frugal};
-    return t->derive(m, rule, &request, diag);
+    const vy_derived *made = t->derive(m, rule, &request, diag);
+    if (!made && strcmp(diag->code, "E0001") != 0) explain_failure(t, diag);
+    return made;
 }
 
 static bool transpose(vy_module *m, transposed *t, vy_ref rule, vy_derived *out, vy_diag *diag)
