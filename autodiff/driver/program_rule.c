@@ -125,6 +125,7 @@ static const vy_derived *differentiate(vy_module *m, transposed *t, vy_ref rule,
                                      .structural_zeros = t->o->structural_zeros,
                                      .deterministic = t->o->deterministic,
                                      .lean_sums = t->o->lean_sums,
+                                     .lean_inputs = t->o->lean_inputs,
                                      .frugal = t->o->frugal};
     const vy_derived *made = t->derive(m, rule, &request, diag);
     if (!made && strcmp(diag->code, "E0001") != 0) explain_failure(t, diag);
