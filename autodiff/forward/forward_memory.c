@@ -10,9 +10,10 @@
 void vy_forward_refuse_atomic(reverse *r, uint32_t id, const char *what)
 {
     const char *name = vy_op_infos[r->p->insts.data[id].op].text;
-    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, id,
-                    "differentiate in reverse mode, or leave it out of what is differentiated",
-                    "forward mode cannot follow %s of %s yet", what, name);
+    vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
+                    "compute it without, or cut it with stop_grad(…)",
+                    "%s of %s depends on the order of invocations and has no derivative", what,
+                    name);
 }
 
 static uint32_t emit_twin(forward *f, uint32_t id, vy_op op, vy_type type, uint32_t n, uint32_t v)

@@ -21,7 +21,7 @@
 // memory, everything under `inside`, conditions that are uniform in the workgroup), `raw` has the
 // values without it, so that indices keep a form that the optimiser understands.  Workgroup axes
 // that the domain lacks become domain variables, of which only 0 is inside.  Needs at most three
-// domain variables: more fold into one axis.
+// domain variables: more are folded before (fold_domain.c).
 #include "autodiff/rewrite/explicit_padding.h"
 
 #include "ir/pass/pass.h"
@@ -65,7 +65,7 @@ static uint32_t inside_or(unpad *u, vy_type t, uint32_t x, uint32_t otherwise)
     return vy_emit(u->w.b, VY_OP_SELECT, t, 0, 3, (uint32_t[]){u->inside, x, otherwise});
 }
 
-static bool is_taken(const vy_program *p, const char *name)
+bool vy_unpad_takes(const vy_program *p, const char *name)
 {
     bool taken = false;
     for (uint32_t k = 1; k < p->buffers.count; k++) taken |= !strcmp(p->buffers.data[k].name, name);
@@ -79,7 +79,7 @@ static void add_spare_axis(unpad *u, uint32_t axis)
     vy_program *p = vy_builder_program(u->w.b);
     char name[32];
     snprintf(name, sizeof name, "spare_%c", "xyz"[axis]);
-    for (uint32_t k = 1; is_taken(p, name); k++)
+    for (uint32_t k = 1; vy_unpad_takes(p, name); k++)
         snprintf(name, sizeof name, "spare_%c%u", "xyz"[axis], k);
     vy_over(u->w.b, name, vy_dim_const(u->w.b, p->workgroup[axis]));
 }

@@ -10,4 +10,11 @@
 // anything to do.  False: the module's diag.
 bool vy_unpad(vy_program *p, bool *done);
 
+// Rewrites a program with more than three domain variables into an equivalent one with three, whose
+// padding can be made explicit.  False: the module's diag.
+bool vy_fold_domain(vy_program *p);
+
+// Has it a parameter or domain variable of that name?
+bool vy_unpad_takes(const vy_program *p, const char *name);
+
 #endif

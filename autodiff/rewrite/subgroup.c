@@ -66,16 +66,6 @@ static bool moves(const vy_inst *i, bool forward)
     return i->op == VY_OP_SG_MUL || (!forward && !is_extremum(i) && i->op != VY_OP_SG_ADD);
 }
 
-static bool refuse_domain(const vy_program *p, const vy_inst *i)
-{
-    vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
-            "give the program a domain of at most three variables",
-            "`%s` of a value that depends on the inputs in a domain of %u variables cannot be "
-            "differentiated yet",
-            vy_op_infos[i->op].text, p->overs.count);
-    return false;
-}
-
 static bool prepare(vy_program *p, const uint8_t *active, bool forward)
 {
     bool extrema = false, any = false, done;
@@ -83,10 +73,10 @@ static bool prepare(vy_program *p, const uint8_t *active, bool forward)
         const vy_inst *i = &p->insts.data[id];
         if (!active[id] || !vy_op_is_subgroup((vy_op)i->op)) continue;
         extrema |= is_extremum(i);
-        if (moves(i, forward) && p->overs.count > 3) return refuse_domain(p, i);
         any |= moves(i, forward);
     }
-    return (!extrema || write_extrema(p, active)) && (!any || vy_unpad(p, &done));
+    return (!extrema || write_extrema(p, active)) &&
+           (!any || (vy_fold_domain(p) && vy_unpad(p, &done)));
 }
 
 bool vy_subgroup_prepare(vy_program *p, const uint8_t *active) { return prepare(p, active, false); }
