@@ -192,7 +192,9 @@ VY_API uint32_t vy_module_order(const vy_module *m);
 
 VY_API uint32_t vy_module_program_count(const vy_module *m);
 VY_API vy_program *vy_module_program(const vy_module *m, uint32_t index); // NULL past the end
-VY_API vy_program *vy_module_find(const vy_module *m, const char *name);  // NULL if absent
+// Renames a program or pipeline.  Error: *diag; the name is taken (E0202), or cannot be one.
+VY_API bool vy_module_rename(vy_module *m, const char *from, const char *to, vy_diag *diag);
+VY_API vy_program *vy_module_find(const vy_module *m, const char *name); // NULL if absent
 
 // Prints canonical text: parse(print(m)) equals m, print(parse(t)) is a fixed point.  Returns a
 // malloc'd, terminated string and its length in *size (may be NULL), or NULL when memory is out.

@@ -128,6 +128,13 @@ static bool seeded_by(const vys_settings *s, const vy_program *p, const char *co
     return seeded;
 }
 
+static bool name_result(const vys_work *w, vy_diag *d)
+{
+    vy_module *m = w->derived;
+    const char *name = w->settings.name;
+    return !name || vy_module_rename(m, vys_entry_name(vys_entry_result(m)), name, d);
+}
+
 bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t seed_count,
                 vy_diag *d)
 {
@@ -145,7 +152,7 @@ bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t 
     }
     vys_step(&w->settings, NULL);
     w->derived = last;
-    return last != NULL;
+    return last && name_result(w, d);
 }
 
 bool vys_derive_with_less(vys_work *w, vy_diag *d)

@@ -54,6 +54,7 @@ typedef struct vys_settings {
     uint32_t of_count;
     const char *const *wrt;
     uint32_t wrt_count;
+    const char *name;   // of the derivative; NULL: as vy_grad calls it
     uint32_t order;     // how many times differentiated; 0: 1 (of a task: not at all)
     bool seed_buffer;   // cotangents are buffers; else ones
     bool forward;       // forward mode: tangents dot_o (vy_jvp), once

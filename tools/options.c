@@ -42,6 +42,7 @@ static const option table[] = {
     {'p', OPT_TEXT,   AT(program),       FILES, "--program",       "NAME",       "program or pipeline; default: the only one"},
     {0,   OPT_NAMES,  AT(of),            FILES, "--of",            "O[,O]",      "outputs; default: float out buffers, float inout ones it writes"},
     {0,   OPT_NAMES,  AT(wrt),           FILES, "--wrt",           "W[,W]",      "inputs; default: all float in and inout buffers"},
+    {0,   OPT_TEXT,   AT(name),          VERB_BIT(GRAD) | VERB_BIT(JVP), "--name", "NAME", "of the derivative; default: NAME_grad, NAME_jvp"},
     {'o', OPT_TEXT,   AT(output),        TAKES_OUTPUT, "--output",        "PATH",       "file ending in .spv .vyre .h .json, or a directory for all"},
     {0,   OPT_CHOICE, AT(seed),          FILES, "--seed",          "ones|buffer", "cotangents of outputs: ones, or buffers grad_O"},
     {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},

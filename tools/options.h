@@ -64,7 +64,8 @@ enum { ALLOW_NOTHING, ALLOW_OUT_OF_RANGE };
 typedef struct options {
     verb verb;
     const char *file;
-    const char *program, *output, *dump_after, *device, *driver, *groups, *against, *tolerance;
+    const char *program, *name, *output, *dump_after, *device, *driver, *groups, *against,
+        *tolerance;
     const char *optimizer, *lr, *batch, *resume, *write_pipeline, *plot;
     names of, wrt, enable, params;                // split at commas
     names set, in, out, ct, dot, define, include; // as written

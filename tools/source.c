@@ -183,6 +183,7 @@ bool take_settings(command *c, vy_diag *d)
                        .of_count = o->of.count,
                        .wrt = o->wrt.data,
                        .wrt_count = o->wrt.count,
+                       .name = o->name,
                        .order = (uint32_t)o->order,
                        .seed_buffer = o->seed == SEED_BUFFER,
                        .forward = derives_forward(c),

@@ -48,8 +48,15 @@ typedef struct vy_name_rec {
     const char *text; // terminated
     uint32_t length, hash;
     struct vy_name_rec *chain;
-    vy_decl *local;                     // variable or parameter visible here
-    vy_decl *global;                    // constant, function, program, pipeline
+    vy_decl *local;    // variable or parameter visible here
+    vy_decl *global;   // constant, function, program, pipeline: the one that is
+                       // not derived, else the first (again.c)
+    vy_decl *derived;  // of derived ones the last in or before the unit analysed
+    uint32_t unit;     // of the last derived one that was read
+    vy_decl *owner;    // of several the one that keeps the name
+    vy_func *distinct; // of several the last one of another text
+    uint32_t distinct_count;
+    uint32_t again;                     // the last number that was appended to it
     const vy_func *pipe;                // pipeline of `pipe_index`
     uint32_t suffix;                    // others of the same spelling follow it there
     struct vy_file *file;               // whose identity is spelled so
@@ -74,7 +81,7 @@ typedef struct vy_file {
     struct vy_file *importer; // which imported it first
     // where its importer goes on
     const char *at, *end, *line_start;
-    uint32_t line, last_line, last_column, order;
+    uint32_t line, last_line, last_column;
     vy_token tok;
 } vy_file;
 
@@ -287,7 +294,15 @@ struct vy_func { // function, program or pipeline
     vy_rule_name rules[VY_RULES_OF];
     bool stays;            // has a rule or is one: it is a function of the module
     vy_function_id number; // … that one
-    uint32_t order;        // the n of the last `@order(n)` before it
+    uint32_t order;        // the n of `@order(n)` before it
+    uint32_t ordinal;      // among functions, programs and pipelines, as in the text
+    uint32_t unit;         // the text of one derivative, or what is between two (again.c)
+    bool is_part;          // derived, and what is derived uses it
+    bool shares;           // its name, with others
+    const char *text;      // from its name to its end
+    size_t size;           // … in bytes
+    vy_func *same;         // an equal one before it, else itself (again.c)
+    vy_func *distinct;     // of several of its name: one before it, of another text
     vy_stmt *last;         // of the body
     vy_callee *callees;
     uint8_t color; // search for recursion: 0 new, 1 on the path, 2 done

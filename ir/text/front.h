@@ -22,6 +22,7 @@ typedef struct vy_front {
     uint32_t line;
     vy_token tok;                    // current
     uint32_t last_line, last_column; // end of the previous token
+    const char *last_end;            // … in the text
     // imports
     const vy_parse_options *options; // or NULL
     vy_file *file;                   // the one being read
@@ -37,8 +38,12 @@ typedef struct vy_front {
     vy_func *first, *last; // pipelines, those dispatched before those that dispatch them
     vy_decl *consts, **consts_tail;
     vy_rule_name rules[VY_RULES_OF]; // read, and their declaration has not followed yet
-    bool has_order; // `@order(n)` was read and its declaration has not followed yet
-    bool lowered;   // the parser is in a `@lowered program`
+    uint32_t order; // the n of `@order(n)` that was read, and its declaration has not followed yet
+    bool has_order; // … was it?
+    uint32_t ordinals, units;       // functions, programs and pipelines that were read; their units
+    const vy_func *read_last;       // the last of them
+    vy_func *next_func, *next_pipe; // the first of later units (again.c)
+    bool lowered;                   // the parser is in a `@lowered program`
     // sema: the function being analysed
     vy_func *func;
     vy_decl *scope;
@@ -177,7 +182,16 @@ const vy_builtin_info *vy_call_builtin(const vy_ast_expr *e);
 bool vy_operator_fits(uint8_t op, uint8_t type); // binary operator on operands of that type
 static inline bool vy_is_any(uint8_t t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }
 void vy_declare(vy_front *f, vy_decl *d); // sema_scope.c
+// Error: `d` is called like `old`.
+void vy_name_taken(vy_front *f, const vy_decl *d, const vy_decl *old, const char *fix);
+// again.c: derived declarations of one name
 void vy_declare_global(vy_front *f, vy_decl *d);
+void vy_again_read(vy_front *f, vy_func *fn);       // the parser did
+void vy_again_begin(vy_front *f);                   // nothing has been passed
+void vy_again_pass(vy_front *f, const vy_func *fn); // names denote what they do in fn
+vy_decl *vy_again_find(const vy_name_rec *n, const vy_func *from); // what n denotes there
+void vy_again_use(const vy_func *from, vy_func *fn); // `from` dispatches fn, or names it as rule
+bool vy_again_name(vy_front *f);                     // after sema: one name for each
 void vy_scope_close(vy_front *f, vy_decl *mark);
 const char *vy_any_type_name(uint8_t type); // also of expressions of literals
 const char *vy_operator_text(uint8_t op);

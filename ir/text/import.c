@@ -93,7 +93,6 @@ static void suspend(vy_front *f, vy_file *file)
     file->at = f->at, file->end = f->end, file->line_start = f->line_start;
     file->line = f->line, file->last_line = f->last_line, file->last_column = f->last_column;
     file->tok = f->tok;
-    file->order = f->m->order;
 }
 
 static void resume(vy_front *f, const vy_file *file)
@@ -101,7 +100,6 @@ static void resume(vy_front *f, const vy_file *file)
     f->at = file->at, f->end = file->end, f->line_start = file->line_start;
     f->line = file->line, f->last_line = file->last_line, f->last_column = file->last_column;
     f->tok = file->tok;
-    f->m->order = file->order;
 }
 
 // The lexer goes on at the start of the text.
@@ -114,7 +112,6 @@ static void enter(vy_front *f, vy_file *file, const char *text, size_t size)
     f->at = f->line_start = text;
     f->end = text + size;
     f->line = f->lines + 1;
-    f->m->order = 0; // each file counts its own
     f->read += size;
     f->lines += count_lines(text, size);
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) f->at += 3;

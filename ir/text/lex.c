@@ -341,6 +341,7 @@ static void read_punctuation(vy_front *f)
 
 void vy_advance(vy_front *f)
 {
+    f->last_end = f->at;
     f->last_line = f->line;
     f->last_column = column_of(f, f->at);
     if (f->failed || !skip_space(f)) return;
@@ -363,12 +364,13 @@ vy_token vy_peek(vy_front *f)
 {
     const char *at = f->at, *line_start = f->line_start;
     uint32_t line = f->line, last_line = f->last_line, last_column = f->last_column;
+    const char *last_end = f->last_end;
     vy_token tok = f->tok;
     vy_advance(f);
     vy_token next = f->tok;
     if (f->failed) return next;
     f->at = at, f->line_start = line_start, f->line = line, f->tok = tok;
-    f->last_line = last_line, f->last_column = last_column;
+    f->last_line = last_line, f->last_column = last_column, f->last_end = last_end;
     return next;
 }
 

@@ -17,8 +17,8 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     if (!l.b) return false;
     vy_builder_program(l.b)->order = fn->order;
     if (fn->exact) vy_exact(l.b);
-    if (fn->rules[VY_VJP].name) vy_program_vjp(l.b, fn->rules[VY_VJP].name->text);
-    if (fn->rules[VY_JVP].name) vy_program_jvp(l.b, fn->rules[VY_JVP].name->text);
+    if (fn->rules[VY_VJP].name) vy_program_vjp(l.b, fn->rules[VY_VJP].func->same->decl->name->text);
+    if (fn->rules[VY_JVP].name) vy_program_jvp(l.b, fn->rules[VY_JVP].func->same->decl->name->text);
     vy_lower_head(&l, fn);
     if (!vy_lower_stopped(&l)) vy_lower_body(&l, fn);
     *visited = l.visited;
@@ -37,7 +37,8 @@ static bool text_order(vy_front *f)
     vy_pipeline **sorted = vy_front_alloc(f, pipes->count * sizeof *sorted + 1);
     uint32_t n = 0;
     if (f->failed) return false;
-    for (const vy_func *fn = f->pipes; fn; fn = fn->next) sorted[n++] = pipes->data[fn->program];
+    for (const vy_func *fn = f->pipes; fn; fn = fn->next)
+        if (fn->same == fn) sorted[n++] = pipes->data[fn->program];
     if (n) memcpy(pipes->data, sorted, n * sizeof *sorted);
     return true;
 }
@@ -47,9 +48,9 @@ bool vy_lower_module(vy_front *f)
     uint64_t visited = 0;
     if (!vy_lower_constants(f) || !vy_lower_functions(f)) return false;
     for (vy_func *fn = f->funcs; fn; fn = fn->next)
-        if (fn->is_program && !lower_program(f, fn, &visited)) return false;
+        if (fn->is_program && fn->same == fn && !lower_program(f, fn, &visited)) return false;
     for (vy_func *fn = f->first; fn; fn = fn->lowered_next)
-        if (!vy_lower_pipeline(f, fn)) return false;
+        if (fn->same == fn && !vy_lower_pipeline(f, fn)) return false;
     return text_order(f);
 }
 
@@ -99,6 +100,7 @@ vy_module *vy_parse_from(const char *text, size_t size, const char *file,
         vy_define_constants(&f, f.options->defines, f.options->define_count) && vy_sema(&f) &&
         vy_keep_constants(&f) && vy_lower_module(&f))
         vy_module_check(m);
+    m->order = f.order; // of a text that holds nothing else
     vy_front_free(&f);
     vy_module_memory(m, before);
     return m;

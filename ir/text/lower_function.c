@@ -12,6 +12,7 @@
 // A function of the same name and purpose, in a text that is read once more (vy_inline_source).
 static bool is_there(vy_front *f, vy_func *fn)
 {
+    if (fn->same != fn) return fn->number = fn->same->number, true; // one of the text, before it
     fn->number = vy_function_find(f->m, fn->decl->name->text);
     return fn->number.id != 0;
 }
@@ -57,6 +58,11 @@ static bool set_rule(vy_front *f, const vy_func *fn, vy_rule_of kind)
     return false;
 }
 
+static bool is_new(const vy_func *fn, uint32_t had)
+{
+    return fn->stays && fn->same == fn && fn->number.id > had;
+}
+
 bool vy_lower_functions(vy_front *f)
 {
     bool ok = true;
@@ -64,9 +70,8 @@ bool vy_lower_functions(vy_front *f)
     for (vy_func *fn = f->funcs; fn && ok; fn = fn->next)
         if (fn->stays && !is_there(f, fn)) ok = reserve(f, fn);
     for (vy_func *fn = f->funcs; fn && ok; fn = fn->next)
-        if (fn->stays && fn->number.id > had) ok = lower_function(f, fn);
+        if (is_new(fn, had)) ok = lower_function(f, fn);
     for (vy_func *fn = f->funcs; fn && ok; fn = fn->next)
-        if (fn->stays && fn->number.id > had)
-            ok = set_rule(f, fn, VY_VJP) && set_rule(f, fn, VY_JVP);
+        if (is_new(fn, had)) ok = set_rule(f, fn, VY_VJP) && set_rule(f, fn, VY_JVP);
     return ok;
 }

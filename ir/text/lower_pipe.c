@@ -91,11 +91,11 @@ static void lower_dispatch(vy_lower *l, const vy_pipe_stmt *s)
     vy_lower_at(l, s->line, s->column);
     const vy_dim *given = g ? groups : NULL;
     if (s->func->decl->kind == DK_PIPELINE)
-        vy_pipeline_call(l->pipe, vy_module_pipeline(l->f->m, s->func->program), n, args, k,
+        vy_pipeline_call(l->pipe, vy_module_pipeline(l->f->m, s->func->same->program), n, args, k,
                          scalars, given);
     else
-        vy_pipeline_dispatch(l->pipe, vy_module_program(l->f->m, s->func->program), n, args, k,
-                             scalars, given);
+        vy_pipeline_dispatch(l->pipe, vy_module_program(l->f->m, s->func->same->program), n, args,
+                             k, scalars, given);
 }
 
 // ------------------------------------------------------------------------------------------ steps

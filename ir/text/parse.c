@@ -107,8 +107,12 @@ static void parse_constant(vy_front *f)
 // The list to which a declaration is added.
 static void append(vy_front *f, vy_func *fn, vy_func ***tail)
 {
-    fn->order = f->m->order;
-    f->has_order = false; // another one may follow
+    fn->order = f->order;
+    vy_again_read(f, fn);
+    fn->size = f->failed ? 0 : (size_t)(f->last_end - fn->text);
+    fn->same = fn;
+    f->order = 0; // of this one only
+    f->has_order = false;
     memcpy(fn->rules, f->rules, sizeof fn->rules);
     memset(f->rules, 0, sizeof f->rules);
     **tail = fn;
@@ -171,7 +175,7 @@ static void parse_module_attribute(vy_front *f)
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it before the rule",
                            "a rule is written right before what it belongs to");
         f->has_order = true; // of two in a row the last one counts
-        f->m->order = vy_parse_attribute_number(f, "order");
+        f->order = vy_parse_attribute_number(f, "order");
     } else if (vy_at_word(f, "vjp") || vy_at_word(f, "jvp")) {
         parse_rule(f, &at, vy_at_word(f, "vjp") ? VY_VJP : VY_JVP);
     } else if (!f->failed) {
@@ -213,6 +217,7 @@ static void end_file(vy_front *f)
         vy_front_error(f, VY_E_ATTRIBUTE, f->tok.line, f->tok.column,
                        "write it before the program or pipeline that it belongs to",
                        "nothing follows attribute `order`");
+    if (f->file && f->file->importer) f->order = 0, f->has_order = false;
 }
 
 bool vy_parse_text(vy_front *f)

@@ -127,6 +127,7 @@ vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind)
 {
     vy_func *fn = vy_front_alloc(f, sizeof *fn);
     fn->is_program = kind != DK_FUNC;
+    fn->text = f->tok.text;
     fn->decl = vy_parse_decl(f, kind);
     fn->decl->func = fn;
     parse_parameters(f, fn);

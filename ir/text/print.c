@@ -47,7 +47,7 @@ static void print_line(print_text *out, bool *failed)
     *failed = o.failed;
 }
 
-// It applies to all declarations that follow, until the next one.
+// It applies to the declaration that follows.
 static void print_order(print_text *out, bool *failed, uint32_t order)
 {
     print_line(out, failed);
@@ -59,9 +59,21 @@ static void print_order(print_text *out, bool *failed, uint32_t order)
     *failed = o.failed;
 }
 
+// Those of a module of derivatives are derived too; else their sources call them.
+static uint32_t functions_order(const vy_module *m)
+{
+    for (uint32_t i = 0; i < m->programs.count; i++)
+        if (!m->programs.data[i]->order) return 0;
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        if (!m->pipelines.data[i]->signature->order) return 0;
+    return m->programs.count ? vy_module_order(m) : 0;
+}
+
 static void print_functions(print_text *out, bool *failed, const vy_module *m, char *const *names)
 {
+    const uint32_t order = functions_order(m);
     for (uint32_t i = 0; i < m->functions.count; i++) {
+        if (order) print_order(out, failed, order);
         print_line(out, failed);
         print_program(out, failed, m->functions.data[i].code, names, i);
     }
@@ -75,15 +87,13 @@ char *vy_print(const vy_module *m, size_t *size)
     vy_arena arena = {0};
     char **names = print_function_names(m, &arena);
     bool failed = !names;
-    uint32_t last = 0;
     print_functions(&out, &failed, m, names);
     if (!count && m->order) print_order(&out, &failed, m->order);
     for (uint32_t i = 0; i < count; i++) {
         const vy_program *p = i < programs ? m->programs.data[i] : NULL;
         const vy_pipeline *l = p ? NULL : m->pipelines.data[i - programs];
         const uint32_t order = p ? p->order : l->signature->order;
-        if (order != last) print_order(&out, &failed, order);
-        last = order;
+        if (order) print_order(&out, &failed, order);
         print_line(&out, &failed);
         if (p)
             print_program(&out, &failed, p, names, 0);

@@ -18,6 +18,15 @@ static void sema_function(vy_front *f, vy_func *fn)
     f->func = NULL;
 }
 
+static void sema_bodies(vy_front *f, vy_func *list, void (*sema)(vy_front *f, vy_func *fn))
+{
+    vy_again_begin(f);
+    for (vy_func *fn = list; fn && !f->failed; fn = fn->next) {
+        vy_again_pass(f, fn);
+        sema(f, fn);
+    }
+}
+
 // --------------------------------------------------------------------------------------- recursion
 // Names the functions or pipelines of the cycle that `fn` closes.
 static void report_recursion(vy_front *f, const vy_func *from, const vy_func *fn,
@@ -87,12 +96,12 @@ bool vy_sema(vy_front *f)
         if (f->failed && d->given) vy_define_refused(f, d);
     }
     f->in_const = false;
-    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) sema_function(f, fn);
-    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_sema_pipeline(f, fn);
+    sema_bodies(f, f->funcs, sema_function);
+    sema_bodies(f, f->pipes, vy_sema_pipeline);
     if (!f->failed) vy_sema_rules(f);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
         if (fn->color == 0) find_recursion(f, fn);
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next)
         if (fn->color == 0) find_recursion(f, fn);
-    return !f->failed;
+    return !f->failed && vy_again_name(f);
 }

@@ -56,7 +56,7 @@ void vy_note_callee(vy_front *f, vy_func *fn, uint32_t line, uint32_t column)
 
 uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
 {
-    vy_decl *g = e->u.ref.name->global;
+    vy_decl *g = vy_again_find(e->u.ref.name, f->func);
     const char *name = e->u.ref.name->text;
     *out = NULL;
     if (!g || g->kind != DK_FUNC) {
@@ -240,7 +240,8 @@ static uint8_t synth_operation(vy_front *f, vy_ast_expr *e, const vy_builtin_inf
 uint8_t vy_synth_call(vy_front *f, vy_ast_expr *e)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
-    if (!b || (e->u.ref.name->global && e->u.ref.name->global->kind == DK_FUNC)) {
+    const vy_decl *g = vy_again_find(e->u.ref.name, f->func);
+    if (!b || (g && g->kind == DK_FUNC)) {
         vy_func *fn;
         uint8_t t = vy_sema_user_call(f, e, &fn);
         if (!f->failed && t == VY_VOID)

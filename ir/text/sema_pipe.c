@@ -61,7 +61,7 @@ static void sema_scalar(vy_front *f, const vy_func *program, vy_pipe_actual *a)
 
 static void sema_dispatch(vy_front *f, vy_pipe_stmt *s)
 {
-    vy_decl *d = s->name->global;
+    vy_decl *d = vy_again_find(s->name, f->func);
     if (!d || (d->kind != DK_PROGRAM && d->kind != DK_PIPELINE)) {
         vy_front_error(f, d ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, s->line, s->column,
                        d ? "steps of a pipeline dispatch programs and pipelines"
@@ -72,7 +72,8 @@ static void sema_dispatch(vy_front *f, vy_pipe_stmt *s)
         return;
     }
     s->func = d->func;
-    if (d->kind == DK_PIPELINE) vy_note_callee(f, d->func, s->line, s->column);
+    vy_again_use(f->func, d->func);
+    vy_note_callee(f, d->func, s->line, s->column);
     for (vy_pipe_actual *a = s->args; a && !f->failed; a = a->next) {
         if (a->name)
             sema_scalar(f, s->func, a);

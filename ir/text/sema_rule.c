@@ -14,9 +14,9 @@ static void refuse(vy_front *f, const vy_rule_name *r, const char *fix, const ch
     vy_front_error(f, VY_E_RULE, r->line, r->column, fix, format, name, what);
 }
 
-static vy_func *find_rule(vy_front *f, const vy_rule_name *r)
+static vy_func *find_rule(vy_front *f, const vy_func *of, const vy_rule_name *r)
 {
-    const vy_decl *g = r->name->global;
+    const vy_decl *g = vy_again_find(r->name, of);
     const char *name = r->name->text;
     if (g && g->kind == DK_FUNC) return g->func;
     if (g)
@@ -62,7 +62,7 @@ static void sema_rule(vy_front *f, vy_func *fn, vy_rule_name *r)
 {
     check_values(f, r, fn);
     if (!f->failed) check_primal(f, r, fn);
-    r->func = f->failed ? NULL : find_rule(f, r);
+    r->func = f->failed ? NULL : find_rule(f, fn, r);
     if (f->failed) return;
     if (r->func == fn)
         refuse(f, r, "name another function", "function `%s` is its own rule%s",
@@ -73,10 +73,14 @@ static void sema_rule(vy_front *f, vy_func *fn, vy_rule_name *r)
 }
 
 // Whether the parameters fit is checked in the module (ir/core/program_rule.h).
-static void sema_program_rule(vy_front *f, const vy_rule_name *r)
+static void sema_program_rule(vy_front *f, const vy_func *of, vy_rule_name *r)
 {
-    const vy_decl *g = r->name->global;
-    if (g && (g->kind == DK_PROGRAM || g->kind == DK_PIPELINE)) return;
+    const vy_decl *g = vy_again_find(r->name, of);
+    if (g && (g->kind == DK_PROGRAM || g->kind == DK_PIPELINE)) {
+        r->func = g->func;
+        vy_again_use(of, g->func);
+        return;
+    }
     vy_front_error(f, g ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, r->line, r->column,
                    g ? "name a program or pipeline" : "declare it with `program` or `pipeline`",
                    g ? "`%s` is no program or pipeline" : "there is no program or pipeline `%s`",
@@ -85,11 +89,14 @@ static void sema_program_rule(vy_front *f, const vy_rule_name *r)
 
 bool vy_sema_rules(vy_front *f)
 {
-    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
+    vy_again_begin(f);
+    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) {
+        vy_again_pass(f, fn);
         for (uint32_t k = 0; k < VY_RULES_OF && !f->failed; k++)
             if (fn->is_program && fn->rules[k].name)
-                sema_program_rule(f, &fn->rules[k]);
+                sema_program_rule(f, fn, &fn->rules[k]);
             else if (fn->rules[k].name)
                 sema_rule(f, fn, &fn->rules[k]);
+    }
     return !f->failed;
 }

@@ -11,15 +11,20 @@ static const char *decl_kind_name(const vy_decl *d)
     return names[d->kind];
 }
 
-void vy_declare(vy_front *f, vy_decl *d)
+void vy_name_taken(vy_front *f, const vy_decl *d, const vy_decl *old, const char *fix)
 {
     char line[120];
+    vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, fix,
+                   "`%s` is already the name of a %s, declared on %s", d->name->text,
+                   decl_kind_name(old), vy_line_text(f->m, old->line, d->line, line));
+}
+
+void vy_declare(vy_front *f, vy_decl *d)
+{
     if (f->failed) return;
     vy_decl *old = d->name->local;
     if (old) {
-        vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
-                       "`%s` is already the name of a %s, declared on %s", d->name->text,
-                       decl_kind_name(old), vy_line_text(f->m, old->line, d->line, line));
+        vy_name_taken(f, d, old, NULL);
         return;
     }
     d->name->local = d;
@@ -35,19 +40,4 @@ void vy_scope_close(vy_front *f, vy_decl *mark)
         f->scope->name->local = NULL;
         f->scope = f->scope->scope_next;
     }
-}
-
-void vy_declare_global(vy_front *f, vy_decl *d)
-{
-    const vy_name_rec *n = d->name;
-    char line[120];
-    if (n->global)
-        vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
-                       "`%s` is already the name of a %s, declared on %s", n->text,
-                       decl_kind_name(n->global),
-                       vy_line_text(f->m, n->global->line, d->line, line));
-    if (d->kind == DK_FUNC && vy_builtin_find(n->text, n->length))
-        vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
-                       "`%s` is a function of the language", n->text);
-    d->name->global = d;
 }

@@ -190,7 +190,7 @@ static void sema_call_statement(vy_front *f, vy_stmt *s)
 {
     vy_ast_expr *e = s->value;
     if (e->kind == EX_CALL) {
-        vy_decl *g = e->u.ref.name->global;
+        const vy_decl *g = vy_again_find(e->u.ref.name, f->func);
         const vy_builtin_info *b = vy_call_builtin(e);
         if (g && g->kind == DK_FUNC) {
             vy_func *fn;
@@ -234,9 +234,9 @@ static void sema_break(vy_front *f, vy_stmt *s)
         f->loop->breaks = true;
 }
 
-static bool is_tuple_call(const vy_ast_expr *e)
+static bool is_tuple_call(const vy_front *f, const vy_ast_expr *e)
 {
-    const vy_decl *g = e->kind == EX_CALL ? e->u.ref.name->global : NULL;
+    const vy_decl *g = e->kind == EX_CALL ? vy_again_find(e->u.ref.name, f->func) : NULL;
     return g && g->kind == DK_FUNC && g->func->result_count > 1;
 }
 
@@ -266,7 +266,7 @@ static void sema_return(vy_front *f, vy_stmt *s)
         vy_front_error(f, VY_E_PLACE, s->line, s->column, "move it to the loop's body",
                        "`return` in the condition of a loop");
     uint32_t given = !e ? 0 : e->kind == EX_TUPLE ? e->count : 1;
-    if (e && is_tuple_call(e) && fn->result_count > 1) {
+    if (e && is_tuple_call(f, e) && fn->result_count > 1) {
         sema_return_call(f, s);
         return;
     }
