@@ -31,7 +31,8 @@ static bool refuse(const vy_module *m, const char *from, const char *to, vy_diag
 static void rename_program(vy_program *p, const char *from, const char *to)
 {
     if (strcmp(p->name, from) == 0) p->name = to;
-    if (p->rule && strcmp(p->rule, from) == 0) p->rule = to;
+    for (int k = 0; k < VY_RULES_OF; k++)
+        if (p->rules[k] && strcmp(p->rules[k], from) == 0) p->rules[k] = to;
 }
 
 bool vy_module_rename(vy_module *m, const char *from, const char *to, vy_diag *diag)
