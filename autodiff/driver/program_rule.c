@@ -4,8 +4,8 @@
 // Where a pipeline dispatches such a program, vy_transform answers with the rule itself, and the
 // roles of its parameters.
 //
-// **The other rule** alone serves as well, for a derivative is linear: what a pushforward h makes of
-// tangents is J ẋ, so the gradient of Σ ȳ · h(x, ẋ) with respect to ẋ is Jᵀ ȳ; and the other way
+// **The other rule** alone serves as well, for a derivative is linear: what a pushforward h makes
+// of tangents is J ẋ, so the gradient of Σ ȳ · h(x, ẋ) with respect to ẋ is Jᵀ ȳ; and the other way
 // round.  So the rule is differentiated, with respect to what it is linear in:
 //
 //   @jvp(h) program f(x, y: out)         →      gradient:  h_grad(x, ct: ȳ, grad_dot_x: out)

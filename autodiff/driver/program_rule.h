@@ -10,8 +10,8 @@
 bool vy_rule_explains(const vy_program *p, vy_diag *diag);
 // Has p the requested outputs and inputs?  False: *diag.
 bool vy_rule_has_names(const vy_program *p, const vy_grad_options *o, vy_diag *diag);
-// The rule of p, or a derivative of it that `derive` makes, as a derivative for this request: result
-// and roles.  False: *diag.
+// The rule of p, or a derivative of it that `derive` makes, as a derivative for this request:
+// result and roles.  False: *diag.
 bool vy_rule_derived(vy_module *m, const vy_program *p, const vy_grad_options *o,
                      vy_derive_call *derive, vy_derived *out, vy_diag *diag);
 // ---- rule_alone.c

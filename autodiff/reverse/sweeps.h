@@ -17,8 +17,8 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 // Finds the buffers that share an adjoint with what begins as a copy of them; false: refused.
 bool vy_find_heirs(reverse *r);
 // ---- prune.c
-// Removes what neither code nor a shape nor the domain needs, and renumbers the rest.  False: memory
-// (the module's diag).
+// Removes what neither code nor a shape nor the domain needs, and renumbers the rest.  False:
+// memory (the module's diag).
 typedef enum vy_droppable {
     VY_DROP_MADE,      // compiler-made buffers and arrays
     VY_DROP_UNREAD,    // and `in` parameters

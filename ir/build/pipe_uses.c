@@ -7,7 +7,10 @@
 //
 // Nor is what is overwritten slice by slice, and read only where it has been:
 //
-//   buffer s: f32[T + 1, N];  init(x, s[0]);  repeat t in 0..T { step(s[t], s[t + 1]); }  last(s[T], y)
+//   buffer s: f32[T + 1, N];
+//   init(x, s[0]);
+//   repeat t in 0..T { step(s[t], s[t + 1]); }
+//   last(s[T], y);
 #include "ir/core/pipe.h"
 #include "ir/core/pipe_slices.h"
 

@@ -13,8 +13,8 @@
 // runs, the calls are inlined (vy_pass_inline_calls), deepest last; the interpreter and the emitter
 // do that themselves with a program that has any.
 //
-// A function with several results gives a *tuple*, which is no value: its results are the PICKs that
-// follow the call, all of them, in order.  The builder appends them to the call, and answers a
+// A function with several results gives a *tuple*, which is no value: its results are the PICKs
+// that follow the call, all of them, in order.  The builder appends them to the call, and answers a
 // request for one with it; so a call moves, is shared and is removed with its results.
 //
 //   @vjp(g) fn f(x: f32) -> (f32, f32) { … }          c = APPLY f x;  p = PICK 0 c;  q = PICK 1 c

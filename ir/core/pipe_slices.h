@@ -18,7 +18,7 @@ typedef struct vy_slices {
 // In linear time; all memory is the arena's.  False: out of memory.
 bool vy_slices_make(vy_slices *s, const vy_pipeline *l, vy_arena *arena);
 
-// Is the index a constant; the counter of the repeat + an offset; the end of the repeat + an offset?
+// Is the index a constant; the counter of the repeat, or its end, and an offset?
 bool vy_slice_const(const vy_slices *s, vy_dim index, int64_t *at);
 bool vy_slice_turn(const vy_slices *s, uint32_t repeat, vy_dim index, int64_t *offset);
 bool vy_slice_end(const vy_slices *s, uint32_t repeat, vy_dim index, int64_t *offset);

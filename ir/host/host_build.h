@@ -65,10 +65,9 @@ bool vy_host_revolves(const vy_pipeline *l, uint32_t at);
 // be thrown away), or memory.
 bool vy_host_revolve(vy_module *m, const vy_pipeline *source);
 
-// ---- states.c
-// In pipeline `number` of the module, its last: the reverse reads slices that are never overwritten
-// where they are, instead of copies on a tape.  moved: NULL, or told which tape went into which
-// buffer.  False: see the module's diag; it is as it was.
+// ---- states.c In pipeline `number` of the module, its last: the reverse reads slices that are
+// never overwritten where they are, instead of copies on a tape.  moved: NULL, or called for each
+// tape with the buffer that it went into.  False: see the module's diag; it is as it was.
 bool vy_host_keep_states(vy_module *m, uint32_t number,
                          void (*moved)(void *user, const char *tape, const char *into), void *user);
 

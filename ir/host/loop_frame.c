@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // loop_frame.c: the steps of a loop, to be appended another time.
 //
-// Between the begin and the end of a frame, what the loop's own steps stand for is open: the numbers
-// that they give, the dimensions made of those, the buffers that they begin.  The end restores it.
-// All of it takes time in proportion to the loop, not to the pipeline.
+// Between the begin and the end of a frame, what the loop's own steps stand for is open: the
+// numbers that they give, the dimensions made of those, the buffers that they begin.  The end
+// restores it. All of it takes time in proportion to the loop, not to the pipeline.
 #include "ir/build/edit.h"
 #include "ir/core/dims.h"
 #include "ir/core/pipe.h"

@@ -11,9 +11,10 @@
 //      repeat t in 0..T { step_grad(u[T - 1 - t], …); }
 //
 // A tape holds copies of slices that the reverse needs.  The copy is not needed where the slice is
-// never overwritten: the reverse reads it itself.  That is so if the repeat writes ahead of it only,
-// and nothing writes later.  Where a few slices are used in turn (t % 2, t % 3), the intermediate
-// gets as many slices as there are turns instead, which takes no more memory than the tape did.
+// never overwritten: the reverse reads it itself.  That is so if the repeat writes ahead of it
+// only, and nothing writes later.  Where a few slices are used in turn (t % 2, t % 3), the
+// intermediate gets a slice for each iteration instead, which takes no more memory than the tape
+// did.
 #include "ir/build/edit.h"
 #include "ir/build/pipe_inline.h"
 #include "ir/core/pipe.h"
@@ -35,7 +36,7 @@ typedef struct state {
     int64_t offset; // and by how much these are further
     uint32_t copy;  // the step that does it, + 1
     bool source;    // a tape goes into it
-    vy_dim length;  // an intermediate that gets a slice for each turn: how many turns, id 0: none
+    vy_dim length;  // an intermediate that gets a slice for each iteration: how many, id 0: none
     int64_t more;   // and how many more slices
 } state;
 
@@ -59,7 +60,7 @@ static void *room(states *w, size_t count, size_t size)
     return p;
 }
 
-// ----------------------------------------------------------------------------------------- tables
+// ------------------------------------------------------------------------------------------ tables
 static void find_begun(states *w)
 {
     const vy_program *sig = w->l->signature;
@@ -162,8 +163,8 @@ static bool is_copy(const vy_program *p)
     return true;
 }
 
-// The only use that writes to the tape: a copy in turn t of an outermost repeat from 0, to slice t;
-// all others read after that repeat.  NULL: there is none.
+// The only use that writes to the tape: a copy in iteration t of an outermost repeat from 0, to
+// slice t; all others read after that repeat.  NULL: there is none.
 static const use *find_copy(const states *w, uint32_t tape)
 {
     const vy_pipe_step *steps = w->l->steps.data;
@@ -184,8 +185,8 @@ static const use *find_copy(const states *w, uint32_t tape)
     return copy;
 }
 
-// --------------------------------------------------------------------------- what is never overwritten
-// Is the slice that the copy reads in a turn never written again, by `u`?
+// ------------------------------------------------------------------------------- never overwritten
+// Is the slice that the copy reads in an iteration never written again, by `u`?
 static bool leaves_alone(const states *w, const use *copy, int64_t offset, const use *u)
 {
     const uint32_t repeat = copy->block - 1;
@@ -207,8 +208,8 @@ static bool is_appended(const states *w, const use *copy, const vy_pipe_arg *fro
     return true;
 }
 
-// ------------------------------------------------------------------------------ what is used in turn
-// The e of an index e % count; id 0: it is none.
+// --------------------------------------------------------------------------------- what is used in
+// turn The e of an index e % count; id 0: it is none.
 static vy_dim turned(const states *w, vy_dim index, int64_t count)
 {
     const vy_program *sig = w->l->signature;
@@ -222,7 +223,7 @@ static vy_dim turned(const states *w, vy_dim index, int64_t count)
 typedef struct rotation {
     uint32_t buffer, repeat;
     int64_t count; // of slices
-    int64_t ahead; // the slice that a turn writes is t + ahead
+    int64_t ahead; // the slice that iteration t writes is t + ahead
     uint32_t write;
 } rotation;
 
@@ -242,22 +243,22 @@ static bool find_write(const states *w, rotation *r)
     return r->write && r->ahead > 0 && r->ahead < r->count;
 }
 
-// Does the use name the slice that it would name if there were one for each turn?
+// Does the use name the slice that it would name if there were one for each iteration?
 static bool is_in_turn(const states *w, const rotation *r, const use *u)
 {
     int64_t at;
     if (u->arg->rank != 1) return false;
-    if (u->step < r->repeat) // slices that the first turns read
+    if (u->step < r->repeat) // slices that the first iterations read
         return vy_slice_const(&w->slices, u->arg->index[0], &at) && at >= 0 && at < r->ahead;
     const vy_dim e = turned(w, u->arg->index[0], r->count);
     if (!e.id) return false;
-    if (u->step > w->l->steps.data[r->repeat].partner) // slices that the last turns wrote
+    if (u->step > w->l->steps.data[r->repeat].partner) // slices that the last iterations wrote
         return vy_slice_end(&w->slices, r->repeat, e, &at) && at >= 0 && at < r->ahead;
     if (!vy_slice_turn(&w->slices, r->repeat, e, &at) || at < 0) return false;
     return at < r->ahead || (at == r->ahead && u->step >= r->write);
 }
 
-// The intermediate's slices are used in turn; *offset: what the tape copies in turn t is t + offset.
+// The intermediate's slices are used in turn; *offset: in iteration t the tape copies t + offset.
 static bool is_rotating(const states *w, const use *copy, const vy_pipe_arg *from, rotation *r,
                         int64_t *offset)
 {

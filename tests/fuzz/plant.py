@@ -292,7 +292,7 @@ SEVERAL = (
     ("spirv/facts/fully_written.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
     ("spirv/facts/fully_written.c", None, "all = in->op == VY_OP_STORE && depth == 0 && covers(p, i);",
      "all = in->op == VY_OP_STORE && covers(p, i);"),
-    ("autodiff/deterministic/deterministic.c", None, "!starts_results(o, p)", "true"),
+    ("autodiff/deterministic/deterministic.c", None, "starts_results(o, p) ? VY_DROP_MADE : VY_DROP_ALL", "VY_DROP_ALL"),
     # subgroups
     ("autodiff/reverse/sweep_subgroup.c", None, "case VY_OP_SG_MUL: return of_all(r, x);", "case VY_OP_SG_MUL: return x;"),
     ("autodiff/reverse/sweep_subgroup.c", None,
@@ -450,15 +450,15 @@ STORES = ("stores_meet.py", (
 # Faults in what a call of a function with a rule contributes.
 RULES = ("custom_rules.py", (
     ("autodiff/core/custom.c", None, "unit[k] = 0;\n    }", "}"),
-    ("autodiff/core/custom.c", None, "out[k] = product(c->b, t, cotangent, push(c, unit));", "out[k] = push(c, unit);"),
-    ("autodiff/core/custom.c", None, "is_float(c, k) ? results[n++] : 0;\n    return true;", "is_float(c, k) ? results[n] : 0;\n    return true;"),
-    ("autodiff/core/custom.c", None, "sum = sum ? vy_add(c->b,", "sum = sum && k == 9 ? vy_add(c->b,"),
-    ("ir/build/inline.c", None, "all, &s, VY_INLINE_VALUES, depth);", "all, &s, VY_INLINE_DUAL, depth);"),
-    ("ir/build/inline.c", None, "all[count] = vy_float(b, t, 1).id;", "all[count] = vy_float(b, t, 2).id;"),
+    ("autodiff/core/custom.c", None, "all = sum(c->b, all, product(c->b, t, cotangents[o], tangents[o]));", "all = sum(c->b, all, tangents[o]);"),
+    ("autodiff/core/custom.c", None, "out[k] = is_float(c, k) ? results[n++] : 0;", "out[k] = is_float(c, k) ? results[n] : 0;"),
+    ("autodiff/core/custom.c", None, "all = sum(c->b, all, guard[k] ?", "all = sum(c->b, k > 1 ? 0 : all, guard[k] ?"),
+    ("ir/build/inline.c", None, "all, slopes, VY_INLINE_VALUES, depth);", "all, slopes, VY_INLINE_DUAL, depth);"),
+    ("ir/build/inline.c", None, "vy_float(b, type, floats == n).id;", "vy_float(b, type, floats == n ? 2 : 0).id;"),
 ))
 # Faults in the control flow of pipelines: what runs ahead, how often, and what a condition is.
 CONTROL = ("pipelines_derive.py", (
-    ("ir/host/run_ahead.c", None, "if (flags[i] == (WRITTEN | NEEDED)) begin_copy(w, i);", ";"),
+    ("ir/host/run_ahead.c", None, "if (flags[f->buffers[i]] == (WRITTEN | NEEDED)) begin_copy(w, f->buffers[i]);", ";"),
     ("ir/host/run_ahead.c", None, "fresh |= mark(c, s, true, flags, NEEDED);", ";"),
     ("ir/host/run_ahead.c", None, "vy_pipe_move(w->c.q, VY_PIPE_COUNT, NULL,", "(void)vy_pipe_move; (void)("),
     ("ir/host/run_ahead.c", None, "raise_most(w, opener, counting_value(w, count));", ";"),
