@@ -208,8 +208,8 @@ static bool is_appended(const states *w, const use *copy, const vy_pipe_arg *fro
     return true;
 }
 
-// --------------------------------------------------------------------------------- what is used in
-// turn The e of an index e % count; id 0: it is none.
+// ------------------------------------------------------------------------------ used in turn
+// The e of an index e % count; id 0: it is none.
 static vy_dim turned(const states *w, vy_dim index, int64_t count)
 {
     const vy_program *sig = w->l->signature;
