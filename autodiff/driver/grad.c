@@ -148,14 +148,14 @@ static bool find_host_facts(grad_facts *f)
     vy_needs(f);
     vy_buffer_uses(f);
     for (uint32_t i = 1; i < f->p->buffers.count; i++) f->buffers[i].exclusive = true;
-    return true;
+    return vy_rotations(f);
 }
 
 // Computes the facts that follow from activity.
 static bool find_facts(reverse *r)
 {
     grad_facts *f = &r->facts;
-    if (r->p->host) return find_host_facts(f);
+    if (r->p->host) return has_memory(r, find_host_facts(f));
     if (!has_memory(r, vy_additions(f) && vy_masks(f)) || !refuse_order(r)) return false;
     vy_buffer_uses(f);
     return has_memory(r, vy_together(f) && vy_own(f) && vy_exclusive(f));

@@ -19,6 +19,9 @@ bool vy_activity(grad_facts *f);
 // Fills maskable, needed, busy, buffers[].shadowed and .cover.  False: memory.
 bool vy_masks(grad_facts *f);
 void vy_needs(grad_facts *f); // the part of vy_masks that host programs need: `needed`, `busy`
+// ---- rotation.c
+// Of a host program: fills last_load and spent of buffers[]; needs activity, uses.  False: memory.
+bool vy_rotations(grad_facts *f);
 // ---- buffer_uses.c
 void vy_buffer_uses(grad_facts *f); // fills how buffers[] are accessed; needs activity, adds
 // Does the reverse have the primal's barriers?  Fills phased; needs buffers[].activity.

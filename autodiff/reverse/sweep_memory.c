@@ -233,7 +233,8 @@ void vy_reverse_memory(reverse *r, uint32_t id)
     } else if (op == VY_OP_STORE) {
         // A store of a value that does not depend on the inputs still overwrites.
         uint32_t counts = reaches(r, id, value); // before the element is cleared
-        vy_contribute(r, value, element_adjoint(r, id, !r->facts.adds[id]), counts);
+        const bool clear = !r->facts.adds[id] && info->spent != id;
+        vy_contribute(r, value, element_adjoint(r, id, clear), counts);
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(&r->facts, id)) {
         if (vy_is_active(&r->facts, value))
             vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));

@@ -52,6 +52,8 @@ bool vy_host_reads(const vy_module *m, const vy_host_call *c, uint32_t buffer);
 // Do two memory operations of one buffer name the same slice?  Or surely different ones?
 bool vy_host_same_slice(const vy_program *h, uint32_t x, uint32_t y);
 bool vy_host_other_slice(const vy_program *h, uint32_t x, uint32_t y);
+// An integer as base + offset; base 0: a constant.
+uint32_t vy_host_base(const vy_program *h, uint32_t id, int64_t *offset);
 
 // ---- lower.c
 // Appends host program `h`, called `name`, to its module as a pipeline.  NULL: the module's diag.

@@ -12,8 +12,7 @@ bool vy_host_same_slice(const vy_program *h, uint32_t x, uint32_t y)
            (n == 0 || memcmp(vy_args(h, x), vy_args(h, y), n * sizeof(uint32_t)) == 0);
 }
 
-// id = base + offset
-static uint32_t base_of(const vy_program *h, uint32_t id, int64_t *offset)
+uint32_t vy_host_base(const vy_program *h, uint32_t id, int64_t *offset)
 {
     *offset = 0;
     for (;;) {
@@ -35,12 +34,13 @@ static uint32_t base_of(const vy_program *h, uint32_t id, int64_t *offset)
 static bool differ(const vy_program *h, uint32_t x, uint32_t y)
 {
     int64_t a, b, m;
-    if (base_of(h, x, &a) == base_of(h, y, &b)) return a != b;
+    if (vy_host_base(h, x, &a) == vy_host_base(h, y, &b)) return a != b;
     if (VY_IS_LEAF(x) || VY_IS_LEAF(y)) return false;
     const bool rems = h->insts.data[x].op == VY_OP_REM && h->insts.data[y].op == VY_OP_REM;
     if (!rems || vy_arg(h, x, 1) != vy_arg(h, y, 1) || !vy_id_int(h, vy_arg(h, x, 1), &m) || m <= 0)
         return false;
-    return base_of(h, vy_arg(h, x, 0), &a) == base_of(h, vy_arg(h, y, 0), &b) && (a - b) % m != 0;
+    return vy_host_base(h, vy_arg(h, x, 0), &a) == vy_host_base(h, vy_arg(h, y, 0), &b) &&
+           (a - b) % m != 0;
 }
 
 bool vy_host_other_slice(const vy_program *h, uint32_t x, uint32_t y)

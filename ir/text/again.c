@@ -188,8 +188,10 @@ static void find_equal(vy_front *f)
     uint32_t rounds = 0;
     assume(f->funcs);
     assume(f->pipes);
-    while (correct(f->funcs) | correct(f->pipes)) {
-        if (++rounds < MOST_ROUNDS) continue;
+    for (bool any = true; any;) {
+        any = correct(f->funcs);
+        any |= correct(f->pipes);
+        if (!any || ++rounds < MOST_ROUNDS) continue;
         give_up(f->funcs);
         give_up(f->pipes);
     }

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// rotation.c: slices that a repeat of a host program writes in order, and who loads each last.
+//
+//   LOOP t = 0..T { a = LOAD u (t % 3); b = LOAD u ((t + 1) % 3);  …  STORE u ((t + 2) % 3) ← c }
+//   LOAD u ((T + 1) % 3)
+//
+// The value in a slice is loaded by b in one iteration and by a in the next, which is the last time:
+// the reverse meets a first, and finds the adjoint of the slice 0.  So the gradient overwrites it,
+// instead of being added to it (buffer_facts.last_load).
+//
+// Where each slice is overwritten in this way before the next value comes into it, the reverse of
+// the STORE need not clear it either (buffer_facts.spent): a value is loaded by a before anything
+// else of the reverse reads the slice.  That takes a itself to be differentiated whenever the STORE
+// is: a and c are operand and result of one dispatch.
+#include "autodiff/facts/facts.h"
+#include "ir/core/flow.h"
+#include "ir/core/host.h"
+#include "ir/host/host_build.h"
+
+#include <string.h>
+
+// The first index of an access: base + offset, % count.  count 0: as it is.
+typedef struct place {
+    uint32_t base;
+    int64_t offset, count;
+} place;
+
+typedef struct rotation { // of one buffer
+    uint32_t loop, load, store;
+    place last, ahead; // what `load` loads, what `store` stores to
+    bool broken;
+    bool first_only; // `last_load` holds, `spent` does not
+} rotation;
+
+static bool find_place(const vy_program *p, uint32_t id, place *at)
+{
+    if (!vy_index_count(p, id)) return false;
+    uint32_t index = vy_arg(p, id, 0);
+    *at = (place){0};
+    if (!VY_IS_LEAF(index) && p->insts.data[index].op == VY_OP_REM) {
+        if (!vy_id_int(p, vy_arg(p, index, 1), &at->count) || at->count <= 0) return false;
+        index = vy_arg(p, index, 0);
+    }
+    at->base = vy_host_base(p, index, &at->offset);
+    return true;
+}
+
+// Does the loop count 0, 1, …?
+static bool counts_up(const vy_program *p, uint32_t loop)
+{
+    int64_t from, by;
+    return p->insts.data[loop].op == VY_OP_LOOP && vy_id_int(p, vy_arg(p, loop, 0), &from) &&
+           from == 0 && vy_id_int(p, vy_arg(p, loop, 2), &by) && by == 1;
+}
+
+// Is it an access of the loop's own iterations, the index its counter and an offset?
+static bool is_of(const grad_facts *f, uint32_t loop, uint32_t id, place *at)
+{
+    return find_place(f->p, id, at) && at->base == loop && f->home[id] == loop;
+}
+
+// ------------------------------------------------------------------------------------ what there is
+static bool is_candidate(const grad_facts *f, uint32_t buffer)
+{
+    const vy_buffer_class cls = f->p->buffers.data[buffer].cls;
+    const buffer_facts *b = &f->buffers[buffer];
+    if (b->start || b->heir || b->kept || b->of) return false;
+    return cls == VY_IN || (cls == VY_LOCAL && b->clears == 1);
+}
+
+// Is the loop passed once while the buffer lives?
+static bool is_home(const grad_facts *f, uint32_t loop, uint32_t buffer)
+{
+    return loop && counts_up(f->p, loop) && f->scope[loop] == f->buffers[buffer].home;
+}
+
+static void find_store(const grad_facts *f, uint32_t id, rotation *r)
+{
+    const uint32_t loop = f->home[id], buffer = f->p->insts.data[id].aux;
+    place at;
+    if (!is_home(f, loop, buffer) || !is_of(f, loop, id, &at)) return;
+    r->broken |= r->store || f->s.parent[id] != loop;
+    r->store = id;
+    r->loop = loop;
+    r->ahead = at;
+}
+
+static void find_load(const grad_facts *f, uint32_t id, rotation *r)
+{
+    const uint32_t loop = f->home[id], buffer = f->p->insts.data[id].aux;
+    place at;
+    if (!is_home(f, loop, buffer) || (r->loop && r->loop != loop) || !is_of(f, loop, id, &at))
+        return;
+    r->loop = loop;
+    if (r->load && at.offset > r->last.offset) return;
+    r->load = id;
+    r->last = at;
+}
+
+// -------------------------------------------------------------------------------- what it must be
+// Another load in an iteration: of a slice that `load` loads in a later one.
+static bool is_sooner(const grad_facts *f, const rotation *r, uint32_t id)
+{
+    place at;
+    if (!find_place(f->p, id, &at) || at.base != r->loop || at.count != r->last.count ||
+        at.offset <= r->last.offset)
+        return false;
+    if (!at.count) return true;
+    return at.offset < r->ahead.offset || (at.offset == r->ahead.offset && id > r->store);
+}
+
+// A load after the loop: of a slice that `load` has not loaded.
+static bool is_of_rest(const grad_facts *f, const rotation *r, uint32_t id)
+{
+    place at;
+    int64_t end;
+    const uint32_t to = vy_host_base(f->p, vy_arg(f->p, r->loop, 1), &end);
+    if (!find_place(f->p, id, &at) || at.base != to || at.count != r->last.count) return false;
+    const int64_t offset = at.offset - end;
+    return offset >= r->last.offset && (!at.count || offset < r->ahead.offset);
+}
+
+// A store before the loop: to a slice that the first iterations load.
+static bool is_start(const grad_facts *f, const rotation *r, uint32_t id)
+{
+    place at;
+    return find_place(f->p, id, &at) && at.base == 0 && !at.count && at.offset >= 0 &&
+           at.offset < r->ahead.offset;
+}
+
+static void look_at(const grad_facts *f, uint32_t id, rotation *r)
+{
+    const vy_op op = (vy_op)f->p->insts.data[id].op;
+    const bool before = id<r->loop, after = id> f->s.partner[r->loop];
+    if (op == VY_OP_ZERO) return;
+    if (vy_index_count(f->p, id) != 1) r->first_only = true;
+    if (id == r->load || id == r->store || (op == VY_OP_LOAD && before)) return;
+    if (op == VY_OP_STORE && before)
+        r->first_only |= !is_start(f, r, id);
+    else if (op != VY_OP_LOAD)
+        r->broken = true;
+    else
+        r->broken |= !(after ? is_of_rest(f, r, id) : is_sooner(f, r, id));
+}
+
+// The slices that are loaded and stored fit: of one count, and the store is ahead.
+static void check_slices(rotation *r)
+{
+    const int64_t ahead = r->ahead.offset - r->last.offset;
+    if (r->store && (r->ahead.count != r->last.count || ahead <= 0)) r->broken = true;
+    if (r->last.count && (!r->store || r->ahead.offset >= r->last.count)) r->broken = true;
+    if (r->last.offset < 0) r->broken = true;
+    if (!r->store || r->last.offset) r->first_only = true;
+}
+
+// Is the load an operand of the dispatch whose result the store stores, and both have adjoints?
+static bool is_one_step(const grad_facts *f, const rotation *r)
+{
+    const vy_program *p = f->p;
+    const uint32_t pick = vy_arg(p, r->store, 1);
+    if (VY_IS_LEAF(pick) || p->insts.data[pick].op != VY_OP_PICK) return false;
+    const uint32_t d = vy_arg(p, pick, 0);
+    const vy_host_call *call = vy_host_call_of(p, d);
+    if (call->pipeline || f->s.parent[d] != r->loop || f->s.parent[r->load] != r->loop)
+        return false;
+    const vy_program *callee = p->module->programs.data[call->callee];
+    if (callee->rules[VY_VJP] || callee->rules[VY_JVP]) return false;
+    uint32_t uses = 0;
+    for (uint32_t i = 1, n = 0; i < callee->buffers.count; i++) {
+        const vy_buf *b = &callee->buffers.data[i];
+        if (!vy_pipe_binds(b) || !vy_host_takes(b) || vy_arg(p, d, n++) != r->load) continue;
+        uses++;
+        if (b->cls == VY_INOUT) return false;
+    }
+    for (uint32_t id = r->load + 1; id < d; id++)
+        if (p->insts.data[id].op != VY_OP_LOAD && vy_op_is_memory((vy_op)p->insts.data[id].op))
+            return false;
+    return uses == 1 && vy_is_active(f, r->load) && vy_is_active(f, pick);
+}
+
+static void each_access(const grad_facts *f, rotation *all,
+                        void (*visit)(const grad_facts *f, uint32_t id, rotation *r), vy_op only)
+{
+    for (uint32_t id = 1; id < f->p->insts.count; id++) {
+        const vy_inst *i = &f->p->insts.data[id];
+        if (!vy_op_is_memory((vy_op)i->op) || (only && i->op != only)) continue;
+        if (is_candidate(f, i->aux) && !all[i->aux].broken) visit(f, id, &all[i->aux]);
+    }
+}
+
+static void look_if_found(const grad_facts *f, uint32_t id, rotation *r)
+{
+    if (r->load) look_at(f, id, r);
+}
+
+bool vy_rotations(grad_facts *f)
+{
+    const uint32_t count = f->p->buffers.count;
+    rotation *all = vy_realloc(NULL, count * sizeof *all);
+    if (!all) return false;
+    memset(all, 0, count * sizeof *all);
+    each_access(f, all, find_store, VY_OP_STORE);
+    each_access(f, all, find_load, VY_OP_LOAD);
+    each_access(f, all, look_if_found, VY_OP_NONE);
+    for (uint32_t b = 1; b < count; b++) {
+        rotation *r = &all[b];
+        if (r->load) check_slices(r);
+        if (!r->load || r->broken) continue;
+        f->buffers[b].last_load = r->load;
+        if (!r->first_only && is_one_step(f, r)) f->buffers[b].spent = r->store;
+    }
+    vy_free(all);
+    return true;
+}
