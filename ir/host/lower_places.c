@@ -68,6 +68,14 @@ static bool reads_same(const lowering *w, uint32_t maker, uint32_t store, uint32
     return false;
 }
 
+// May a `while` end between the two instructions of one block?
+static bool may_end_between(const lowering *w, uint32_t id, uint32_t next)
+{
+    const uint32_t up = w->s.parent[id];
+    if (!up || w->h->insts.data[up].op != VY_OP_WHILE) return false;
+    return id < w->s.test[up] && w->s.test[up] < next;
+}
+
 // Nothing between the maker and the STORE accesses the buffer, or computes the indices.  Two direct
 // results of one dispatch in one buffer are surely different slices.
 static bool is_near(const lowering *w, uint32_t maker, uint32_t store)
@@ -75,6 +83,7 @@ static bool is_near(const lowering *w, uint32_t maker, uint32_t store)
     const vy_program *h = w->h;
     const uint32_t buffer = h->insts.data[store].aux;
     if (w->s.parent[maker] != w->s.parent[store] || store - maker > FAR) return false;
+    if (may_end_between(w, maker, store)) return false;
     for (uint32_t k = 0; k < vy_index_count(h, store); k++)
         if (!VY_IS_LEAF(vy_arg(h, store, k)) && vy_arg(h, store, k) > maker) return false;
     for (uint32_t id = maker + 1; id < store; id++) {
@@ -167,7 +176,7 @@ static bool can_wait(const lowering *w, const accesses *c, uint32_t store, uint3
     const vy_program *h = w->h;
     const vy_inst *i = &h->insts.data[store];
     if (i->op != VY_OP_STORE || !vy_id_const(h, vy_arg(h, store, i->nargs - 1))) return false;
-    if (w->s.parent[store] != w->s.parent[end]) return false;
+    if (w->s.parent[store] != w->s.parent[end] || may_end_between(w, store, end)) return false;
     const uint32_t last = c->first[i->aux + 1];
     for (uint32_t k = after(c, i->aux, store); k < last && c->all[k].at <= end; k++)
         if (!vy_host_other_slice(h, c->all[k].id, store)) return false;
@@ -217,7 +226,8 @@ static bool is_overwritten(const lowering *w, const accesses *c, uint32_t id)
         if (vy_host_other_slice(h, next, id)) continue;
         const bool direct = w->is_direct[next];
         // What it updates in place was loaded before, and is not this constant.
-        return direct && vy_host_same_slice(h, next, id) && w->s.parent[next] == w->s.parent[id];
+        return direct && vy_host_same_slice(h, next, id) && w->s.parent[next] == w->s.parent[id] &&
+               !may_end_between(w, id, next);
     }
     return false;
 }
