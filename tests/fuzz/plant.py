@@ -464,6 +464,7 @@ CONTROL = ("pipelines_derive.py", (
     ("ir/host/run_ahead.c", None, "raise_most(w, opener, counting_value(w, count));", ";"),
     ("ir/host/count_whiles.c", None, "if (s->test) walk(w, s->test + 1, s->partner);", ""),
     ("ir/host/lower_number.c", None, "return zero && !zero->u ? lower_number", "return zero ? vy_dim_const(w->b, 0) : zero ? lower_number"),
+    ("ir/host/lower_places.c", None, "return id < w->s.test[up] && w->s.test[up] < next;", "return false;"),
     ("ir/host/lower.c", None, "if (!lower_stopped(w)) vy_pipe_assign(w->q, VY_PIPE_SET, &to, n);", ""),
 ))
 # Faults in which states are their own tape, and in what is not cleared.
