@@ -61,7 +61,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
      "return true;"),
     ("autodiff/storage/repeatable.c", None, "return facts->last_write < (outermost ? outermost : id);",
      "return info->last_write < id;"),
-    ("autodiff/reverse/sweep_memory.c", None, "element_adjoint(r, id, !r->facts.adds[id])", "element_adjoint(r, id, false)"),
+    ("autodiff/reverse/sweep_memory.c", None, "const bool clear = !r->facts.adds[id] && info->spent != id;", "const bool clear = false;"),
     ("autodiff/reverse/sweep_memory.c", None, "if (!found) return false;", ""),
     ("autodiff/reverse/sweep_memory.c", None, "facts->sites == 1 &&", ""),
     # tapes, loops that count, checkpoints
@@ -160,7 +160,7 @@ UNITS = {
         ("ir/host/lower_call.c", None, "if (!lower_same_place(&old, &to) && !is_there(w, x, id)) lower_copy(",
          "if (false) lower_copy("),
         ("ir/host/slices.c", None, "return a != b;", "return true;"),
-        ("ir/host/slices.c", None, "&& (a - b) % m != 0;", ";"),
+        ("ir/host/slices.c", None, "&&\n           (a - b) % m != 0;", ";"),
         ("ir/host/raise.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, n, extents);",
          "vy_emit(r->b, VY_OP_ZERO, VY_VOID, buffer, 0, extents);"),
         ("ir/host/raise.c", None, "clear(r, s->buffer.id);", ""),
@@ -475,6 +475,14 @@ STATES = ("pipelines_derive.py", (
     ("ir/host/states.c", None, "repeat, e, &at) && at >= 0 && at < r->ahead;", "repeat, e, &at);"),
     ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
     ("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),
+    ("autodiff/facts/rotation.c", None, "at.offset <= r->last.offset)\n        return false;", "false)\n        return false;"),
+    ("autodiff/facts/rotation.c", None, "if (r->load && at.offset > r->last.offset) return;", ""),
+    ("autodiff/facts/rotation.c", None, "return offset >= r->last.offset &&", "return"),
+    ("autodiff/facts/rotation.c", None, "r->first_only |= !is_start(f, r, id);", ";"),
+    ("autodiff/facts/rotation.c", None, "if (!r->store || r->last.offset) r->first_only = true;", "if (!r->store) r->first_only = true;"),
+    ("autodiff/facts/rotation.c", None, "r->broken |= r->store || f->s.parent[id] != loop;", ""),
+    ("autodiff/facts/rotation.c", None, "return uses == 1 &&", "return"),
+    ("autodiff/facts/rotation.c", None, "if (b->cls == VY_INOUT) return false;", ""),
 ))
 # Faults in what conditions, variables and reversed counters are.
 HOST = ("host_control.py", (
