@@ -3,11 +3,19 @@
 //
 // It runs on copies of what it changes, and of its body only what numbers are read from: the
 // conditions, and the bounds of loops inside.  What that is follows from the dispatches backwards.
+// A dispatch that runs for the sake of one buffer writes its others too: what they have is not
+// needed, but as that must not be the loop's own, they are scratch buffers meanwhile.
 #include "ir/build/edit.h"
 #include "ir/core/pipe.h"
 #include "ir/host/counting.h"
 
-enum { WRITTEN = 1, INSIDE = 2, NEEDED = 4 }; // of a buffer, for one `while`
+// Of a buffer, for one loop.
+enum {
+    WRITTEN = 1,
+    INSIDE = 2,
+    NEEDED = 4,  // its contents
+    TOUCHED = 8, // written by a dispatch that is needed, for another buffer perhaps
+};
 
 // Does the dispatch write a buffer with this flag?
 static bool writes(const inlining *c, const vy_pipe_step *s, const uint8_t *flags, uint8_t flag)
@@ -37,6 +45,25 @@ static bool mark(const inlining *c, const vy_pipe_step *s, bool reads, uint8_t *
     return fresh;
 }
 
+// A dispatch that writes what is needed needs what it reads.
+static bool need_operands(const inlining *c, const vy_pipe_step *s, uint8_t *flags)
+{
+    if (!writes(c, s, flags, NEEDED)) return false;
+    const bool touched = mark(c, s, false, flags, TOUCHED);
+    return mark(c, s, true, flags, NEEDED) || touched;
+}
+
+// A buffer that runs ahead, too, needs what it begins with a copy of.
+static bool need_source(const inlining *c, const vy_pipe_step *s, uint8_t *flags)
+{
+    const vy_buf *b = &c->sig->buffers.data[s->buffer.id];
+    if (b->init != VY_INIT_COPY || !(flags[s->buffer.id] & (NEEDED | TOUCHED))) return false;
+    uint8_t *from = &flags[vy_program_find_buffer(c->sig, b->init_from).id];
+    const bool fresh = !(*from & NEEDED);
+    *from |= NEEDED;
+    return fresh;
+}
+
 // The flags of all buffers.  Needed is what a value is read from, and what computes that.
 static void find_flags(const inlining *c, uint32_t at, uint8_t *flags)
 {
@@ -51,15 +78,8 @@ static void find_flags(const inlining *c, uint32_t at, uint8_t *flags)
         fresh = false;
         for (uint32_t i = steps[at].partner; i-- > at + 1;) {
             const vy_pipe_step *s = &steps[i];
-            const vy_buf *b = &c->sig->buffers.data[s->buffer.id];
-            if (s->kind == VY_PIPE_DISPATCH && writes(c, s, flags, NEEDED))
-                fresh |= mark(c, s, true, flags, NEEDED);
-            if (s->kind != VY_PIPE_BUFFER || b->init != VY_INIT_COPY ||
-                !(flags[s->buffer.id] & NEEDED))
-                continue;
-            uint8_t *from = &flags[vy_program_find_buffer(c->sig, b->init_from).id];
-            fresh |= !(*from & NEEDED);
-            *from |= NEEDED;
+            if (s->kind == VY_PIPE_DISPATCH) fresh |= need_operands(c, s, flags);
+            if (s->kind == VY_PIPE_BUFFER) fresh |= need_source(c, s, flags);
         }
     }
 }
@@ -83,8 +103,8 @@ vy_dim counting_value(counting *w, vy_buffer b)
     return counting_stopped(w) ? zero : vy_pipeline_value(w->c.q, b, &zero);
 }
 
-// A copy of what the loop changes and a number needs, as it is now.
-static void begin_copy(counting *w, uint32_t buffer)
+// Another buffer for what the loop changes: a copy as it is now if a number needs the contents.
+static void begin_trial(counting *w, uint32_t buffer)
 {
     char text[320];
     vy_builder *b = w->c.q->b;
@@ -92,7 +112,7 @@ static void begin_copy(counting *w, uint32_t buffer)
     const char *name = vy_free_name(b->p, "trial", was.name, text);
     const vy_buffer made = vy_pipeline_buffer(w->c.q, name, was.type, was.rank, was.dims);
     if (!made.id) return;
-    vy_buffer_init(b, made, VY_INIT_COPY, was.name);
+    if (w->flags[buffer] & NEEDED) vy_buffer_init(b, made, VY_INIT_COPY, was.name);
     w->c.places[buffer].buffer = made;
 }
 
@@ -134,17 +154,23 @@ static void close_ahead(counting *w, uint32_t opener)
     if (count.id && w->most[opener].id) raise_most(w, opener, counting_value(w, count));
 }
 
+// Is it a buffer from outside that the run ahead would change?
+static bool is_changed(uint8_t flags)
+{
+    return (flags & WRITTEN) && !(flags & INSIDE) && (flags & (NEEDED | TOUCHED));
+}
+
 static void append_loop(counting *w, const loop_frame *f)
 {
     const vy_pipe_step *steps = w->c.l->steps.data;
     const uint8_t *flags = w->flags;
     for (uint32_t i = 0; !counting_stopped(w) && i < f->count; i++)
-        if (flags[f->buffers[i]] == (WRITTEN | NEEDED)) begin_copy(w, f->buffers[i]);
+        if (is_changed(flags[f->buffers[i]])) begin_trial(w, f->buffers[i]);
     for (uint32_t i = f->at; !counting_stopped(w) && i < f->end; i++) {
         const vy_pipe_step *s = &steps[i];
         vy_at(w->c.q->b, s->line, s->column);
         if (s->kind == VY_PIPE_DISPATCH && !writes(&w->c, s, flags, NEEDED)) continue;
-        if (s->kind == VY_PIPE_BUFFER && !(flags[s->buffer.id] & NEEDED)) continue;
+        if (s->kind == VY_PIPE_BUFFER && !(flags[s->buffer.id] & (NEEDED | TOUCHED))) continue;
         if (s->kind == VY_PIPE_REPEAT)
             open_ahead(w, i);
         else if (s->kind == VY_PIPE_END)
