@@ -249,7 +249,8 @@ bool check_choose(checking *k, const command *c, vy_diag *d)
     if (!ours) return true;
     if (!check_try(k, c, CHOSEN_STEPS, &s.how, &first, d)) return false;
     const liking before = s.how;
-    if (before == FINE) return k->counts.sizes ? look_beside(k, c, d) : true;
+    // The trial has written to the buffers.
+    if (before == FINE) return k->counts.sizes ? look_beside(k, c, d) : check_start(k, c, d);
     if (before == WRONG && !look_further(k, c, false, &s, d)) return false;
     const bool wrong = s.how == WRONG; // with all data that were tried
     if (!look_further(k, c, true, &s, d)) return false;
