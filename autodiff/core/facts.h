@@ -25,15 +25,15 @@ typedef struct buffer_facts {
     uint32_t sites;  // loads that have an adjoint
     uint32_t home;   // local arrays: innermost loop or checkpoint around every clear; others 0
     uint32_t clears; // local arrays: instructions that clear it
-    // Of a host program (rotation.c): the load, of all of a slice, that is the last of each value in
-    // its slice; the store after whose reverse nothing reads the adjoint.  Or 0.
+    // Of a host program (rotation.c): the load, of all of a slice, that is the last of each value
+    // in its slice; the store after whose reverse nothing reads the adjoint.  Or 0.
     uint32_t last_load, spent;
-    uint32_t next;   // local arrays: the next one with this home, see `locals`
-    bool exclusive;  // each element is loaded by at most one invocation, see race_free_owner.c
-    bool shadowed;   // its elements have masks, see shadow.c
-    uint32_t cover;  // unshadowed while this load is unconditionally used (full_reads.c); or 0
-    bool extremum;   // only one of atomic_min and atomic_max changes it, see extremum.c
-    bool events;     // … and the changes of an invocation are numbered
+    uint32_t next;  // local arrays: the next one with this home, see `locals`
+    bool exclusive; // each element is loaded by at most one invocation, see race_free_owner.c
+    bool shadowed;  // its elements have masks, see shadow.c
+    uint32_t cover; // unshadowed while this load is unconditionally used (full_reads.c); or 0
+    bool extremum;  // only one of atomic_min and atomic_max changes it, see extremum.c
+    bool events;    // … and the changes of an invocation are numbered
 } buffer_facts;
 
 typedef struct grad_facts {

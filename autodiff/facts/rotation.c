@@ -4,9 +4,9 @@
 //   LOOP t = 0..T { a = LOAD u (t % 3); b = LOAD u ((t + 1) % 3);  …  STORE u ((t + 2) % 3) ← c }
 //   LOAD u ((T + 1) % 3)
 //
-// The value in a slice is loaded by b in one iteration and by a in the next, which is the last time:
-// the reverse meets a first, and finds the adjoint of the slice 0.  So the gradient overwrites it,
-// instead of being added to it (buffer_facts.last_load).
+// The value in a slice is loaded by b in one iteration and by a in the next, which is the last
+// time: the reverse meets a first, and finds the adjoint of the slice 0.  So the gradient
+// overwrites it, instead of being added to it (buffer_facts.last_load).
 //
 // Where each slice is overwritten in this way before the next value comes into it, the reverse of
 // the STORE need not clear it either (buffer_facts.spent): a value is loaded by a before anything
@@ -59,7 +59,7 @@ static bool is_of(const grad_facts *f, uint32_t loop, uint32_t id, place *at)
     return find_place(f->p, id, at) && at->base == loop && f->home[id] == loop;
 }
 
-// ------------------------------------------------------------------------------------ what there is
+// ------------------------------------------------------------------------------------ candidates
 static bool is_candidate(const grad_facts *f, uint32_t buffer)
 {
     const vy_buffer_class cls = f->p->buffers.data[buffer].cls;

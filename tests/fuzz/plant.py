@@ -458,8 +458,8 @@ RULES = ("custom_rules.py", (
 ))
 # Faults in the control flow of pipelines: what runs ahead, how often, and what a condition is.
 CONTROL = ("pipelines_derive.py", (
-    ("ir/host/run_ahead.c", None, "if (flags[f->buffers[i]] == (WRITTEN | NEEDED)) begin_copy(w, f->buffers[i]);", ";"),
-    ("ir/host/run_ahead.c", None, "fresh |= mark(c, s, true, flags, NEEDED);", ";"),
+    ("ir/host/run_ahead.c", None, "if (is_changed(flags[f->buffers[i]])) begin_trial(w, f->buffers[i]);", ";"),
+    ("ir/host/run_ahead.c", None, "return mark(c, s, true, flags, NEEDED) || touched;", "return touched;"),
     ("ir/host/run_ahead.c", None, "vy_pipe_move(w->c.q, VY_PIPE_COUNT, NULL,", "(void)vy_pipe_move; (void)("),
     ("ir/host/run_ahead.c", None, "raise_most(w, opener, counting_value(w, count));", ";"),
     ("ir/host/count_whiles.c", None, "if (s->test) walk(w, s->test + 1, s->partner);", ""),
