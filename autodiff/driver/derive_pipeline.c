@@ -13,6 +13,7 @@
 #include "autodiff/forward/forward.h"
 #include "autodiff/reverse/sweeps.h"
 #include "ir/host/host_build.h"
+#include "ir/pass/pass.h"
 
 #include <stdio.h>
 
@@ -29,9 +30,10 @@ static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
                                const reverse_observer *observer, reverse *r)
 {
     if (options->forward) return vy_forward(r, host, host) ? host : NULL;
+    vy_pass_context c = {0};
     vy_program *p = vy_attempt(r, host);
     if (p && observer) observer->note(observer->user, r, p);
-    if (p && vy_drop_unused(p, VY_DROP_MADE)) {
+    if (p && vy_pass_dse(p, &c) && vy_pass_dce(p, &c) && vy_drop_unused(p, VY_DROP_MADE)) {
         keep_gradients(p);
         return p;
     }

@@ -4,6 +4,8 @@
 //   y[i] = a;   (no read of y)   y[i] = b      →   y[i] = b
 //   local v: f32[8];  v[j] = a;  never read    →
 //
+// In a host program (ir/core/host.h) elements are slices.
+//
 // That the same element is stored again later is not enough: the second store must execute whenever
 // the first does, and nothing between them may read the element.  So each region is walked
 // backwards with a list of the stores that certainly follow in it; a construct on the way removes
@@ -13,6 +15,7 @@
 // Needs valid structure; keeps everything else.  The list is short, so the pass is near-linear.
 #include "ir/core/access.h"
 #include "ir/facts/memory.h"
+#include "ir/host/host_build.h"
 #include "ir/pass/pass.h"
 
 enum { MAX_LATER = 64 };
@@ -52,6 +55,7 @@ static bool may_read(const vy_program *p, uint32_t reader, uint32_t store)
 {
     uint32_t x = p->insts.data[reader].aux, y = p->insts.data[store].aux;
     if (vy_memory_of(p, x) != vy_memory_of(p, y)) return false;
+    if (p->host) return !vy_host_other_slice(p, reader, store);
     return x != y ||
            vy_indices_meet(p, p->buffers.data[x].rank, vy_args(p, reader), vy_args(p, store));
 }
@@ -81,7 +85,9 @@ static void forget_between(dse *d, uint32_t from, uint32_t to)
 static void store(dse *d, uint32_t id)
 {
     for (uint32_t n = 0; n < d->now.count; n++) {
-        if (!vy_same_element(d->w.p, id, d->now.at[n])) continue;
+        const bool same = d->w.p->host ? vy_host_same_slice(d->w.p, id, d->now.at[n])
+                                       : vy_same_element(d->w.p, id, d->now.at[n]);
+        if (!same) continue;
         kill(d, id);
         return;
     }
@@ -119,6 +125,8 @@ static bool visit(dse *d, uint32_t id)
     } else if (op == VY_OP_BARRIER) {
         forget_between(d, id, id);
     } else if (vy_op_is_memory(op)) {
+        if (op == VY_OP_ZERO && d->w.p->host)
+            return true; // it says what extents are (ir/core/host.h)
         if (d->unread[i->aux])
             kill(d, id);
         else if (op == VY_OP_STORE)
