@@ -187,6 +187,7 @@ static void scan_needs(grad_facts *f, uint32_t id)
     bool uses_values =
         memory || vy_op_opens(op) || (vy_is_active(f, id) && vy_rule_kind_of(op) != RULE_LINEAR);
     if (uses_values) need(f, id);
+    if (memory && vy_is_extremum(op)) need(f, vy_candidate_number(f->p, id));
     // A carried integer that is recomputed by inverse steps starts from the loop's result.
     if (op == VY_OP_CARRY && vy_is_invertible(f, vy_arg(f->p, id, 0), i->aux))
         need(f, vy_result(f->p, &f->s, vy_arg(f->p, id, 0), i->aux));

@@ -307,7 +307,8 @@ class Meetings:
         place = self.r.choice(("lindex % 2u", "0u", "lindex / 2u"))
 
         def candidate(scope, at):
-            return S("shared atomic_" + op, "atomic_%s(%s[%s], {0});" % (op, a.name, at), [self.number(scope, "@F", 2)])
+            e = self.lit("@F") if self.chance(0.2) else self.number(scope, "@F", 2)
+            return S("shared atomic_" + op, "atomic_%s(%s[%s], {0});" % (op, a.name, at), [e])
 
         out = self.sync(a.name) + [S("shared store", "%s[lindex] = {0};" % a.name, [self.stored(c)]), self.barrier()]
         form = self.r.choice(("all", "all", "arm", "twice", "own loop", "common loop"))

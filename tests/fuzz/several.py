@@ -317,7 +317,8 @@ class Several(Maps, Meetings, Maker):
 
     def s_extreme(self, c):
         b = self.r.choice(self.extremes)
-        return [self.atomic(c, b, b.op, self.number(c, "@F", 2), "atomic_" + b.op)]
+        e = self.lit("@F") if self.chance(0.3) else self.number(c, "@F", 2)  # a candidate without derivative, too
+        return [self.atomic(c, b, b.op, e, "atomic_" + b.op)]
 
     def s_matrix(self, c):
         """A row times a column."""
