@@ -25,15 +25,27 @@ static void keep_gradients(vy_program *p)
     }
 }
 
+// Leaves out stores that are stored over, and what only they need.  Each that goes may have read
+// what another one stored, so again; chains longer than the limit keep their beginning.
+static bool drop_dead_stores(vy_program *p)
+{
+    enum { MOST_ROUNDS = 64 };
+    vy_pass_context c = {.changed = true};
+    for (uint32_t n = 0; c.changed && n < MOST_ROUNDS; n++) {
+        c.changed = false;
+        if (!vy_pass_dse(p, &c) || (c.changed && !vy_pass_dce(p, &c))) return false;
+    }
+    return true;
+}
+
 // The derivative of `host`, which it may rewrite, as a host program; NULL: work's diag.
 static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
                                const reverse_observer *observer, reverse *r)
 {
     if (options->forward) return vy_forward(r, host, host) ? host : NULL;
-    vy_pass_context c = {0};
     vy_program *p = vy_attempt(r, host);
     if (p && observer) observer->note(observer->user, r, p);
-    if (p && vy_pass_dse(p, &c) && vy_pass_dce(p, &c) && vy_drop_unused(p, VY_DROP_MADE)) {
+    if (p && drop_dead_stores(p) && vy_drop_unused(p, VY_DROP_MADE)) {
         keep_gradients(p);
         return p;
     }

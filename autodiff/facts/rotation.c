@@ -153,6 +153,18 @@ static void check_slices(rotation *r)
     if (!r->store || r->last.offset) r->first_only = true;
 }
 
+// Has the load no use but as one operand of the dispatch?  Then its adjoint is that dispatch's.
+static bool is_used_once(const grad_facts *f, uint32_t load, uint32_t dispatch, uint32_t loop)
+{
+    uint32_t uses = 0;
+    for (uint32_t id = load + 1; id <= f->s.partner[loop]; id++)
+        for (uint32_t k = 0; k < f->p->insts.data[id].nargs; k++) {
+            if (vy_arg(f->p, id, k) != load) continue;
+            if (id != dispatch || uses++) return false;
+        }
+    return uses == 1;
+}
+
 // Is the load an operand of the dispatch whose result the store stores, and both have adjoints?
 static bool is_one_step(const grad_facts *f, const rotation *r)
 {
@@ -165,17 +177,16 @@ static bool is_one_step(const grad_facts *f, const rotation *r)
         return false;
     const vy_program *callee = p->module->programs.data[call->callee];
     if (callee->rules[VY_VJP] || callee->rules[VY_JVP]) return false;
-    uint32_t uses = 0;
     for (uint32_t i = 1, n = 0; i < callee->buffers.count; i++) {
         const vy_buf *b = &callee->buffers.data[i];
         if (!vy_pipe_binds(b) || !vy_host_takes(b) || vy_arg(p, d, n++) != r->load) continue;
-        uses++;
         if (b->cls == VY_INOUT) return false;
     }
     for (uint32_t id = r->load + 1; id < d; id++)
         if (p->insts.data[id].op != VY_OP_LOAD && vy_op_is_memory((vy_op)p->insts.data[id].op))
             return false;
-    return uses == 1 && vy_is_active(f, r->load) && vy_is_active(f, pick);
+    return is_used_once(f, r->load, d, r->loop) && vy_is_active(f, r->load) &&
+           vy_is_active(f, pick);
 }
 
 static void each_access(const grad_facts *f, rotation *all,

@@ -243,10 +243,10 @@ static bool finish(vy_program *p)
 {
     vy_pass_context c = {0};
     if (p->host) // its parts are checked as programs, it itself as a pipeline
-        return vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_drop_unused(p, false) &&
+        return vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_drop_unused(p, VY_DROP_MADE) &&
                parameters_first(p);
     if (!vy_pass_cleanup(p, &c) || !vy_pass_dce(p, &c) || !vy_pass_dse(p, &c) ||
-        !vy_pass_dce(p, &c) || !vy_drop_unused(p, false))
+        !vy_pass_dce(p, &c) || !vy_drop_unused(p, VY_DROP_MADE))
         return false;
     return_outputs(p);
     return vy_check_program(p);

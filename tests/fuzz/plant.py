@@ -481,7 +481,7 @@ STATES = ("pipelines_derive.py", (
     ("autodiff/facts/rotation.c", None, "r->first_only |= !is_start(f, r, id);", ";"),
     ("autodiff/facts/rotation.c", None, "if (!r->store || r->last.offset) r->first_only = true;", "if (!r->store) r->first_only = true;"),
     ("autodiff/facts/rotation.c", None, "r->broken |= r->store || f->s.parent[id] != loop;", ""),
-    ("autodiff/facts/rotation.c", None, "return uses == 1 &&", "return"),
+    ("autodiff/facts/rotation.c", None, "return is_used_once(f, r->load, d, r->loop) &&", "return"),
     ("autodiff/facts/rotation.c", None, "if (b->cls == VY_INOUT) return false;", ""),
 ))
 # Faults in what conditions, variables and reversed counters are.
