@@ -9,6 +9,7 @@
 //      what it dispatches is differentiated on the way, once for each request (vy_transform, which
 //      the caller passes on)
 //   5. as steps again (ir/host/lower.c), in a module with what it dispatches
+#include "autodiff/driver/gather_left.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/forward/forward.h"
 #include "autodiff/reverse/sweeps.h"
@@ -119,6 +120,20 @@ static bool keep_states(vy_module *work, const reverse_observer *observer)
                                observer ? observer->user : NULL);
 }
 
+// `out`, or NULL: *diag.
+static vy_module *finish(vy_module *out, uint32_t order, const vy_grad_options *options,
+                         vy_diag *diag)
+{
+    const bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && !options->again;
+    if (gathers && !vy_gather_left(out, order, options)) {
+        *diag = out->diag;
+        vy_module_free(out);
+        return NULL;
+    }
+    set_order(out, order);
+    return out;
+}
+
 static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_diag *diag)
 {
     const uint32_t last = work->pipelines.count - 1; // after rules
@@ -138,7 +153,7 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
     if (!l)
         *diag = work->diag;
     else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))
-        set_order(out, order);
+        out = finish(out, order, t->options, diag);
     return out;
 }
 

@@ -163,4 +163,12 @@ static bool prove_by_maps(grad_facts *f)
     return ok;
 }
 
-bool vy_exclusive(grad_facts *f) { return prove_by_stores(f) && prove_by_maps(f); }
+// Tapes of a derivative that is differentiated again.
+static bool take_own(grad_facts *f)
+{
+    for (uint32_t i = 1; i < f->p->buffers.count; i++)
+        f->buffers[i].exclusive |= f->p->buffers.data[i].own;
+    return true;
+}
+
+bool vy_exclusive(grad_facts *f) { return prove_by_stores(f) && take_own(f) && prove_by_maps(f); }

@@ -83,6 +83,7 @@ static bool fuse(gather *g, uint32_t to, uint32_t from)
 static bool is_begun(const gather *g, uint32_t k)
 {
     uint32_t buffer = g->sites[g->programs[k].first].access.buffer;
+    if (g->r->buffers.data[buffer].cls == VY_INOUT) return true;
     for (uint32_t j = 0; j < g->site_count; j++)
         if (g->sites[j].access.buffer == buffer &&
             (!g->sites[j].gathered || g->sites[j].program < k + 1))
@@ -423,8 +424,12 @@ static bool clean_up(gather *g)
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    gather g = {
-        .m = m, .r = whole, .lean = o->lean, .always = o->always, .allow_small = o->allow_small};
+    gather g = {.m = m,
+                .r = whole,
+                .lean = o->lean,
+                .always = o->always,
+                .allow_small = o->allow_small,
+                .gradients = o->gradients};
     if (!is_plain(whole)) return true;
     bool ok = make_tables(&g) && gather_find(&g);
     if (ok && g.site_count) {

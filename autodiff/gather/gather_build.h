@@ -108,6 +108,7 @@ typedef struct gather {
     bool lean;            // nothing is kept for every iteration of a loop
     bool always;          // costs do not decide
     bool allow_small;     // nor does a small number of elements
+    bool gradients;       // only gradients; they may be inout
     bool affine;          // `a` is initialised
     bool failed;          // memory
 } gather;

@@ -25,9 +25,11 @@ typedef struct finding {
     uint32_t *count; // by buffer: additions
 } finding;
 
-static bool is_kind(const vy_buf *b)
+static bool is_kind(const gather *g, const vy_buf *b)
 {
-    return b->cls == VY_OUT && !b->workspace && !b->view_of && vy_type_is_float(b->type);
+    const bool result =
+        g->gradients ? b->cls <= VY_INOUT && vy_is_gradient(b->role.kind) : b->cls == VY_OUT;
+    return result && !b->workspace && !b->view_of && vy_type_is_float(b->type);
 }
 
 static void see_addition(finding *f, uint32_t id, uint32_t *here)
@@ -95,7 +97,7 @@ bool gather_find(gather *g)
     uint32_t room = MAX_WORK / p->insts.count, n = 0;
     if (room > MOST_SITES) room = MOST_SITES;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
-        bool is = f.count[i] && is_kind(&p->buffers.data[i]) && !is_owned(&f, i) &&
+        bool is = f.count[i] && is_kind(g, &p->buffers.data[i]) && !is_owned(&f, i) &&
                   vy_only_added_ever(&f.added, i);
         if (is && f.count[i] > room - n) g->left[i] = f.count[i];
         if (!is || g->left[i]) f.count[i] = 0;

@@ -104,6 +104,12 @@ void vy_reverse_domain(reverse *r)
     }
 }
 
+// What the derivative has for a buffer is accessed where and by whom that is.
+static void inherit(const reverse *r, uint32_t b, uint32_t like)
+{
+    if (b) vy_builder_program(r->b)->buffers.data[b].own = r->p->buffers.data[like].own;
+}
+
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
@@ -118,6 +124,7 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
     uint32_t b = r->p->host && cls == VY_LOCAL
                      ? vy_build_buffer(r->b, name, cls, buf->type, buf->rank, dims).id
                      : vy_param_buffer(r->b, name, cls, buf->type, buf->rank, dims).id;
+    inherit(r, b, like);
     // The open length of the primal is now that of this buffer.
     if (b && buf->rank && !r->build.dims[buf->dims[0].id].id)
         r->build.dims[buf->dims[0].id] = vy_builder_program(r->b)->buffers.data[b].dims[0];
@@ -188,7 +195,9 @@ static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
     if (r->failed || vy_builder_failed(r->b)) return 0;
     vy_dim n =
         vy_dim_binary(r->b, VY_DIM_MAX, r->build.dims[buf->dims[0].id], vy_dim_const(r->b, 0));
-    return vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
+    const uint32_t b = vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
+    inherit(r, b, like);
+    return b;
 }
 
 uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t like, vy_init init,

@@ -301,7 +301,10 @@ static void declare(reverse *r, tape_group *g)
     g->buffer = r->p->host ? vy_build_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id
                            : vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;
     vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
-    if (g->buffer) vy_builder_program(r->b)->buffers.data[g->buffer].made = VY_MADE_TAPE;
+    if (!g->buffer) return;
+    vy_buf *tape = &vy_builder_program(r->b)->buffers.data[g->buffer];
+    tape->made = VY_MADE_TAPE;
+    tape->own = !r->p->host;
 }
 
 static bool group_values(reverse *r, tape_group_vec *groups)

@@ -123,6 +123,8 @@ typedef struct vy_buf {
     uint32_t view_of; // 0, or the buffer whose binding this is a view of (other front ends)
     bool workspace;
     vy_made made; // not in the text
+    // Of each element all accesses are by one invocation: a tape, its adjoint, a copy of either.
+    bool own; // not in the text
     vy_init init;
     const char *init_from;
     vy_derivative_role role; // in derivatives; names in the module's arena.  Not in the text

@@ -109,6 +109,9 @@ PLANTS = (  # what is changed, what is compiled, old, new
 
 # Faults for which one unit test has the best programs: that test is built with the fault in it.
 UNITS = {
+    "test_stages": (
+        ("autodiff/gather/gather_make.c", None, "p->buffers.data[k].own = false;", ";"),
+    ),
     "test_ir": (
         ("ir/core/names.c", None, "strcmp(name_at(p, table, n->slots[slot] - 1), name) != 0",
          "hash_of(name_at(p, table, n->slots[slot] - 1)) != hash_of(name)"),
@@ -469,6 +472,7 @@ CONTROL = ("pipelines_derive.py", (
 ))
 # Faults in which states are their own tape, and in what is not cleared.
 STATES = ("pipelines_derive.py", (
+    ("autodiff/gather/gather.c", None, "if (g->r->buffers.data[buffer].cls == VY_INOUT) return true;", ""),
     ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
     ("ir/host/states.c", None, "return at < r->ahead || (at == r->ahead && u->step >= r->write);", "return true;"),
     ("ir/host/states.c", None, "if (u->step > w->l->steps.data[repeat].partner) return false;", ""),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Gradients of random pipelines (tests/fuzz/pipelines.py) past `vyre-grad check`: differences, dual
-numbers, races, with atomics and with gathers.
+numbers, races, with atomics and with gathers; of each fifth one the second derivative.
 
-From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of pipelines.
+From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of pipelines,
+VYRE_ORDER=2 the order of all.
 """
 import os
 import re
@@ -17,6 +18,7 @@ import pipelines  # noqa: E402
 
 COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 ENGINE = os.environ.get("VYRE_ENGINE", "eval")
+ORDER = os.environ.get("VYRE_ORDER", "")  # 2: second derivatives of all
 WAYS = (("5", "3", "auto"), ("4", "2", "atomic"), ("3", "1", "gather"))
 
 
@@ -27,8 +29,9 @@ def check(path, seed, counts):
     signature = re.search(r"^pipeline f\(([^)]*)\)", text, re.M).group(1)
     wrt = re.findall(r"(\w+): (?:in|inout) f32", signature) + ["sc"]
     n, t, way = WAYS[seed % len(WAYS)]
+    order = "2" if ORDER == "2" or not seed % 5 else "1"
     done = subprocess.run([COMMAND, "check", path, "-p", "f", "--set", "N=" + n, "--set", "T=" + t, "--set", "sc=0.6",
-                           "--accumulate", way, "--wrt", ",".join(wrt), "--engine", ENGINE], capture_output=True, text=True, check=False)
+                           "--accumulate", way, "--order", order, "--wrt", ",".join(wrt), "--engine", ENGINE], capture_output=True, text=True, check=False)
     if re.search(r"^ok: ", done.stdout, re.M) and done.returncode == 0:
         counts["right"] += 1
         return None

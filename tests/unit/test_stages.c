@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // test_stages.c: one program of a result becomes several (autodiff/stages/stages.c): what the
 // pipeline looks like, and that it computes what its steps say.
+#include "autodiff/grad.h"
 #include "autodiff/stages/stages.h"
 #include "eval_util.h"
 #include "ir/build/edit.h"
@@ -212,12 +213,41 @@ static void test_clears(void **state)
     }
 }
 
+// A tape has elements of one invocation for each program that records on it.  A program that gathers
+// has another domain, and reads those of others: what differentiates it must not add plainly.
+static void test_whose_elements(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "program f(x: in f32[N, 9], k: in f32[M, 9], y: out f32[N], N: u32, M: u32) over(i: N) {\n"
+        "    local a: f32[9]; for c in 0..9 { a[c] = 2.0 * x[i, c]; } a[0] += 1.0; var s = 0.0;\n"
+        "    for j in 0..M { for c in 0..9 { s += a[c] * k[j, c]; } }\n"
+        "    if x[i, 1] < 2.0 { a[1] = 0.0; } y[i] = s - a[0] + a[1]; }\n";
+    vy_module *m = parse(text);
+    vy_diag d;
+    vy_module *grad = vy_grad(m, NULL, &d);
+    if (!grad) fail_msg("%s", d.text);
+    uint32_t own = 0, read = 0;
+    for (uint32_t k = 0; k < grad->programs.count; k++)
+        for (uint32_t i = 1; i < grad->programs.data[k]->buffers.count; i++) {
+            const vy_buf *b = &grad->programs.data[k]->buffers.data[i];
+            if (b->made != VY_MADE_TAPE) continue;
+            own += b->own;
+            read += grad->programs.data[k]->gathers;
+            assert_false(b->own && grad->programs.data[k]->gathers);
+        }
+    assert_true(own > 0 && read > 0);
+    vy_module_free(grad);
+    vy_module_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone),          cmocka_unit_test(test_in_pipelines),
         cmocka_unit_test(test_links),          cmocka_unit_test(test_names),
         cmocka_unit_test(test_unknown_scalar), cmocka_unit_test(test_clears),
+        cmocka_unit_test(test_whose_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
