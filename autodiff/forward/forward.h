@@ -69,6 +69,9 @@ uint32_t vy_forward_apply(forward *f, uint32_t id);
 // ---- unreached.c
 bool vy_find_unreached(forward *f); // fills f->unreached; false: memory
 // ---- forward_params.c
+// A workspace of the shape of buffer `like`; where that is of open length it is as long as the
+// primal's buffer, which stays a parameter.
+uint32_t vy_forward_workspace(const vy_rewrite *w, uint32_t like, const char *name, vy_type type);
 bool vy_forward_declare(forward *f); // once the new program is begun; false: an error
 // ---- forward_memory.c
 void vy_forward_memory(forward *f, uint32_t id); // an access, and that to the twin

@@ -27,8 +27,7 @@ static uint32_t declare(winners *x, uint32_t i, const char *prefix, link_kind ki
     const char *name = vy_derived_name(x->r, prefix, b->name);
     if (x->r->failed) return 0;
     name = vy_reverse_free_name(x->r, name, 0, own);
-    const vy_buffer found = vy_param_buffer(x->w.b, name, VY_INOUT, VY_U32, b->rank, b->dims);
-    vy_buffer_workspace(x->w.b, found);
+    const vy_buffer found = {vy_forward_workspace(&x->w, i, name, VY_U32)};
     if (vy_builder_failed(x->w.b)) return 0;
     const vy_derivative_role role = {.kind = VY_IS_WORKSPACE, .of = b->name, .parameter = i};
     vy_buffer_role(x->w.b, found, &role);
@@ -45,6 +44,7 @@ static void declare_all(winners *x)
         const buffer_facts *facts = &x->r->facts.buffers[i];
         if (!facts->extremum) continue;
         x->winner[i] = declare(x, i, "winner", LINK_WINNER, VY_MADE_WINNER);
+        vy_extremum_guard(x->r, x->winner[i]);
         if (facts->events) x->last[i] = declare(x, i, "last", LINK_LAST, VY_MADE_LAST);
     }
 }

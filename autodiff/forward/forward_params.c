@@ -49,17 +49,16 @@ static void declare_dot(forward *f, uint32_t i)
     if (vy_forward_has_twin(f, i)) f->twin[i] = dot;
 }
 
-// A workspace; one of open length is as long as the primal's buffer, which stays a parameter.
-static uint32_t declare_workspace(forward *f, uint32_t i, const char *name)
+uint32_t vy_forward_workspace(const vy_rewrite *w, uint32_t like, const char *name, vy_type type)
 {
-    const vy_buf *b = &f->w.p->buffers.data[i];
+    const vy_buf *b = &w->p->buffers.data[like];
     vy_dim dims[VY_MAX_RANK];
     memcpy(dims, b->dims, b->rank * sizeof *dims);
-    if (f->w.p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN)
-        dims[0] = vy_dim_binary(f->w.b, VY_DIM_MAX, dims[0], vy_dim_const(f->w.b, 0));
-    const vy_buffer twin = vy_param_buffer(f->w.b, name, VY_INOUT, b->type, b->rank, dims);
-    vy_buffer_workspace(f->w.b, twin);
-    return twin.id;
+    if (w->p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN)
+        dims[0] = vy_dim_binary(w->b, VY_DIM_MAX, dims[0], vy_dim_const(w->b, 0));
+    const vy_buffer made = vy_param_buffer(w->b, name, VY_INOUT, type, b->rank, dims);
+    vy_buffer_workspace(w->b, made);
+    return made.id;
 }
 
 // That of memory which nobody outside sees.
@@ -71,8 +70,8 @@ static void declare_inner(forward *f, uint32_t i)
     const char *name = vy_derived_name(f->r, "dot", b->name);
     if (f->r->failed) return;
     name = vy_reverse_free_name(f->r, name, 0, own);
-    f->twin[i] =
-        b->cls >= VY_SHARED ? declare_twin(f, i, name, b->cls) : declare_workspace(f, i, name);
+    f->twin[i] = b->cls >= VY_SHARED ? declare_twin(f, i, name, b->cls)
+                                     : vy_forward_workspace(&f->w, i, name, (vy_type)b->type);
 }
 
 // What begins as a copy of another buffer has its tangent, too.

@@ -185,16 +185,18 @@ bool vy_reverse_is_open(const reverse *r, uint32_t buffer)
     return r->p->dims.data[buf->dims[0].id].op == VY_DIM_UNKNOWN;
 }
 
-// Declares a workspace of the shape of `like`, whose length is open: it takes the length of a
-// parameter that has it.
-static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like)
+// Declares a workspace of the shape of `like`, whose length is open: it takes the length of the
+// buffer that it begins as a copy of, or else of a parameter that has it.
+static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like, const char *from)
 {
     const vy_buf *buf = &r->p->buffers.data[like];
     if (!r->build.dims[buf->dims[0].id].id) // only the output itself has it: bound, not accessed
         r->build.buffers[like].twin = vy_reverse_declare_copy(r, VY_OUT, like);
     if (r->failed || vy_builder_failed(r->b)) return 0;
-    vy_dim n =
-        vy_dim_binary(r->b, VY_DIM_MAX, r->build.dims[buf->dims[0].id], vy_dim_const(r->b, 0));
+    const vy_program *made = vy_builder_program(r->b);
+    const uint32_t start = from ? vy_program_find_buffer(made, from).id : 0;
+    vy_dim n = start ? made->buffers.data[start].dims[0] : r->build.dims[buf->dims[0].id];
+    n = vy_dim_binary(r->b, VY_DIM_MAX, n, vy_dim_const(r->b, 0));
     const uint32_t b = vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
     inherit(r, b, like);
     return b;
@@ -206,7 +208,7 @@ uint32_t vy_reverse_declare_workspace(reverse *r, const char *name, uint32_t lik
     char own[VY_FREE_NAME];
     if (strcmp(name, vy_buffer_name(r, like)) != 0) // else it replaces the buffer of that name
         name = vy_reverse_free_name(r, name, 0, own);
-    uint32_t b = vy_reverse_is_open(r, like) ? declare_like_open(r, name, like)
+    uint32_t b = vy_reverse_is_open(r, like) ? declare_like_open(r, name, like, from)
                                              : vy_reverse_declare(r, name, VY_INOUT, like);
     vy_buffer_workspace(r->b, (vy_buffer){b});
     vy_buffer_init(r->b, (vy_buffer){b}, init, from);

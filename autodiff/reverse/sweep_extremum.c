@@ -25,12 +25,10 @@ static uint32_t rank_of(const reverse *r, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------ declarations
-// Invocation numbers are u32, from 1.  A domain of several variables may have more invocations:
-// then an extent of `winner` becomes negative, and the run is refused.
-static void guard_numbers(reverse *r, uint32_t winner)
+void vy_extremum_guard(reverse *r, uint32_t winner)
 {
+    if (!winner || r->p->overs.count == 1 || vy_builder_failed(r->b)) return;
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[winner];
-    if (r->p->overs.count == 1 || vy_builder_failed(r->b)) return;
     vy_dim all = vy_tape_invocations(r), most = vy_dim_const(r->b, UINT32_MAX - 1);
     vy_dim spare = vy_dim_binary(r->b, VY_DIM_SUB, most, all);
     spare = vy_dim_binary(r->b, VY_DIM_MIN, spare, vy_dim_const(r->b, 0));
@@ -54,8 +52,9 @@ static uint32_t declare_numbers(reverse *r, const char *prefix, uint32_t buffer,
 static void share_with_stages(reverse *r, uint32_t buffer, bool made)
 {
     if (!buffer || vy_builder_failed(r->b)) return;
+    if (vy_is_finding(r->build.purpose) && !vy_share_workspace(vy_builder_program(r->b), buffer))
+        return;
     vy_buf *b = &vy_builder_program(r->b)->buffers.data[buffer];
-    if (vy_is_finding(r->build.purpose)) b->workspace = false;
     if (!made) b->cls = VY_IN;
     if (!made) b->init = VY_INIT_NONE, b->init_from = NULL;
 }
@@ -73,7 +72,7 @@ void vy_extremum_declare(reverse *r, uint32_t buffer)
     if (vy_is_finding(r->build.purpose))
         info->final = vy_reverse_workspace(r, "final", buffer, init, from);
     if (numbers) info->winner = declare_numbers(r, "winner", buffer, VY_MADE_WINNER);
-    if (info->winner) guard_numbers(r, info->winner);
+    vy_extremum_guard(r, info->winner);
     if (numbers && facts->events && r->build.purpose != BUILD_FIND_WINNER)
         info->last = declare_numbers(r, "last", buffer, VY_MADE_LAST);
     vy_reverse_link(r, info->final, LINK_FINAL, buffer);

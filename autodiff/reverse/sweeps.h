@@ -118,6 +118,9 @@ void vy_shadow_mark(reverse *r, uint32_t buffer, const uint32_t *index, uint32_t
 // Declares the buffers that the program being built needs for an extremum of `buffer`.
 void vy_extremum_declare(reverse *r, uint32_t buffer);
 vy_value vy_extremum_me(reverse *r); // the invocation's number, from 1
+// Invocation numbers are u32, from 1.  A domain of several variables may have more invocations:
+// then an extent of `winner` becomes negative, and the run is refused.
+void vy_extremum_guard(reverse *r, uint32_t winner);
 void vy_extremum_replay(reverse *r, uint32_t id, bool performs);
 void vy_extremum_reverse(reverse *r, uint32_t id);
 // ---- build.c

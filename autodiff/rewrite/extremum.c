@@ -54,11 +54,6 @@ static bool in_loop(const extremum *e, uint32_t id)
     return false;
 }
 
-static bool has_open_length(const vy_program *p, const vy_buf *b)
-{
-    return b->rank && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN;
-}
-
 // Access `id` to memory in which atomic `site` finds extrema.
 static bool refuse_access(const extremum *e, uint32_t site, uint32_t id)
 {
@@ -83,14 +78,8 @@ static bool check_accesses(extremum *e)
         const vy_inst *i = &p->insts.data[id];
         uint32_t site = vy_op_is_memory((vy_op)i->op) ? e->first[i->aux] : 0;
         if (!site) continue;
-        const vy_buf *b = &p->buffers.data[i->aux];
         if (i->op != p->insts.data[site].op) return refuse_access(e, site, id);
         e->any |= e->repeats[i->aux] |= id != site || in_loop(e, id);
-        if (!has_open_length(p, b)) continue;
-        vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column, "declare how long it is",
-                "%s on `%s`, whose length is open, cannot be differentiated yet",
-                vy_op_infos[i->op].text, b->name);
-        return false;
     }
     return true;
 }

@@ -78,13 +78,25 @@ vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
     return dims[d.id];
 }
 
+// The buffer of the whole that says how long one of open length is which only stages have: it
+// belongs to the same parameter of the primal.
+static uint32_t same_owner(const vy_program *p, const vy_buf *b)
+{
+    for (uint32_t i = 1; b->role.kind == VY_IS_WORKSPACE && i < p->buffers.count; i++) {
+        const vy_buf *other = &p->buffers.data[i];
+        if (other->role.kind == VY_IS_WORKSPACE && other->role.parameter == b->role.parameter)
+            return i;
+    }
+    return 0;
+}
+
 // Of open length, as stages share it (vy_share_workspace): the whole says how long it is, or what
 // it begins as a copy of.
-static vy_dim open_length(cut *c, uint32_t link)
+static vy_dim open_length(cut *c, const vy_buf *b)
 {
     const vy_program *p = c->whole;
-    if (c->start[link].init == VY_INIT_COPY) return length_of(c, p, c->start[link].from);
-    const uint32_t same = c->own[link];
+    if (c->start[b->link].init == VY_INIT_COPY) return length_of(c, p, c->start[b->link].from);
+    const uint32_t same = c->own[b->link] ? c->own[b->link] : same_owner(p, b);
     vy_dim *dims = cut_table(c->m, p->dims.count, sizeof *dims);
     vy_dim d = {0};
     if (same && dims) d = cut_dim(c, p, dims, p->buffers.data[same].dims[0]);
@@ -96,7 +108,7 @@ void cut_shape(cut *c, const vy_program *p, uint32_t i, vy_dim *dims, vy_dim *sh
 {
     const vy_buf *b = &p->buffers.data[i];
     if (b->rank == 1 && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
-        shape[0] = open_length(c, b->link);
+        shape[0] = open_length(c, b);
         if (shape[0].id || !vy_module_ok(c->m)) return;
     }
     for (uint32_t a = 0; a < b->rank && vy_module_ok(c->m); a++)

@@ -74,8 +74,8 @@ vy_dim vy_tape_invocations(reverse *r)
 {
     if (!r->p->overs.count) return all_groups(r);
     vy_dim n = vy_dim_const(r->b, 1);
-    for (uint32_t k = 0; k < r->p->overs.count; k++) {
-        vy_dim e = natural(r, r->build.dims[r->p->overs.data[k].extent.id]);
+    for (uint32_t k = 0; !vy_builder_failed(r->b) && k < r->p->overs.count; k++) {
+        vy_dim e = natural(r, vy_builder_program(r->b)->overs.data[k].extent);
         n = k ? vy_dim_binary(r->b, VY_DIM_MUL, n, e) : e;
     }
     return n;

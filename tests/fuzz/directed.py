@@ -86,6 +86,9 @@ PROGRAMS = (
             " { var v = x[i] + f64(i % 5u); while v > 1.0 { v = v*0.5*w[0] + 0.01; } o[i] = v; }", "N=70"),
     program("program p(x: in f32[?], best: out f32[1], o: out f32[N], N: u32) over(i: N)"
             " { atomic_max(best[0], x[i]*x[i]); o[i] = x[i]; }", "N=5"),
+    program("program p(x: in f64[N], best: inout f64[1], y: inout f64[?], z: out f64[?], N: u32) over(i: N)"
+            " { atomic_max(best[0], x[i]); atomic_min(y[i % 3], x[i]*x[i]);"
+            " for k in 0..2 { atomic_max(z[i % 4], x[i]*x[(i + k) % N]); } }", "N=13"),
     program("program p(x: inout f32[N], w: in f32[1], N: u32) workgroup(2, 3) over(i: N) { x[i] = x[i]*w[0]; }", "N=5"),
     # an addition in the second arm of a condition on the point; windows of a scalar's length
     program("program p(x: in f32[N], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M)"

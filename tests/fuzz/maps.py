@@ -73,6 +73,7 @@ class Maps:
         if row == "any":
             return E("u32", "map any", "({0} % 16u)", self.integer(c, "u32", 1))
         kind, t, text = row
+        n = "5u" if n == "?" else n
         text = text.format(v=v, n="(%s)" % n if " " in n else n, c=self.r.randrange(1, 4), k=k)
         return E(t, "map " + kind, text)
 

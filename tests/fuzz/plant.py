@@ -390,6 +390,7 @@ DIRECTED = (
     ("autodiff/deterministic/totals.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
     ("autodiff/gather/gather_kept.c", None, "if (kept->link) *link = kept->link;", ""),
     ("autodiff/deterministic/deterministic.c", None, "link = kept->link;", "link += 0;"),
+    ("autodiff/stages/stages_shape.c", None, "&& other->role.parameter == b->role.parameter)", ")"),
     ("autodiff/stages/stages_groups.c", None, "if (c->stages[k]->overs.count && !c->whole->overs.count &&", "if (false &&"),
     ("autodiff/stages/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
     ("autodiff/gather/gather_forms.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",

@@ -216,7 +216,7 @@ class Several(Maps, Meetings, Maker):
                                                            [["N", "K"], ["K", "N"]])
         if self.free and self.chance(0.5):  # length chosen by the caller
             shapes = shapes[:4] + [["num_groups.x"], ["3", "num_groups.x"], ["num_groups.x", "num_groups.y"], ["num_groups.x", "5"]]
-        variable = {"N": "i", "M": "j", "2 * N": "i", "num_groups.x": "wid.x", "num_groups.y": "wid.y"}
+        variable = {"N": "i", "M": "j", "2 * N": "i", "?": "i", "num_groups.x": "wid.x", "num_groups.y": "wid.y"}
         for name in ("acc", "loss", "sums"):
             if self.chance(0.45):
                 shape = ["1"] if name == "loss" else r.choice(shapes)
@@ -232,10 +232,12 @@ class Several(Maps, Meetings, Maker):
             b.axes, b.op = [(shape[0], variable.get(shape[0]))], r.choice(("add", "sub", "min", "max", "and", "or", "xor"))
             self.integers.append(b)
         if self.chance(0.12):
-            shape = r.choice(shapes[:4])
+            shape = r.choice(shapes[:4] + [["?"]])
             self.rest.append("best: inout @F[%s]" % shape[0])
             b = Buffer("best", "@F", "best", [], None, False, False)
             b.axes, b.op = [(shape[0], variable.get(shape[0]))], r.choice(("min", "max"))
+            if shape == ["?"]:
+                self.kinds_seen.append("? extreme")
             self.extremes.append(b)
 
     # ---- statements that several invocations share
