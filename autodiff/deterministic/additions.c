@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // additions.c: which additions of floats there are, and whether their order can be fixed.
 #include "autodiff/deterministic/ordering.h"
-#include "autodiff/storage/storage.h"
 
 bool vy_adds_floats(const vy_program *p, uint32_t id)
 {
@@ -22,14 +21,7 @@ static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const cha
 static bool can_replace(const vy_ordering *o, uint32_t id)
 {
     const vy_buf *b = &o->w.p->buffers.data[o->w.p->insts.data[id].aux];
-    uint32_t more = 1 + (b->cls == VY_SHARED ? VY_GROUP_RANK : 0);
     if (b->view_of) return refuse(o, id, NULL, "it shares its memory with another buffer");
-    if (b->rank + more > VY_MAX_RANK)
-        return refuse(o, id, "use fewer dimensions", "it has too many");
-    for (uint32_t k = 0; k < b->rank; k++)
-        if (o->w.p->dims.data[b->dims[k].id].op == VY_DIM_UNKNOWN)
-            return refuse(o, id, "declare its length: f32[N]",
-                          "its length is `?`, and accumulators are made for each element");
     return true;
 }
 

@@ -34,16 +34,12 @@
 
 // --------------------------------------------------------------------------------------- rewriting
 
-// Declares the accumulators of buffer `id` of `p` in program `b`.
+// Declares what buffer `id` of `p` is added up in, in program `b`.
 static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
                          const char *name)
 {
-    const vy_buf *of = &o->w.p->buffers.data[id];
-    vy_dim dims[VY_MAX_RANK + 1];
-    memcpy(dims, of->dims, of->rank * sizeof *dims);
-    dims[of->rank] = vy_dim_const(b, vy_fixed_words(of->type));
-    vy_buffer made = o->wide ? vy_wide_declare(o, b, cls, id, name)
-                             : vy_param_buffer(b, name, cls, VY_I32, of->rank + 1, dims);
+    const vy_buffer made =
+        o->wide ? vy_wide_declare(o, b, cls, id, name) : vy_sums_declare(o, b, cls, id, name);
     if (cls == VY_INOUT) vy_buffer_workspace(b, made);
     return made;
 }
@@ -56,47 +52,51 @@ static void add_plainly(vy_ordering *o, uint32_t id, const vy_value *at, vy_valu
     vy_store(o->w.b, buf, at, sum);
 }
 
-static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t sum_rank,
-                     const vy_value *sum_at, vy_value v)
+static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
 {
     const uint32_t buffer = o->w.p->insts.data[id].aux;
     const bool owned = vy_strength_of(o->w.p, id) >= VY_STRENGTH_OWNED;
-    if (o->wide)
+    if (o->wide) {
         vy_wide_add(o->w.b, o->sums[buffer], at, v, owned);
-    else if (owned)
+    } else if (owned) {
         add_plainly(o, id, at, v);
-    else if (o->partials[buffer].on)
+    } else if (o->partials[buffer].on) {
         vy_partial_add(o, buffer, at, v);
-    else
-        vy_fixed_add(o->w.b, o->sums[buffer], sum_rank, sum_at, v);
+    } else {
+        const vy_sum_place place = vy_sums_at(o, buffer, at);
+        vy_fixed_add(o->w.b, &place, v);
+    }
 }
 
 // The element: what the buffer holds (id 0: nothing) and the sum.
-static vy_value element_of(const vy_ordering *o, vy_builder *b, vy_buffer sums, uint32_t rank,
+static vy_value element_of(const vy_ordering *o, vy_builder *b, const vy_sum_place *place,
                            const vy_value *at, vy_type t, vy_value held)
 {
-    if (o->wide) return vy_wide_total(b, sums, at, held);
-    vy_value sum = vy_fixed_total(b, sums, rank, at, t);
+    if (o->wide) return vy_wide_total(b, place->sums, at, held);
+    vy_value sum = vy_fixed_total(b, place, t);
     return held.id ? vy_add(b, held, sum) : sum;
 }
 
-// A load of, a store to or a clear of what is also added to: `at`, and where its sum is.
-static void copy_plain(vy_ordering *o, uint32_t id, const vy_value *at, uint32_t sum_rank,
-                       const vy_value *sum_at)
+// A load of, a store to or a clear of what is also added to, at `at`.
+static void copy_plain(vy_ordering *o, uint32_t id, const vy_value *at)
 {
     const vy_inst *i = &o->w.p->insts.data[id];
-    vy_type t = o->w.p->buffers.data[i->aux].type;
-    vy_buffer sums = o->sums[i->aux];
+    const uint32_t buffer = i->aux;
+    const vy_type t = o->w.p->buffers.data[buffer].type;
+    const bool loads = i->op == VY_OP_LOAD, clears = i->op == VY_OP_ZERO;
     vy_rewrite_copy(&o->w, id);
-    vy_value value = {o->w.map[id]};
-    if (i->op == VY_OP_LOAD)
-        o->w.map[id] = element_of(o, o->w.b, sums, sum_rank, sum_at, t, value).id;
-    else if (i->op == VY_OP_ZERO)
+    if (clears) {
         vy_shared_clear(o, id);
+        return;
+    }
+    const vy_sum_place place =
+        o->wide ? (vy_sum_place){.sums = o->sums[buffer]} : vy_sums_at(o, buffer, at);
+    if (loads)
+        o->w.map[id] = element_of(o, o->w.b, &place, at, t, (vy_value){o->w.map[id]}).id;
     else if (o->wide)
-        vy_store(o->w.b, sums, at, vy_zero(o->w.b, VY_F32));
+        vy_store(o->w.b, place.sums, at, vy_zero(o->w.b, VY_F32));
     else
-        vy_fixed_clear(o->w.b, sums, sum_rank, sum_at, t);
+        vy_fixed_clear(o->w.b, &place, t);
 }
 
 static uint32_t replace_addition(void *pass, uint32_t id)
@@ -106,18 +106,17 @@ static uint32_t replace_addition(void *pass, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     bool memory = vy_op_is_memory((vy_op)i->op), clears = i->op == VY_OP_ZERO;
     bool adds = vy_adds_floats(p, id) && (!o->wide || o->use[i->aux]);
-    vy_value at[VY_MAX_RANK + 1], sum_at[VY_MAX_RANK + 1];
+    vy_value at[VY_MAX_RANK + 1];
     if (vy_wide_cast(o, id)) return id;
     if (!memory || (!o->use[i->aux] && !adds)) return 0;
     uint32_t rank = p->buffers.data[i->aux].rank;
     for (uint32_t k = 0; k < rank && !clears; k++) at[k].id = vy_new_arg(&o->w, id, k);
     vy_rewrite_at(&o->w, id);
     vy_scope(o->w.b);
-    uint32_t sum_rank = clears ? 0 : vy_shared_index(o, i->aux, at, sum_at);
     if (adds)
-        add_term(o, id, at, sum_rank, sum_at, (vy_value){vy_new_arg(&o->w, id, rank)});
+        add_term(o, id, at, (vy_value){vy_new_arg(&o->w, id, rank)});
     else
-        copy_plain(o, id, at, sum_rank, sum_at);
+        copy_plain(o, id, at);
     vy_end(o->w.b);
     return id;
 }
@@ -143,14 +142,15 @@ static void replace_additions(vy_ordering *o)
 }
 
 // ------------------------------------------------------------------------------------------ totals
-// One invocation per element of `buffer`, whose axes become `at`.
-static void element(vy_builder *b, uint32_t buffer, vy_value *at)
+// One invocation per element of `buffer`, whose axes become `at`.  Its number.
+static vy_value element(vy_builder *b, uint32_t buffer, vy_value *at)
 {
     const vy_buf of = b->p->buffers.data[buffer];
     vy_dim all = of.dims[0];
     for (uint32_t k = 1; k < of.rank; k++) all = vy_dim_binary(b, VY_DIM_MUL, all, of.dims[k]);
     vy_value e = vy_over(b, of.rank == 1 ? "i" : "e", all);
     vy_split_index(b, (vy_buffer){buffer}, of.rank, e, at);
+    return e;
 }
 
 // The program that adds the accumulators of buffer `id`, which are `kept`, to it.
@@ -164,9 +164,11 @@ static vy_program *total(vy_ordering *o, uint32_t id, const vy_buf *kept)
     vy_buffer sums = declare(o, b, VY_IN, id, kept->name);
     vy_builder_program(b)->buffers.data[sums.id].made = VY_MADE_SUMS;
     vy_builder_program(b)->buffers.data[sums.id].link = kept->link;
-    element(b, id, at);
+    const vy_value e = element(b, id, at);
+    const vy_sum_place place =
+        o->wide ? (vy_sum_place){.sums = sums} : vy_sums_of(o, b, sums, id, e, at);
     vy_value held = vy_total_starts(o, id) ? (vy_value){0} : vy_load(b, g, at);
-    vy_store(b, g, at, element_of(o, b, sums, of->rank, at, of->type, held));
+    vy_store(b, g, at, element_of(o, b, &place, at, of->type, held));
     return vy_total_end(b);
 }
 
@@ -238,6 +240,8 @@ static bool choose_additions(vy_ordering *o, bool *any)
         vy_wide_choose(o);
     else if (!vy_find_additions(o) || !vy_shared_choose(o))
         return false;
+    else
+        vy_row_choose(o);
     *any = o->owned;
     for (uint32_t i = 1; i < p->buffers.count; i++) *any |= o->use[i] != 0;
     return !o->w.oom && (!*any || vy_partial_choose(o));
@@ -251,9 +255,11 @@ bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_adjoint_b
     o.sums = vy_arena_alloc(&o.arena, n * sizeof *o.sums);
     o.partials = vy_arena_alloc(&o.arena, n * sizeof *o.partials);
     o.sliced = vy_arena_alloc(&o.arena, n * sizeof *o.sliced);
+    o.row = vy_arena_alloc(&o.arena, n * sizeof *o.row);
     vy_program **stages = vy_arena_alloc(&o.arena, (2 * (size_t)n + 1) * sizeof *stages);
     bool any = false, ok = vy_rewrite_begin(&o.w, p);
-    ok = ok && o.use && o.sums && o.partials && o.sliced && stages && choose_additions(&o, &any);
+    ok = ok && o.use && o.sums && o.partials && o.sliced && o.row && stages &&
+         choose_additions(&o, &any);
     if (ok && any) replace_additions(&o);
     vy_program *first = vy_rewrite_take(&o.w, ok);
     if (first) stages[0] = first;

@@ -139,58 +139,68 @@ static vy_value carry_of(vy_builder *b, vy_value old, vy_value q)
     return vy_select(b, wrapped, vy_select(b, minus, i32(b, -1), i32(b, 1)), zero);
 }
 
-// at: the place, whose last axis is filled in here.
-static void add_word(vy_builder *b, vy_buffer sums, uint32_t rank, vy_value *at, vy_value word,
-                     vy_value q)
+// Completes the index of one word of a sum.
+static void find_word(vy_builder *b, const vy_sum_place *place, vy_value word, vy_value *at)
+{
+    for (uint32_t k = 0; k < place->rank; k++) at[k] = place->at[k];
+    at[place->rank] = place->first.id ? vy_add(b, place->first, word) : word;
+}
+
+static vy_value add_to_word(vy_builder *b, const vy_sum_place *place, vy_value word, vy_value q)
+{
+    vy_value at[VY_MAX_RANK + 1];
+    find_word(b, place, word, at);
+    return vy_atomic(b, "add", place->sums, at, q);
+}
+
+static void add_word(vy_builder *b, const vy_sum_place *sum, vy_value word, vy_value q)
 {
     vy_value zero = i32(b, 0);
     vy_if(b, vy_ne(b, q, zero));
-    at[rank] = word;
-    vy_value carry = carry_of(b, vy_atomic(b, "add", sums, at, q), q);
+    vy_value carry = carry_of(b, add_to_word(b, sum, word, q), q);
     vy_var rest = vy_var_new(b, "carry", carry), place = vy_var_new(b, "word", word);
     vy_while(b);
     vy_while_test(b, vy_ne(b, vy_get(b, rest), zero));
     vy_set(b, place, vy_add(b, vy_get(b, place), u32(b, APART)));
-    at[rank] = vy_get(b, place);
-    vy_value old = vy_atomic(b, "add", sums, at, vy_get(b, rest));
+    vy_value old = add_to_word(b, sum, vy_get(b, place), vy_get(b, rest));
     vy_set(b, rest, carry_of(b, old, vy_get(b, rest)));
     vy_end(b);
     vy_end(b);
 }
 
-void vy_fixed_add(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_value *index, vy_value v)
+void vy_fixed_add(vy_builder *b, const vy_sum_place *place, vy_value v)
 {
     static const char *const names[] = {"term16", "term32", "term64"};
     vy_type t = vy_value_type(b, v);
     if (vy_builder_failed(b)) return;
     uint32_t parts = t == VY_F64 ? 3 : 1;
     vy_value terms[7] = {0}, at[VY_MAX_RANK + 1];
-    for (uint32_t k = 0; k < rank; k++) at[k] = index[k];
     call(b, names[t - VY_F16], 1, &v, 2 * parts + 1, terms);
     vy_value flags = terms[2 * parts];
     vy_if(b, vy_ne(b, flags, i32(b, 0)));
-    at[rank] = u32(b, sum_words(t));
-    vy_atomic(b, "or", sums, at, flags);
+    find_word(b, place, u32(b, sum_words(t)), at);
+    vy_atomic(b, "or", place->sums, at, flags);
     vy_else(b);
-    for (uint32_t k = 0; k < parts; k++)
-        add_word(b, sums, rank, at, terms[2 * k], terms[2 * k + 1]);
+    for (uint32_t k = 0; k < parts; k++) add_word(b, place, terms[2 * k], terms[2 * k + 1]);
     vy_end(b);
 }
 
 // --------------------------------------------------------------------------------------- reading
 typedef struct reading {
     vy_builder *b;
-    vy_buffer sums;
-    uint32_t rank, words;
-    vy_value at[VY_MAX_RANK + 1];
+    const vy_sum_place *place;
+    uint32_t words;
     vy_value first, behind; // words that are not 0 are from `first` on, below `behind`
     vy_value minus;
 } reading;
 
 static vy_value word_at(reading *r, vy_value k)
 {
-    r->at[r->rank] = k;
-    return vy_load(r->b, r->sums, r->at);
+    vy_value at[VY_MAX_RANK + 1];
+    // Behind the last word of a row there is another sum, to which others may be adding.
+    if (r->place->first.id) k = vy_min(r->b, k, u32(r->b, r->words));
+    find_word(r->b, r->place, k, at);
+    return vy_load(r->b, r->place->sums, at);
 }
 
 static void find_range(reading *r)
@@ -253,19 +263,17 @@ static void find_digits(reading *r, vy_type wide, vy_value found[3])
     found[0] = vy_get(b, W), found[1] = vy_get(b, rest), found[2] = vy_get(b, K);
 }
 
-vy_value vy_fixed_total(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_value *index,
-                        vy_type t)
+vy_value vy_fixed_total(vy_builder *b, const vy_sum_place *place, vy_type t)
 {
     static const char *const names[] = {"round16", "round32", "round64"};
-    reading r = {.b = b, .sums = sums, .rank = rank, .words = sum_words(t)};
-    for (uint32_t k = 0; k < rank; k++) r.at[k] = index[k];
+    reading r = {.b = b, .place = place, .words = sum_words(t)};
     find_range(&r);
     find_sign(&r);
     vy_value found[3], total = {0};
     find_digits(&r, t == VY_F64 ? VY_U64 : VY_U32, found);
-    vy_value place = vy_cast(b, VY_I32, found[2]);
-    if (t == VY_F16) place = vy_add(b, place, i32(b, FIRST_F16));
-    vy_value args[] = {found[0], found[1], place, r.minus};
+    vy_value digit = vy_cast(b, VY_I32, found[2]);
+    if (t == VY_F16) digit = vy_add(b, digit, i32(b, FIRST_F16));
+    vy_value args[] = {found[0], found[1], digit, r.minus};
     call(b, names[t - VY_F16], 4, args, 1, &total);
     vy_value flags = word_at(&r, u32(b, r.words)), zero = i32(b, 0);
     vy_var v = vy_var_new(b, NULL, total);
@@ -277,11 +285,10 @@ vy_value vy_fixed_total(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_v
     return vy_get(b, v);
 }
 
-void vy_fixed_clear(vy_builder *b, vy_buffer sums, uint32_t rank, const vy_value *index, vy_type t)
+void vy_fixed_clear(vy_builder *b, const vy_sum_place *place, vy_type t)
 {
     vy_value at[VY_MAX_RANK + 1];
-    for (uint32_t k = 0; k < rank; k++) at[k] = index[k];
-    at[rank] = vy_for(b, "k", u32(b, 0), u32(b, vy_fixed_words(t)));
-    vy_store(b, sums, at, i32(b, 0));
+    find_word(b, place, vy_for(b, "k", u32(b, 0), u32(b, vy_fixed_words(t))), at);
+    vy_store(b, place->sums, at, i32(b, 0));
     vy_end(b);
 }

@@ -79,8 +79,10 @@ static bool axis_suits(const choosing *c, uint32_t buffer, uint32_t k, uint32_t 
 {
     const vy_program *p = c->o->w.p;
     if (VY_IS_LEAF(index) ? vy_leaf_differs(p, index) : c->differs[index] != 0) return false;
-    if (c->o->partials[buffer].fixed[k] || by_loops(c, index)) return true;
+    if (c->o->partials[buffer].fixed[k]) return true;
     const vy_dim_node *d = &p->dims.data[p->buffers.data[buffer].dims[k].id];
+    if (d->op == VY_DIM_UNKNOWN) return false; // it has one dimension, and the terms had two
+    if (by_loops(c, index)) return true;
     return d->op == VY_DIM_CONST && d->value <= SMALL;
 }
 
@@ -120,6 +122,23 @@ static bool is_site(const vy_program *p, uint32_t id)
     return vy_adds_floats(p, id) && vy_strength_of(p, id) == VY_STRENGTH_ATOMIC;
 }
 
+// The axes of the terms of buffer `id`, the last one left to the caller.  Their number without it.
+static uint32_t axes_of(const vy_ordering *o, uint32_t id, vy_dim *dims)
+{
+    const vy_buf *of = &o->w.p->buffers.data[id];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < of->rank; k++)
+        if (!o->partials[id].fixed[k]) dims[n++] = of->dims[k];
+    return n;
+}
+
+// Is there a dimension left for the invocations?
+static bool rank_suits(const vy_ordering *o, uint32_t id)
+{
+    vy_dim dims[VY_MAX_RANK];
+    return axes_of(o, id, dims) < VY_MAX_RANK;
+}
+
 bool vy_partial_choose(vy_ordering *o)
 {
     const vy_program *p = o->w.p;
@@ -140,6 +159,7 @@ bool vy_partial_choose(vy_ordering *o)
         if (is_site(p, id)) o->partials[p->insts.data[id].aux].on &= site_suits(&c, id);
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         bool iterations;
+        o->partials[i].on = o->partials[i].on && rank_suits(o, i);
         o->partials[i].once = o->partials[i].on && c.sites[i] == 1 &&
                               vy_reached_once(p, &o->w.s, c.site[i], &iterations);
     }
@@ -174,16 +194,6 @@ static vy_dim invocations(vy_builder *b, const vy_program *of)
     vy_dim all = vy_dim_const(b, 1);
     for (uint32_t k = 0; k < of->overs.count; k++) all = times(b, all, extent(b, of, k));
     return all;
-}
-
-// The axes of the terms of buffer `id`, the last one left to the caller.  Their number without it.
-static uint32_t axes_of(const vy_ordering *o, uint32_t id, vy_dim *dims)
-{
-    const vy_buf *of = &o->w.p->buffers.data[id];
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < of->rank; k++)
-        if (!o->partials[id].fixed[k]) dims[n++] = of->dims[k];
-    return n;
 }
 
 static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,

@@ -7,7 +7,8 @@
 //   ordered_partials.c  small buffers to which all invocations add: a term from each, added up by
 //                    further programs
 //   exact_sum.c      any buffers: exact accumulators
-//   ordering_shared.c  where those of shared arrays are
+//   accumulators.c   where those of an element are
+//   ordering_shared.c  … of shared arrays
 //   wide.c           half floats, added up as f32 by atomics: not in an order, but rounded once
 #ifndef VYRE_ORDERING_H
 #define VYRE_ORDERING_H
@@ -17,6 +18,7 @@
 #include "ir/build/rewrite.h"
 #include "ir/pass/pass.h"
 #include "autodiff/core/reverse.h"
+#include "autodiff/deterministic/exact_sum.h"
 #include "autodiff/deterministic/sums.h"
 
 // How a program uses a buffer.
@@ -45,6 +47,7 @@ typedef struct vy_ordering {
     vy_buffer *sums;      // by buffer: its accumulators in the program being built
     vy_partial *partials; // by buffer
     uint8_t *sliced;      // by buffer: a shared array whose accumulators are in a workspace
+    uint8_t *row;         // by buffer: its accumulators are one row, of one dimension
     bool owned;           // some addition is one invocation's own
 } vy_ordering;
 
@@ -93,11 +96,19 @@ void vy_partial_add(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
 // it has made.
 uint32_t vy_partial_totals(vy_ordering *o, uint32_t id, const vy_buf *kept, vy_program **made);
 
+// accumulators.c
+void vy_row_choose(vy_ordering *o); // fills o->row, once o->use is filled
+// Declares the accumulators of buffer `id` of o->w.p in program `b`.
+vy_buffer vy_sums_declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
+                          const char *name);
+// The accumulator of element `index` of buffer `id`, among o->sums[id].
+vy_sum_place vy_sums_at(vy_ordering *o, uint32_t id, const vy_value *index);
+// The same in the program of a total, for element e in row-major order, which is `index`.
+vy_sum_place vy_sums_of(const vy_ordering *o, vy_builder *b, vy_buffer sums, uint32_t id,
+                        vy_value e, const vy_value *index);
 // ordering_shared.c
 bool vy_shared_choose(vy_ordering *o); // fills o->sliced; false: the module's diag
 vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name);
-// Writes the index of the accumulator of element `index` of any buffer to at[]; returns its rank.
-uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at);
 // After a clear of a shared array: clears its accumulators.
 void vy_shared_clear(vy_ordering *o, uint32_t id);
 

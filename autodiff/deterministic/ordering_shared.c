@@ -46,28 +46,25 @@ bool vy_shared_choose(vy_ordering *o)
     return true;
 }
 
+static int64_t elements_of(const vy_ordering *o, uint32_t id)
+{
+    const vy_buf *b = &o->w.p->buffers.data[id];
+    return (int64_t)(vy_array_bytes(o->w.p, b) / vy_type_size(b->type));
+}
+
 vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name)
 {
     const vy_buf of = o->w.p->buffers.data[id];
-    vy_dim dims[VY_MAX_RANK];
-    uint32_t before = o->sliced[id] ? VY_GROUP_RANK : 0;
-    if (before) vy_group_dims(o->w.b, o->w.p->workgroup, dims);
-    memcpy(dims + before, of.dims, of.rank * sizeof *dims);
-    dims[before + of.rank] = vy_dim_const(o->w.b, vy_fixed_words(of.type));
-    if (!before) return vy_shared_array(o->w.b, name, VY_I32, of.rank + 1, dims);
-    vy_buffer made = vy_param_buffer(o->w.b, name, VY_INOUT, VY_I32, before + of.rank + 1, dims);
+    const int64_t words = vy_fixed_words(of.type);
+    vy_dim dims[VY_MAX_RANK + 1];
+    uint32_t rank = o->sliced[id] ? VY_GROUP_RANK : 0;
+    if (rank) vy_group_dims(o->w.b, o->w.p->workgroup, dims);
+    for (uint32_t k = 0; k < of.rank && !o->row[id]; k++) dims[rank++] = of.dims[k];
+    dims[rank++] = vy_dim_const(o->w.b, o->row[id] ? elements_of(o, id) * words : words);
+    if (!o->sliced[id]) return vy_shared_array(o->w.b, name, VY_I32, rank, dims);
+    vy_buffer made = vy_param_buffer(o->w.b, name, VY_INOUT, VY_I32, rank, dims);
     vy_buffer_workspace(o->w.b, made);
     return made;
-}
-
-uint32_t vy_shared_index(vy_ordering *o, uint32_t id, const vy_value *index, vy_value *at)
-{
-    uint32_t rank = o->w.p->buffers.data[id].rank, group[VY_GROUP_RANK];
-    uint32_t before = o->sliced[id] ? VY_GROUP_RANK : 0;
-    if (before) vy_group_index(o->w.b, group);
-    for (uint32_t k = 0; k < before; k++) at[k].id = group[k];
-    for (uint32_t k = 0; k < rank; k++) at[before + k] = index[k];
-    return before + rank;
 }
 
 // Does nothing touch the array before clear `id`, in any iteration of a loop, or nothing after it?
@@ -95,17 +92,16 @@ void vy_shared_clear(vy_ordering *o, uint32_t id)
         return;
     }
     if (is_idle(o, id)) return;
-    uint64_t elements = vy_array_bytes(o->w.p, &of) / vy_type_size(of.type);
     const uint32_t *w = o->w.p->workgroup;
-    vy_value lane = vy_builtin_value(b, VY_LINDEX, 0), index[VY_MAX_RANK], at[VY_MAX_RANK];
-    vy_value first = vy_zero(b, VY_U32), all = vy_int(b, VY_U32, (int64_t)elements);
+    vy_value lane = vy_builtin_value(b, VY_LINDEX, 0), index[VY_MAX_RANK];
+    vy_value first = vy_zero(b, VY_U32), all = vy_int(b, VY_U32, elements_of(o, buffer));
     bool alone = o->w.p->overs.count > 0;
     if (alone) vy_if(b, vy_eq(b, lane, first));
     vy_value step = vy_int(b, VY_U32, alone ? 1 : (int64_t)w[0] * w[1] * w[2]);
     vy_value e = vy_for_step(b, "e", alone ? first : lane, all, step, false);
     vy_split_index(b, (vy_buffer){buffer}, of.rank, e, index);
-    uint32_t rank = vy_shared_index(o, buffer, index, at);
-    vy_fixed_clear(b, o->sums[buffer], rank, at, of.type);
+    const vy_sum_place place = vy_sums_at(o, buffer, index);
+    vy_fixed_clear(b, &place, of.type);
     vy_end(b);
     if (alone) vy_end(b);
 }

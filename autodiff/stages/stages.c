@@ -86,6 +86,19 @@ static void declare(cut *c, vy_program *p, vy_dim *dims)
 }
 
 // ------------------------------------------------------------------------------------- dispatches
+// Scalar i of stage p in the pipeline.
+static vy_pipe_scalar scalar_for(cut *c, const vy_program *p, uint32_t i)
+{
+    vy_pipe_scalar scalar = {0};
+    const uint32_t own = c->own_scalar[p->scalars.data[i].link], of = cut_length_of(c, p, i);
+    const int axis = cut_groups_axis(c, p, i);
+    if (own) scalar = c->step->scalars[own - 1];
+    if (axis >= 0) scalar = (vy_pipe_scalar){.kind = VY_PIPE_DIM, .dim = c->step->groups[axis]};
+    if (of) scalar = (vy_pipe_scalar){.kind = VY_PIPE_DIM, .dim = cut_length(c, p, of)};
+    scalar.name = p->scalars.data[i].name;
+    return scalar;
+}
+
 static void dispatch(cut *c, const vy_program *p)
 {
     vy_pipe_arg *args = cut_table(c->m, p->buffers.count, sizeof *args);
@@ -97,14 +110,7 @@ static void dispatch(cut *c, const vy_program *p)
         const vy_buffer made = c->made[b->link];
         args[n++] = made.id ? (vy_pipe_arg){.buffer = made} : c->args[cut_own(c, p, i)];
     }
-    for (uint32_t i = 0; scalars && i < p->scalars.count; i++) {
-        const uint32_t own = c->own_scalar[p->scalars.data[i].link];
-        const int axis = cut_groups_axis(c, p, i);
-        if (own) scalars[i] = c->step->scalars[own - 1];
-        if (axis >= 0)
-            scalars[i] = (vy_pipe_scalar){.kind = VY_PIPE_DIM, .dim = c->step->groups[axis]};
-        scalars[i].name = p->scalars.data[i].name;
-    }
+    for (uint32_t i = 0; scalars && i < p->scalars.count; i++) scalars[i] = scalar_for(c, p, i);
     if (args && scalars && vy_module_ok(c->m))
         vy_pipeline_dispatch(c->q, p, n, args, p->scalars.count, scalars,
                              p->overs.count ? NULL : c->step->groups);
@@ -193,6 +199,7 @@ static void unlink_parameters(cut *c)
     vy_free(c->users);
     vy_free(c->start);
     vy_free(c->groups);
+    vy_free(c->length);
 }
 
 // --------------------------------------------------------------------------------------- pipelines
@@ -275,7 +282,7 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
     uint32_t index = 0;
     while (m->programs.data[index] != whole) index++;
     cut c = {.m = m, .whole = whole, .stages = stages, .iterations = iterations, .count = count};
-    bool ok = add_stages(m, stages, count) && link_parameters(&c) && cut_take_groups(&c) &&
+    bool ok = add_stages(m, stages, count) && link_parameters(&c) && cut_take_scalars(&c) &&
               vy_stages_keep(m, stages, iterations, count) &&
               (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {

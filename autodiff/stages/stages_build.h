@@ -24,6 +24,7 @@ typedef struct cut {
     uint32_t count;
     // By stage and axis: the scalar that is num_groups of `whole`, from 1; 0: none.
     uint32_t *groups;
+    uint32_t *length;  // by stage: its last scalar is the length of this buffer of it; 0: is none
     vy_pipe_arg *args; // by buffer of `whole`; id 0: not bound
     // ---- by link
     uint32_t *own;        // buffer of `whole`, or 0
@@ -44,9 +45,14 @@ static inline uint32_t cut_own(const cut *c, const vy_program *p, uint32_t i)
     return c->own[p->buffers.data[i].link];
 }
 
-// Makes scalars of num_groups in stages that have a domain where `whole` has none; fills c->groups.
-// False: memory.
-bool cut_take_groups(cut *c);
+// How long buffer `buffer` of a stage, of open length, is in the pipeline.
+vy_dim cut_length(cut *c, const vy_program *stage, int64_t buffer);
+
+// Makes scalars of num_groups in stages that have a domain where `whole` has none, and of open
+// lengths in domains; fills c->groups and c->length.  False: memory.
+bool cut_take_scalars(cut *c);
+// The buffer of the stage of which the scalar is the length; 0: of none.
+uint32_t cut_length_of(const cut *c, const vy_program *stage, uint32_t scalar);
 // Which axis of num_groups a scalar of a stage is; -1: none.
 int cut_groups_axis(const cut *c, const vy_program *stage, uint32_t scalar);
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// stages_groups.c: num_groups in a stage that has a domain, where the program it stands in for has
-// none.
+// stages_groups.c: what a stage that has a domain cannot know by itself, and so has as a scalar.
 //
 //   program f(y: out f32[2, num_groups.x]) …        whoever runs f says how many workgroups do
 //   program f_total_y(y: out f32[2, groups_x], groups_x: u32) over(e: 2 * groups_x)
 //
 // A domain decides the number of its own workgroups, so the caller's comes in as a scalar: in the
 // lengths of buffers, in the domain, and where the code asks for a length.
+//
+//   program f(y: inout f32[?]) …
+//   program f_total_y(y: inout f32[?], length: u32) over(i: length)      f_total_y(y, length=len(y));
+//
+// No domain is as long as a buffer of open length: the pipeline says how long that is.
 #include "autodiff/stages/stages_build.h"
 
 #include "autodiff/reverse/sweeps.h"
@@ -23,12 +27,12 @@ static bool is_taken(const vy_program *p, const char *name)
 }
 
 // A scalar of the stage whose name neither it nor the whole has.
-static bool add_scalar(const cut *c, vy_program *stage, uint32_t axis)
+static bool add_scalar(const cut *c, vy_program *stage, const char *word)
 {
     char text[32];
-    snprintf(text, sizeof text, "groups_%c", "xyz"[axis]);
+    snprintf(text, sizeof text, "%s", word);
     for (uint32_t k = 2; is_taken(stage, text) || is_taken(c->whole, text); k++)
-        snprintf(text, sizeof text, "groups_%c%u", "xyz"[axis], k);
+        snprintf(text, sizeof text, "%s%u", word, k);
     const char *name = vy_arena_strdup(&c->m->arena, text, strlen(text));
     if (!name || !vy_vec_push(&stage->scalars, ((vy_scalar_param){.name = name, .type = VY_U32}))) {
         vy_fail_oom(c->m);
@@ -82,7 +86,8 @@ static bool take_groups(cut *c, uint32_t k)
     bool ok = true;
     for (uint32_t axis = 0; ok && axis < 3; axis++) {
         if (!is_used(p, dims, axis)) continue;
-        ok = add_scalar(c, p, axis);
+        const char word[] = {'g', 'r', 'o', 'u', 'p', 's', '_', "xyz"[axis], 0};
+        ok = add_scalar(c, p, word);
         if (!ok) break;
         c->groups[3 * k + axis] = p->scalars.count;
         replace(p, axis, p->scalars.count - 1);
@@ -91,11 +96,43 @@ static bool take_groups(cut *c, uint32_t k)
     return ok;
 }
 
-bool cut_take_groups(cut *c)
+// The buffer whose open length is the domain of the stage, or 0.
+static uint32_t domain_of(const vy_program *p)
+{
+    if (p->overs.count != 1) return 0;
+    const vy_dim_node *d = &p->dims.data[p->overs.data[0].extent.id];
+    return d->op == VY_DIM_UNKNOWN ? (uint32_t)d->value : 0;
+}
+
+static bool take_length(cut *c, uint32_t k)
+{
+    vy_program *p = c->stages[k];
+    c->length[k] = domain_of(p);
+    if (!c->length[k]) return true;
+    const vy_dim_node length = {.op = VY_DIM_SCALAR, .value = p->scalars.count};
+    if (!add_scalar(c, p, "length")) return false;
+    p->overs.data[0].extent.id = p->dims.count;
+    if (vy_vec_push(&p->dims, length)) return true;
+    vy_fail_oom(c->m);
+    return false;
+}
+
+bool cut_take_scalars(cut *c)
 {
     c->groups = cut_table(c->m, 3 * (size_t)c->count, sizeof *c->groups);
-    if (!c->groups) return false;
-    for (uint32_t k = 0; k < c->count; k++)
+    c->length = cut_table(c->m, c->count, sizeof *c->length);
+    if (!c->groups || !c->length) return false;
+    for (uint32_t k = 0; k < c->count; k++) {
         if (c->stages[k]->overs.count && !c->whole->overs.count && !take_groups(c, k)) return false;
+        if (!take_length(c, k)) return false;
+    }
     return true;
+}
+
+uint32_t cut_length_of(const cut *c, const vy_program *stage, uint32_t scalar)
+{
+    for (uint32_t k = 0; k < c->count; k++)
+        if (c->stages[k] == stage && c->length[k] && scalar + 1 == stage->scalars.count)
+            return c->length[k];
+    return 0;
 }

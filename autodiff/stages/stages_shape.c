@@ -32,7 +32,7 @@ static vy_dim scalar_dim(cut *c, const vy_program *stage, int64_t scalar)
 }
 
 // The length of a buffer of unknown length (`?`, rank 1), in the pipeline.
-static vy_dim length_of(cut *c, const vy_program *stage, int64_t buffer)
+vy_dim cut_length(cut *c, const vy_program *stage, int64_t buffer)
 {
     if (!c->whole) return vy_dim_unknown(c->b);
     const vy_pipe_arg *a = &c->args[cut_own(c, stage, (uint32_t)buffer)];
@@ -72,7 +72,7 @@ vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
         else if (n->op != VY_DIM_UNKNOWN)
             dims[i] = vy_dim_binary(c->b, n->op, dims[n->a], dims[n->b]);
         else if (i == d.id || n->value) // a node of its own for each buffer
-            dims[i] = length_of(c, stage, n->value);
+            dims[i] = cut_length(c, stage, n->value);
     }
     vy_free(needed);
     return dims[d.id];
@@ -95,7 +95,7 @@ static uint32_t same_owner(const vy_program *p, const vy_buf *b)
 static vy_dim open_length(cut *c, const vy_buf *b)
 {
     const vy_program *p = c->whole;
-    if (c->start[b->link].init == VY_INIT_COPY) return length_of(c, p, c->start[b->link].from);
+    if (c->start[b->link].init == VY_INIT_COPY) return cut_length(c, p, c->start[b->link].from);
     const uint32_t same = c->own[b->link] ? c->own[b->link] : same_owner(p, b);
     vy_dim *dims = cut_table(c->m, p->dims.count, sizeof *dims);
     vy_dim d = {0};

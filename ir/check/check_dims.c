@@ -58,8 +58,8 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
     for (uint32_t i = 0; i < p->overs.count; i++) {
         const uint8_t parts = has[p->overs.data[i].extent.id];
         if (!(parts & HAS_UNKNOWN)) continue;
-        // In derivatives: the domain of a program that rounds sums of unknown length has the
-        // length of a parameter (autodiff/deterministic/wide.c).
+        // Derivatives that earlier versions made have such domains, of the programs that round
+        // sums; now they take the length as a scalar (autodiff/stages/stages_groups.c).
         if (p->order > 0 && !(parts & HAS_NOTHING)) continue;
         vy_fail(p->module, VY_E_DIM_SCALAR, p->line, vy_check_column(p->module, p->line, p->name),
                 "use len(…) in the body or a scalar", "the extent of `%s` is unknown",

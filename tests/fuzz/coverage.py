@@ -128,7 +128,7 @@ class Meetings:
         "segment store", "sum of shared", "map at[i]", "map at[i]+c") + tuple(
             "histogram " + op for op in ("add", "sub", "min", "max", "and", "or", "xor"))
     KINDS = ("own [j, i]", "own i*K+k", "own row", "conditional shared store", "ping pong arrays", "own lane",
-             "own last lane first", "own lane+c", "own lane^1", "own 3*lane", "? extreme") + tuple(
+             "own last lane first", "own lane+c", "own lane^1", "own 3*lane", "? extreme", "? sum") + tuple(
                  "shared extreme " + k for k in ("all", "arm", "twice", "own loop", "common loop")) + tuple(
                  "lane read " + k for k in ("shift", "mirror", "literal", "before", "half", "data", "k", "own"))
     LAUNCHES = tuple("%d dimensions %s" % (n, s) for n in (1, 2, 3) for s in ("over", "without over")) + (

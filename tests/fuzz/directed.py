@@ -80,6 +80,11 @@ PROGRAMS = (
             " { y[i] = x[i] - w[at[i] % M]*x[i] + 0.5*w[at[(i + 1) % N] % M]; }", "N=60 M=7", "at=0,3,1,3,6,5,2,11"),
     program("program p(w: in f32[M], at: in u32[N], x: in f32[N], y: out f32[N], N: u32, M: u32) over(i: N)"
             " { y[i] = w[at[i] % M]*x[i]; }", "N=60 M=2", "at=0,3,1,3,6,5,2,11"),
+    # accumulators in a row: of open length, of as many dimensions as there are
+    program("program p(w: in f64[?], at: in i32[N], x: in f64[N], y: inout f64[?], N: u32) over(i: N)"
+            " { atomic_add(y[at[i]], x[i]*w[at[(i + 1) % N]]*w[0]); }", "N=60", "at=0,3,1,3,4,5,-1,2"),
+    program("program p(w: in f64[%s3, 4], at: in u32[N], x: in f64[N], y: out f64[N], N: u32) over(i: N)"
+            " { y[i] = x[i]*w[%sat[i], at[(i + 1) %% N]]; }" % ("1, " * 30, "0, " * 30), "N=60", "at=0,5,1,3,2,1,1,2"),
     # buffers of open length; data-dependent counts over several blocks
     program("program p(x: in f32[?], w: in f32[1], o: out f32[N], N: u32) over(i: N) { o[i] = x[i]*w[0]; }", "N=5"),
     program("program p(x: in f64[N], w: in f64[1], o: out f64[N], N: u32) over(i: N)"

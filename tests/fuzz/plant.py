@@ -386,6 +386,8 @@ DIRECTED = (
     ("autodiff/deterministic/exact_sum.c", None, "r->minus = vy_lt(b, vy_get(b, carry), i32(b, 0));", "r->minus = vy_bool(b, false);"),
     ("autodiff/deterministic/exact_sum.c", None, "vy_value wrapped = vy_ne(b, vy_lt(b, vy_add(b, old, q), old), minus);",
      "vy_value wrapped = vy_bool(b, false);"),
+    ("autodiff/deterministic/accumulators.c", None, "inside = vy_and(b, inside, is_within(b, index[k], n));", ""),
+    ("autodiff/deterministic/accumulators.c", None, "vy_add(b, vy_mul(b, e, n), ", "vy_add(b, e, "),
     # stages, and what their dispatches clear
     ("autodiff/deterministic/totals.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
     ("autodiff/gather/gather_kept.c", None, "if (kept->link) *link = kept->link;", ""),

@@ -220,6 +220,9 @@ class Several(Maps, Meetings, Maker):
         for name in ("acc", "loss", "sums"):
             if self.chance(0.45):
                 shape = ["1"] if name == "loss" else r.choice(shapes)
+                if name != "loss" and self.chance(0.15):
+                    shape = ["?"]
+                    self.kinds_seen.append("? sum")
                 cls = r.choice(("out", "out", "inout"))
                 self.rest.append("%s: %s @F[%s]" % (name, cls, ", ".join(shape)))
                 b = Buffer(name, "@F", "acc", [], None, False, False)
