@@ -6,9 +6,9 @@
 //   g: f32[?]               sums_g: i32[len(g) * 37]
 //
 // Stages share what is of open length only as a row of one dimension (vy_share_workspace), and an
-// array of as many dimensions as there may be has no further one for the words.  Word k of element e
-// of such a row is at e * 37 + k, where e is the number of the element in row-major order; an index
-// that is out of range on some axis is one behind the end of the row.
+// array of as many dimensions as there may be has no further one for the words.  Word k of element
+// e of such a row is at e * 37 + k, where e is the number of the element in row-major order; an
+// index that is out of range on some axis is one behind the end of the row.
 #include "autodiff/deterministic/exact_sum.h"
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/storage/storage.h"

@@ -8,7 +8,8 @@
 // lengths of buffers, in the domain, and where the code asks for a length.
 //
 //   program f(y: inout f32[?]) …
-//   program f_total_y(y: inout f32[?], length: u32) over(i: length)      f_total_y(y, length=len(y));
+//   program f_total_y(y: inout f32[?], length: u32) over(i: length)
+//   f_total_y(y, length=len(y));
 //
 // No domain is as long as a buffer of open length: the pipeline says how long that is.
 #include "autodiff/stages/stages_build.h"
