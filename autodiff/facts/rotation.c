@@ -15,6 +15,7 @@
 #include "autodiff/facts/facts.h"
 #include "ir/core/flow.h"
 #include "ir/core/host.h"
+#include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
 
 #include <string.h>
@@ -79,8 +80,7 @@ static void find_store(const grad_facts *f, uint32_t id, rotation *r)
     const uint32_t loop = f->home[id], buffer = f->p->insts.data[id].aux;
     place at;
     if (!is_home(f, loop, buffer) || !is_of(f, loop, id, &at)) return;
-    r->broken |= r->store || f->s.parent[id] != loop;
-    r->store = id;
+    r->store = id; // of two, the other one is none of those that look_at permits
     r->loop = loop;
     r->ahead = at;
 }
@@ -92,18 +92,18 @@ static void find_load(const grad_facts *f, uint32_t id, rotation *r)
     if (!is_home(f, loop, buffer) || (r->loop && r->loop != loop) || !is_of(f, loop, id, &at))
         return;
     r->loop = loop;
-    if (r->load && at.offset > r->last.offset) return;
+    if (r->load && at.offset > r->last.offset) return; // of one slice, the one that comes last
     r->load = id;
     r->last = at;
 }
 
 // -------------------------------------------------------------------------------- what it must be
-// Another load in an iteration: of a slice that `load` loads in a later one.
+// Another load in an iteration: of a slice that `load` loads afterwards.
 static bool is_sooner(const grad_facts *f, const rotation *r, uint32_t id)
 {
     place at;
     if (!find_place(f->p, id, &at) || at.base != r->loop || at.count != r->last.count ||
-        at.offset <= r->last.offset)
+        at.offset < r->last.offset || (at.offset == r->last.offset && id > r->load))
         return false;
     if (!at.count) return true;
     return at.offset < r->ahead.offset || (at.offset == r->ahead.offset && id > r->store);
@@ -153,19 +153,22 @@ static void check_slices(rotation *r)
     if (!r->store || r->last.offset) r->first_only = true;
 }
 
-// Has the load no use but as one operand of the dispatch?  Then its adjoint is that dispatch's.
-static bool is_used_once(const grad_facts *f, uint32_t load, uint32_t dispatch, uint32_t loop)
+// Is the load an operand of the dispatch, and no other one the same slice?
+static bool is_own_operand(const vy_program *p, uint32_t load, uint32_t dispatch)
 {
-    uint32_t uses = 0;
-    for (uint32_t id = load + 1; id <= f->s.partner[loop]; id++)
-        for (uint32_t k = 0; k < f->p->insts.data[id].nargs; k++) {
-            if (vy_arg(f->p, id, k) != load) continue;
-            if (id != dispatch || uses++) return false;
-        }
-    return uses == 1;
+    bool is = false;
+    for (uint32_t k = 0; k < vy_host_call_of(p, dispatch)->tensors; k++) {
+        const uint32_t a = vy_arg(p, dispatch, k);
+        is |= a == load;
+        if (a == load || VY_IS_LEAF(a) || p->insts.data[a].op != VY_OP_LOAD) continue;
+        if (p->insts.data[a].aux == p->insts.data[load].aux && !vy_host_other_slice(p, a, load))
+            return false;
+    }
+    return is;
 }
 
 // Is the load an operand of the dispatch whose result the store stores, and both have adjoints?
+// What a rule gives is added, even to a slice without an adjoint yet.
 static bool is_one_step(const grad_facts *f, const rotation *r)
 {
     const vy_program *p = f->p;
@@ -173,20 +176,8 @@ static bool is_one_step(const grad_facts *f, const rotation *r)
     if (VY_IS_LEAF(pick) || p->insts.data[pick].op != VY_OP_PICK) return false;
     const uint32_t d = vy_arg(p, pick, 0);
     const vy_host_call *call = vy_host_call_of(p, d);
-    if (call->pipeline || f->s.parent[d] != r->loop || f->s.parent[r->load] != r->loop)
-        return false;
-    const vy_program *callee = p->module->programs.data[call->callee];
-    if (callee->rules[VY_VJP] || callee->rules[VY_JVP]) return false;
-    for (uint32_t i = 1, n = 0; i < callee->buffers.count; i++) {
-        const vy_buf *b = &callee->buffers.data[i];
-        if (!vy_pipe_binds(b) || !vy_host_takes(b) || vy_arg(p, d, n++) != r->load) continue;
-        if (b->cls == VY_INOUT) return false;
-    }
-    for (uint32_t id = r->load + 1; id < d; id++)
-        if (p->insts.data[id].op != VY_OP_LOAD && vy_op_is_memory((vy_op)p->insts.data[id].op))
-            return false;
-    return is_used_once(f, r->load, d, r->loop) && vy_is_active(f, r->load) &&
-           vy_is_active(f, pick);
+    if (call->pipeline || vy_program_has_rule(p->module->programs.data[call->callee])) return false;
+    return is_own_operand(p, r->load, d) && vy_is_active(f, r->load) && vy_is_active(f, pick);
 }
 
 static void each_access(const grad_facts *f, rotation *all,

@@ -146,13 +146,9 @@ static void choose_modes(dispatch *d)
         }
         bool again = false; // the same value as an operand before
         for (uint32_t k = 1; k < i; k++) again |= d->params[k].operand == p->operand;
-        if (again || d->r->build.adjoint[p->operand]) continue;
-        const bool first =
-            load && load == d->r->facts.buffers[d->r->p->insts.data[load].aux].last_load;
-        if (first || (load && is_only_load(d->r, load)))
-            p->add = SET_SLICE;
-        else if (load && is_apart(d, i, load))
-            p->add = ADD_TO_SLICE;
+        if (again || d->r->build.adjoint[p->operand] || !load || !is_apart(d, i, load)) continue;
+        const bool first = load == d->r->facts.buffers[d->r->p->insts.data[load].aux].last_load;
+        p->add = first || is_only_load(d->r, load) ? SET_SLICE : ADD_TO_SLICE;
     }
 }
 

@@ -21,6 +21,7 @@ PROGRAMS = {
                 "    v[i] = sin(u[i] + 0.2 * k[i] * (l - 2 * u[i] + r));\n}\n"),
     "grow": ("inout v, in v", "program grow(x: inout f32[N], k: in f32[N], N: u32) over(i: N) {\n"
              "    x[i] = sin(x[i] * x[i] * 0.4 + k[i]);\n}\n"),
+    "fixed": ("out v", "program fixed(y: out f32[N], N: u32) over(i: N) { y[i] = 0.3 + 0.1 * f32(i); }\n"),
     "decay": ("inout v", "program decay(x: inout f32[N], N: u32) over(i: N) { x[i] = 0.8 * x[i]; }\n"),
     "both": ("inout v, out v", "program both(x: inout f32[N], y: out f32[N], N: u32) over(i: N) {\n"
              "    y[i] = cos(x[i]);\n    x[i] = tanh(x[i] + y[i]);\n}\n"),

@@ -470,7 +470,6 @@ CONTROL = ("pipelines_derive.py", (
     ("ir/host/run_ahead.c", None, "raise_most(w, opener, counting_value(w, count));", ";"),
     ("ir/host/count_whiles.c", None, "if (s->test) walk(w, s->test + 1, s->partner);", ""),
     ("ir/host/lower_number.c", None, "return zero && !zero->u ? lower_number", "return zero ? vy_dim_const(w->b, 0) : zero ? lower_number"),
-    ("ir/host/lower_places.c", None, "return id < w->s.test[up] && w->s.test[up] < next;", "return false;"),
     ("ir/host/lower.c", None, "if (!lower_stopped(w)) vy_pipe_assign(w->q, VY_PIPE_SET, &to, n);", ""),
 ))
 # Faults in which states are their own tape, and in what is not cleared.
@@ -482,14 +481,23 @@ STATES = ("pipelines_derive.py", (
     ("ir/host/states.c", None, "repeat, e, &at) && at >= 0 && at < r->ahead;", "repeat, e, &at);"),
     ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
     ("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),
-    ("autodiff/facts/rotation.c", None, "at.offset <= r->last.offset)\n        return false;", "false)\n        return false;"),
+))
+# Faults in what the steps of a condition leave behind.
+WHILE_END = ("text/grad/pipeline/while_end.vyre", (
+    ("ir/host/lower_places.c", None, "return id < w->s.test[up] && w->s.test[up] < next;", "return false;"),
+))
+# Faults in which load sets the adjoint of a slice, and where that need not be cleared before.
+ROTATION = ("text/grad/pipeline/rotation.vyre", (
+    ("autodiff/facts/rotation.c", None, "at.offset < r->last.offset || (at.offset == r->last.offset", "(at.offset == r->last.offset"),
+    ("autodiff/facts/rotation.c", None, "(at.offset == r->last.offset && id > r->load))", "false)"),
     ("autodiff/facts/rotation.c", None, "if (r->load && at.offset > r->last.offset) return;", ""),
     ("autodiff/facts/rotation.c", None, "return offset >= r->last.offset &&", "return"),
     ("autodiff/facts/rotation.c", None, "r->first_only |= !is_start(f, r, id);", ";"),
     ("autodiff/facts/rotation.c", None, "if (!r->store || r->last.offset) r->first_only = true;", "if (!r->store) r->first_only = true;"),
-    ("autodiff/facts/rotation.c", None, "r->broken |= r->store || f->s.parent[id] != loop;", ""),
-    ("autodiff/facts/rotation.c", None, "return is_used_once(f, r->load, d, r->loop) &&", "return"),
-    ("autodiff/facts/rotation.c", None, "if (b->cls == VY_INOUT) return false;", ""),
+    ("autodiff/facts/rotation.c", None, "return is_own_operand(p, r->load, d) &&", "return"),
+    ("autodiff/facts/rotation.c", None, "!vy_host_other_slice(p, a, load))", "false)"),
+    ("autodiff/facts/rotation.c", None, "if (call->pipeline || vy_program_has_rule(", "if (false && vy_program_has_rule("),
+    ("autodiff/reverse/sweep_dispatch.c", None, "!load || !is_apart(d, i, load)) continue;", "!load) continue;"),
 ))
 # Faults in what conditions, variables and reversed counters are.
 HOST = ("host_control.py", (
@@ -525,7 +533,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, WHILE_END, ROTATION, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
@@ -559,9 +567,14 @@ def link(folder, plant, o, target):
     return (out, "") if os.path.exists(out) else (None, "%s has no %s" % (o.build, target))
 
 
-def noticed_by_script(folder, plant):
-    """The first message of its script; None: it passes."""
+def noticed_by_script(folder, plant, o):
+    """The first message of its script, or of its text test; None: it passes."""
     script = next(name for name, plants in SCRIPTS if plant in plants)
+    if script.startswith("text/"):
+        os.symlink(os.path.join(o.build, "meson-info"), os.path.join(folder, "meson-info"))
+        done = subprocess.run([os.path.join(ROOT, "tests", "run"), "--build", folder, os.path.join(ROOT, "tests", script)],
+                              capture_output=True, text=True)
+        return done.stdout.splitlines()[-1] if done.returncode else None
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
                           env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=os.path.join(folder, "tools", "vyre-grad"),
                                    VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
@@ -637,7 +650,7 @@ def look(plant, folder, o):
         return path and noticed_by_test(path), why or "NOT NOTICED"
     if plant in COMMANDS:
         path, why = link(folder, plant, o, "tools/vyre-grad")
-        return path and noticed_by_script(folder, plant), why or "NOT NOTICED"
+        return path and noticed_by_script(folder, plant, o), why or "NOT NOTICED"
     path, why = build(folder, plant, o)
     if plant in DIRECTED:
         return path and noticed(path, folder), why or "NOT NOTICED"
