@@ -59,8 +59,8 @@ typedef struct pipeline_try {
     const vy_grad_options *options;
     vy_derive_call *call;
     const reverse_observer *observer;
-    bool nested;      // loops inside others are counted before the outermost one (count_whiles.c)
-    bool lacks_bound; // set: that is needed
+    vy_counted_loops which; // are counted before the outermost one runs
+    bool lacks_bound;       // set: more of them must be
 } pipeline_try;
 
 static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint32_t *hints,
@@ -139,7 +139,7 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
     const uint32_t last = work->pipelines.count - 1; // after rules
     vy_module *out = NULL;
     if (!vy_host_flatten(work, last) ||
-        (!t->options->forward && !vy_host_count_whiles(work, last, t->nested))) {
+        (!t->options->forward && !vy_host_count_whiles(work, last, t->which))) {
         *diag = work->diag;
         return NULL;
     }
@@ -166,14 +166,13 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
     uint32_t at = 0;
     while (m->pipelines.data[at] != source) at++;
     pipeline_try t = {.options = options, .call = call, .observer = observer};
-    do {
+    for (t.lacks_bound = true; !out && t.lacks_bound && t.which <= VY_COUNT_ALL; t.which++) {
         vy_module *work = NULL;
-        t.nested = t.lacks_bound;
         t.lacks_bound = false;
         if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
             out = derive(work, &t, vy_next_order(source->signature), diag);
         vy_module_free(work);
-    } while (!out && t.lacks_bound && !t.nested);
+    }
     if (vy_memory_failures() == before) return out;
     vy_module_free(out);
     vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");

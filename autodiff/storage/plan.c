@@ -144,6 +144,14 @@ static void add_result(planner *g, uint32_t id)
     for (uint32_t k = 0; k < n; k++) depends(g, g->node[id], sources[k]);
 }
 
+// Is it how often a loop of a pipeline runs?  Computing that again would take running the loop
+// ahead once more, on what may have changed since: the forward sweep keeps the number.
+static bool is_count(const planner *g, uint32_t id)
+{
+    const vy_inst *i = &g->r->p->insts.data[id];
+    return i->op == VY_OP_LOAD && g->r->p->buffers.data[i->aux].made == VY_MADE_COUNT;
+}
+
 static void add_operation(planner *g, uint32_t id)
 {
     const vy_program *p = g->r->p;
@@ -152,7 +160,7 @@ static void add_operation(planner *g, uint32_t id)
     bool never = op == VY_OP_CARRY
                      ? !vy_has_closed_form(g->r, g->region, id - g->region - 1) &&
                            !vy_is_invertible(&g->r->facts, g->region, id - g->region - 1)
-                     : !vy_can_repeat(g->r, id, g->region);
+                     : is_count(g, id) || !vy_can_repeat(g->r, id, g->region);
     add_value(g, id, never ? VY_CUT_NEVER : scaled(g, cost_of_operation(op)), bytes_of(g->r, id));
     for (uint32_t k = 0; k < vy_computed_args(p, id) && !g->cut.oom && op != VY_OP_CARRY; k++)
         depends(g, g->node[id], vy_arg(p, id, k));
@@ -232,7 +240,7 @@ static void read_plan(planner *g)
         uint32_t in = g->node[id];
         if (in && !r->facts.together[id] && vy_cut_at_source(&g->cut, in) &&
             !vy_cut_at_source(&g->cut, in + 1))
-            g->kept[id] = g->keeper + 1;
+            g->kept[id] = is_count(g, id) ? 1 : g->keeper + 1;
     }
 }
 

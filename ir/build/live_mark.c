@@ -34,7 +34,7 @@ typedef struct marker {
     uint8_t *read;    // by lifetime: an access to it is live
     uint32_t *writes; // by instruction: the write to the same lifetime before it
     uint32_t *last;   // by lifetime: its last write
-    uint32_t *extent; // by key of an extent: the ZERO that decides it (VY_MADE_EXTENT)
+    uint32_t *extent; // by key of an extent: the first ZERO that decides it (VY_MADE_EXTENT)
     int64_t keys;     // those below it have an entry
     uint8_t *shaped;  // by buffer: its extents are live
 } marker;
@@ -130,8 +130,9 @@ static bool is_private(const vy_program *p, uint32_t buffer)
 }
 
 // The lifetimes of a local array begin with its ZEROs, if each ends with the construct around that
-// ZERO, before the next one: then what is stored in one is not loaded in another.  A lifetime has
-// the number of its ZERO, other memory that of the buffer.
+// ZERO, or with the next ZERO directly in it, and there is no ZERO within one: then what is stored
+// in one is not loaded in another.  A lifetime has the number of its ZERO, other memory that of the
+// buffer.
 typedef struct lifetime {
     uint32_t zero, end; // 0: none yet
     bool nested;        // no access so far was outside of them
@@ -146,8 +147,9 @@ static bool is_local(const vy_program *p, uint32_t id)
 static void step_lifetime(const vy_sweep *w, uint32_t id, lifetime *l)
 {
     const uint32_t up = w->w.s.parent[id];
-    if (l->zero && id < l->end) return;
-    if (w->w.p->insts.data[id].op != VY_OP_ZERO) {
+    const bool clears = w->w.p->insts.data[id].op == VY_OP_ZERO;
+    if (l->zero && id < l->end && !(clears && up == w->w.s.parent[l->zero])) return;
+    if (!clears) {
         l->nested = false;
         return;
     }
@@ -196,7 +198,7 @@ static void find_extents(marker *m)
     if (!m->keys) return;
     m->extent = vy_rewrite_table(&m->w->w, (size_t)m->keys * sizeof *m->extent);
     m->shaped = vy_rewrite_table(&m->w->w, p->buffers.count);
-    for (uint32_t id = 1; m->extent && id < p->insts.count; id++)
+    for (uint32_t id = p->insts.count; m->extent && id-- > 1;) // the first one precedes all uses
         if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;
 }
 

@@ -107,6 +107,7 @@ typedef enum vy_made {
     VY_MADE_SUMS,   // accumulators, from which a total is made
     VY_MADE_PARTS,  // terms, from which a total is made
     VY_MADE_EXTENT, // nothing: the length of tapes is its extent (ir/host/count_whiles.c)
+    VY_MADE_COUNT,  // how often a loop runs, found by running it ahead (the same)
 } vy_made;
 
 // While a derivative is built: the initial contents of a gradient that is added to what the

@@ -14,12 +14,15 @@
 // that run only what the condition depends on.  (Programs count in the same way, counted_loops.c.)
 //
 // A tape gets its room once, before the outermost loop.  There nobody knows yet how often the loops
-// inside will run; where the reverse keeps states of theirs (`nested`), the outermost loop runs
-// ahead as a whole, which finds the most iterations that each of them takes:
+// inside will run; where the reverse keeps states of theirs (VY_COUNT_INNER), the outermost loop
+// runs ahead as a whole, which finds the most iterations that each of them takes:
 //
 //   repeat t in 0..T { while c { body } }    →    … let m = value(most[0]);
 //                                                 repeat t in 0..T {
 //                                                     … repeat turn in 0..min(n, m) { body } }
+//
+// So may repeats whose bounds only depend on counters (VY_COUNT_ALL), where nobody sees how far
+// apart these are (autodiff/facts/trip_bound.c).  They then begin at 0, and s is from + turn.
 //
 // A number that the run decides becomes a dimension, for tapes: the extent of a buffer of which
 // nothing else is made (VY_MADE_EXTENT).
@@ -34,8 +37,29 @@ static bool is_open_loop(const vy_pipeline *l, uint32_t at)
 {
     const vy_pipe_step *s = &l->steps.data[at];
     if (s->kind != VY_PIPE_REPEAT) return false;
-    const vy_dim_node *from = &l->signature->dims.data[s->from.id];
-    return s->test || (from->op == VY_DIM_CONST && from->value >= 0 && vy_host_open(l, s->to));
+    return s->test || (counting_from_constant(l, s) && vy_host_open(l, s->to));
+}
+
+static bool varies(const counting *w, const vy_pipe_step *s)
+{
+    return s->test || vy_host_varies(w->c.l, s->from) || vy_host_varies(w->c.l, s->to);
+}
+
+// Is the number of its iterations found before the outermost loop begins?
+static bool is_counted(const counting *w, uint32_t at)
+{
+    const vy_pipe_step *s = &w->c.l->steps.data[at];
+    if (is_open_loop(w->c.l, at)) return w->which != VY_COUNT_OUTERMOST;
+    return w->which == VY_COUNT_ALL && s->kind == VY_PIPE_REPEAT && varies(w, s);
+}
+
+// Does it become a repeat of as many iterations as it has?
+static bool is_opened(const counting *w, uint32_t at)
+{
+    const vy_pipe_step *s = &w->c.l->steps.data[at];
+    if (is_open_loop(w->c.l, at) || is_counted(w, at)) return true;
+    return w->which == VY_COUNT_ALL && s->kind == VY_PIPE_REPEAT &&
+           !counting_from_constant(w->c.l, s);
 }
 
 // Makes a number a dimension.
@@ -56,7 +80,7 @@ static void bound_nested(counting *w, uint32_t at)
     const vy_pipeline *l = w->c.l;
     bool any = false;
     for (uint32_t i = at + 1; i < l->steps.data[at].partner; i++) {
-        if (!is_open_loop(l, i)) continue;
+        if (!is_counted(w, i)) continue;
         w->most[i] = counting_number(w, "most", "iterations");
         any = true;
     }
@@ -87,11 +111,14 @@ static void open_loop(counting *w, uint32_t at)
     const bool counts = s->keep == VY_KEEP_EVERY || s->keep == VY_KEEP_REVOLVE;
     const vy_dim keep = counts ? inline_dim(&w->c, s->keep_count) : (vy_dim){0};
     vy_dim times = times_of(w, at);
-    if (!w->outer) begin_extent(w, times);
+    if (!w->outer && varies(w, s)) begin_extent(w, times);
     if (counting_stopped(w)) return;
     if (w->bound[at].id) times = vy_dim_binary(b, VY_DIM_MIN, times, w->bound[at]);
-    const vy_dim from = inline_dim(&w->c, s->from); // of a `while`: 0
-    w->c.steps[at] = vy_pipeline_repeat(w->c.q, s->counter, from, times, s->keep, keep);
+    const bool shifted = !s->test && !counting_from_constant(w->c.l, s);
+    const vy_dim from = s->test ? vy_dim_const(b, 0) : inline_dim(&w->c, s->from);
+    const vy_dim first = shifted ? vy_dim_const(b, 0) : from;
+    const vy_dim counter = vy_pipeline_repeat(w->c.q, s->counter, first, times, s->keep, keep);
+    w->c.steps[at] = shifted ? vy_dim_binary(b, VY_DIM_ADD, from, counter) : counter;
 }
 
 // A condition is computed once more than its loop has iterations; what its steps write outside of
@@ -112,10 +139,10 @@ static void evaluate_again(counting *w, uint32_t at)
 static void loop(counting *w, uint32_t at)
 {
     const vy_pipe_step *s = &w->c.l->steps.data[at];
-    if (w->nested && !w->outer) bound_nested(w, at);
+    if (w->which != VY_COUNT_OUTERMOST && !w->outer) bound_nested(w, at);
     if (counting_stopped(w)) return;
     vy_at(w->c.q->b, s->line, s->column);
-    if (is_open_loop(w->c.l, at))
+    if (is_opened(w, at))
         open_loop(w, at);
     else
         inline_step(&w->c, at);
@@ -155,13 +182,13 @@ static void begin(counting *w)
     counting_find_dims(w);
 }
 
-bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested)
+bool vy_host_count_whiles(vy_module *m, uint32_t number, vy_counted_loops which)
 {
     const vy_pipeline *l = m->pipelines.data[number];
-    bool any = false;
+    bool any = which == VY_COUNT_ALL;
     for (uint32_t i = 0; i < l->steps.count && !any; i++) any = is_open_loop(l, i);
     if (!any) return true;
-    counting w = {.nested = nested};
+    counting w = {.which = which};
     if (!vy_rewrite_steps(&w.c, l)) return false;
     begin(&w);
     walk(&w, 0, l->steps.count);

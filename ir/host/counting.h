@@ -12,7 +12,7 @@
 
 typedef struct counting {
     inlining c;
-    bool nested;         // the most iterations of loops inside others are found, too
+    vy_counted_loops which;
     vy_buffer *count;    // by `while` that runs ahead: its iterations
     vy_buffer *most;     // by loop inside another: the most iterations so far
     vy_dim *bound;       // and once that is known
@@ -51,7 +51,10 @@ void counting_run_ahead(counting *w, uint32_t at);
 // A buffer of one u32, named like `name` and `of`; and what it has at this point.
 vy_buffer counting_number(counting *w, const char *name, const char *of);
 vy_dim counting_value(counting *w, vy_buffer b);
-// The end of a repeat from a number that is not negative; never negative itself, as extents are.
+// How often a repeat runs, or where it ends if it begins at a constant that is not negative.  Never
+// negative, as extents are.
 vy_dim counting_end(counting *w, const vy_pipe_step *s);
+// Does the repeat begin at such a constant?
+bool counting_from_constant(const vy_pipeline *l, const vy_pipe_step *s);
 
 #endif

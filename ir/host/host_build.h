@@ -7,14 +7,22 @@
 #include "ir/core/host.h"
 
 // ---- count_whiles.c
+// Which loops are counted before the outermost one begins.
+typedef enum vy_counted_loops {
+    VY_COUNT_OUTERMOST, // each `while`, and repeats that end at a value; none inside others
+    VY_COUNT_INNER,     // those inside others, too
+    VY_COUNT_ALL,       // and all whose bounds depend on counters or values
+} vy_counted_loops;
 // Replaces pipeline `number` of the module, its last, by one in which each `while` is a repeat, and
-// the numbers of iterations that the run decides are extents; nested: those of loops inside others
-// too.  False: see the module's diag; the pipeline is as it was.
-bool vy_host_count_whiles(vy_module *m, uint32_t number, bool nested);
+// the numbers of iterations that the run decides are extents.  False: see the module's diag; the
+// pipeline is as it was.
+bool vy_host_count_whiles(vy_module *m, uint32_t number, vy_counted_loops which);
 
 // ---- numbers.c
 // Is the dimension never negative, by its form?
 bool vy_host_natural(const vy_pipeline *l, vy_dim d);
+// Does it depend on counters or values?
+bool vy_host_varies(const vy_pipeline *l, vy_dim d);
 // Is it known only while the pipeline runs, and bounded by nothing else?
 bool vy_host_open(const vy_pipeline *l, vy_dim d);
 

@@ -44,5 +44,14 @@ static bool is_open(const vy_pipeline *l, vy_dim dim, uint32_t depth)
     return d->op == VY_DIM_MIN ? a && b : d->op == VY_DIM_SUB ? a : a || b;
 }
 
+static bool is_varying(const vy_pipeline *l, vy_dim dim, uint32_t depth)
+{
+    const vy_dim_node *d = &l->signature->dims.data[dim.id];
+    if (d->op == VY_DIM_STEP || depth > DEEP) return true;
+    return d->op >= VY_DIM_ADD &&
+           (is_varying(l, (vy_dim){d->a}, depth + 1) || is_varying(l, (vy_dim){d->b}, depth + 1));
+}
+
+bool vy_host_varies(const vy_pipeline *l, vy_dim d) { return is_varying(l, d, 0); }
 bool vy_host_natural(const vy_pipeline *l, vy_dim d) { return is_natural(l, d, 0); }
 bool vy_host_open(const vy_pipeline *l, vy_dim d) { return is_open(l, d, 0); }

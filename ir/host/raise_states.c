@@ -159,19 +159,12 @@ static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
     }
 }
 
-// Is it a quotient that vy_upper_bound does not follow: of the number of segments?
-static bool is_quotient(const raising *r, vy_dim dim)
-{
-    const vy_program *p = r->l->signature;
-    const vy_dim_node *d = &p->dims.data[dim.id];
-    return d->op == VY_DIM_DIV && p->dims.data[d->b].op >= VY_DIM_ADD;
-}
-
 void raise_hint_extent(raising *r, uint32_t id, vy_dim to)
 {
     // Several repeats may end at one number: the bound of the first one is known at all of them.
     const bool has = !VY_IS_LEAF(id) && id < r->hints.count && r->hints.data[id];
-    if ((r->unknown[to.id] || is_quotient(r, to)) && !has) hint(r, id, upper(r, to, 0));
+    const bool computed = r->l->signature->dims.data[to.id].op >= VY_DIM_ADD;
+    if ((r->unknown[to.id] || computed) && !has) hint(r, id, upper(r, to, 0));
 }
 
 // Bounds of the length of a segment and of their number, where scalars bound both.

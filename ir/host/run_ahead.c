@@ -94,7 +94,10 @@ vy_buffer counting_number(counting *w, const char *name, const char *of)
     char text[320];
     const vy_dim one = vy_dim_const(w->c.q->b, 1);
     if (counting_stopped(w)) return (vy_buffer){0};
-    return vy_pipeline_buffer(w->c.q, vy_free_name(w->c.q->b->p, name, of, text), VY_U32, 1, &one);
+    const char *own = vy_free_name(w->c.q->b->p, name, of, text);
+    const vy_buffer made = vy_pipeline_buffer(w->c.q, own, VY_U32, 1, &one);
+    if (made.id) w->c.q->b->p->buffers.data[made.id].made = VY_MADE_COUNT;
+    return made;
 }
 
 vy_dim counting_value(counting *w, vy_buffer b)
@@ -116,12 +119,20 @@ static void begin_trial(counting *w, uint32_t buffer)
     w->c.places[buffer].buffer = made;
 }
 
-// The end of a repeat from a number that is not negative; never negative itself, as extents are.
+bool counting_from_constant(const vy_pipeline *l, const vy_pipe_step *s)
+{
+    const vy_dim_node *from = &l->signature->dims.data[s->from.id];
+    return from->op == VY_DIM_CONST && from->value >= 0;
+}
+
 vy_dim counting_end(counting *w, const vy_pipe_step *s)
 {
-    const vy_dim to = inline_dim(&w->c, s->to), zero = vy_dim_const(w->c.q->b, 0);
-    if (counting_stopped(w) || vy_host_natural(w->c.l, s->to)) return to;
-    return vy_dim_binary(w->c.q->b, VY_DIM_MAX, to, zero);
+    vy_builder *b = w->c.q->b;
+    const bool from_constant = counting_from_constant(w->c.l, s);
+    const vy_dim to = inline_dim(&w->c, s->to), from = inline_dim(&w->c, s->from);
+    if (counting_stopped(w) || (from_constant && vy_host_natural(w->c.l, s->to))) return to;
+    const vy_dim end = from_constant ? to : vy_dim_binary(b, VY_DIM_SUB, to, from);
+    return vy_dim_binary(b, VY_DIM_MAX, end, vy_dim_const(b, 0));
 }
 
 static void raise_most(counting *w, uint32_t at, vy_dim n)

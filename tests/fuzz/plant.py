@@ -57,6 +57,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("autodiff/reverse/sweep_memory.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, n, extents);", ""),
     ("autodiff/reverse/sweep_control.c", None, "elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base",
      "elses[n++] = or_zero(r, base ? base : t->adjoint[1]"),
+    ("ir/build/live_mark.c", None, "!(clears && up == w->w.s.parent[l->zero])", "!clears"),
     ("autodiff/storage/repeatable.c", None, "return facts->last_write < (outermost ? outermost : id);",
      "return true;"),
     ("autodiff/storage/repeatable.c", None, "return facts->last_write < (outermost ? outermost : id);",
@@ -486,6 +487,16 @@ STATES = ("pipelines_derive.py", (
 WHILE_END = ("text/grad/pipeline/while_end.vyre", (
     ("ir/host/lower_places.c", None, "return id < w->s.test[up] && w->s.test[up] < next;", "return false;"),
 ))
+# Faults in how often loops run, where that is found ahead.
+COUNTED = ("text/grad/pipeline/counted.vyre", (
+    ("autodiff/storage/plan.c", None, "is_count(g, id) || !vy_can_repeat(", "!vy_can_repeat("),
+    ("autodiff/storage/plan.c", None, "is_count(g, id) ? 1 : g->keeper + 1", "g->keeper + 1"),
+    ("ir/host/count_whiles.c", None, "shifted ? vy_dim_binary(b, VY_DIM_ADD, from, counter) : counter;", "counter;"),
+    ("ir/host/count_whiles.c", None, "if (w->bound[at].id) times = vy_dim_binary(b, VY_DIM_MIN, times, w->bound[at]);", ""),
+    ("ir/host/run_ahead.c", None, "from_constant ? to : vy_dim_binary(b, VY_DIM_SUB, to, from)", "to"),
+    ("ir/host/run_ahead.c", None, "return vy_dim_binary(b, VY_DIM_MAX, end, vy_dim_const(b, 0));", "return end;"),
+    ("ir/build/live_mark.c", None, "if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;", "if (key_of(p, id) >= 0 && !m->extent[key_of(p, id)]) m->extent[key_of(p, id)] = id;"),
+))
 # Faults in which load sets the adjoint of a slice, and where that need not be cleared before.
 ROTATION = ("text/grad/pipeline/rotation.vyre", (
     ("autodiff/facts/rotation.c", None, "at.offset < r->last.offset || (at.offset == r->last.offset", "(at.offset == r->last.offset"),
@@ -533,7 +544,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, WHILE_END, ROTATION, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, WHILE_END, COUNTED, ROTATION, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
