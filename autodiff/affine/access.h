@@ -20,6 +20,9 @@ typedef struct vy_affine_access {
     uint32_t buffer;
     uint32_t rank; // axes of the index
     bool flat;     // recovered from a flat index: more axes than the buffer declares
+    // … whose strides are not factors of the buffer's extent: that of the first axis is the
+    // buffer's, and the last row may end beyond it.
+    bool strided;
     vy_extent extent[VY_MAX_AXES]; // as forms of the program's dimensions
     vy_dim dim[VY_MAX_AXES];       // … and as dimensions; flat: the extents of the recovered axes
     isl_pw_aff *index[VY_MAX_AXES]; // NULL: not affine …

@@ -71,6 +71,12 @@ typedef struct vy_affine_param {
 } vy_affine_param;
 VY_VEC_TYPE(vy_affine_param_vec, vy_affine_param);
 
+// Factors whose product is below VY_AFFINE_EXTENT, as forms of the program's dimensions.
+typedef struct vy_affine_product {
+    vy_extent factor[8];
+    uint32_t count;
+} vy_affine_product;
+
 typedef struct vy_affine {
     const vy_program *p;
     const vy_structure *s;
@@ -79,9 +85,12 @@ typedef struct vy_affine {
     vy_intervals intervals;
     vy_dim_facts facts;
     vy_affine_param_vec params;
-    uint8_t *extent;       // by scalar: some extent of the program equals it
-    int64_t *most;         // by scalar: upper bound that follows from extents
-    isl_set *context;      // constraints on the parameters
+    uint8_t *extent;  // by scalar: some extent of the program equals it
+    int64_t *most;    // by scalar: upper bound that follows from extents
+    isl_set *context; // constraints on the parameters
+    // Sizes of what the program itself need not have: of outputs of a program that it is made from.
+    const vy_affine_product *products;
+    uint32_t product_count;
     bool round, spent;     // tasks share one budget of operations; it is used up
     bool few;              // a quarter of the budget is enough
     uint32_t dims, weight; // of the current task, see affine_limit.c

@@ -272,6 +272,7 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
     }
     bool ok = p && vy_reverse_result(r, p);
     const vy_gather_options gathering = {
+        .source = source,
         .lean = r->options->frugal || r->options->checkpoint,
         .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
         .allow_small = r->options->accumulate == VY_ACCUMULATE_GATHER,

@@ -20,9 +20,10 @@ typedef struct buffer_map {
     bool plain; // each domain variable has an axis to itself, the same in all accesses
     uint32_t first;
     uint32_t sites;
-    uint32_t axes; // the axes that are affine in all accesses
-    uint32_t rank; // of the accesses, with flat indices split into axes
-    isl_map *map;  // { domain variables → elements }
+    uint32_t axes;          // the axes that are affine in all accesses
+    uint32_t rank;          // of the accesses, with flat indices split into axes
+    vy_affine_access shape; // … and their extents, of the first one; only these
+    isl_map *map;           // { domain variables → elements }
 } buffer_map;
 
 static const vy_leaf *over_leaf(const vy_program *p, uint32_t id)
@@ -83,6 +84,24 @@ static bool choose_buffers(const vy_program *p, const uint8_t *sites, const uint
 }
 
 // -------------------------------------------------------------------------------------------- maps
+static void begin(buffer_map *b, const vy_affine_access *x)
+{
+    b->axes = (uint32_t)((UINT64_C(1) << x->rank) - 1);
+    b->rank = x->rank;
+    b->shape.flat = x->flat;
+    for (uint32_t k = 0; k < x->rank; k++) b->shape.extent[k] = x->extent[k];
+}
+
+// Indices of other strides say nothing about these.
+static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
+{
+    bool same = x->flat == y->flat;
+    for (uint32_t k = 0; k < y->rank && y->flat; k++)
+        same &=
+            x->extent[k].base == y->extent[k].base && x->extent[k].offset == y->extent[k].offset;
+    return same;
+}
+
 // First pass over all accesses: which axes are affine.  Second pass (`build`): the map of those.
 static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
 {
@@ -90,10 +109,10 @@ static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
     vy_affine_reset(a);
     bool ok = vy_access_make(&x, a, id, UINT32_MAX);
     if (ok && !build) {
-        if (!b->rank) b->axes = (uint32_t)((UINT64_C(1) << x.rank) - 1), b->rank = x.rank;
+        if (!b->rank) begin(b, &x);
         for (uint32_t k = 0; k < x.rank; k++)
             if (!x.index[k]) b->axes &= ~(1u << k);
-        b->hopeless |= b->rank != x.rank || !b->axes;
+        b->hopeless |= b->rank != x.rank || !b->axes || !same_axes(&b->shape, &x);
     } else if (ok) {
         isl_map *m = vy_access_map(&x, b->axes);
         m = isl_map_project_out(m, isl_dim_in, x.nest.overs, x.nest.count - x.nest.overs);

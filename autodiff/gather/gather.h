@@ -24,10 +24,11 @@ typedef struct vy_gather_notes {
 } vy_gather_notes;
 
 typedef struct vy_gather_options {
-    bool lean;        // uses no memory that grows with the trip counts of loops
-    bool always;      // also where atomic additions would be faster
-    bool allow_small; // also for outputs of small constant size
-    bool gradients;   // of gradients only; they may be `inout`: what is gathered is added to them
+    bool lean;                // uses no memory that grows with the trip counts of loops
+    bool always;              // also where atomic additions would be faster
+    bool allow_small;         // also for outputs of small constant size
+    const vy_program *source; // NULL, or of what `whole` is the derivative: sizes that it has
+    bool gradients; // of gradients only; they may be `inout`: what is gathered is added to them
 } vy_gather_options;
 
 // Moves additions from `whole`, a reverse program of module m, to programs over the elements of the

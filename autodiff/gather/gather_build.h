@@ -4,6 +4,7 @@
 //   gather.c        the driver: which buffers, in which programs, what is left
 //   gather_find.c   the additions it may have
 //   gather_site.c   one addition: can it be gathered, with how many loops, over which axes
+//   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c  one walk where a condition would make two
 //   gather_taps.c   values where a walk may leave the points
 //   gather_cost.c   is a program worth it?
@@ -118,6 +119,10 @@ bool gather_find(gather *g); // the sites; false: memory
 // Have the axes that identify the element the same extents in both?
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
 void gather_classify(gather *g, gather_site *site); // its class, once there is a map
+// ---- gather_sizes.c
+bool gather_name_scalars(vy_program *r); // before g->a begins; false: memory
+// source: NULL, or what r is the derivative of.
+bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
 // ---- gather_site.c
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);

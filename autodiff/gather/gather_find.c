@@ -123,6 +123,7 @@ bool gather_find(gather *g)
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y)
 {
     uint32_t a = 0, b = 0;
+    if (x->access.strided != y->access.strided) return false;
     for (;; a++, b++) {
         while (a < x->access.rank && !(x->axes >> a & 1)) a++;
         while (b < y->access.rank && !(y->axes >> b & 1)) b++;

@@ -49,7 +49,7 @@ static bool divides(const gather *g, uint32_t k)
 static bool has_tree(const gather *g, uint32_t k)
 {
     bool small = g->programs[k].small;
-    if (!divides(g, k)) return false;
+    if (!divides(g, k) || g->sites[g->programs[k].first].access.strided) return false;
     for (uint32_t j = 0; j < g->site_count && !small; j++) {
         const gather_site *site = &g->sites[j];
         if (site->program != k + 1) continue;

@@ -26,7 +26,9 @@ static bool same_nest(const vy_nest *n, const vy_nest *m)
 static bool same_shape(const gather_site *site, const vy_affine_access *x)
 {
     const vy_affine_access *y = &site->access;
-    if (x->rank != y->rank || x->flat != y->flat || !same_nest(&x->nest, &y->nest)) return false;
+    if (x->rank != y->rank || x->flat != y->flat || x->strided != y->strided ||
+        !same_nest(&x->nest, &y->nest))
+        return false;
     for (uint32_t k = 0; k < x->rank; k++)
         if (!x->index[k] != !y->index[k] || x->dim[k].id != y->dim[k].id) return false;
     return true;

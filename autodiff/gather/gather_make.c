@@ -72,6 +72,27 @@ static void add_lanes(gather_making *w)
     vy_workgroup(w->b, GATHER_LANES, 1, 1);
 }
 
+static vy_dim at_least(vy_builder *b, vy_dim d, int64_t least)
+{
+    return vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, least));
+}
+
+// The extent of an axis in the domain.  Strides that are not factors of the number n of elements
+// make ⌈n / s⌉ rows of s elements, of which the last one may not be full, and so on inwards.  Of a
+// stride that is longer than all elements there is one row.
+static vy_dim extent_of(const gather_making *w, const vy_affine_access *x, uint32_t axis)
+{
+    vy_builder *b = w->b;
+    vy_dim n = x->dim[0], one = vy_dim_const(b, 1);
+    if (!x->strided) return x->dim[axis];
+    for (uint32_t k = x->rank - 1; k > axis; k--) {
+        vy_dim stride = at_least(b, x->dim[k], 1);
+        vy_dim most = vy_dim_binary(b, VY_DIM_SUB, stride, one);
+        n = vy_dim_binary(b, VY_DIM_DIV, vy_dim_binary(b, VY_DIM_ADD, n, most), stride);
+    }
+    return axis ? at_least(b, vy_dim_binary(b, VY_DIM_MIN, x->dim[axis], n), 0) : n;
+}
+
 // Domain variables: the axes of the element.  Leaves of old ones beyond their number are dropped.
 static void make_domain(gather_making *w, const gather_site *site)
 {
@@ -84,7 +105,9 @@ static void make_domain(gather_making *w, const gather_site *site)
         if (!(site->axes >> k & 1)) continue;
         name_axis(w, site, k, text);
         w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, w);
-        w->element[w->n++] = vy_over(w->b, text, site->access.dim[k]);
+        w->extent[w->n] = extent_of(w, &site->access, k);
+        w->element[w->n] = vy_over(w->b, text, w->extent[w->n]);
+        w->n++;
     }
     for (uint32_t k = 0; k < p->leaves.count; k++) {
         vy_leaf *l = &p->leaves.data[k];
@@ -376,9 +399,11 @@ vy_program *gather_make(gather *g, uint32_t k, vy_dim *small)
     memset(w.map, 0, (size_t)g->r->insts.count * sizeof *w.map);
     take_as_inout(&w);
     make_domain(&w, &g->sites[g->programs[k].first]);
+    const bool rows = gather_begin_rows(&w, &g->sites[g->programs[k].first]);
     gather_begin_sums(&w);
     bool ok = make_walks(&w);
     gather_end_sums(&w);
+    if (rows) vy_end(w.b);
     vy_lattice_forget(&w.memo);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
     if (small) {

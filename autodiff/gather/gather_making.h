@@ -12,6 +12,7 @@ typedef struct gather_making {
     uint32_t index;                // of the program
     vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
     uint32_t n;                    // how many
+    vy_dim extent[VY_MAX_AXES];    // of each
     isl_id *ids[VY_MAX_AXES];
     uint32_t used; // dimensions of the nest that have named an axis, a mask
     vy_var *sum;   // by site: of the first single site of an element; id 0: none
@@ -27,6 +28,8 @@ typedef struct gather_making {
 // ---- gather_sums.c
 // The first site that adds to the same elements as this single one: w->sum is by its index.
 uint32_t gather_first_of(const gather *g, const gather_site *site);
+// Opens an `if` that the elements of the last row fail which there are not; false: rows are full.
+bool gather_begin_rows(gather_making *w, const gather_site *site);
 void gather_begin_sums(gather_making *w);
 void gather_end_sums(gather_making *w); // stores them
 

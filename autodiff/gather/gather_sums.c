@@ -47,8 +47,18 @@ static void element_index(gather_making *w, const gather_site *site, vy_value *i
     }
     vy_value at = w->element[0];
     for (uint32_t k = 1; k < w->n; k++)
-        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, x->dim[k])), w->element[k]);
+        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, w->extent[k])), w->element[k]);
     index[0] = at;
+}
+
+bool gather_begin_rows(gather_making *w, const gather_site *site)
+{
+    vy_value index;
+    if (!site->access.strided) return false;
+    element_index(w, site, &index);
+    vy_at(w->b, 0, 0);
+    vy_if(w->b, vy_lt(w->b, index, vy_dim_number(w->b, site->access.dim[0])));
+    return true;
 }
 
 // May an element have an initial value other than zero?

@@ -123,6 +123,16 @@ PROGRAMS = (
             " { for t in 0..M { for k in 0..M { atomic_add(o[i, k], x[i]*x[i]); } } }", "N=3 M=4"),
     program("program p(x: in f32[N], z: inout f32[N, 2], N: u32, J: u32) over(i: N)"
             " { let a = z[i, 0]; z[i, J] = x[i]*x[i]; z[i, 0] = a + x[i]*z[i, J]; }", "N=3 J=0"),
+    # strides that are scalars: where rows overlap, beside a buffer of two axes, in arms
+    program("program p(x: in f32[n], w: in f32[n], v: in f32[N, T], o: out f32[N, M], N: u32, M: u32, T: u32, n: u32)"
+            " over(i: N, j: M) { o[i, j] = x[i*M + j]*x[i*M + (j + 1u) % M] + w[i*T + j]*w[i*T + j + 1u]*v[i, 0]; }",
+            "N=3 M=4 T=2 n=9"),
+    program("program p(x: in f32[n], z: in f32[n, M], y: in f32[M, M], o: out f32[N, M], N: u32, M: u32, n: u32)"
+            " over(i: N, j: M) { var s = 0.0; for k in 0..M { s += (x[i*M + k] + z[i, k])*y[j, k]; } o[i, j] = s; }",
+            "N=3 M=4 n=7"),
+    program("program p(x: in f32[H*W], o: out f32[H, W], H: u32, W: u32) over(r: H, c: W) { var s = 0.0;"
+            " if r > 0 && c > 0 { s = x[(r - 1u)*W + c - 1u]; } if r + 1u < H { s += x[(r + 1u)*W + c]; } o[r, c] = s*s; }",
+            "H=4 W=5"),
     program("program p(x: in f32[16], z: inout f32[N, 16], o: out f32[N], N: u32, M: u32) over(i: N) { for j in 0..M {"
             " var s = 0.0; for c in 0..16 { s += z[i, c]; } for c in 0..12 { z[i, c] += x[c]*x[c]*s; } o[i] = s; } }",
             "N=3 M=2"),

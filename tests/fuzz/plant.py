@@ -110,6 +110,10 @@ PLANTS = (  # what is changed, what is compiled, old, new
 
 # Faults for which one unit test has the best programs: that test is built with the fault in it.
 UNITS = {
+    "test_access": (
+        ("autodiff/affine/flat.c", None, "!in_range(l, 1) || !never_wraps(l)", "!in_range(l, 1)"),
+        ("autodiff/affine/flat.c", None, "if (vy_type_size(b->type) < 4) return false;", ""),
+    ),
     "test_stages": (
         ("autodiff/gather/gather_make.c", None, "p->buffers.data[k].own = false;", ";"),
     ),
@@ -328,6 +332,10 @@ DIRECTED = (
     ("ir/facts/addition.c", None, "|| !is_index(p, access, up)) return false;", ") return false;"),
     ("ir/facts/addition.c", None, "vy_same_element(p, id, store) && untouched(a, id, store)", "vy_same_element(p, id, store)"),
     ("ir/pass/sums/promote.c", None, "return n && n <= x->count;", "return n > 0;"),
+    # flat indices
+    ("autodiff/affine/flat.c", None, "!sum_terms(l) || !in_range(l, 1) ||", "!sum_terms(l) ||"),
+    ("autodiff/affine/flat.c", None, "? then : other;", "? other : then;"),
+    ("autodiff/gather/gather_find.c", None, "if (x->access.strided != y->access.strided) return false;", ""),
     # built-ins of a point
     ("autodiff/gather/gather_leaf.c", None, "case VY_SUBGROUP_SIZE: return false;", "case VY_SUBGROUP_SIZE: return true;"),
     ("autodiff/gather/gather_leaf.c", None, "if (axis < 2) return c->index[n - 1 - axis];",

@@ -4,18 +4,19 @@
 """Gathers against atomics, over tables of small programs.
 
 A gather has a domain of its own, so everything that an addition depends on has to be expressed in
-terms of the point it stands for.  Two tables of such dependencies, each in every place where it can
+terms of the point it stands for.  Three tables of such dependencies, each in every place where it can
 occur:
 
   remainders, quotients and shifts   of a scalar that is not a dimension, of a dimension, of a
                                      domain variable, of a loop variable
   built-ins                          of domains of one to four variables and workgroups of several
                                      shapes
+  flat indices                       of strides that are scalars, in buffers of several extents
 
 in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
 process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
 interpreter.  A random sample of the tables is run, from a seed that is printed; VYRE_SEED=S and
-VYRE_COUNT=N override (VYRE_COUNT=9999: all).
+VYRE_COUNT=N override (VYRE_COUNT=9999: all); VYRE_ONLY=flat takes one table.
 """
 import os
 import random
@@ -109,6 +110,35 @@ def builtins():
                         body, sizes, x="N + M + 8", head=group, domain=domain, o=o, y="64")
 
 
+FLAT = ("i * M + j", "i * M + (j + 1u) % M", "(i + 1u) * M + j", "i * M + j + M", "j * N + i", "i * M + (M - 1u - j)",
+        "(N - 1u - i) * M + j", "i % 2u * M + j", "i * T + j", "i * M + j / 2u", "i / 2u * M + j", "i * M + min(j, 2u)",
+        "i * (M + 1u) + j", "i * M + j - 1u", "i * M + (j + T) % M", "i * M * 2u + j", "j + M * i + 2u * M", "i * M")
+READERS = (
+    "o[i, j] = x[%s] * x[%s];",
+    "if j > 0 { o[i, j] = x[%s] * y[j] * x[%s]; }",
+    "if j < T && i > 0 { o[i, j] = x[%s] * x[i] + x[%s]; }",
+    "var s = 0.0; if j > 0 { s = x[%s]; if i + 1u < N { s += sin(x[%s]); } } o[i, j] = s * s;",
+    "var s = 0.0; if i > 0 { for k in 0..M { s += x[%s] * y[k]; } } o[i, j] = s * x[%s];",
+    "var s = 0.0; for k in j..M { s = s * 0.5 + x[%s]; } o[i, j] = s * x[%s];")
+
+
+def strides():
+    """Indices of a buffer of one axis with strides that only the program runs with."""
+    n = 0
+    for e, first in enumerate(FLAT):
+        for b, body in enumerate(READERS):
+            for x in ("T", "N * M", "N * M + 3", "M * (N + 1)", "N"):
+                n += 1
+                if (n + e) % 3 == 0:
+                    continue
+                second = FLAT[(e * 5 + b) % len(FLAT)] if n % 2 else first
+                if " for k" in body:
+                    first_k = first.replace("j", "k")
+                    yield "flat " + body, program(body % (first_k, second), SIZES[n % 4], x=x)
+                else:
+                    yield "flat " + body, program(body % (first, second), SIZES[n % 4], x=x)
+
+
 def reported():
     """Programs that were wrong once."""
     text = """
@@ -127,9 +157,11 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins()]
+    table = [*reported(), *remainders(), *builtins(), *strides()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
+    if os.environ.get("VYRE_ONLY"):
+        table = [row for row in table if row[0].startswith(os.environ["VYRE_ONLY"])]
     if count < len(table):
         first, rest = table[:min(40, count // 3)], table[40:]
         random.Random(seed).shuffle(rest)

@@ -98,6 +98,21 @@ static void maps(void **state)
         "program f(x: out f32[B * H * W], B: u32, H: u32, W: u32) over(b: B, h: H, w: W)"
         "{ if h > 0 { x[b * H * W + (h - 1) * W + w] = 1.0; } }",
         "[W, H, B] -> { [b, h, w] -> [b, -1 + h, w] : 0 <= b < B and 0 < h < H and 0 <= w < W }");
+    // strides of the index: of a buffer of n elements, where another one has B · T
+    expect("program f(x: out f32[n], y: in f32[B, T], B: u32, T: u32, n: u32) over(b: B, i: T) {"
+           "x[b * T + i] = 1.0; }",
+           "[n, T, B] -> { [b, i] -> [b, i] : 0 <= b < B and b < n and 0 <= i < T }");
+    expect("program f(x: out f32[n], y: in f32[3 * T * B], B: u32, T: u32, n: u32) over(b: B) {"
+           "for i in 0..T { if i > 0 { x[i - 1 + T * b] = 1.0; } } }",
+           "[n, T, B] -> { [b, i] -> [b, -1 + i] : 0 <= b < B and b < n and 0 < i < T }");
+    expect(
+        "program f(x: out f32[n], y: in f32[B, H, W], B: u32, H: u32, W: u32, n: u32)"
+        "over(b: B, h: H, w: W) { x[(b * H + h) * W + w] = 1.0; }",
+        "[n, W, H, B] -> { [b, h, w] -> [b, h, w] : 0 <= b < B and b < n and 0 <= h < H and 0 <= w < W }");
+    // one of two values, known by a condition around the access
+    expect("program f(x: out f32[H * W], H: u32, W: u32) over(h: H, w: W) {"
+           "let c = h > 0; let at = c ? (h - 1) * W + w : 0; if c { x[at] = 1.0; } }",
+           "[W, H] -> { [h, w] -> [-1 + h, w] : 0 < h < H and 0 <= w < W }");
     expect("program f(x: out f32[16 * N], N: u32) over(i: N) { x[16 * i + 3] = 1.0; }",
            "[N] -> { [i] -> [3 + 16i] : 0 <= i < N }");
     expect("program f(x: out f32[?], N: u32) over(i: N) { x[i + 3] = 1.0; }",
@@ -107,6 +122,10 @@ static void maps(void **state)
         "[pad, N] -> { [i] -> [-pad + i] : pad <= i < N }");
 }
 
+#define STRIDED(y, domain, index)                                                                  \
+    "program f(x: out f32[n], " y ", B: u32, T: u32, n: u32) over(" domain ") { x[" index          \
+    "] = 1.0; }"
+
 static void refusals(void **state)
 {
     (void)state;
@@ -115,6 +134,15 @@ static void refusals(void **state)
     expect_why(BODY("over(i: N)", "x[i * i] = 1.0;"), VY_AFFINE_PRODUCT);
     expect_why(BODY("over(i: N)", "x[i * K] = 1.0;"), VY_AFFINE_PRODUCT);
     expect_why(BODY("over(i: N)", "x[i / K] = 1.0;"), VY_AFFINE_DIVISION);
+    // B · T may exceed 2^32, rows may overlap, and there may be fewer rows than b has values
+    expect_why(
+        "program f(x: out f32[n], B: u32, T: u32, n: u32) over(b: B, i: T) { x[b * T + i] = 1.0; }",
+        VY_AFFINE_PRODUCT);
+    expect_why(STRIDED("y: in f32[B, T, n]", "b: B, i: T", "b * T + i"), VY_AFFINE_PRODUCT);
+    expect_why(STRIDED("y: in f32[B, n]", "b: B, i: T", "b * T + i"), VY_AFFINE_PRODUCT);
+    expect_why(STRIDED("y: in f32[B, T]", "b: B, i: n", "b * T + i"), VY_AFFINE_PRODUCT);
+    expect_why(STRIDED("y: in f32[B, T]", "b: n, i: T", "b * T + i"), VY_AFFINE_PRODUCT);
+    expect_why(STRIDED("y: in f16[B, T]", "b: B, i: T", "b * T + i"), VY_AFFINE_PRODUCT);
     expect_why(BODY("over(i: N)", "atomic_add(x[(i32(i) - 1) / 2], 1.0);"), VY_AFFINE_DIVISION);
     expect_why(BODY("over(i: N)", "x[i ^ 1] = 1.0;"), VY_AFFINE_OPERATION);
     expect_why("program f(x: out f32[N], N: u32, S: i32) over(i: N) { x[i32(i) + 8 * S] = 1.0; }",

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// gather_sizes.c: what is known of sizes beyond the reverse program's own parameters.
+//
+//   program f(x: in f32[n], y: out f32[B, T], …) over(b: B, i: T) { y[b, i] = sin(x[b * T + i]); }
+//
+// The gradient of f for cotangents of 1 does not have y.  But f has been run with these sizes, so
+// that B · T is the number of elements of a buffer, and b * T + i does not wrap (affine/flat.c).
+#include "autodiff/gather/gather_build.h"
+
+#include <string.h>
+
+// Gives each integer scalar a dimension, so that it has a form.
+bool gather_name_scalars(vy_program *r)
+{
+    uint8_t *has = vy_realloc(NULL, r->scalars.count + 1);
+    bool ok = has != NULL;
+    if (ok) memset(has, 0, r->scalars.count + 1);
+    for (uint32_t i = 1; ok && i < r->dims.count; i++)
+        if (r->dims.data[i].op == VY_DIM_SCALAR) has[r->dims.data[i].value] = 1;
+    for (uint32_t i = 0; ok && i < r->scalars.count; i++) {
+        const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = i};
+        if (!has[i] && vy_type_is_integer(r->scalars.data[i].type)) ok = vy_vec_push(&r->dims, n);
+    }
+    vy_free(has);
+    return ok;
+}
+
+// Adds the factors of dimension d of the source to q; false: it is no product of scalars and
+// constants, or too long.
+static bool add_factors(const gather *g, const vy_program *source, uint32_t d, vy_affine_product *q)
+{
+    const vy_dim_node *n = &source->dims.data[d];
+    if (n->op == VY_DIM_MUL)
+        return add_factors(g, source, n->a, q) && add_factors(g, source, n->b, q);
+    if (n->op == VY_DIM_CONST) return n->value > 0;
+    if (n->op != VY_DIM_SCALAR || q->count == sizeof q->factor / sizeof *q->factor) return false;
+    const uint32_t k = vy_program_find_scalar(g->r, source->scalars.data[n->value].name);
+    if (k == UINT32_MAX || g->a.facts.scalar[k] == VY_NO_BASE) return false;
+    q->factor[q->count++] = (vy_extent){g->a.facts.scalar[k], 0};
+    return true;
+}
+
+bool gather_know_sizes(gather *g, const vy_program *source)
+{
+    if (!source) return true;
+    vy_affine_product *all = vy_arena_alloc(&g->arena, source->buffers.count * sizeof *all);
+    if (!all) return false;
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < source->buffers.count; i++) {
+        const vy_buf *b = &source->buffers.data[i];
+        vy_affine_product q = {.count = 0};
+        bool known = b->cls <= VY_INOUT && !b->view_of && vy_type_size(b->type) >= 4;
+        for (uint32_t k = 0; k < b->rank && known; k++)
+            known = add_factors(g, source, b->dims[k].id, &q);
+        if (known && q.count > 1) all[count++] = q;
+    }
+    g->a.products = all;
+    g->a.product_count = count;
+    return true;
+}
