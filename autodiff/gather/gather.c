@@ -431,12 +431,12 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                 .allow_small = o->allow_small,
                 .gradients = o->gradients};
     if (!is_plain(whole)) return true;
-    bool ok = make_tables(&g) && gather_find(&g);
+    bool ok = make_tables(&g) && gather_find(&g) && (!g.site_count || gather_name_scalars(whole));
     if (ok && g.site_count) {
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` is replaced
-        ok = gather_name_scalars(whole) && vy_affine_begin(&g.a, whole, &g.s) &&
-             gather_know_sizes(&g, o->source) && take_apart(&g, notes);
+        ok = vy_affine_begin(&g.a, whole, &g.s) && gather_know_sizes(&g, o->source) &&
+             take_apart(&g, notes);
         if (ok && notes) ok = kept && take_notes(&g, kept, notes);
         vy_program_free(kept);
     } else if (ok && notes) {
