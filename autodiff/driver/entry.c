@@ -2,6 +2,7 @@
 // entry.c: vy_grad and vy_jvp: the derivative of a program or pipeline, in a module of its own.
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
+#include "autodiff/driver/starts_meet.h"
 #include "ir/core/program_rule.h"
 
 static const vy_grad_options defaults = {0};
@@ -29,6 +30,8 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     const vy_program *source = vy_choose_program(m, options->program, diag);
     if (source && vy_program_has_rule(source))
         return vy_derive_by_rule(source, options, observer != NULL, diag);
+    if (source && !observer && vy_starts_meet(source, options))
+        return vy_derive_apart(source, options, vy_transform, diag);
     return source ? vy_derive(source, options, observer, diag) : NULL;
 }
 

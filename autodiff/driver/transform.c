@@ -12,6 +12,7 @@
 
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
+#include "autodiff/driver/starts_meet.h"
 #include "ir/core/program_rule.h"
 #include "ir/build/edit.h"
 
@@ -248,6 +249,16 @@ static const vy_derived *by_rule(vy_module *m, struct vy_derived_entry *e, const
     return vy_vec_push(&m->derived, e) ? &e->shown : (no_memory(diag), NULL);
 }
 
+static vy_module *derive(vy_module *m, vy_ref source, const vy_program *p, const vy_grad_options *o,
+                         vy_diag *diag)
+{
+    if (source.pipeline)
+        return vy_derive_pipeline(m->pipelines.data[source.index], o, vy_transform, NULL, diag);
+    if (o->forward) return vy_derive_forward(p, o, diag);
+    if (vy_starts_meet(p, o)) return vy_derive_apart(p, o, vy_transform, diag);
+    return vy_derive(p, o, NULL, diag);
+}
+
 static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_options *o,
                                    const vy_program *p, vy_diag *diag)
 {
@@ -264,10 +275,7 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     e->how.program = NULL;
     e->how.of = e->how.wrt = e->how.add = NULL;
     if (!source.pipeline && vy_program_has_rule(p)) return by_rule(m, e, p, o, diag);
-    vy_module *made = source.pipeline ? vy_derive_pipeline(m->pipelines.data[source.index], o,
-                                                           vy_transform, NULL, diag)
-                      : o->forward    ? vy_derive_forward(p, o, diag)
-                                      : vy_derive(p, o, NULL, diag);
+    vy_module *made = derive(m, source, p, o, diag);
     if (!made) return NULL;
     mark_defaults(p, REQUEST_OF | REQUEST_WRT, usual);
     result_name(p, requested, usual, o->forward, name);

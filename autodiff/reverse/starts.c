@@ -26,7 +26,7 @@ static bool is_open(const vy_program *p, vy_dim d)
 }
 
 // Open lengths are equal by what @init means: a derivative and what it is of are bound alike.
-static bool same_shape(const vy_program *p, const vy_buf *x, const vy_buf *y)
+bool vy_starts_alike(const vy_program *p, const vy_buf *x, const vy_buf *y)
 {
     bool same = x->rank == y->rank && x->type == y->type;
     for (uint32_t k = 0; same && k < x->rank; k++)
@@ -47,35 +47,41 @@ static void refuse(reverse *r, uint32_t b, const char *why)
                     r->p->buffers.data[b].name, from, why);
 }
 
-// `b` begins as a copy of `from`, and both have an adjoint.
+// `b` begins as a copy of `from`, and both have an adjoint.  (What is refused first is done by a
+// pipeline, driver/starts_meet.c, unless somebody wants to see how the program itself is reversed.)
 static void share_adjoint(reverse *r, uint32_t b, uint32_t from)
 {
     buffer_facts *facts = &r->facts.buffers[from];
     if (facts->heir)
-        refuse(r, b, "and so does another buffer; the sum of their adjoints is not supported yet");
+        refuse(r, b, "and so does another buffer; the sum of their adjoints takes a pipeline");
     else if (facts->loaded || facts->last_write || facts->of)
-        refuse(r, b, "which is also used directly; the sum of their adjoints is not supported yet");
-    else if (!same_shape(r->p, &r->p->buffers.data[b], &r->p->buffers.data[from]))
-        refuse(r, b, "which has another shape or type; that is not supported yet");
+        refuse(r, b, "which is also used directly; the sum of their adjoints takes a pipeline");
     else if (facts->kept)
         refuse(r, b, "and the adjoint of both takes the place of what would be added to");
+    else if (!vy_starts_alike(r->p, &r->p->buffers.data[b], &r->p->buffers.data[from]))
+        refuse(r, b, "which may have another shape; that is not supported yet");
     facts->heir = b;
 }
 
 // The result has all inputs, with the contents that they have at the beginning.
-static bool begins_as_input(const reverse *r, uint32_t b)
+static bool begins_as_input(const vy_buf *from)
 {
-    const vy_buf *from = &r->p->buffers.data[r->facts.buffers[b].start];
-    return r->facts.buffers[b].start && !from->workspace &&
-           (from->cls == VY_IN || from->cls == VY_INOUT);
+    return !from->workspace && (from->cls == VY_IN || from->cls == VY_INOUT);
+}
+
+// Outputs begin as zeros, unless they begin as something else.
+static bool begins_as_zero(const vy_buf *from)
+{
+    return !from->workspace && from->cls == VY_OUT && vy_starts_as(from) == VY_INIT_NONE;
 }
 
 bool vy_find_heirs(reverse *r)
 {
     for (uint32_t b = 1; b < r->p->buffers.count && !r->failed; b++) {
         const buffer_facts *facts = &r->facts.buffers[b];
-        if (vy_starts_as(&r->p->buffers.data[b]) != VY_INIT_COPY) continue;
-        if (!begins_as_input(r, b))
+        const vy_buf *from = &r->p->buffers.data[facts->start];
+        if (vy_starts_as(&r->p->buffers.data[b]) != VY_INIT_COPY || begins_as_zero(from)) continue;
+        if (!begins_as_input(from))
             refuse(r, b, "which is no input of the program");
         else if ((facts->activity & ACTIVE) == ACTIVE && r->facts.buffers[facts->start].wrt)
             share_adjoint(r, b, facts->start);

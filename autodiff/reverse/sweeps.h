@@ -16,6 +16,8 @@ void vy_reverse_choose(reverse *r, const vy_program *source); // marks outputs a
 // ---- starts.c
 // Finds the buffers that share an adjoint with what begins as a copy of them; false: refused.
 bool vy_find_heirs(reverse *r);
+// Have two buffers of p one type and shape, if one begins as a copy of the other?
+bool vy_starts_alike(const vy_program *p, const vy_buf *x, const vy_buf *y);
 // ---- prune.c
 // Removes what neither code nor a shape nor the domain needs, and renumbers the rest.  False:
 // memory (the module's diag).

@@ -237,6 +237,23 @@ static bool check_bindings(vy_program *p, entry *list)
     return true;
 }
 
+// What begins as a copy of a parameter has its type and rank.  (Their sizes are compared when they
+// are known.)
+static bool check_starts(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (b->init != VY_INIT_COPY || p->signature) continue;
+        const vy_buf *from = &p->buffers.data[vy_program_find_buffer(p, b->init_from).id];
+        if (from->name && from->type == b->type && from->rank == b->rank) continue;
+        vy_fail(p->module, VY_E_NAME_KIND, b->line, vy_check_column(p->module, b->line, b->name),
+                "name a parameter of the same type and rank", "`%s` cannot begin as a copy of `%s`",
+                b->name, b->init_from);
+        return false;
+    }
+    return true;
+}
+
 bool vy_check_declarations(vy_program *p)
 {
     if (!vy_check_tables(p)) return false;
@@ -244,7 +261,8 @@ bool vy_check_declarations(vy_program *p)
     size_t n = (size_t)p->buffers.count + p->scalars.count + p->overs.count;
     vy_arena arena = {0};
     entry *list = vy_arena_alloc(&arena, n * sizeof *list);
-    bool ok = list && vy_check_dims(p, &arena) && check_names(p, list) && check_bindings(p, list);
+    bool ok = list && vy_check_dims(p, &arena) && check_names(p, list) && check_bindings(p, list) &&
+              check_starts(p);
     if (!list) vy_fail_oom(p->module);
     vy_arena_free(&arena);
     return ok;

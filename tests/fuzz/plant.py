@@ -229,6 +229,12 @@ UNITS = {
     "test_transform": (
         ("autodiff/reverse/declare.c", None, ".parameter = like,", ".parameter = like + 1,"),
     ),
+    "test_transform_more": (
+        ("autodiff/driver/starts_meet.c", None, "if (own) role->root_parameter = role->parameter;", ""),
+        ("autodiff/driver/starts_meet.c", None, "role->parameter = vy_program_find_buffer(p, name).id;", ""),
+        ("autodiff/driver/starts_meet.c", None, "if (is_named(p->buffers.data[x].name, o->add, o->add_count) || is_accessed(p, x))", "if (false)"),
+        ("autodiff/driver/alone.c", None, "vy_pipe_move(w->q, VY_PIPE_COPY, &w->args[from], &w->args[i], 0);", ""),
+    ),
     "test_check": (
         ("autodiff/verify/check_direction.c", None, "return yes || (try_all(c, t, n / 2) &&", "return true || (try_all(c, t, n / 2) &&"),
         ("autodiff/verify/check_direction.c", None, "*yes = ok && difference <= c->unit * size;", "*yes = true;"),

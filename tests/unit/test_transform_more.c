@@ -2,6 +2,12 @@
 // test_transform_more.c: gradients that are added to existing contents; allocations that fail.
 #include "tests/unit/transform_util.h"
 
+// b begins as x, which is used beside it: the gradient is a pipeline.
+#define STARTS                                                                                     \
+    "program f(@workspace @init(x) b: inout f32[N, N], w: in f32[N, N], x: in f32[N, N], "         \
+    "y: out f32[N, N], N: u32) over(i: N, j: N) "                                                  \
+    "{ b[i, j] = b[i, j] * w[j, i]; y[i, j] = b[i, j] * x[i, j] * w[0, j]; }"
+
 // -------------------------------------------------------------------------------------- added to
 enum { SIDE = 5, MOST = SIDE * SIDE };
 
@@ -109,6 +115,7 @@ static void gradients_added(void **state)
          "{ y[i, j] = floor(x[i, j]) + stop_grad(x[i, j]) + x[0, 0]; }",
          {"x"},
          1},
+        {STARTS, {"x", "w"}, 2},
     };
     for (size_t k = 0; k < sizeof of / sizeof *of; k++)
         for (int way = 0; way < 6; way++)
@@ -128,12 +135,33 @@ static void gradients_added(void **state)
     vy_module_free(m);
 }
 
+// ------------------------------------------------------------------------------------------- roles
+// They name parameters of the program, not of what it is differentiated as.
+static void roles_of_starts(void **state)
+{
+    (void)state;
+    vy_module *m = parse(STARTS);
+    const vy_derived *g = transform(m, (vy_ref){0}, &(vy_grad_options){.seed_buffer = true});
+    uint32_t gradients = 0;
+    for (uint32_t i = 1; i < g->role_count; i++) {
+        const vy_derivative_role *role = &g->roles[i];
+        if (role->kind == VY_IS_WORKSPACE) continue;
+        const vy_buffer_info of =
+            vy_program_buffer(vy_module_program(m, 0), (vy_buffer){role->parameter});
+        assert_string_equal(of.name, role->of);
+        assert_int_equal(role->root_parameter, role->parameter);
+        gradients += role->kind == VY_IS_GRADIENT;
+    }
+    assert_int_equal(gradients, 2);
+    vy_module_free(m);
+}
+
 // ------------------------------------------------------------------------------------------ memory
 // Whichever allocation fails, the module is unchanged and valid; then the same transform succeeds.
 static void out_of_memory(void **state)
 {
     (void)state;
-    static const char *const texts[] = {F G, COUNTED, MATMUL};
+    static const char *const texts[] = {F G, COUNTED, MATMUL, STARTS};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         vy_module *m = parse(texts[k]), *out = NULL;
         char *before = vy_print(m, NULL);
@@ -181,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_added),
+        cmocka_unit_test(roles_of_starts),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

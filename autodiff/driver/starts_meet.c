@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// starts_meet.c: gradients of what a buffer begins as a copy of, where that is used otherwise, too.
+//
+//   program f(x: in f32[N], @workspace @init(x) b: inout f32[N], …) { … b[i] … x[i] … }
+//
+// Of what b begins as the adjoint is that of b; by itself it takes the place of the adjoint of x
+// (reverse/starts.c).  Where x has an adjoint of its own, or where two buffers begin as x, or where
+// the gradient is added to what the caller has, adjoints have to be added, element by element,
+// behind the program.  That is what a pipeline does:
+//
+//   pipeline f(x: in f32[N], …) { buffer b: f32[N];  copy(x, b);  f_apart(x, b, …); }
+#include "autodiff/driver/starts_meet.h"
+
+#include "autodiff/driver/alone.h"
+#include "autodiff/driver/observed.h"
+#include "autodiff/reverse/sweeps.h"
+#include "autodiff/stages/stages.h"
+#include "ir/build/edit.h"
+
+#include <string.h>
+
+// ------------------------------------------------------------------------------------ the question
+static bool is_named(const char *name, const char *const *names, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (strcmp(names[k], name) == 0) return true;
+    return false;
+}
+
+// The input that buffer i begins as, if both are floats of one shape; 0: none.
+static uint32_t start_of(const vy_program *p, uint32_t i)
+{
+    const vy_buf *b = &p->buffers.data[i];
+    if (vy_starts_as(b) != VY_INIT_COPY || !vy_type_is_float(b->type)) return 0;
+    const uint32_t from = vy_program_find_buffer(p, b->init_from).id;
+    const vy_buf *x = &p->buffers.data[from];
+    const bool input = from && !x->workspace && (x->cls == VY_IN || x->cls == VY_INOUT);
+    return input && vy_starts_alike(p, b, x) ? from : 0;
+}
+
+static bool is_accessed(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_is_memory((vy_op)p->insts.data[id].op) && p->insts.data[id].aux == buffer)
+            return true;
+    return false;
+}
+
+static bool is_requested(const vy_program *p, const vy_grad_options *o, uint32_t x)
+{
+    const char *name = p->buffers.data[x].name;
+    return o->wrt ? is_named(name, o->wrt, o->wrt_count) : vy_grad_default_wrt(p, (vy_buffer){x});
+}
+
+bool vy_starts_meet(const vy_program *p, const vy_grad_options *o)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const uint32_t x = start_of(p, i);
+        if (!x || !is_requested(p, o, x)) continue;
+        if (is_named(p->buffers.data[x].name, o->add, o->add_count) || is_accessed(p, x))
+            return true;
+        for (uint32_t k = i + 1; k < p->buffers.count; k++)
+            if (start_of(p, k) == x) return true;
+    }
+    return false;
+}
+
+// ----------------------------------------------------------------------------------------- the way
+// Roles name parameters of the pipeline by number: those of p have others.
+static void number_roles(const vy_program *p, const vy_program *wrapper, vy_program *made)
+{
+    for (uint32_t i = 1; i < made->buffers.count; i++) {
+        vy_derivative_role *role = &made->buffers.data[i].role;
+        if (role->kind == VY_IS_PARAMETER || role->kind == VY_IS_WORKSPACE ||
+            role->kind == VY_IS_SCALAR_GRADIENT)
+            continue;
+        const char *name = wrapper->buffers.data[role->parameter].name;
+        const bool own = role->root_parameter == role->parameter;
+        role->parameter = vy_program_find_buffer(p, name).id;
+        if (own) role->root_parameter = role->parameter;
+    }
+}
+
+static vy_module *derive(vy_module *work, const vy_program *p, const vy_grad_options *o,
+                         vy_derive_call *call, vy_diag *diag)
+{
+    vy_program *copy = vy_module_find(work, p->name);
+    uint8_t *given = vy_arena_alloc(&work->arena, p->buffers.count);
+    if (!given) return NULL;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const uint32_t x = start_of(p, i);
+        given[i] = x && is_requested(p, o, x);
+    }
+    // Its derivative is a part of that of the pipeline, which has the name.
+    copy->name = vy_stage_name(work, copy, "apart");
+    const vy_pipeline *l = copy->name ? vy_alone(work, copy, p->name, given, diag) : NULL;
+    vy_module *out = l ? vy_derive_pipeline(l, o, call, NULL, diag) : NULL;
+    if (out)
+        number_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
+    return out;
+}
+
+vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,
+                           vy_diag *diag)
+{
+    vy_module *work = NULL;
+    uint32_t at = 0;
+    while (p->module->programs.data[at] != p) at++;
+    if (!vy_module_extract(p->module, (vy_ref){at, false}, &work, diag)) return NULL;
+    vy_module *out = derive(work, p, o, call, diag);
+    vy_module_free(work);
+    if (!out && diag->severity != VY_ERROR)
+        vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return out;
+}

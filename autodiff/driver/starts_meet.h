@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// starts_meet.h: buffers that begin as copies of one that is used otherwise, too; see starts_meet.c.
+#ifndef VYRE_DRIVER_STARTS_MEET_H
+#define VYRE_DRIVER_STARTS_MEET_H
+
+#include "autodiff/core/reverse.h"
+
+// Is a gradient requested that would be the sum of two adjoints?
+bool vy_starts_meet(const vy_program *p, const vy_grad_options *o);
+// The gradient of such a program, in a module of its own; call: vy_transform.  NULL: *diag.
+vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,
+                           vy_diag *diag);
+
+#endif
