@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// starts_meet.h: buffers that begin as copies of one that is used otherwise, too; see starts_meet.c.
+// starts_meet.h: buffers that begin as copies of what is used otherwise, too; see starts_meet.c.
 #ifndef VYRE_DRIVER_STARTS_MEET_H
 #define VYRE_DRIVER_STARTS_MEET_H
 
