@@ -148,7 +148,7 @@ static bool find_host_facts(grad_facts *f)
     vy_needs(f);
     vy_buffer_uses(f);
     for (uint32_t i = 1; i < f->p->buffers.count; i++) f->buffers[i].exclusive = true;
-    return vy_rotations(f);
+    return vy_rotations(f) && vy_equal_loads(f);
 }
 
 // Computes the facts that follow from activity.

@@ -22,6 +22,8 @@ void vy_needs(grad_facts *f); // the part of vy_masks that host programs need: `
 // ---- rotation.c
 // Of a host program: fills last_load and spent of buffers[]; needs activity, uses.  False: memory.
 bool vy_rotations(grad_facts *f);
+// ---- equal_loads.c
+bool vy_equal_loads(grad_facts *f); // of a host program: fills again; false: memory
 // ---- buffer_uses.c
 void vy_buffer_uses(grad_facts *f); // fills how buffers[] are accessed; needs activity, adds
 // Does the reverse have the primal's barriers?  Fills phased; needs buffers[].activity.

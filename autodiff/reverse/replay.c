@@ -266,7 +266,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
     for (uint32_t id = first; id < last && !r->failed && !vy_builder_failed(r->b); id++) {
         const vy_inst *i = &r->p->insts.data[id];
         vy_op op = (vy_op)i->op;
-        uint32_t kept;
+        uint32_t kept, same = r->facts.again[id];
         vy_at(r->b, i->line, i->column);
         if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
         if (op == VY_OP_IF) {
@@ -281,6 +281,9 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
             // A checkpoint only limits memory; copies omit it.
             for (uint32_t k = 0; k < i->nargs; k++)
                 set_result(r, id + 1 + k, vy_primal(r, vy_arg(r->p, id, k)));
+        } else if (same) {
+            r->build.map[id] = r->build.map[same];
+            continue;
         } else if (i->type != VY_VOID && (kept = vy_tape_load(r, id))) {
             r->build.map[id] = kept;
             keep_debug(r, id);
@@ -303,7 +306,8 @@ static void probe_block(reverse *r, uint32_t first, uint32_t last)
 {
     for (uint32_t id = first; id < last; id++) {
         const vy_inst *i = &r->p->insts.data[id];
-        if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
+        const uint32_t same = r->facts.again[id];
+        if (i->type != VY_VOID) r->build.map[id] = same ? r->build.map[same] : poison(r, id);
         if (!vy_is_loop((vy_op)i->op)) continue;
         r->build.count[id] =
             vy_leaf_other(r->b, VY_LEAF_POISON, VY_U32, r->facts.s.partner[id], r->build.replaying);

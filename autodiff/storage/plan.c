@@ -68,7 +68,8 @@ static int32_t cost_of_region(const reverse *r, uint32_t opener)
 // --------------------------------------------------------------------------------------- the graph
 static void mark_needed(planner *g, uint32_t id)
 {
-    if (!VY_IS_LEAF(id)) g->need[id] = 1;
+    const uint32_t same = VY_IS_LEAF(id) ? 0 : g->r->facts.again[id];
+    if (!VY_IS_LEAF(id)) g->need[same ? same : id] = 1;
 }
 
 // An edge from `from` (an operand) to node `to`, if it is a value of this body.
@@ -186,6 +187,8 @@ static void add_body(planner *g)
             id = g->r->facts.s.partner[id];
         } else if (op == VY_OP_RESULT) {
             add_result(g, id);
+        } else if (g->r->facts.again[id]) {
+            g->node[id] = g->node[g->r->facts.again[id]];
         } else if (p->insts.data[id].type != VY_VOID) {
             add_operation(g, id);
             if (array && op == VY_OP_LOAD && !g->cut.oom)
@@ -237,7 +240,7 @@ static void read_plan(planner *g)
         }
     }
     for (uint32_t id = g->region + 1; id < end; id++) {
-        uint32_t in = g->node[id];
+        uint32_t in = r->facts.again[id] ? 0 : g->node[id];
         if (in && !r->facts.together[id] && vy_cut_at_source(&g->cut, in) &&
             !vy_cut_at_source(&g->cut, in + 1))
             g->kept[id] = is_count(g, id) ? 1 : g->keeper + 1;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // repeatable.c: what a replay can recompute.
 #include "autodiff/storage/storage.h"
-#include "autodiff/storage/storage.h"
 #include "autodiff/facts/padding.h"
 
 bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)

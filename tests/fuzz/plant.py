@@ -511,6 +511,12 @@ COUNTED = ("text/grad/pipeline/counted.vyre", (
     ("ir/host/run_ahead.c", None, "return vy_dim_binary(b, VY_DIM_MAX, end, vy_dim_const(b, 0));", "return end;"),
     ("ir/build/live_mark.c", None, "if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;", "if (key_of(p, id) >= 0 && !m->extent[key_of(p, id)]) m->extent[key_of(p, id)] = id;"),
 ))
+# Faults in which loads give one value.
+EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
+    ("autodiff/facts/equal_loads.c", None, "if (vy_host_other_slice(f->p, r->loads[k], id)) r->loads", "r->loads"),
+    ("autodiff/facts/equal_loads.c", None, "if (vy_is_marker((vy_op)i->op)) marker = id;", ""),
+    ("autodiff/reverse/replay.c", None, "} else if (same) {", "} else if (false) {"),
+))
 # Faults in which load sets the adjoint of a slice, and where that need not be cleared before.
 ROTATION = ("text/grad/pipeline/rotation.vyre", (
     ("autodiff/facts/rotation.c", None, "at.offset < r->last.offset || (at.offset == r->last.offset", "(at.offset == r->last.offset"),
@@ -558,7 +564,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, WHILE_END, COUNTED, ROTATION, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, WHILE_END, COUNTED, EQUAL, ROTATION, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
