@@ -491,11 +491,14 @@ CONTROL = ("pipelines_derive.py", (
 STATES = ("pipelines_derive.py", (
     ("autodiff/gather/gather.c", None, "if (g->r->buffers.data[buffer].cls == VY_INOUT) return true;", ""),
     ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
-    ("ir/host/states.c", None, "return at < r->ahead || (at == r->ahead && u->step >= r->write);", "return true;"),
     ("ir/host/states.c", None, "if (u->step > w->l->steps.data[repeat].partner) return false;", ""),
     ("ir/host/states.c", None, "repeat, e, &at) && at >= 0 && at < r->ahead;", "repeat, e, &at);"),
     ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
     ("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),
+))
+# … that random pipelines seldom meet.
+TURNS = ("text/grad/pipeline/states.vyre", (
+    ("ir/host/states.c", None, "return at < r->ahead || (at == r->ahead && u->step >= r->write);", "return true;"),
 ))
 # Faults in what the steps of a condition leave behind.
 WHILE_END = ("text/grad/pipeline/while_end.vyre", (
@@ -564,7 +567,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, WHILE_END, COUNTED, EQUAL, ROTATION, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
