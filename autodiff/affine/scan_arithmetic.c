@@ -138,6 +138,10 @@ vy_value vy_signed_compare(vy_builder *b, vy_op op, vy_signed x, vy_signed y)
 {
     vy_value l = {0}, r = {0};
     int64_t ml, mr;
+    if (op == VY_OP_LE && x.constant > y.constant) { // x ≤ y is x − 1 < y, as users write it
+        x.constant--;
+        op = VY_OP_LT;
+    }
     if (!vy_signed_fits(x) || !vy_signed_fits(y) ||
         !vy_signed_fits(common(b, x, y, &l, &r, &ml, &mr)))
         return (vy_value){0};

@@ -18,34 +18,15 @@
 // a program has barriers, are the concern of the emitter and the interpreter.  Searches stop after
 // a fixed number of steps and conditions, so the analysis is linear.
 #include "ir/facts/range.h"
+#include "ir/facts/context.h"
 #include "ir/core/flow.h"
 
-enum { DEPTH = 8, MAX_FACTS = 24, MAX_PARENTS = 32, STEPS = 400 };
+enum { DEPTH = 8, STEPS = 400 };
 
-// less < more, or ≤ if not strict, as signed 64-bit numbers or in the order of their unsigned type.
-typedef struct fact {
-    uint32_t less, more;
-    bool strict;
-} fact;
-
-typedef struct prover {
-    const vy_program *p;
-    const vy_structure *s;
-    vy_intervals v;
-    vy_dim_facts d;
-    fact facts[MAX_FACTS];
-    uint32_t fact_count;
-    int *budget;        // steps left for this index
-    uint32_t facts_for; // the arm or construct that the facts were collected for
-} prover;
-
-static const vy_inst *inst(const prover *q, uint32_t id)
-{
-    return VY_IS_LEAF(id) ? NULL : &q->p->insts.data[id];
-}
-static uint32_t arg(const prover *q, uint32_t id, uint32_t k) { return vy_arg(q->p, id, k); }
-static vy_interval bounds(const prover *q, uint32_t id) { return vy_interval_of(&q->v, id); }
-static bool is_u32(const prover *q, uint32_t id) { return vy_id_type(q->p, id) == VY_U32; }
+static const vy_inst *inst(const vy_prover *q, uint32_t id) { return vy_prover_inst(q, id); }
+static uint32_t arg(const vy_prover *q, uint32_t id, uint32_t k) { return vy_arg(q->p, id, k); }
+static vy_interval bounds(const vy_prover *q, uint32_t id) { return vy_interval_of(&q->v, id); }
+static bool is_u32(const vy_prover *q, uint32_t id) { return vy_id_type(q->p, id) == VY_U32; }
 static vy_extent plus(vy_extent e, int64_t by)
 {
     // An offset beyond 2^61 is not represented: such a form compares with nothing.
@@ -55,12 +36,12 @@ static vy_extent plus(vy_extent e, int64_t by)
     return (vy_extent){e.base, e.offset + by};
 }
 
-static bool below(const prover *q, uint32_t id, vy_extent e, int depth);
-static bool at_least(const prover *q, uint32_t id, int64_t k, int depth);
+static bool below(const vy_prover *q, uint32_t id, vy_extent e, int depth);
+static bool at_least(const vy_prover *q, uint32_t id, int64_t k, int depth);
 
 // ------------------------------------------------------------------------------------ exact values
 // The value of `id` as a form.  Exact for scalars and constants; a length is at most that.
-static bool leaf_extent(const prover *q, uint32_t id, vy_extent *e)
+static bool leaf_extent(const vy_prover *q, uint32_t id, vy_extent *e)
 {
     const vy_leaf *l = VY_IS_LEAF(id) ? &q->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
     int64_t k;
@@ -77,7 +58,7 @@ static bool leaf_extent(const prover *q, uint32_t id, vy_extent *e)
 }
 
 // The value of a scalar or of scalar − constant, provided that the form is not negative.
-static bool value_extent(const prover *q, uint32_t id, vy_extent *e)
+static bool value_extent(const vy_prover *q, uint32_t id, vy_extent *e)
 {
     const vy_inst *i = inst(q, id);
     uint32_t leaf = i && i->nargs ? arg(q, id, 0) : id;
@@ -97,16 +78,16 @@ static bool value_extent(const prover *q, uint32_t id, vy_extent *e)
 }
 
 // ------------------------------------------------------------------------------------ lower bounds
-static bool at_least_by_facts(const prover *q, uint32_t id, int64_t k, int depth)
+static bool at_least_by_facts(const vy_prover *q, uint32_t id, int64_t k, int depth)
 {
     for (uint32_t n = 0; n < q->fact_count; n++) {
-        const fact *f = &q->facts[n];
+        const vy_fact *f = &q->facts[n];
         if (f->more == id && at_least(q, f->less, k - f->strict, depth)) return true;
     }
     return false;
 }
 
-static bool at_least_inst(const prover *q, uint32_t id, int64_t k, int depth)
+static bool at_least_inst(const vy_prover *q, uint32_t id, int64_t k, int depth)
 {
     const vy_inst *i = inst(q, id);
     switch ((vy_op)i->op) {
@@ -127,7 +108,7 @@ static bool at_least_inst(const prover *q, uint32_t id, int64_t k, int depth)
 }
 
 // Is `id` at least k?  k is small: |k| ≤ 2^33.
-static bool at_least(const prover *q, uint32_t id, int64_t k, int depth)
+static bool at_least(const vy_prover *q, uint32_t id, int64_t k, int depth)
 {
     vy_extent e;
     if (vy_type_is_float(vy_id_type(q->p, id))) return false;
@@ -147,7 +128,7 @@ static bool extent_below(vy_extent x, vy_extent e)
     return x.base == e.base && e.base != VY_NO_BASE && x.offset < e.offset;
 }
 
-static bool below_leaf(const prover *q, uint32_t id, vy_extent e)
+static bool below_leaf(const vy_prover *q, uint32_t id, vy_extent e)
 {
     const vy_leaf *l = &q->p->leaves.data[VY_LEAF_INDEX(id)];
     vy_extent x;
@@ -157,7 +138,7 @@ static bool below_leaf(const prover *q, uint32_t id, vy_extent e)
 }
 
 // The factors of a product, as forms; only if the base of `e` is a MUL.
-static bool factors(const prover *q, vy_extent e, vy_extent out[2])
+static bool factors(const vy_prover *q, vy_extent e, vy_extent out[2])
 {
     if (e.offset != 0 || e.base == 0 || e.base == VY_NO_BASE) return false;
     const vy_dim_node *d = &q->p->dims.data[e.base];
@@ -169,7 +150,7 @@ static bool factors(const prover *q, vy_extent e, vy_extent out[2])
 
 // a·b + c with b equal to one factor of the product e = P·Q, a < P and c < Q: a·b + c < P·Q.
 // Wrapping unsigned arithmetic only makes it smaller; other types must not wrap.
-static bool below_product(const prover *q, uint32_t product, uint32_t c, vy_extent e, int depth)
+static bool below_product(const vy_prover *q, uint32_t product, uint32_t c, vy_extent e, int depth)
 {
     const vy_inst *m = inst(q, product);
     vy_extent f[2], b;
@@ -189,7 +170,7 @@ static bool below_product(const prover *q, uint32_t product, uint32_t c, vy_exte
     return false;
 }
 
-static bool below_add(const prover *q, uint32_t id, vy_extent e, int depth)
+static bool below_add(const vy_prover *q, uint32_t id, vy_extent e, int depth)
 {
     uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
     bool u32 = is_u32(q, id);
@@ -212,7 +193,7 @@ static bool below_add(const prover *q, uint32_t id, vy_extent e, int depth)
 }
 
 // x − y with 0 ≤ y ≤ x: at most x − (least y).
-static bool below_sub(const prover *q, uint32_t id, vy_extent e, int depth)
+static bool below_sub(const vy_prover *q, uint32_t id, vy_extent e, int depth)
 {
     uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
     vy_extent top;
@@ -227,7 +208,7 @@ static bool below_sub(const prover *q, uint32_t id, vy_extent e, int depth)
 }
 
 // x % y: below y if y ≥ 1, and never above x (both not negative).
-static bool below_rem(const prover *q, uint32_t id, vy_extent e, int depth)
+static bool below_rem(const vy_prover *q, uint32_t id, vy_extent e, int depth)
 {
     uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
     if (!at_least(q, x, 0, depth)) return false;
@@ -236,7 +217,7 @@ static bool below_rem(const prover *q, uint32_t id, vy_extent e, int depth)
 }
 
 // x / y: never above x; and below P if x < P·y.
-static bool below_div(const prover *q, uint32_t id, vy_extent e, int depth)
+static bool below_div(const vy_prover *q, uint32_t id, vy_extent e, int depth)
 {
     uint32_t x = arg(q, id, 0), y = arg(q, id, 1);
     vy_extent d;
@@ -258,7 +239,7 @@ static bool below_div(const prover *q, uint32_t id, vy_extent e, int depth)
     return false;
 }
 
-static bool below_inst(const prover *q, uint32_t id, vy_extent e, int depth)
+static bool below_inst(const vy_prover *q, uint32_t id, vy_extent e, int depth)
 {
     const vy_inst *i = inst(q, id);
     switch ((vy_op)i->op) {
@@ -288,7 +269,7 @@ static bool below_inst(const prover *q, uint32_t id, vy_extent e, int depth)
 }
 
 // Is `id` < e?
-static bool below(const prover *q, uint32_t id, vy_extent e, int depth)
+static bool below(const vy_prover *q, uint32_t id, vy_extent e, int depth)
 {
     vy_type t = vy_id_type(q->p, id);
     if (e.base == VY_NO_BASE || !vy_type_is_integer(t)) return false;
@@ -301,104 +282,57 @@ static bool below(const prover *q, uint32_t id, vy_extent e, int depth)
     if (depth == 0 || --*q->budget < 0) return false;
     if (VY_IS_LEAF(id) && below_leaf(q, id, e)) return true;
     for (uint32_t n = 0; n < q->fact_count; n++) {
-        const fact *f = &q->facts[n];
+        const vy_fact *f = &q->facts[n];
         if (f->less == id && below(q, f->more, plus(e, f->strict), depth - 1)) return true;
     }
     return !VY_IS_LEAF(id) && below_inst(q, id, e, depth - 1);
 }
 
-// ------------------------------------------------------------------------------------- conditions
-static void add_fact(prover *q, uint32_t less, uint32_t more, bool strict)
+// --------------------------------------------------------------------------------- entry points
+bool vy_prover_make(vy_prover *q, const vy_program *p, const vy_structure *s, vy_arena *arena)
 {
-    vy_type t = vy_id_type(q->p, less);
-    if (!vy_type_is_integer(t) || q->fact_count == MAX_FACTS) return;
-    // From 2^63 on, the order of u64 is not that of indices.
-    if (t == VY_U64 && (bounds(q, less).lo < 0 || bounds(q, more).lo < 0)) return;
-    q->facts[q->fact_count++] = (fact){less, more, strict};
+    *q = (vy_prover){.p = p, .s = s, .facts_for = UINT32_MAX};
+    q->budget = vy_arena_alloc(arena, sizeof *q->budget);
+    return q->budget && vy_intervals_make(&q->v, p, s, arena) && vy_dim_facts_make(&q->d, p, arena);
 }
 
-static void learn(prover *q, uint32_t cond, bool holds, int depth);
-
-// A bool RESULT is `holds`, and one arm yields the constant !holds: the other was taken.
-static void learn_result(prover *q, uint32_t id, bool holds, int depth)
+bool vy_is_at_least(const vy_prover *q, uint32_t id, int64_t k)
 {
-    uint32_t yes, no, opener = vy_choice(q->p, q->s, id, &yes, &no);
-    for (int arm = 0; opener && arm < 2; arm++) {
-        uint32_t other = arm ? yes : no, taken = arm ? no : yes;
-        const vy_scalar *c = vy_id_const(q->p, other);
-        if (!c || (c->u != 0) == holds) continue;
-        learn(q, arg(q, opener, 0), arm == 0, depth);
-        learn(q, taken, holds, depth);
-    }
+    *q->budget = STEPS;
+    return at_least(q, id, k, DEPTH);
 }
 
-// Adds the facts that follow from `cond` being `holds`.
-static void learn(prover *q, uint32_t cond, bool holds, int depth)
+bool vy_is_below(const vy_prover *q, uint32_t id, vy_extent e)
 {
-    const vy_inst *i = inst(q, cond);
-    if (!i || depth == 0) return;
-    vy_op op = (vy_op)i->op;
-    if (op == VY_OP_NOT) learn(q, arg(q, cond, 0), !holds, depth - 1);
-    if (op == VY_OP_RESULT) learn_result(q, cond, holds, depth - 1);
-    if (i->nargs < 2) return;
-    uint32_t x = arg(q, cond, 0), y = arg(q, cond, 1);
-    if (op == (holds ? VY_OP_AND : VY_OP_OR) && i->type == VY_BOOL) {
-        learn(q, x, holds, depth - 1);
-        learn(q, y, holds, depth - 1);
-    } else if (op == VY_OP_LT || op == VY_OP_LE) {
-        if (holds)
-            add_fact(q, x, y, op == VY_OP_LT);
-        else
-            add_fact(q, y, x, op == VY_OP_LE); // !(x < y) is y ≤ x; integers only
-    } else if (op == (holds ? VY_OP_EQ : VY_OP_NE)) {
-        add_fact(q, x, y, false);
-        add_fact(q, y, x, false);
-    } else if (op == (holds ? VY_OP_NE : VY_OP_EQ)) { // x ≠ 0 and x ≥ 0: 0 < x
-        int64_t k;
-        if (vy_id_int(q->p, y, &k) && k == 0 && bounds(q, x).lo >= 0) add_fact(q, y, x, true);
-    }
+    *q->budget = STEPS;
+    return below(q, id, e, DEPTH);
 }
 
-// Collects the facts that hold at instruction `id`.
-static void collect(prover *q, uint32_t id)
+// Is `more` a value of known form, and `less` below it, or not above it if not strict?
+bool vy_is_below_value(const vy_prover *q, uint32_t less, uint32_t more, bool strict)
 {
-    uint32_t inner = q->s->parent[id];
-    uint32_t arm = inner;
-    if (inner && inst(q, inner)->op == VY_OP_IF && !vy_in_then(q->s, inner, id))
-        arm = q->s->partner[inner];
-    if (inner && inst(q, inner)->op == VY_OP_WHILE && id > q->s->test[inner])
-        arm = q->s->test[inner];
-    if (arm == q->facts_for) return;
-    q->facts_for = arm;
-    q->fact_count = 0;
-    uint32_t at = id;
-    for (int n = 0; n < MAX_PARENTS && q->s->parent[at]; n++) {
-        uint32_t up = q->s->parent[at];
-        vy_op op = (vy_op)inst(q, up)->op;
-        if (op == VY_OP_IF) learn(q, arg(q, up, 0), vy_in_then(q->s, up, at), 4);
-        if (op == VY_OP_WHILE && at > q->s->test[up]) learn(q, arg(q, q->s->test[up], 0), true, 4);
-        at = up;
-    }
+    vy_extent e;
+    const bool is_leaf = VY_IS_LEAF(more);
+    if (!is_leaf || q->p->leaves.data[VY_LEAF_INDEX(more)].kind == VY_LEAF_LEN) return false;
+    return leaf_extent(q, more, &e) && vy_is_below(q, less, plus(e, !strict));
 }
 
-static bool prove(prover *q, uint32_t id)
+static bool prove(vy_prover *q, uint32_t id)
 {
     const vy_buf *b = &q->p->buffers.data[inst(q, id)->aux];
-    collect(q, id);
+    vy_prover_enter(q, id);
     for (uint32_t k = 0; k < b->rank; k++) {
         uint32_t index = arg(q, id, k);
-        *q->budget = STEPS;
-        if (vy_id_type(q->p, index) != VY_U32 && !at_least(q, index, 0, DEPTH)) return false;
-        if (!below(q, index, q->d.form[b->dims[k].id], DEPTH)) return false;
+        if (vy_id_type(q->p, index) != VY_U32 && !vy_is_at_least(q, index, 0)) return false;
+        if (!vy_is_below(q, index, q->d.form[b->dims[k].id])) return false;
     }
     return true;
 }
 
 bool vy_prove_ranges(const vy_program *p, const vy_structure *s, vy_arena *arena, uint8_t *proved)
 {
-    int budget = 0;
-    prover q = {.p = p, .s = s, .facts_for = UINT32_MAX, .budget = &budget};
-    if (!vy_intervals_make(&q.v, p, s, arena) || !vy_dim_facts_make(&q.d, p, arena)) return false;
+    vy_prover q;
+    if (!vy_prover_make(&q, p, s, arena)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (!vy_op_is_memory(op) || op == VY_OP_ZERO) continue;

@@ -22,8 +22,8 @@ static vy_interval leaf_interval(const vy_intervals *v, const vy_leaf *l)
         if (!vy_type_is_integer((vy_type)l->type)) return r;
         if (l->type == VY_U64 && l->value.u > INT64_MAX) return r;
         return (vy_interval){l->value.i, l->value.i};
-    case VY_LEAF_OVER:
-        r = number(v);
+    case VY_LEAF_OVER: // below an extent, which is a u32
+        r = (vy_interval){0, v->most - 1};
         d = &p->dims.data[p->overs.data[l->index].extent.id];
         if (d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX) r.hi = d->value - 1;
         return r;

@@ -30,10 +30,12 @@ static const struct {
     {"scalarise",          vy_pass_scalarise,          2},
     {"invariant_carries",  vy_pass_invariant_carries,  2}, // former array elements too
     {"cleanup",            vy_pass_cleanup,            2},
+    {"implied",            vy_pass_implied,            2},
     {"fuse_ifs",           vy_pass_fuse_ifs,           1},
     {"cse_regions",        vy_pass_cse_regions,        2}, // fused ifs too
     {"fuse_loops",         vy_pass_fuse_loops,         2}, // their ifs become adjacent
     {"fuse_ifs",           vy_pass_fuse_ifs,           2}, // of newly equal conditions
+    {"share_arms",         vy_pass_share_arms,         2}, // what is left of ifs becomes cheap
     {"ifconvert",          vy_pass_ifconvert,          2},
     {"forward",            vy_pass_forward,            2},
     {"licm",               vy_pass_licm,               2},

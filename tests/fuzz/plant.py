@@ -557,6 +557,15 @@ ROUNDS = (
     ("ir/pass/scalar/licm.c", None, "(!vy_written_between(&l->writes, i->aux, loop, l->w.s.partner[loop]) &&", "(true &&"),
     ("ir/pass/sums/promote.c", None, "x->read_first |=", "x->read_first |= false &&"),
     ("ir/pass/scalar/fuse_ifs.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
+    ("ir/pass/scalar/share_arms.c", None, "!vy_written_between(&x->writes, i->aux, head, id)", "true"),
+    ("ir/pass/scalar/share_arms.c", None, "(a == IN_ARM && between)", "false"),
+    ("ir/pass/scalar/share_arms.c", None, "if (k != UINT32_MAX) a = vy_arg(x->w.p, middle_of(x, head), k);", ""),
+    ("ir/pass/scalar/share_arms.c", None, "if (*head && in_one_block(x, *head, id)) {", "if (*head) {"),
+    ("ir/pass/scalar/ifconvert.c", None, "&& no == other;", ";"),
+    ("ir/facts/context.c", None, "vy_is_at_least(q, y, k + strict);", "vy_is_at_least(q, y, k);"),
+    ("ir/facts/range.c", None, "vy_is_below(q, less, plus(e, !strict));", "vy_is_below(q, less, plus(e, 1));"),
+    ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),
+    ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
 )
 # Faults in what is followed iteration by iteration: with strides.py's programs.
 STRIDES = (

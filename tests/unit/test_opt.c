@@ -143,6 +143,28 @@ static void build_fuse_ifs(frame *f)
     }
 }
 
+// A condition that the domain implies.
+static void build_implied(frame *f)
+{
+    vy_if(f->b, vy_lt(f->b, f->i, f->n));
+    atomic1(f->b, "add", f->y, f->i, load1(f->b, f->x, f->i));
+    vy_end(f->b);
+}
+
+// Two ifs on one condition read the same element; what is between them depends on the first.
+static void build_share_arms(frame *f)
+{
+    vy_value c = vy_lt(f->b, f->i, f->m);
+    vy_var v = vy_var_new(f->b, "v", f32(f->b, 0));
+    for (int k = 0; k < 2; k++) {
+        vy_if(f->b, c);
+        vy_set(f->b, v, vy_add(f->b, vy_get(f->b, v), load1(f->b, f->x, f->i)));
+        vy_end(f->b);
+        vy_set(f->b, v, half(f, vy_get(f->b, v)));
+    }
+    store1(f->b, f->y, f->i, vy_get(f->b, v));
+}
+
 // A sum and a product of the same elements.
 static void build_fuse_loops(frame *f)
 {
@@ -327,6 +349,8 @@ static const struct one {
     {"mark_single_access", build_single_access, 11, 3, 0},
     {"promote_elements", build_promote_elements, 7, 0, 1},
     {"fuse_ifs", build_fuse_ifs, 8, 1, 2},
+    {"implied", build_implied, 8, 0, 1},
+    {"share_arms", build_share_arms, 1, 1, 2},
     {"fuse_loops", build_fuse_loops, 1, 1, 2},
     {"merge_additions", build_merge_additions, 6, 1, 2},
     {"subgroup_reduce", build_subgroup_reduce, 9, 1, 0},
@@ -1060,6 +1084,8 @@ static void test_random(void **state)
                                          "mark_single_access",
                                          "promote_elements",
                                          "fuse_ifs",
+                                         "implied",
+                                         "share_arms",
                                          "promote_sums",
                                          "promote_rows",
                                          "fuse_loops",

@@ -52,16 +52,27 @@ static bool choose(ifconvert *c)
     return true;
 }
 
+// Is `then` a result of another `if` on the same condition, which yields `other` in its other arm?
+static bool is_selected(const vy_rewrite *w, uint32_t opener, uint32_t then, uint32_t other)
+{
+    uint32_t yes, no, earlier = vy_choice(w->p, &w->s, then, &yes, &no);
+    return earlier && vy_arg(w->p, earlier, 0) == vy_arg(w->p, opener, 0) && no == other;
+}
+
 static void emit_selects(ifconvert *c, uint32_t end)
 {
     vy_rewrite *w = &c->w;
     uint32_t opener = vy_opener(w->p, &w->s, end), n = vy_slot_count(w->p, &w->s, opener);
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t args[3] = {vy_new_arg(w, opener, 0),
-                            vy_new(w, vy_slot_then(w->p, &w->s, opener, k)),
-                            vy_new(w, vy_slot_yield(w->p, &w->s, opener, k))};
+        const uint32_t then = vy_slot_then(w->p, &w->s, opener, k);
+        const uint32_t other = vy_slot_yield(w->p, &w->s, opener, k);
+        uint32_t args[3] = {vy_new_arg(w, opener, 0), vy_new(w, then), vy_new(w, other)};
         uint32_t result = vy_result(w->p, &w->s, opener, k);
         vy_rewrite_at(w, result);
+        if (is_selected(w, opener, then, other)) {
+            vy_rewrite_as(w, result, args[1]);
+            continue;
+        }
         vy_rewrite_as(w, result, vy_emit(w->b, VY_OP_SELECT, vy_id_type(w->p, result), 0, 3, args));
     }
 }
