@@ -8,7 +8,8 @@
 //   4. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
 //      what it dispatches is differentiated on the way, once for each request (vy_transform, which
 //      the caller passes on)
-//   5. as steps again (ir/host/lower.c), in a module with what it dispatches
+//   5. as steps again (ir/host/lower.c), with states that are their own tape (states.c), in a module
+//      with what it dispatches; neighbouring stages become one (fuse_stages.c)
 #include "autodiff/driver/gather_left.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/forward/forward.h"
@@ -120,18 +121,37 @@ static bool keep_states(vy_module *work, const reverse_observer *observer)
                                observer ? observer->user : NULL);
 }
 
-// `out`, or NULL: *diag.
-static vy_module *finish(vy_module *out, uint32_t order, const vy_grad_options *options,
-                         vy_diag *diag)
+// Joins stages, and leaves out the programs that are part of others now.
+static bool fuse_stages(vy_module **out, vy_diag *diag)
 {
-    const bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && !options->again;
-    if (gathers && !vy_gather_left(out, order, options)) {
-        *diag = out->diag;
-        vy_module_free(out);
-        return NULL;
+    const uint32_t last = (*out)->pipelines.count - 1, before = (*out)->programs.count;
+    vy_module *all = *out;
+    if (!vy_host_fuse_stages(all, last)) {
+        *diag = all->diag;
+        return false;
     }
-    set_order(out, order);
-    return out;
+    if (all->programs.count == before) return true;
+    const bool ok = vy_module_extract(all, (vy_ref){last, true}, out, diag);
+    vy_module_free(all);
+    if (!ok) *out = NULL;
+    return ok;
+}
+
+// `out`, or NULL: *diag.
+static vy_module *finish(vy_module *out, uint32_t order, const pipeline_try *t, vy_diag *diag)
+{
+    const vy_grad_options *options = t->options;
+    const bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && !options->again;
+    const bool fuses = !options->again && !(t->observer && t->observer->apart);
+    bool ok = !gathers || vy_gather_left(out, order, options);
+    if (!ok) *diag = out->diag;
+    if (ok && fuses) ok = fuse_stages(&out, diag);
+    if (ok) {
+        set_order(out, order);
+        return out;
+    }
+    vy_module_free(out);
+    return NULL;
 }
 
 static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_diag *diag)
@@ -153,7 +173,7 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
     if (!l)
         *diag = work->diag;
     else if (vy_module_extract(work, (vy_ref){work->pipelines.count - 1, true}, &out, diag))
-        out = finish(out, order, t->options, diag);
+        out = finish(out, order, t, diag);
     return out;
 }
 

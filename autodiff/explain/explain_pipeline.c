@@ -8,6 +8,7 @@
 
 #include "autodiff/driver/observed.h"
 #include "autodiff/transform.h"
+#include "ir/host/host_build.h"
 
 #include <string.h>
 
@@ -166,7 +167,6 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
         w->x.pipeline = w->result;
         explain_kept(w, &g);
         explain_spaces(w, &g);
-        vy_explain_requests(w);
         w->e->forward = totals(w, &f);
         w->e->gradient = totals(w, &g);
     }
@@ -179,7 +179,10 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
 static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
                       const vy_opt_options *optimize, vy_module *made[2], vy_diag *diag)
 {
-    const reverse_observer observer = {.note = observe, .user = w, .moved = observe_move};
+    const reverse_observer observer = {.note = observe,
+                                       .user = w,
+                                       .moved = observe_move,
+                                       .apart = true};
     uint32_t at = 0;
     while (at < m->pipelines.count && strcmp(m->pipelines.data[at]->name, options->program)) at++;
     if (at == m->pipelines.count) {
@@ -216,12 +219,15 @@ static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_option
                     const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
 {
     vy_module *made[2] = {NULL, NULL};
-    const bool ok = make_both(w, m, options, optimize, made, diag);
+    bool ok = make_both(w, m, options, optimize, made, diag);
     if (ok) {
         w->source = made[0]->pipelines.data[made[0]->pipelines.count - 1]; // after rules
         w->result = made[1]->pipelines.data[made[1]->pipelines.count - 1];
-        put_together(w, sizes);
+        vy_explain_requests(w); // by what is dispatched for each, before stages become one
+        ok = vy_host_fuse_stages(made[1], made[1]->pipelines.count - 1);
+        if (!ok) *diag = made[1]->diag;
     }
+    if (ok) put_together(w, sizes);
     vy_notes_free(&w->x.notes);
     vy_requests_free(&w->requests);
     vy_module_free(made[0]);

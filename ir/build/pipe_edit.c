@@ -90,3 +90,25 @@ bool vy_pipeline_resume(vy_pipe *q, vy_pipeline *l, uint32_t at)
     vy_pipe_free(q);
     return vy_check_pipeline(l);
 }
+
+bool vy_pipe_remove_steps(vy_pipeline *l, const uint8_t *gone)
+{
+    uint32_t *to = vy_realloc(NULL, (l->steps.count + 1) * sizeof *to), kept = 0;
+    if (!to) return false;
+    for (uint32_t i = 0; i < l->steps.count; i++) {
+        to[i] = kept;
+        if (!gone[i]) l->steps.data[kept++] = l->steps.data[i];
+    }
+    l->steps.count = kept;
+    for (uint32_t i = 0; i < kept; i++) {
+        vy_pipe_step *s = &l->steps.data[i];
+        s->partner = to[s->partner];
+        s->test = to[s->test];
+    }
+    for (uint32_t i = 1; i < l->signature->dims.count; i++) {
+        vy_dim_node *d = &l->signature->dims.data[i];
+        if (d->op == VY_DIM_STEP) d->value = to[d->value];
+    }
+    vy_free(to);
+    return true;
+}

@@ -81,4 +81,8 @@ bool vy_host_revolve(vy_module *m, const vy_pipeline *source);
 bool vy_host_keep_states(vy_module *m, uint32_t number,
                          void (*moved)(void *user, const char *tape, const char *into), void *user);
 
+// Neighbouring dispatches over one domain become one, where that changes no number and pays
+// (fuse_stages.c).  number: the pipeline of `m`.  False: m's diag.
+bool vy_host_fuse_stages(vy_module *m, uint32_t number);
+
 #endif
