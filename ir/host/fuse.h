@@ -22,4 +22,13 @@ typedef struct vy_fused {
 // NULL: m's diag.
 vy_program *vy_fuse_programs(vy_module *m, const vy_fused *f);
 
+// ---- fuse_access.c
+// Has it nothing that invocations share, no loops, no lengths of its own, no derivative of its own?
+bool vy_fuse_allows(const vy_program *p);
+// Are all accesses to the buffer at the element with the invocation's variables as indices?
+bool vy_fuse_is_own(const vy_program *p, uint32_t buffer);
+// Does every invocation overwrite its element of the buffer, which has no others?
+bool vy_fuse_overwrites(const vy_program *p, uint32_t buffer);
+bool vy_fuse_asks_length(const vy_program *p, uint32_t buffer);
+
 #endif

@@ -28,8 +28,15 @@
 
 enum {
     MOST_INSTRUCTIONS = 400, // of both; registers
-    MOST_PARAMETERS = 12, // bound by both; drivers allow few storage buffers (vulkan: 4 and more)
+    MOST_PARAMETERS = 12,    // bound by both; drivers allow few storage buffers
+    MOST_MADE = 64,          // programs, for one pipeline: a driver compiles each
 };
+
+// A program that was made of two.
+typedef struct made {
+    vy_fused of;
+    uint32_t program; // in the module
+} made;
 
 typedef struct stages {
     vy_module *m;
@@ -41,6 +48,8 @@ typedef struct stages {
     uint32_t *uses; // by buffer of the pipeline: how often steps name it
     uint8_t
         *keeps; // by buffer of the pipeline: not an intermediate, or used by more than dispatches
+    made made[MOST_MADE];
+    uint32_t made_count;
     vy_arena arena;
     bool oom, any;
 } stages;
@@ -53,71 +62,13 @@ static void *room(stages *w, size_t count, size_t size)
 }
 
 // ------------------------------------------------------------------------------------ the programs
-static bool allows_code(const vy_program *p)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_op op = (vy_op)p->insts.data[id].op;
-        if (vy_op_infos[op].effect == VY_CONV || vy_is_loop(op) || op == VY_OP_CHECKPOINT)
-            return false;
-    }
-    return true;
-}
-
-static bool allows_parameters(const vy_program *p)
-{
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (b->workspace || b->cls == VY_SHARED || b->view_of) return false;
-    }
-    for (uint32_t d = 1; d < p->dims.count; d++) {
-        const vy_dim_op op = p->dims.data[d].op;
-        if (op != VY_DIM_CONST && op != VY_DIM_SCALAR && op < VY_DIM_ADD) return false;
-    }
-    return p->overs.count && !p->rules[VY_VJP] && !p->rules[VY_JVP];
-}
-
 static bool is_plain(stages *w, uint32_t program)
 {
     const vy_program *p = w->m->programs.data[program];
     if (program >= w->known) return true; // one that was made here
     if (!w->plain[program])
-        w->plain[program] =
-            p->insts.count <= MOST_INSTRUCTIONS && allows_parameters(p) && allows_code(p) ? 1 : 2;
+        w->plain[program] = p->insts.count <= MOST_INSTRUCTIONS && vy_fuse_allows(p) ? 1 : 2;
     return w->plain[program] == 1;
-}
-
-// Are all accesses to the buffer at the element with the invocation's variables as indices?
-static bool is_own(const vy_program *p, uint32_t buffer)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (!vy_op_is_memory((vy_op)i->op) || i->aux != buffer) continue;
-        if (i->op == VY_OP_ZERO || p->buffers.data[buffer].rank != p->overs.count) return false;
-        for (uint32_t k = 0; k < p->overs.count; k++) {
-            const uint32_t a = vy_arg(p, id, k);
-            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-            if (!l || l->kind != VY_LEAF_OVER || l->index != k) return false;
-        }
-    }
-    return true;
-}
-
-// Does every invocation overwrite its element of the buffer, which has no others?
-static bool overwrites(const vy_program *p, uint32_t buffer)
-{
-    const vy_buf *b = &p->buffers.data[buffer];
-    uint32_t depth = 0;
-    if (b->rank != p->overs.count) return false;
-    for (uint32_t k = 0; k < b->rank; k++)
-        if (!vy_equal_dims(p, b->dims[k], p->overs.data[k].extent)) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (i->aux == buffer && vy_op_is_memory((vy_op)i->op))
-            return i->op == VY_OP_STORE && !depth; // the first access
-        depth += vy_op_opens((vy_op)i->op);
-        depth -= vy_op_closes((vy_op)i->op);
-    }
-    return false;
 }
 
 // -------------------------------------------------------------------------------------- the slices
@@ -190,8 +141,8 @@ static bool may_meet(const stages *w, pair *q, uint32_t i, uint32_t j)
     if (is_other_memory(w, &q->x->args[i], &q->y->args[j])) return true;
     q->shares |= same;
     // `out` begins as zeros, which nothing sees if all of it is overwritten.
-    return q->buffers[v] == u && (b->cls != VY_OUT || overwrites(q->b, v)) && is_own(q->a, u) &&
-           is_own(q->b, v);
+    return q->buffers[v] == u && (b->cls != VY_OUT || vy_fuse_overwrites(q->b, v)) &&
+           vy_fuse_is_own(q->a, u) && vy_fuse_is_own(q->b, v);
 }
 
 static bool is_same_scalar(const stages *w, const vy_pipe_scalar *x, const vy_pipe_scalar *y)
@@ -233,13 +184,6 @@ static bool is_same_domain(const pair *q)
     return true;
 }
 
-static bool asks_length(const vy_program *p, uint32_t buffer)
-{
-    for (uint32_t k = 0; k < p->leaves.count; k++)
-        if (p->leaves.data[k].kind == VY_LEAF_LEN && p->leaves.data[k].index == buffer) return true;
-    return false;
-}
-
 // Marks what only passes values from the first to the second.
 static void find_local(const stages *w, pair *q)
 {
@@ -249,7 +193,7 @@ static void find_local(const stages *w, pair *q)
         // Once in each; a half is rounded when it is stored; integers may be compared and exchanged.
         q->local[u] = u && vy_type_is_float(b->type) && b->cls == VY_OUT && !w->keeps[id] &&
                       w->uses[id] == 2 && vy_type_loaded(b->type) == b->type &&
-                      !asks_length(q->a, u) && !asks_length(q->b, v);
+                      !vy_fuse_asks_length(q->a, u) && !vy_fuse_asks_length(q->b, v);
     }
 }
 
@@ -273,15 +217,36 @@ static bool may_fuse(stages *w, pair *q)
 }
 
 // -------------------------------------------------------------------------------------- the steps
-// Step x dispatches the fused program, which is the module's last one, with the arguments of both.
-static void dispatch_both(stages *w, pair *q, vy_pipe_step *x)
+static bool is_same(const vy_fused *x, const vy_fused *y)
+{
+    const vy_program *a = x->first, *b = x->second;
+    return a == y->first && b == y->second &&
+           memcmp(x->buffers, y->buffers, b->buffers.count * sizeof *x->buffers) == 0 &&
+           memcmp(x->scalars, y->scalars, b->scalars.count * sizeof *x->scalars) == 0 &&
+           memcmp(x->local, y->local, a->buffers.count) == 0;
+}
+
+// The number of the program that is both; UINT32_MAX: none.
+static uint32_t program_of(stages *w, const pair *q)
+{
+    const vy_fused f = {q->a, q->b, q->buffers, q->scalars, q->local};
+    for (uint32_t k = 0; k < w->made_count; k++)
+        if (is_same(&w->made[k].of, &f)) return w->made[k].program;
+    if (w->made_count == MOST_MADE || !vy_fuse_programs(w->m, &f)) return UINT32_MAX;
+    const uint32_t program = w->m->programs.count - 1;
+    w->made[w->made_count++] = (made){f, program};
+    return program;
+}
+
+// Step x dispatches the fused program with the arguments of both.
+static void dispatch_both(stages *w, pair *q, vy_pipe_step *x, uint32_t program)
 {
     const uint32_t n = q->x->arg_count, scalars = q->a->scalars.count;
     vy_arena *arena = &w->m->arena;
     vy_pipe_arg *args = vy_arena_alloc(arena, (n + q->y->arg_count) * sizeof *args);
     vy_pipe_scalar *all =
         vy_arena_alloc(arena, ((size_t)scalars + q->b->scalars.count + 1) * sizeof *all);
-    const vy_program *p = w->m->programs.data[w->m->programs.count - 1];
+    const vy_program *p = w->m->programs.data[program];
     uint32_t count = 0, at = scalars;
     if (!args || !all) {
         w->oom = true;
@@ -298,7 +263,7 @@ static void dispatch_both(stages *w, pair *q, vy_pipe_step *x)
     for (uint32_t k = 0; k < q->b->scalars.count; k++)
         if (!q->scalars[k]) all[at++] = q->y->scalars[k];
     for (uint32_t k = 0; k < at; k++) all[k].name = p->scalars.data[k].name;
-    x->program = w->m->programs.count - 1;
+    x->program = program;
     x->arg_count = count;
     x->args = args;
     x->scalars = all;
@@ -317,8 +282,9 @@ static bool fuse(stages *w, vy_pipe_step *x, const vy_pipe_step *y)
               .b = w->m->programs.data[y->program]};
     if (!may_fuse(w, &q)) return false;
     find_local(w, &q);
-    const vy_fused f = {q.a, q.b, q.buffers, q.scalars, q.local};
-    if (vy_fuse_programs(w->m, &f)) dispatch_both(w, &q, x);
+    const uint32_t program = program_of(w, &q);
+    if (program == UINT32_MAX) return false;
+    dispatch_both(w, &q, x, program);
     return w->any = true;
 }
 

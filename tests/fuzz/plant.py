@@ -489,13 +489,13 @@ CONTROL = ("pipelines_derive.py", (
 ))
 # Faults in which states are their own tape, and in what is not cleared.
 STATES = ("pipelines_derive.py", (
-    ("ir/host/fuse_stages.c", None, "&& is_own(q->a, u) &&", "&&"),
-    ("ir/host/fuse_stages.c", None, "is_own(q->b, v);", "true;"),
+    ("ir/host/fuse_stages.c", None, "vy_fuse_is_own(q->a, u) &&", ""),
+    ("ir/host/fuse_stages.c", None, "vy_fuse_is_own(q->b, v);", "true;"),
     ("ir/host/fuse_stages.c", None, "return by ? (a.offset - b.offset) % by != 0 :", "return by ? true :"),
-    ("ir/host/fuse_stages.c", None, "(b->cls != VY_OUT || overwrites(q->b, v))", "true"),
+    ("ir/host/fuse_stages.c", None, "(b->cls != VY_OUT || vy_fuse_overwrites(q->b, v))", "true"),
     ("ir/host/fuse_stages.c", None, "w->uses[id] == 2 &&", ""),
     ("ir/host/fuse_stages.c", None, "if (!is_same_domain(q)) return false;", ""),
-    ("ir/host/fuse_stages.c", None, "return i->op == VY_OP_STORE && !depth;", "return i->op == VY_OP_STORE;"),
+    ("ir/host/fuse_access.c", None, "return i->op == VY_OP_STORE && !depth;", "return i->op == VY_OP_STORE;"),
     ("autodiff/gather/gather.c", None, "if (g->r->buffers.data[buffer].cls == VY_INOUT) return true;", ""),
     ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
     ("ir/host/states.c", None, "if (u->step > w->l->steps.data[repeat].partner) return false;", ""),
