@@ -3,6 +3,7 @@
 //
 //   y[i] = a;   (no read of y)   y[i] = b      →   y[i] = b
 //   local v: f32[8];  v[j] = a;  never read    →
+//   local v: f32[8];  …  v[j] = 0;  not read from here on, in no loop    →
 //
 // In a host program (ir/core/host.h) elements are slices.
 //
@@ -43,6 +44,17 @@ static void find_unread(dse *d)
         const vy_inst *i = &p->insts.data[id];
         if (i->op == VY_OP_LOAD || vy_op_is_atomic((vy_op)i->op)) d->unread[i->aux] = 0;
     }
+}
+
+// Is it a store to a local array that nothing reads from here on?
+static bool is_last(const dse *d, uint32_t id)
+{
+    const vy_program *p = d->w.p;
+    const vy_inst *i = &p->insts.data[id];
+    if (i->op != VY_OP_STORE || p->buffers.data[i->aux].cls != VY_LOCAL) return false;
+    for (uint32_t up = d->w.s.parent[id]; up; up = d->w.s.parent[up])
+        if (vy_is_loop((vy_op)p->insts.data[up].op)) return false;
+    return !vy_written_between(&d->reads, i->aux, id, p->insts.count);
 }
 
 static void kill(dse *d, uint32_t id)
@@ -127,7 +139,7 @@ static bool visit(dse *d, uint32_t id)
     } else if (vy_op_is_memory(op)) {
         if (op == VY_OP_ZERO && d->w.p->host)
             return true; // it says what extents are (ir/core/host.h)
-        if (d->unread[i->aux])
+        if (d->unread[i->aux] || is_last(d, id))
             kill(d, id);
         else if (op == VY_OP_STORE)
             store(d, id);

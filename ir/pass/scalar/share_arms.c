@@ -15,6 +15,7 @@
 // depend on nothing in between move before the first.  `forward` then merges the loads.  Near-linear:
 // each `if` is compared with the first on its condition only, through a table of hashes.  Needs valid
 // structure; keeps the order of everything that is observable, lines and names.
+#include "ir/core/functions.h"
 #include "ir/facts/memory.h"
 #include "ir/facts/price.h"
 #include "ir/pass/pass.h"
@@ -64,7 +65,8 @@ static bool may_move(const share *x, uint32_t head, uint32_t id)
 {
     const vy_inst *i = &x->w.p->insts.data[id];
     const vy_op op = (vy_op)i->op;
-    if (vy_is_slot(op) || vy_is_marker(op) || i->type == VY_VOID) return false;
+    if (vy_is_slot(op) || vy_is_marker(op) || i->type == VY_VOID || vy_is_tuple(x->w.p, id))
+        return false;
     if (vy_op_infos[op].effect == VY_PURE) return true;
     return op == VY_OP_LOAD && !vy_written_between(&x->writes, i->aux, head, id);
 }
