@@ -238,8 +238,8 @@ static uint32_t program_of(stages *w, const pair *q)
     return program;
 }
 
-// Step x dispatches the fused program with the arguments of both.
-static void dispatch_both(stages *w, pair *q, vy_pipe_step *x, uint32_t program)
+// Makes `both` a dispatch of the fused program with the arguments of both.
+static void dispatch_both(stages *w, const pair *q, vy_pipe_step *both, uint32_t program)
 {
     const uint32_t n = q->x->arg_count, scalars = q->a->scalars.count;
     vy_arena *arena = &w->m->arena;
@@ -263,20 +263,19 @@ static void dispatch_both(stages *w, pair *q, vy_pipe_step *x, uint32_t program)
     for (uint32_t k = 0; k < q->b->scalars.count; k++)
         if (!q->scalars[k]) all[at++] = q->y->scalars[k];
     for (uint32_t k = 0; k < at; k++) all[k].name = p->scalars.data[k].name;
-    x->program = program;
-    x->arg_count = count;
-    x->args = args;
-    x->scalars = all;
+    both->program = program;
+    both->arg_count = count;
+    both->args = args;
+    both->scalars = all;
 }
 
-// Makes one step of x and the step after it, if that is right and pays.
-static bool fuse(stages *w, vy_pipe_step *x, const vy_pipe_step *y)
+// Makes one step of x and y, at y, if that is right and pays.
+static bool fuse(stages *w, const vy_pipe_step *x, vy_pipe_step *y)
 {
     if (x->kind != VY_PIPE_DISPATCH || y->kind != VY_PIPE_DISPATCH || !is_plain(w, x->program) ||
         !is_plain(w, y->program))
         return false;
-    const vy_pipe_step before = *x;
-    pair q = {.x = &before,
+    pair q = {.x = x,
               .y = y,
               .a = w->m->programs.data[x->program],
               .b = w->m->programs.data[y->program]};
@@ -284,8 +283,17 @@ static bool fuse(stages *w, vy_pipe_step *x, const vy_pipe_step *y)
     find_local(w, &q);
     const uint32_t program = program_of(w, &q);
     if (program == UINT32_MAX) return false;
-    dispatch_both(w, &q, x, program);
+    vy_pipe_step both = *x;
+    dispatch_both(w, &q, &both, program);
+    *y = both;
     return w->any = true;
+}
+
+// May a dispatch before it run after it?  An intermediate that begins with nothing in it.
+static bool is_passed(const stages *w, const vy_pipe_step *s)
+{
+    return s->kind == VY_PIPE_BUFFER &&
+           w->l->signature->buffers.data[s->buffer.id].init == VY_INIT_NONE;
 }
 
 static void count_uses(stages *w)
@@ -331,10 +339,9 @@ bool vy_host_fuse_stages(vy_module *m, uint32_t number)
     const bool ok = !w.oom && vy_slices_make(&w.slices, w.l, &w.arena);
     if (ok) count_uses(&w);
     for (uint32_t i = 0, x = 0; ok && i < count && !w.oom && vy_module_ok(m); i++) {
-        if (i && fuse(&w, &w.l->steps.data[x], &w.l->steps.data[i]))
-            w.gone[i] = 1;
-        else
-            x = i;
+        if (i && is_passed(&w, &w.l->steps.data[i])) continue;
+        if (i && fuse(&w, &w.l->steps.data[x], &w.l->steps.data[i])) w.gone[x] = 1;
+        x = i;
     }
     if (ok && w.any && !w.oom) w.oom = !remove_steps(&w);
     if (!ok || w.oom) vy_fail_oom(m);
