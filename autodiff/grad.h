@@ -55,6 +55,8 @@ typedef struct vy_grad_options {
     // The result will be differentiated again: sums of halves in memory stay halves, and it stays
     // one program.
     bool again;
+    // Neighbouring stages of a pipeline's derivative stay programs of their own.
+    bool apart;
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program, or of a pipeline that `program` names.

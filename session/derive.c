@@ -43,6 +43,7 @@ bool vys_grad_options(const vys_work *w, vys_entry from, bool again, bool seeded
     const vys_settings *s = &w->settings;
     const uint32_t storage = s->keep == VYS_KEEP_SQRT && w->storage < 2 ? 2 : w->storage;
     *g = (vy_grad_options){.program = vys_entry_name(from),
+                           .apart = s->level == VYS_O0 || s->level == VYS_O1,
                            .seed_buffer = seeded,
                            .with_value = s->with_value,
                            .deterministic = s->deterministic,

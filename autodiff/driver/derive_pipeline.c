@@ -142,10 +142,9 @@ static vy_module *finish(vy_module *out, uint32_t order, const pipeline_try *t, 
 {
     const vy_grad_options *options = t->options;
     const bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && !options->again;
-    const bool fuses = !options->again && !(t->observer && t->observer->apart);
     bool ok = !gathers || vy_gather_left(out, order, options);
     if (!ok) *diag = out->diag;
-    if (ok && fuses) ok = fuse_stages(&out, diag);
+    if (ok && !options->again && !options->apart) ok = fuse_stages(&out, diag);
     if (ok) {
         set_order(out, order);
         return out;

@@ -14,7 +14,6 @@ typedef struct reverse_observer {
     void *user;
     struct vy_gather_notes *gathers; // or NULL
     bool narrow;                     // sums of half floats stay as they are
-    bool apart;                      // the stages of a pipeline stay on their own
     // A tape of a pipeline became a part of that buffer (ir/host/states.c).  Or NULL.
     void (*moved)(void *user, const char *tape, const char *into);
 } reverse_observer;

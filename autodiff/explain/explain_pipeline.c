@@ -179,10 +179,9 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
 static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
                       const vy_opt_options *optimize, vy_module *made[2], vy_diag *diag)
 {
-    const reverse_observer observer = {.note = observe,
-                                       .user = w,
-                                       .moved = observe_move,
-                                       .apart = true};
+    const reverse_observer observer = {.note = observe, .user = w, .moved = observe_move};
+    vy_grad_options apart = *options;
+    apart.apart = true;
     uint32_t at = 0;
     while (at < m->pipelines.count && strcmp(m->pipelines.data[at]->name, options->program)) at++;
     if (at == m->pipelines.count) {
@@ -191,7 +190,7 @@ static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_opti
         return false;
     }
     if (!vy_module_extract(m, (vy_ref){at, true}, &made[0], diag)) return false;
-    made[1] = vy_derive_pipeline(m->pipelines.data[at], options, vy_transform, &observer, diag);
+    made[1] = vy_derive_pipeline(m->pipelines.data[at], &apart, vy_transform, &observer, diag);
     for (int k = 0; k < 2 && made[1]; k++) {
         if (vy_optimize(made[k], optimize)) continue;
         *diag = made[k]->diag;
@@ -224,7 +223,7 @@ static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_option
         w->source = made[0]->pipelines.data[made[0]->pipelines.count - 1]; // after rules
         w->result = made[1]->pipelines.data[made[1]->pipelines.count - 1];
         vy_explain_requests(w); // by what is dispatched for each, before stages become one
-        ok = vy_host_fuse_stages(made[1], made[1]->pipelines.count - 1);
+        ok = options->apart || vy_host_fuse_stages(made[1], made[1]->pipelines.count - 1);
         if (!ok) *diag = made[1]->diag;
     }
     if (ok) put_together(w, sizes);
