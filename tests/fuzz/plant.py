@@ -528,6 +528,13 @@ EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
     ("autodiff/reverse/replay.c", None, "} else if (same) {", "} else if (false) {"),
 ))
 # Faults in which load sets the adjoint of a slice, and where that need not be cleared before.
+SHARED_ARMS = ("text/opt/share_arms.vyre", (
+    ("ir/pass/scalar/ifconvert.c", None, "&& no == other;", ";"),
+))
+IMPLIED = ("text/opt/implied.vyre", (
+    ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),
+    ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
+))
 ROTATION = ("text/grad/pipeline/rotation.vyre", (
     ("autodiff/facts/rotation.c", None, "at.offset < r->last.offset || (at.offset == r->last.offset", "(at.offset == r->last.offset"),
     ("autodiff/facts/rotation.c", None, "(at.offset == r->last.offset && id > r->load))", "false)"),
@@ -566,13 +573,9 @@ ROUNDS = (
     ("ir/pass/scalar/fuse_ifs.c", None, "!vy_written_between(&f->writes, p->insts.data[k].aux, f->head[id], k)", "true"),
     ("ir/pass/scalar/share_arms.c", None, "!vy_written_between(&x->writes, i->aux, head, id)", "true"),
     ("ir/pass/scalar/share_arms.c", None, "(a == IN_ARM && between)", "false"),
-    ("ir/pass/scalar/share_arms.c", None, "if (k != UINT32_MAX) a = vy_arg(x->w.p, middle_of(x, head), k);", ""),
     ("ir/pass/scalar/share_arms.c", None, "if (*head && in_one_block(x, *head, id)) {", "if (*head) {"),
-    ("ir/pass/scalar/ifconvert.c", None, "&& no == other;", ";"),
     ("ir/facts/context.c", None, "vy_is_at_least(q, y, k + strict);", "vy_is_at_least(q, y, k);"),
     ("ir/facts/range.c", None, "vy_is_below(q, less, plus(e, !strict));", "vy_is_below(q, less, plus(e, 1));"),
-    ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),
-    ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
 )
 # Faults in what is followed iteration by iteration: with strides.py's programs.
 STRIDES = (
@@ -583,7 +586,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, SHARED_ARMS, IMPLIED, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
