@@ -13,6 +13,7 @@ left out: there a text states derivatives, which may be meant to differ from tho
 own RUN lines check them.
 """
 import glob
+import math
 import os
 import re
 import shlex
@@ -120,9 +121,17 @@ def choices(word):
 
 
 def large(text):
-    numbers = re.findall(r"=(\d+)\b", "".join(re.findall(r"// set: .*", text)))
+    """Whether a scalar, or a buffer that is counted in the scalars, exceeds LARGE."""
+    sets = dict(re.findall(r"(\w+)=(\d+)\b", "".join(re.findall(r"// set: .*", text))))
     values = "".join(re.findall(r"// data: .*", text)).count(",")
-    return values > LARGE or any(int(n) > LARGE for n in numbers)
+    counts = [product(extents.split(","), sets) for extents in re.findall(r"\b(?:in|out|inout) \w+\[([^\]]*)\]", text)]
+    return max([values, *map(int, sets.values()), *counts]) > LARGE
+
+
+def product(extents, sets):
+    """Of extents that are products of numbers and scalars, such as N * M; any other counts as 1."""
+    words = [w.strip() for e in extents for w in e.split("*")]
+    return math.prod(int(sets.get(w, w)) for w in words if re.match(r"\d+$", sets.get(w, w)))
 
 
 def cases_of(path):

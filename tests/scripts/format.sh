@@ -4,14 +4,16 @@
 set -eu
 cd "${SRC:-$(dirname "$0")/../..}"
 command -v clang-format >/dev/null || { echo "no clang-format"; exit 77; }
-status=0
-for file in $(find ir autodiff spirv vkrt session tools tests examples -name '*.[ch]' | sort); do
-    if [ "${1:-}" = --fix ]; then
-        clang-format --style=file -i "$file"
-    elif ! clang-format --style=file --dry-run -Werror "$file" 2>/dev/null; then
+files=$(find ir autodiff spirv vkrt session tools tests examples -name '*.[ch]' | sort)
+if [ "${1:-}" = --fix ]; then
+    exec clang-format --style=file -i $files
+fi
+# All in one process, which takes a sixth of the time of one for each; which of them it was is asked afterwards.
+clang-format --style=file --dry-run -Werror $files 2>/dev/null && exit 0
+for file in $files; do
+    if ! clang-format --style=file "$file" | diff -q "$file" - >/dev/null; then
         echo "$file: not formatted (tests/scripts/format.sh --fix)"
         clang-format --style=file "$file" | diff "$file" - | head -n 6 || true
-        status=1
     fi
 done
-exit $status
+exit 1
