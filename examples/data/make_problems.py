@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Data for the examples det, kmeans, llsq, lse, lstm as .npy files, with the gradient to be found.
 
-  make_problems.py det DIR [N]           matrices ~ N(0,1); default 5
+  make_problems.py det DIR [N ORDER]     square matrices ~ N(0,1); default 5 8
   make_problems.py kmeans DIR [N K D]    points and centres ~ N(0,1); default 60 7 3
   make_problems.py llsq DIR [N]          128 coefficients ~ N(0,1) for N points; default 50
   make_problems.py lse DIR [N R]         columns ~ 4 N(0,1); default 40 6
@@ -37,9 +37,9 @@ def zeros_like(v):
     return [zeros_like(x) for x in v] if isinstance(v, list) else 0.0
 
 
-def det(N=5):
+def det(N=5, ORDER=8):
     """∂ det A/∂A is the matrix of cofactors, det A · A⁻ᵀ: elimination in exact fractions."""
-    A, d, grad = draw(1, normal, N, 8, 8), [], []
+    A, d, grad = draw(1, normal, N, ORDER, ORDER), [], []
     for matrix in A:
         n = len(matrix)
         rows = [[Fraction(x) for x in r] + [Fraction(int(i == j)) for j in range(n)]

@@ -30,6 +30,9 @@ PROBLEMS = {
     "lse": (["x"], [], "y", [], 1e-6, 2e-15),
     "lstm": (["main", "extra", "state"], ["seq"], "loss", [], 2e-6, 5e-15),
 }
+# Sizes that differ from the generator's, and the change of the example's text.  With an array of 64
+# minors lavapipe's compiler takes a second, with the example's 256 a quarter of a minute.
+SIZES = {"det": (["5", "6"], ("ORDER: u32 = 8", "ORDER: u32 = 6"))}
 bad = 0
 
 
@@ -153,10 +156,10 @@ def write_kinds(example, source=None, old="", new=""):
 
 def main():
     runs = kinds_and_engines()
-    for example in PROBLEMS:
-        write_kinds(example)
     for problem, (wrt, _, value, _, single, double) in PROBLEMS.items():
-        subprocess.run([os.path.join(EXAMPLES, "data", "make_problems.py"), problem, problem], check=True)
+        sizes, change = SIZES.get(problem, ([], ()))
+        write_kinds(problem, problem, *change)
+        subprocess.run([os.path.join(EXAMPLES, "data", "make_problems.py"), problem, problem, *sizes], check=True)
         for kind, engine in runs:
             tolerance = single if kind == "f32" else double
             got = solve(problem, kind, engine)
