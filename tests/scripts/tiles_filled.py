@@ -22,6 +22,8 @@ import tempfile
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz"))
+sys.dont_write_bytecode = True
+import harness  # noqa: E402
 import tiles  # noqa: E402
 
 COMMAND = os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
@@ -90,16 +92,43 @@ def rows():
             yield text, n >= 4 and m >= 4, {"N": n, "M": m}
 
 
-def run(path, sizes, *options):
-    argv = [COMMAND, "run", path, "--json", "--in", "x=iota", *options]
-    for name, value in sizes.items():
-        argv += ["--set", "%s=%d" % (name, value)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+def values_of(outputs):
+    values = outputs["y"]["data"]
+    return [v for row in values for v in row] if isinstance(values[0], list) else values
+
+
+def by_command(path, argv):
+    done = subprocess.run([COMMAND, "run", path, "--json", *argv], capture_output=True, text=True, check=False)
     codes = [c for c in ("E0715", "E0806") if "[%s]" % c in done.stderr or '"%s"' % c in done.stdout]
     if done.returncode == 0:
-        values = json.loads(done.stdout)["outputs"]["y"]["data"]
-        return "ran", [v for row in values for v in row] if isinstance(values[0], list) else values
+        return "ran", values_of(json.loads(done.stdout)["outputs"])
     return (codes or [done.stderr[:200] + done.stdout[:200]])[0], None
+
+
+class Engines:
+    """The C API (tests/session_run.c), which opens the device once; every eighth question goes to the command."""
+
+    def __init__(self, folder):
+        self.path, self.asked = os.path.join(folder, "p.vyre"), 0
+        self.session = harness.Harness([os.path.join(os.environ["BUILD"], "tests", "session_run")], folder)
+
+    def run(self, text, sizes, *options):
+        """("ran", values of y), or (code of the error, None)."""
+        argv = ["--in", "x=iota", *options]
+        for name, value in sizes.items():
+            argv += ["--set", "%s=%d" % (name, value)]
+        self.asked += 1
+        if self.asked % 8 == 0:
+            write(self.path, text)
+            return by_command(self.path, argv)
+        line, trouble = self.session.ask("p", "\n".join(argv) + "\n\n" + text)
+        if trouble:
+            return trouble, None
+        answer = json.loads(line)
+        if "error" in answer:
+            code = answer["error"]["code"]
+            return code if code in ("E0715", "E0806") else line[:200], None
+        return "ran", values_of(answer["outputs"])
 
 
 def write(path, text):
@@ -107,15 +136,14 @@ def write(path, text):
         f.write(text)
 
 
-def try_table(path, counts):
+def try_table(engines, counts):
     """How many rows are wrong."""
     bad, every = 0, int(os.environ["VYRE_SHARE"])
     first = int(os.environ["VYRE_FRESH_SEED"])
     for text, sure, sizes in rows():
         if (zlib.crc32((text + str(sizes)).encode()) + first) % every:
             continue
-        write(path, text)
-        (here, values), (there, others) = run(path, sizes, "--engine", "eval"), run(path, sizes, "--engine", "vulkan")
+        (here, values), (there, others) = (engines.run(text, sizes, "--engine", e) for e in ("eval", "vulkan"))
         counts[here, there] = counts.get((here, there), 0) + 1
         fine = (here, there) in {True: (("ran", "ran"), ("E0715", "E0806")), None: (("ran", "ran"), ("E0715", "ran")),
                                  False: (("ran", "ran"), ("E0715", "E0806"), ("E0715", "ran"))}[sure]
@@ -125,16 +153,15 @@ def try_table(path, counts):
     return bad
 
 
-def try_random(path, counts, seed, count):
+def try_random(engines, counts, seed, count):
     """How many launches disagree with the model."""
     bad = 0
     for at in range(seed, seed + count):
         program = tiles.make(at)
-        write(path, program.text)
         for sizes, outputs, sure in program.launches:
             right = {"eval": [("ran" if outputs else "E0715", outputs)], "vulkan": [("ran", outputs) if outputs else ("E0806", None)]}
             for engine, level in (("eval", "-O0"), ("eval", "-O2"), ("vulkan", "-O2")):
-                got = run(path, sizes, "--engine", engine, level)
+                got = engines.run(program.text, sizes, "--engine", engine, level)
                 unseen = engine == "vulkan" and not outputs and not sure and got[0] == "ran"
                 name = "random: model %s" % right["eval"][0][0], "%s %s %s" % (engine, level, got[0].splitlines()[0][-7:])
                 counts[name] = counts.get(name, 0) + 1
@@ -150,8 +177,12 @@ def main():
     count = int(os.environ.get("VYRE_COUNT") or 80 // int(os.environ["VYRE_SHARE"]))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k tiles_filled" % (seed, count))
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "p.vyre")
-        bad = try_table(path, counts) + try_random(path, counts, seed, count)
+        engines = Engines(folder)
+        bad = try_table(engines, counts) + try_random(engines, counts, seed, count)
+        status, trouble = engines.session.close()
+        if status or trouble:
+            bad += 1
+            print("session_run ended with status %d: %s" % (status, trouble))
     for (here, there), n in sorted(counts.items()):
         print("%s, %s: %d" % (here, there, n))
     return 1 if bad or ("E0715", "E0806") not in counts or ("ran", "ran") not in counts else 0
