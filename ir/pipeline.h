@@ -52,8 +52,9 @@ typedef struct vy_pipe_arg {
     vy_buffer buffer;
     uint32_t rank;
     const vy_dim *index; // dimensions of the signature; copied
-    // Text: `flat(b)`.  The dimensions that remain are passed as one, to a parameter with one;
-    // `elements`, the length of that, is filled in by the builder.
+    // Text: `flat(b)`.  The elements that remain, row-major, are passed to a parameter of another
+    // shape with as many.  One with a single dimension is of their number, `elements`, which is
+    // filled in by the builder; one with several gets its shape from the scalars.
     bool flat;
     vy_dim elements;
 } vy_pipe_arg;

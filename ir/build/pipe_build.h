@@ -2,6 +2,7 @@
 // pipe_build.h: a pipeline being built.
 //
 //   pipeline.c       steps, one after the other
+//   pipe_scalars.c   the scalars of a dispatch
 //   pipe_inline.c    the steps of another pipeline, with arguments for its parameters
 //   pipe_kernels.c   the programs that copy, fill and add, and set and count numbers
 //   pipe_condition.c the programs that compute conditions on floats
@@ -92,6 +93,15 @@ typedef struct vy_pipe_condition {
 
 // 1 where the condition holds at this point, else 0: computed on the device, and read.
 vy_dim vy_pipe_holds(vy_pipe *q, const vy_pipe_condition *c);
+
+// ---- pipe_scalars.c
+// An error in the text of a pipeline, at the place of the builder; it has failed then.
+void vy_pipe_fail(vy_pipe *q, vy_code code, const char *fix, const char *format, const char *x,
+                  const char *y);
+// Scalars of a dispatch of `p`, in its order: the given ones, and those that shapes determine.
+// all: one per scalar, with its name.  False: an error.
+bool vy_pipe_scalars(vy_pipe *q, const vy_program *p, const vy_pipe_arg *args, vy_pipe_scalar *all,
+                     uint32_t count, const vy_pipe_scalar *given);
 
 // Fills step *s with copies of what it passes to `p`; s->arg_count is given.  False: an error.
 bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pipe_arg *args,

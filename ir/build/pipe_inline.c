@@ -8,6 +8,8 @@
 // intermediates become intermediates of this pipeline, dimensions and numbers are rewritten over
 // this one's.  An intermediate begins at the call; it ends with the block in which the call is.
 //
+// What is passed as flat(…) is copied to a buffer in the parameter's shape, and back.
+//
 // An `out` parameter begins as zeros.  A program clears what it takes as `out`, so they are written
 // only where something else uses the parameter first, or nothing does.
 //
@@ -214,7 +216,7 @@ vy_pipe_arg inline_place(inlining *c, const vy_pipe_arg *a)
     return (vy_pipe_arg){p.buffer, p.rank + a->rank, index, .flat = a->flat};
 }
 
-static vy_pipe_scalar scalar_of(inlining *c, const vy_pipe_scalar *s)
+vy_pipe_scalar inline_scalar(inlining *c, const vy_pipe_scalar *s)
 {
     vy_pipe_scalar made = s->kind == VY_PIPE_PARAM ? c->scalars[s->scalar] : *s;
     if (s->kind == VY_PIPE_DIM) made.dim = inline_dim(c, s->dim);
@@ -227,7 +229,7 @@ void inline_dispatch(inlining *c, const vy_pipe_step *s, const vy_pipe_arg *args
     const vy_program *p = c->l->module->programs.data[s->program];
     vy_pipe_scalar *scalars = inline_room(c, p->scalars.count, sizeof *scalars);
     for (uint32_t k = 0; scalars && k < p->scalars.count; k++)
-        scalars[k] = scalar_of(c, &s->scalars[k]);
+        scalars[k] = inline_scalar(c, &s->scalars[k]);
     const vy_dim *groups = s->groups ? dims_of(c, 3, s->groups) : NULL;
     if (!inline_stopped(c))
         vy_pipeline_dispatch(c->q, p, s->arg_count, args, p->scalars.count, scalars, groups);
@@ -280,6 +282,31 @@ static void refuse_steps(vy_pipe *q)
     q->b->failed = true;
 }
 
+// What is passed flat is a copy, in the shape of the parameter.
+static void begin_parameters(inlining *c, const vy_pipe_arg *args, reshaped *copies)
+{
+    const vy_program *p = c->sig;
+    for (uint32_t i = 1; !inline_stopped(c) && i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        c->places[i] = *args;
+        if (inline_reshapes(c->q->b->p, args, b)) {
+            copies[i] = inline_reshaped(c, args, args->elements, p, b, c->scalars);
+            if (copies[i].shape) c->places[i] = inline_reshape(c, name_of(c, b->name), &copies[i]);
+        }
+        c->places[i].flat = false;
+        args++;
+    }
+    for (uint32_t i = 1; !inline_stopped(c) && i < p->buffers.count; i++)
+        if (vy_pipe_binds(&p->buffers.data[i])) start_parameter(c, i);
+}
+
+static void end_parameters(inlining *c, const reshaped *copies)
+{
+    for (uint32_t i = 1; !inline_stopped(c) && i < c->sig->buffers.count; i++)
+        if (copies[i].shape) inline_reshape_back(c, &c->places[i], &copies[i]);
+}
+
 void vy_pipe_inline(vy_pipe *q, const vy_pipeline *l, const vy_pipe_arg *args,
                     const vy_pipe_scalar *scalars, const vy_dim *groups)
 {
@@ -291,11 +318,10 @@ void vy_pipe_inline(vy_pipe *q, const vy_pipeline *l, const vy_pipe_arg *args,
     c.places = inline_room(&c, p->buffers.count, sizeof *c.places);
     c.dims = inline_room(&c, p->dims.count, sizeof *c.dims);
     c.steps = inline_room(&c, l->steps.count, sizeof *c.steps);
-    for (uint32_t i = 1; !inline_stopped(&c) && i < p->buffers.count; i++)
-        if (vy_pipe_binds(&p->buffers.data[i])) c.places[i] = *args++;
-    for (uint32_t i = 1; !inline_stopped(&c) && i < p->buffers.count; i++)
-        if (vy_pipe_binds(&p->buffers.data[i])) start_parameter(&c, i);
+    reshaped *copies = inline_room(&c, p->buffers.count, sizeof *copies);
+    if (copies) begin_parameters(&c, args, copies);
     for (uint32_t i = 0; !inline_stopped(&c) && i < l->steps.count; i++) inline_step(&c, i);
+    if (copies) end_parameters(&c, copies);
     vy_arena_free(&c.arena);
 }
 

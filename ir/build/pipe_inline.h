@@ -2,6 +2,7 @@
 // pipe_inline.h: the steps of a pipeline, rewritten for another signature.
 //
 //   pipe_inline.c    a pipeline that another one dispatches
+//   pipe_flat.c      what is passed as flat(…), as copies
 //   rewrite_steps.c  a pipeline under its own signature
 #ifndef VYRE_PIPE_INLINE_H
 #define VYRE_PIPE_INLINE_H
@@ -28,6 +29,27 @@ static inline bool inline_stopped(const inlining *c) { return vy_builder_failed(
 // What is passed, over the new signature; and the dispatch s with other arguments.
 vy_pipe_arg inline_place(inlining *c, const vy_pipe_arg *a);
 void inline_dispatch(inlining *c, const vy_pipe_step *s, const vy_pipe_arg *args);
+
+vy_pipe_scalar inline_scalar(inlining *c, const vy_pipe_scalar *s);
+
+// ---- pipe_flat.c
+typedef struct reshaped {
+    vy_pipe_arg place; // what is passed, over the new signature
+    vy_dim elements;   // how many it has
+    uint32_t rank;
+    const vy_dim *shape; // of the parameter; NULL: memory
+    bool takes, gives;   // the parameter is read, written
+} reshaped;
+
+// Is the argument, over the signature `sig`, passed flat to a parameter of another rank or shape?
+bool inline_reshapes(const vy_program *sig, const vy_pipe_arg *a, const vy_buf *parameter);
+// What a parameter of `p` gets, over the new signature, as are the scalars of `p`.
+reshaped inline_reshaped(inlining *c, const vy_pipe_arg *place, vy_dim elements,
+                         const vy_program *p, const vy_buf *parameter,
+                         const vy_pipe_scalar *scalars);
+// A new buffer of its shape, called `name`, with what the parameter takes; and back what it gives.
+vy_pipe_arg inline_reshape(inlining *c, const char *name, const reshaped *r);
+void inline_reshape_back(inlining *c, const vy_pipe_arg *copy, const reshaped *r);
 
 // ---- rewrite_steps.c
 // Begins to rewrite `l`: the walk appends its steps, as they are by inline_step, BUFFERs by

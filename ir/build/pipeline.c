@@ -37,33 +37,8 @@ const vy_pipe_step *vy_pipeline_step(const vy_pipeline *p, uint32_t index)
     return index < p->steps.count ? &p->steps.data[index] : NULL;
 }
 
-// ------------------------------------------------------------------------------------- inference
-void vy_pipe_infer(const vy_program *signature, const vy_program *p, const vy_pipe_arg *args,
-                   vy_dim *dims)
-{
-    for (uint32_t s = 0; s < p->scalars.count; s++) dims[s] = (vy_dim){0};
-    for (uint32_t id = 1; id < p->buffers.count; id++) {
-        const vy_buf *b = &p->buffers.data[id];
-        if (!vy_pipe_binds(b)) continue;
-        const vy_buf *passed = &signature->buffers.data[args->buffer.id];
-        for (uint32_t k = 0; k < b->rank; k++) {
-            int s = vy_program_dim_scalar(p, b->dims[k]);
-            if (s >= 0 && !dims[s].id)
-                dims[s] = args->flat ? args->elements : passed->dims[args->rank + k];
-        }
-        args++;
-    }
-}
-
 // -------------------------------------------------------------------------------------- copying
 static bool stopped(const vy_pipe *q) { return !q || vy_builder_failed(q->b); }
-
-static void fail(vy_pipe *q, vy_code code, const char *fix, const char *format, const char *x,
-                 const char *y)
-{
-    vy_fail(q->m, code, q->b->line, q->b->column, fix, format, x, y);
-    q->b->failed = true;
-}
 
 static void *keep(vy_pipe *q, const void *data, size_t size)
 {
@@ -221,76 +196,6 @@ static bool find_program(vy_pipe *q, const vy_program *p, uint32_t *index)
     return false;
 }
 
-// Puts the given scalars, found by name, into the program's order.
-static bool place_given(vy_pipe *q, const vy_program *p, vy_pipe_scalar *scalars, uint32_t count,
-                        const vy_pipe_scalar *given)
-{
-    const uint32_t n = p->scalars.count;
-    uint32_t next = 0; // usually given in order
-    for (uint32_t g = 0; g < count; g++) {
-        uint32_t k = 0;
-        while (k < n && strcmp(p->scalars.data[(next + k) % n].name, given[g].name) != 0) k++;
-        if (k == n) {
-            fail(q, VY_E_PIPE_SCALAR, "name scalar parameters of the program only",
-                 "`%s` has no scalar `%s`", p->name, given[g].name);
-            return false;
-        }
-        vy_pipe_scalar *s = &scalars[next = (next + k) % n];
-        if (s->kind != VY_PIPE_INFER) {
-            fail(q, VY_E_PIPE_SCALAR, "give it once", "scalar `%s` of `%s` is given twice",
-                 given[g].name, p->name);
-            return false;
-        }
-        const char *name = s->name;
-        *s = given[g];
-        s->name = name;
-    }
-    return true;
-}
-
-// Makes an integer scalar a dimension expression, however it was given.
-static void as_dim(vy_pipe *q, vy_type type, vy_pipe_scalar *s)
-{
-    if (!vy_type_is_integer(type) || s->kind == VY_PIPE_DIM) return;
-    if (s->kind == VY_PIPE_CONST)
-        s->dim = vy_dim_const(q->b, s->value.i);
-    else if (s->scalar < q->b->p->scalars.count)
-        s->dim = vy_dim_value(q->b, (vy_value){vy_leaf_other(q->b, VY_LEAF_SCALAR,
-                                                             q->b->p->scalars.data[s->scalar].type,
-                                                             s->scalar, 0)});
-    else
-        vy_build_fail(q->b, VY_E_API, "vy_pipeline_dispatch: no scalar %u", s->scalar);
-    *s = (vy_pipe_scalar){.name = s->name, .kind = VY_PIPE_DIM, .dim = s->dim};
-}
-
-static bool infer(vy_pipe *q, const vy_program *p, const vy_pipe_arg *args, vy_pipe_scalar *scalars)
-{
-    vy_dim *shown = vy_realloc(NULL, (p->scalars.count + 1) * sizeof *shown);
-    if (!shown) {
-        vy_build_oom(q->b);
-        return false;
-    }
-    vy_pipe_infer(q->b->p, p, args, shown);
-    for (uint32_t i = 0; i < p->scalars.count && !stopped(q); i++) {
-        vy_pipe_scalar *s = &scalars[i];
-        if (s->kind != VY_PIPE_INFER) {
-            as_dim(q, p->scalars.data[i].type, s);
-        } else if (shown[i].id) {
-            s->kind = VY_PIPE_DIM;
-            s->dim = shown[i];
-        } else {
-            char fix[120];
-            snprintf(fix, sizeof fix, "give it: %.40s=value", s->name);
-            fail(
-                q, VY_E_PIPE_SCALAR, fix,
-                "scalar `%s` of `%s` is not by itself a dimension of a buffer, so it is not inferred",
-                s->name, p->name);
-        }
-    }
-    vy_free(shown);
-    return !stopped(q);
-}
-
 // How many elements a slice has; an argument that names no buffer is reported later.
 static vy_dim elements(vy_pipe *q, const vy_pipe_arg *a)
 {
@@ -326,7 +231,7 @@ bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pip
     if (stopped(q) || !vy_check_arguments(q->m, q->b->p, p, s)) return false;
     for (uint32_t i = 0; i < n; i++) all[i].name = p->scalars.data[i].name;
     s->scalars = all;
-    return place_given(q, p, all, scalar_count, scalars) && infer(q, p, s->args, all);
+    return vy_pipe_scalars(q, p, s->args, all, scalar_count, scalars);
 }
 
 void vy_pipeline_dispatch(vy_pipe *q, const vy_program *p, uint32_t arg_count,

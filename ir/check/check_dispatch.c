@@ -43,20 +43,12 @@ static bool check_argument(vy_module *m, const vy_program *sig, const vy_program
         return refuse(m, s, VY_E_PIPE_ARGUMENTS, NULL,
                       "`%s` of `%s` has elements of type %s, `%s` has %s", b->name, p->name,
                       vy_type_name(b->type), passed->name, vy_type_name(passed->type));
-    if (a->flat && s->kind == VY_PIPE_CALL)
-        return refuse(m, s, VY_E_PIPE_ARGUMENTS,
-                      "pass the buffer as it is, and flat(…) to the programs inside",
-                      "`%s` is a pipeline: flat(…) is passed to programs", p->name);
-    const uint32_t rank = a->rank < passed->rank && a->flat ? 1 : passed->rank - a->rank;
-    if (a->rank > passed->rank || rank != b->rank)
+    const uint32_t rank = passed->rank - a->rank;
+    if (a->rank > passed->rank || (a->flat ? !rank : rank != b->rank))
         return refuse(m, s, VY_E_PIPE_ARGUMENTS,
                       "pass a buffer or slice with as many dimensions as the parameter",
                       "`%s` of `%s` has %u dimensions, `%s`%s has %d", b->name, p->name, b->rank,
-                      passed->name,
-                      a->flat   ? " flat"
-                      : a->rank ? " sliced"
-                                : "",
-                      (int)rank);
+                      passed->name, a->rank ? " sliced" : "", (int)rank);
     if (b->cls != VY_IN && passed->cls == VY_IN)
         return refuse(m, s, VY_E_STORE_IN, "declare it `inout`, or write to a `buffer`",
                       "`%s` is an `in` parameter of the pipeline, and `%s` of `%s` is written",
@@ -200,6 +192,25 @@ bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *f
     return true;
 }
 
+// What is passed flat to a parameter with several dimensions.
+static bool check_count(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts,
+                        const known_dims *k, const vy_buf *b, const vy_pipe_arg *a)
+{
+    const vy_extent have = facts->form[a->elements.id];
+    int64_t count = 1;
+    bool known = !have.base;
+    for (uint32_t axis = 0; axis < b->rank && known; axis++) {
+        const uint32_t d = b->dims[axis].id;
+        known =
+            k->states[d] == VY_DIM_IS_KNOWN && !__builtin_mul_overflow(count, k->values[d], &count);
+    }
+    if (!known || count == have.offset) return true;
+    return refuse(l->module, s, VY_E_PIPE_SHAPE, NULL,
+                  "`%s` of `%s` has %lld elements here, `%s` flat has %lld", b->name, k->p->name,
+                  (long long)count, l->signature->buffers.data[a->buffer.id].name,
+                  (long long)have.offset);
+}
+
 static bool check_shapes(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *facts)
 {
     vy_arena arena = {0};
@@ -212,7 +223,9 @@ static bool check_shapes(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_fac
         if (!vy_pipe_binds(b)) continue;
         const vy_buf *passed = &l->signature->buffers.data[a->buffer.id];
         ok = vy_check_slice(l, s, facts, a->buffer, a->rank, a->index);
-        for (uint32_t axis = 0; ok && axis < b->rank; axis++)
+        const bool reshaped = a->flat && b->rank > 1;
+        if (ok && reshaped) ok = check_count(l, s, facts, &k, b, a);
+        for (uint32_t axis = 0; ok && axis < b->rank && !reshaped; axis++)
             ok = check_extent(l, s, facts, &k, b, axis,
                               a->flat ? a->elements : passed->dims[a->rank + axis]);
         a++;

@@ -47,6 +47,7 @@ typedef struct vy_eval_hooks {
     // When not NULL: bytes that workspaces may take, instead of options.max_workspace_bytes.
     const uint64_t *workspace_left;
     bool exact_groups; // options.groups may be 0: then nothing runs
+    bool flat; // what is given with one dimension takes the declared shape, of as many elements
     // When not NULL: does a runtime skip clearing an `out` buffer before a dispatch, since the
     // program is known to write all of it?  Then it starts as NaN (integers: −1) instead of zero.
     bool (*uncleared)(const vy_program *p, uint32_t buffer);

@@ -35,7 +35,8 @@ static bool find_buffers(vy_machine *m, const vy_eval_buffer *buffers, uint32_t 
             vy_eval_fail(m, VY_E_EVAL_NAME, b->line, 0, "buffer %s is given twice", name);
             return false;
         }
-        if (buffers[k].rank != b->rank || (b->rank && !buffers[k].shape)) {
+        const bool flat = m->hooks->flat && buffers[k].rank == 1;
+        if ((buffers[k].rank != b->rank && !flat) || (b->rank && !buffers[k].shape)) {
             vy_eval_fail(m, VY_E_EVAL_RANK, b->line, 0,
                          "buffer %s has %u dimensions, but a shape of %u is given", name, b->rank,
                          buffers[k].rank);

@@ -290,6 +290,7 @@ static bool dispatch(runner *r, const vy_pipe_step *s)
     hooks.steps = &r->steps;
     hooks.workspace_left = options.max_workspace_bytes ? &r->workspace_left : NULL;
     hooks.exact_groups = true;
+    hooks.flat = true;
     vy_eval_report one = {0};
     const bool ok = vy_eval_hooked(p, r->args, args, r->scalars, p->scalars.count, &options, &hooks,
                                    r->m.report ? &one : NULL, r->m.diag);

@@ -53,13 +53,19 @@ static bool infer_axis(vy_machine *m, source *from, bool *have, source here, uin
     return true;
 }
 
+// Or only a number of elements (`hooks.flat`)?
+static bool has_shape(const vy_machine *m, uint32_t id, const vy_eval_buffer *given)
+{
+    return given->rank == m->p->buffers.data[id].rank;
+}
+
 bool vy_eval_infer(vy_machine *m, const vy_eval_buffer *const *given, bool *have)
 {
     const vy_program *p = m->p;
     source *from = vy_eval_alloc(m, p->scalars.count, sizeof *from);
     if (!from) return false;
     for (uint32_t id = 1; id < p->buffers.count && !m->failed; id++)
-        for (uint32_t k = 0; given[id] && k < given[id]->rank; k++)
+        for (uint32_t k = 0; given[id] && has_shape(m, id, given[id]) && k < given[id]->rank; k++)
             if (!infer_axis(m, from, have, (source){id, k}, given[id]->shape[k])) break;
     vy_free(from);
     for (uint32_t i = 0; i < p->scalars.count && !m->failed; i++)
@@ -175,7 +181,7 @@ bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given)
                          info->name, k, extent);
             return false;
         }
-        if (given && given->shape[k] != (uint64_t)extent) {
+        if (given && has_shape(m, id, given) && given->shape[k] != (uint64_t)extent) {
             vy_eval_fail(m, VY_E_EVAL_SHAPE, info->line, 0,
                          "%s, axis %u, is declared with extent %" PRId64 ", but %" PRIu64
                          " is given",
@@ -190,6 +196,12 @@ bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given)
     if ((overflow && !empty) || b->count > (uint64_t)PTRDIFF_MAX / 8) {
         vy_eval_fail(m, VY_E_EVAL_DIM, info->line, 0, "buffer %s has too many elements",
                      info->name);
+        return false;
+    }
+    if (given && !has_shape(m, id, given) && given->shape[0] != b->count) {
+        vy_eval_fail(m, VY_E_EVAL_SHAPE, info->line, 0,
+                     "%s is declared with %" PRIu64 " elements, but %" PRIu64 " are given",
+                     info->name, b->count, given->shape[0]);
         return false;
     }
     if (given && b->count && !b->data) {

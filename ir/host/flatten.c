@@ -21,48 +21,39 @@ static bool passes_flat(const vy_pipe_step *s)
     return any;
 }
 
-// Does the argument need a copy?  What has one dimension has the shape already.
-static bool is_copied(const inlining *c, const vy_pipe_arg *a)
+// The arguments of the dispatch, with copies in the place of those that are passed flat.
+static void begin_arguments(inlining *c, const vy_pipe_step *s, reshaped *copies, vy_pipe_arg *args)
 {
-    return a->flat && c->sig->buffers.data[a->buffer.id].rank - a->rank > 1;
-}
-
-static vy_pipe_arg begin_flat(inlining *c, const vy_pipe_arg *a, const vy_pipe_arg *place,
-                              bool takes)
-{
-    char text[320];
-    vy_program *p = c->q->b->p;
-    const vy_dim elements = inline_dim(c, a->elements);
-    const vy_buf was = p->buffers.data[a->buffer.id];
-    const char *name = vy_free_name(p, "flat", was.name, text);
-    const vy_pipe_arg flat = {.buffer = vy_pipeline_buffer(c->q, name, was.type, 1, &elements)};
-    if (takes && flat.buffer.id) vy_pipe_move(c->q, VY_PIPE_FLATTEN, place, &flat, 0);
-    return flat;
+    const vy_program *p = c->l->module->programs.data[s->program];
+    vy_pipe_scalar *scalars = inline_room(c, p->scalars.count, sizeof *scalars);
+    for (uint32_t k = 0; scalars && k < p->scalars.count; k++)
+        scalars[k] = inline_scalar(c, &s->scalars[k]);
+    for (uint32_t i = 1, n = 0; i < p->buffers.count && !inline_stopped(c); i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        const vy_pipe_arg *a = &s->args[n], place = inline_place(c, a);
+        args[n] = place;
+        args[n].flat = false;
+        if (inline_reshapes(c->sig, a, b)) {
+            char text[320];
+            const vy_program *made = c->q->b->p;
+            const char *of = made->buffers.data[place.buffer.id].name;
+            const char *name = vy_free_name(made, "flat", of, text);
+            copies[n] = inline_reshaped(c, &place, inline_dim(c, a->elements), p, b, scalars);
+            if (copies[n].shape) args[n] = inline_reshape(c, name, &copies[n]);
+        }
+        n++;
+    }
 }
 
 static void dispatch(inlining *c, const vy_pipe_step *s)
 {
-    const vy_program *p = c->l->module->programs.data[s->program];
-    vy_pipe_arg *places = inline_room(c, s->arg_count, sizeof *places);
+    reshaped *copies = inline_room(c, s->arg_count, sizeof *copies);
     vy_pipe_arg *args = inline_room(c, s->arg_count, sizeof *args);
-    for (uint32_t i = 1, n = 0; i < p->buffers.count && !inline_stopped(c); i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (!vy_pipe_binds(b)) continue;
-        places[n] = inline_place(c, &s->args[n]);
-        places[n].flat = false;
-        args[n] = is_copied(c, &s->args[n])
-                      ? begin_flat(c, &s->args[n], &places[n], vy_host_takes(b))
-                      : places[n];
-        n++;
-    }
+    if (copies && args) begin_arguments(c, s, copies, args);
     if (!inline_stopped(c)) inline_dispatch(c, s, args);
-    for (uint32_t i = 1, n = 0; i < p->buffers.count && !inline_stopped(c); i++) {
-        const vy_buf *b = &p->buffers.data[i];
-        if (!vy_pipe_binds(b)) continue;
-        if (is_copied(c, &s->args[n]) && vy_host_gives(b))
-            vy_pipe_move(c->q, VY_PIPE_SHAPE, &args[n], &places[n], 0);
-        n++;
-    }
+    for (uint32_t n = 0; n < s->arg_count && !inline_stopped(c); n++)
+        if (copies[n].shape) inline_reshape_back(c, &args[n], &copies[n]);
 }
 
 bool vy_host_flatten(vy_module *m, uint32_t number)

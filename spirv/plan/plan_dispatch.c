@@ -101,6 +101,28 @@ static void substitute(vy_planner *w, dispatch *d)
     }
 }
 
+// The number of elements that a binding declares.
+static uint32_t declared_count(vy_planner *w, const dispatch *d, const vy_kernel_binding *b)
+{
+    uint32_t n = vy_planner_const(w, 1);
+    for (uint32_t k = 0; k < b->rank; k++)
+        n = k ? vy_describe_binary(&w->d, VY_EXPR_MUL, n, d->exprs[b->dims[k]])
+              : d->exprs[b->dims[k]];
+    return n;
+}
+
+// What is passed flat to a parameter with several dimensions has their product of elements.
+static void check_count(vy_planner *w, const dispatch *d, uint32_t binding)
+{
+    const vy_kernel_binding *b = &d->kernel->bindings[binding];
+    char line[120];
+    vy_planner_check(
+        w, VY_CHECK_EQUAL, declared_count(w, d, b), passed_length(w, d, binding, 0),
+        vy_planner_print(w, "%s: `%.80s` of %.80s does not have as many elements as `%.80s` flat",
+                         vy_planner_line(w, d->s, line), b->name, d->program->name,
+                         w->buffers.data[d->args[binding].buffer].name));
+}
+
 static void check_shapes(vy_planner *w, const dispatch *d)
 {
     char line[120];
@@ -108,6 +130,10 @@ static void check_shapes(vy_planner *w, const dispatch *d)
         const vy_kernel_binding *b = &d->kernel->bindings[i];
         if (b->workspace) continue;
         const vy_plan_buffer *from = &w->buffers.data[d->args[i].buffer];
+        if (d->flat[i] && b->rank > 1) {
+            check_count(w, d, i);
+            continue;
+        }
         for (uint32_t k = 0; k < b->rank && !w->d.oom; k++)
             vy_planner_check(
                 w, VY_CHECK_EQUAL, d->exprs[b->dims[k]], passed_length(w, d, i, k),
@@ -184,10 +210,7 @@ static vy_plan_part *part_of(vy_planner *w, const dispatch *d, uint32_t binding)
     part->offset = d->args[binding].offset;
     if (part->offset == VY_NO_EXPR) part->offset = vy_planner_const(w, 0);
     part->source_offset = vy_planner_const(w, 0);
-    part->count = vy_planner_const(w, 1);
-    for (uint32_t k = 0; k < b->rank; k++)
-        part->count = k ? vy_describe_binary(&w->d, VY_EXPR_MUL, part->count, d->exprs[b->dims[k]])
-                        : d->exprs[b->dims[k]];
+    part->count = declared_count(w, d, b);
     return part;
 }
 

@@ -7,6 +7,7 @@ What is passed to one dispatch never overlaps, unless it is only read.  All valu
 that differences are exact enough: programs end in sin, tanh or a mean.
 """
 import random
+import re
 
 # name, parameters by class, text.  v: f32[N], s: f32[1]
 PROGRAMS = {
@@ -313,16 +314,37 @@ class Pipeline:
                "           z: out f32[N], l: out f32[1], sc: f32, T: u32, N: u32) {\n%s\n}\n" % "\n".join(self.lines)
 
 
-def make(seed):
-    r = random.Random(seed)
+def flatten(text, r):
+    """The same pipeline with vectors that are declared as columns, and matrices, passed as flat(…)."""
+    for b in re.findall(r"buffer (b\d+): f32\[N\];", text):
+        if r.random() < 0.8 or re.search(r"@init\(%s\)|@init\(\w+\)\n *buffer %s:" % (b, b), text):
+            continue
+        text = text.replace("buffer %s: f32[N];" % b, "buffer %s: f32[N, 1];" % b)
+        text = re.sub(r"value\(%s\[(.*?)\]\)" % b, r"value(%s[\1, 0])" % b, text)
+        text = re.sub(r"(?<=[(,] )%s(?=[,)])|(?<=\()%s(?=[,)])" % (b, b), "flat(%s)" % b, text)
+    counts = dict(re.findall(r"buffer (b\d+): f32\[(.*), N\];", text))
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if re.match(r" *(inner|deeper)\(", line) and r.random() < 0.3:
+            lines[i] = re.sub(r"\bp,", "flat(p),", line)
+        found = re.match(r" *(?:rows|mix_rows|sum_rows)\((.*)\);", line)
+        matrix = [a for a in found[1].split(", ") if a in counts] if found else []
+        if matrix and r.random() < 0.3:
+            lines[i] = re.sub(r"\b%s\b" % matrix[0], "flat(%s)" % matrix[0], line)[:-2] + ", M=%s);" % counts[matrix[0]]
+    return "\n".join(lines)
+
+
+def make(seed, flat=True):
+    """flat=False: the same without flat(…)."""
+    r, own = random.Random(seed), random.Random("flat %s" % seed)
     inners, used, texts = [], set(), []
     for name in ("inner", "deeper")[:r.choice((0, 0, 1, 1, 2))]:
         q = Pipeline(r, list(inners))
-        texts.append(q.inner(name))
+        texts.append(flatten(q.inner(name), own) if flat else q.inner(name))
         inners.append(name)
         used |= q.used
     q = Pipeline(r, inners)
-    texts.insert(r.randint(0, len(texts)), q.outer())  # in any order
+    texts.insert(r.randint(0, len(texts)), flatten(q.outer(), own) if flat else q.outer())  # in any order
     programs = "".join(COUNT if n == "count" else PROGRAMS[n][1] for n in sorted(used | q.used))
     return programs + "".join(texts)
 

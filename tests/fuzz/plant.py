@@ -547,6 +547,16 @@ ROTATION = ("text/grad/pipeline/rotation.vyre", (
     ("autodiff/facts/rotation.c", None, "if (call->pipeline || vy_program_has_rule(", "if (false && vy_program_has_rule("),
     ("autodiff/reverse/sweep_dispatch.c", None, "!load || !is_apart(d, i, load)) continue;", "!load) continue;"),
 ))
+# Faults in what is passed as flat(…).
+FLAT = ("pipelines_derive.py", (
+    ("ir/build/pipe_flat.c", None, "if (r->gives) move(c, copy,", "if (0) move(c, copy,"),
+    ("ir/build/pipe_flat.c", None, "if (r->takes) move(c, &r->place,", "if (0) move(c, &r->place,"),
+    ("ir/build/pipe_flat.c", None, "shape[k] = inline_dim(&of, parameter->dims[k]);",
+     "shape[k] = inline_dim(&of, parameter->dims[parameter->rank - 1 - k]);"),
+    ("ir/build/pipe_kernels.c", None, "body(b, k, x, y, flattens ? &flat : index, shapes ? &flat : index);",
+     "body(b, k, x, y, flattens ? &flat : index, shapes ? &index[k->rank - 1] : index);"),
+    ("ir/host/flatten.c", None, "if (copies[n].shape) inline_reshape_back(", "if (0) inline_reshape_back("),
+))
 # Faults in what conditions, variables and reversed counters are.
 HOST = ("host_control.py", (
     ("ir/build/dim_condition.c", None, "vy_dim_binary(b, VY_DIM_SUB, y, x));", "vy_dim_binary(b, VY_DIM_SUB, x, y));"),
@@ -586,7 +596,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, SHARED_ARMS, IMPLIED, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, SHARED_ARMS, IMPLIED, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)

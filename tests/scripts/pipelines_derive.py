@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Gradients of random pipelines (tests/fuzz/pipelines.py) past `vyre-grad check`: differences, dual
-numbers, races, with atomics and with gathers; of each fifth one the second derivative.
+numbers, races, with atomics and with gathers; of each fifth one the second derivative.  What passes
+something as flat(…) computes what it computes without.
 
 From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of pipelines,
 VYRE_ORDER=2 the order of all.
@@ -22,16 +23,29 @@ ORDER = os.environ.get("VYRE_ORDER", "")  # 2: second derivatives of all
 WAYS = (("5", "3", "auto"), ("4", "2", "atomic"), ("3", "1", "gather"))
 
 
-def check(path, seed, counts):
-    text = pipelines.make(seed)
+def results(path, text, values):
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
+    buffers = sum((["--in", b + "=normal:0:1:7"] for b in "xkpw"), [])
+    done = subprocess.run([COMMAND, "run", path, "-p", "f", *values, *buffers, "--engine", ENGINE, "--verbose"],
+                          capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def check(path, seed, counts):
+    text, plain = pipelines.make(seed), pipelines.make(seed, flat=False)
     signature = re.search(r"^pipeline f\(([^)]*)\)", text, re.M).group(1)
     wrt = re.findall(r"(\w+): (?:in|inout) f32", signature) + ["sc"]
     n, t, way = WAYS[seed % len(WAYS)]
     order = "2" if ORDER == "2" or not seed % 5 else "1"
-    done = subprocess.run([COMMAND, "check", path, "-p", "f", "--set", "N=" + n, "--set", "T=" + t, "--set", "sc=0.6",
-                           "--accumulate", way, "--order", order, "--wrt", ",".join(wrt), "--engine", ENGINE], capture_output=True, text=True, check=False)
+    values = ["--set", "N=" + n, "--set", "T=" + t, "--set", "sc=0.6"]
+    if text != plain and results(path, plain, values) != results(path, text, values):
+        return "flat(…) changes the results"
+    counts["flat"] += text != plain
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    done = subprocess.run([COMMAND, "check", path, "-p", "f", *values, "--accumulate", way, "--order", order,
+                           "--wrt", ",".join(wrt), "--engine", ENGINE], capture_output=True, text=True, check=False)
     if re.search(r"^ok: ", done.stdout, re.M) and done.returncode == 0:
         counts["right"] += 1
         return None
@@ -48,7 +62,7 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or 60 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
-    counts, bad = {"right": 0, "refused": 0, "overlapping": 0}, 0
+    counts, bad = {"right": 0, "refused": 0, "overlapping": 0, "flat": 0}, 0
     with tempfile.TemporaryDirectory() as folder:
         for k in range(seed, seed + count):
             why = check(os.path.join(folder, "p.vyre"), k, counts)
