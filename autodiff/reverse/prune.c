@@ -26,6 +26,13 @@ static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
         if (dims[i] && p->dims.data[i].op == VY_DIM_UNKNOWN) map[p->dims.data[i].value] = 1;
 }
 
+static bool may_drop(const vy_buf *b, vy_droppable which)
+{
+    return which == VY_DROP_ALL || b->workspace || b->cls == VY_SHARED || b->cls == VY_LOCAL ||
+           (which >= VY_DROP_UNREAD && b->cls == VY_IN) ||
+           (which == VY_DROP_UNTOUCHED && b->cls == VY_INOUT);
+}
+
 static void use_buffers(const vy_program *p, vy_droppable which, uint32_t *map)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -38,6 +45,8 @@ static void use_buffers(const vy_program *p, vy_droppable which, uint32_t *map)
         }
     }
     const bool inits = which != VY_DROP_MADE;
+    for (uint32_t i = 1; inits && i < p->buffers.count; i++)
+        if (!may_drop(&p->buffers.data[i], which)) map[i] = 1; // also where no code touches it
     for (uint32_t i = 1; inits && i < p->buffers.count; i++) { // @init(x) uses x
         const vy_buf *b = &p->buffers.data[i];
         if (map[i] && b->init == VY_INIT_COPY) map[vy_program_find_buffer(p, b->init_from).id] = 1;
@@ -46,13 +55,6 @@ static void use_buffers(const vy_program *p, vy_droppable which, uint32_t *map)
 
 // Drops unmarked buffers and renumbers the rest; map: 1 where a buffer is used, then its new
 // number.
-static bool may_drop(const vy_buf *b, vy_droppable which)
-{
-    return which == VY_DROP_ALL || b->workspace || b->cls == VY_SHARED || b->cls == VY_LOCAL ||
-           (which >= VY_DROP_UNREAD && b->cls == VY_IN) ||
-           (which == VY_DROP_UNTOUCHED && b->cls == VY_INOUT);
-}
-
 static void drop_unmarked(vy_program *p, vy_droppable which, uint32_t *map)
 {
     uint32_t kept = 1, binding = 0;
@@ -77,8 +79,6 @@ bool vy_drop_unused(vy_program *p, vy_droppable which)
     }
     memset(map, 0, size);
     use_buffers(p, which, map);
-    for (uint32_t i = 1; which != VY_DROP_MADE && i < p->buffers.count; i++)
-        if (!may_drop(&p->buffers.data[i], which)) map[i] = 1; // their lengths are needed
     if (which != VY_DROP_MADE) use_lengths(p, map, (uint8_t *)(map + p->buffers.count));
     drop_unmarked(p, which, map);
     vy_free(map);

@@ -19,6 +19,8 @@
 #include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
 
+#include <string.h>
+
 typedef enum add_mode {
     ADD_NOTHING,  // overwritten; a contribution to the operand's adjoint
     ADD_TO_SLICE, // of the buffer from which the operand was loaded
@@ -134,6 +136,19 @@ static bool is_apart(const dispatch *d, uint32_t i, uint32_t load)
     return true;
 }
 
+// Does another parameter begin as a copy of this one?  Then the gradient of both takes the place of
+// what it would be added to (starts.c).
+static bool is_copied(const vy_program *callee, uint32_t i)
+{
+    bool any = false;
+    for (uint32_t k = 1; k < callee->buffers.count; k++) {
+        const vy_buf *b = &callee->buffers.data[k];
+        any |= vy_starts_as(b) == VY_INIT_COPY &&
+               strcmp(b->init_from, callee->buffers.data[i].name) == 0;
+    }
+    return any;
+}
+
 static void choose_modes(dispatch *d)
 {
     for (uint32_t i = 1; i < d->callee->buffers.count; i++) {
@@ -148,7 +163,10 @@ static void choose_modes(dispatch *d)
         for (uint32_t k = 1; k < i; k++) again |= d->params[k].operand == p->operand;
         if (again || d->r->build.adjoint[p->operand] || !load || !is_apart(d, i, load)) continue;
         const bool first = load == d->r->facts.buffers[d->r->p->insts.data[load].aux].last_load;
-        p->add = first || is_only_load(d->r, load) ? SET_SLICE : ADD_TO_SLICE;
+        if (first || is_only_load(d->r, load))
+            p->add = SET_SLICE;
+        else if (!is_copied(d->callee, i))
+            p->add = ADD_TO_SLICE;
     }
 }
 

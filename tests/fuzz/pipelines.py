@@ -62,6 +62,12 @@ PROGRAMS = {
 VECTORS = [name for name, (kinds, _) in PROGRAMS.items() if not any(k.endswith((" s", " m")) for k in kinds.split(", "))]
 MATRICES = ["rows", "mix_rows", "sum_rows"]
 COUNT = "program count(x: in f32[N], n: out u32[1], N: u32) over(one: 1) { n[0] = 1 + u32(x[0] > 0); }\n"
+# Outputs that begin as an input: in the place of map1.
+BEGUN = {
+    "passed": "program passed(x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) { }\n",
+    "begun": "program begun(x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) {\n"
+             "    if i % 2 == 1 { y[i] = sin(y[i]); }\n}\n",
+}
 
 
 # Of the pipelines that are dispatched; their T is not inferred.
@@ -314,6 +320,14 @@ class Pipeline:
                "           z: out f32[N], l: out f32[1], sc: f32, T: u32, N: u32) {\n%s\n}\n" % "\n".join(self.lines)
 
 
+def begin(texts, r):
+    """Some outputs begin as inputs.  Returns the programs for that."""
+    def other(found):
+        return found[0] if r.random() < 0.85 else r.choice(list(BEGUN)) + "("
+    texts[:] = [re.sub(r"\bmap1\(", other, text) for text in texts]
+    return [program for name, program in BEGUN.items() if any(name + "(" in text for text in texts)]
+
+
 def flatten(text, r):
     """The same pipeline with vectors that are declared as columns, and matrices, passed as flat(…)."""
     for b in re.findall(r"buffer (b\d+): f32\[N\];", text):
@@ -345,7 +359,8 @@ def make(seed, flat=True):
         used |= q.used
     q = Pipeline(r, inners)
     texts.insert(r.randint(0, len(texts)), flatten(q.outer(), own) if flat else q.outer())  # in any order
-    programs = "".join(COUNT if n == "count" else PROGRAMS[n][1] for n in sorted(used | q.used))
+    begun = begin(texts, random.Random("begun %s" % seed))
+    programs = "".join(begun) + "".join(COUNT if n == "count" else PROGRAMS[n][1] for n in sorted(used | q.used))
     return programs + "".join(texts)
 
 

@@ -547,7 +547,7 @@ ROTATION = ("text/grad/pipeline/rotation.vyre", (
     ("autodiff/facts/rotation.c", None, "if (call->pipeline || vy_program_has_rule(", "if (false && vy_program_has_rule("),
     ("autodiff/reverse/sweep_dispatch.c", None, "!load || !is_apart(d, i, load)) continue;", "!load) continue;"),
 ))
-# Faults in what is passed as flat(…).
+# Faults in what is passed as flat(…), and in what begins as a copy.
 FLAT = ("pipelines_derive.py", (
     ("ir/build/pipe_flat.c", None, "if (r->gives) move(c, copy,", "if (0) move(c, copy,"),
     ("ir/build/pipe_flat.c", None, "if (r->takes) move(c, &r->place,", "if (0) move(c, &r->place,"),
@@ -556,6 +556,7 @@ FLAT = ("pipelines_derive.py", (
     ("ir/build/pipe_kernels.c", None, "body(b, k, x, y, flattens ? &flat : index, shapes ? &flat : index);",
      "body(b, k, x, y, flattens ? &flat : index, shapes ? &index[k->rank - 1] : index);"),
     ("ir/host/flatten.c", None, "if (copies[n].shape) inline_reshape_back(", "if (0) inline_reshape_back("),
+    ("autodiff/reverse/prune.c", None, "if (map[i] && b->init == VY_INIT_COPY) map[", "if (0) map["),
 ))
 # Faults in what conditions, variables and reversed counters are.
 HOST = ("host_control.py", (

@@ -23,6 +23,7 @@ typedef struct job {
     bool brief;           // the types as written: primal, value and gradient
     bool ways_only;       // check that the ways agree, and nothing else
     bool tangents;        // check forward mode, and nothing else
+    bool third_only;      // check third derivatives, and nothing else
     const char *oracle;   // what failed
     double tolerance;     // bound of comparisons between levels
     uint32_t compared, kinks, unreliable, unordered; // unordered: no deterministic gradient made
@@ -31,6 +32,7 @@ typedef struct job {
     uint32_t transposed; // of these, whose gradient was compared with the program's
     uint32_t seconds;    // gradients of gradients that were compared
     uint32_t mixed;      // forward derivatives of gradients, and gradients of forward derivatives
+    uint32_t thirds;     // third derivatives that were compared
     uint32_t ways, axes; // other ways to the gradient that agreed; those among them with other axes
     bool gathered, atomic, plain, ordered; // how gradients were added up in them
 } job;
@@ -140,6 +142,7 @@ static void read_directives(job *j, uint32_t *first)
         j->brief = strcmp(s, "brief") == 0;
         j->ways_only = strcmp(s, "ways") == 0;
         j->tangents = strcmp(s, "jvp") == 0;
+        j->third_only = strcmp(s, "third") == 0;
     }
     if (j->ways_only) launch.max_steps = 20000000;
 }

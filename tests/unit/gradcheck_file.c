@@ -28,6 +28,7 @@
 //            tangents against the program's: gradcheck_tangents.h
 //   second, mixed   the gradient and the forward derivative can be differentiated again, in both
 //            modes, or are refused with a reason; against dual numbers: gradcheck_second.h
+//   third    derivatives of the third order, for texts with `only: third`: gradcheck_third.h
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
 //   ends, constants   what the compiler claims about a program beside its numbers:
 //            gradcheck_claims.h
@@ -52,6 +53,7 @@
 //   // only: brief               primal, value and gradient: for the types as written
 //   // only: ways                whether all ways agree
 //   // only: jvp                 forward mode
+//   // only: third               third derivatives in all modes
 //   // program: NAME             instead of the last one
 #include "gradcheck.c" // its images and data
 
@@ -77,6 +79,7 @@ enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 #include "gradcheck_modes.h"
 #include "gradcheck_forward.h"
 #include "gradcheck_second.h"
+#include "gradcheck_third.h"
 #include "autodiff/grad.h"
 #include "spirv/facts/facts.h"
 
@@ -245,6 +248,7 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     use_launch(j, 0);
     bool ok = true;
     if (j->tangents) return check_jvp(j, m, NULL);
+    if (j->third_only) return !first || check_third(j, m);
     if (first && !j->ways_only)
         ok = (j->brief || check_primal(j, x, false)) && check_primal(j, x, true) &&
              check_primal_order(j, p, x) && check_constants(j, m) &&
@@ -332,11 +336,11 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
     else if (ok)
         printf(
             "%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
-            "%u transposed, %u second, %u mixed, "
+            "%u transposed, %u second, %u mixed, %u third, "
             "%u gathered, %u atomic, %u plain, %u ordered%s\n",
             name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
-            j->transposed, j->seconds, j->mixed, j->gathered, j->atomic, j->plain, j->ordered,
-            j->notes);
+            j->transposed, j->seconds, j->mixed, j->thirds, j->gathered, j->atomic, j->plain,
+            j->ordered, j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

@@ -5,7 +5,8 @@ static const char *named; // the program that is checked; NULL: the last one
 
 static vy_program *last_program(const vy_module *m)
 {
-    vy_program *p = named ? vy_module_find(m, named) : NULL;
+    const vy_pipeline *l = named ? vy_module_find_pipeline(m, named) : NULL;
+    vy_program *p = l ? l->signature : named ? vy_module_find(m, named) : NULL;
     return p ? p : vy_module_program(m, vy_module_program_count(m) - 1);
 }
 
