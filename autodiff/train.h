@@ -50,7 +50,10 @@ typedef struct vy_train_options {
     // rows as that scalar says, chosen from all those bound, without repetition within an epoch.
     const char *const *batch;
     uint32_t batch_count;
-    uint32_t seed;               // of their order
+    uint32_t seed; // of their order
+    // > 0: training ends where the losses of 8 steps in a row differ by no more than this times the
+    // greatest of them; later steps change nothing then, and are not counted by `step`.  0: never.
+    double tolerance;
     const vy_grad_options *grad; // how it is differentiated; of, wrt and with_value are set here
 } vy_train_options;
 

@@ -17,7 +17,8 @@
 // The task runs the pipeline that vy_train makes (autodiff/train.h): all steps of a run follow each
 // other on the device.  Its parameters are those of the program, and `losses`, `step` (of the next
 // run), the buffers of the optimiser; names that the program has already get a number.  A loss that
-// is no finite number ends the training: later steps change nothing, and `losses` shows where.
+// is no finite number ends the training: later steps change nothing, and `losses` shows where.  So
+// does train.tolerance; `step` is then the number of steps that changed something.
 #ifndef VYRE_SESSION_FIT_H
 #define VYRE_SESSION_FIT_H
 

@@ -38,9 +38,14 @@ typedef struct fit {
     uint64_t loss_room;
     void *read;                // those of one window
     bool interrupted, stopped; // by SIGINT; because the loss is no finite number
+    bool settled;              // because losses differ by no more than the tolerance
     double compile_ms, device_ms, began;
     double cpu_began;
 } fit;
+
+static inline bool fit_ended(const fit *f) { return f->stopped || f->settled; }
+// Losses read in this run: of each step, and of the one that changed nothing.
+static inline uint64_t fit_loss_count(const fit *f) { return f->done - f->first + fit_ended(f); }
 
 // fit_buffers.c.  Kept in checkpoints: the parameters, what the optimiser has, `step`.
 bound_buffer *fit_buffer(const fit *f, const char *name);

@@ -58,6 +58,20 @@ static bool parse_rate(fit *f, const command *c, vy_diag *d)
     return true;
 }
 
+// Losses of one optimiser that searches are of the same data, and fall.
+static bool parse_tolerance(fit *f, const command *c, vy_diag *d)
+{
+    const char *at = c->o.tolerance;
+    const bool searches = f->train.optimiser && !strcmp(f->train.optimiser, "lbfgs");
+    vy_scalar v;
+    if (!at) return f->train.tolerance = searches ? 1e-6 : 0, true;
+    if (!next_number(&at, VY_F64, &v) || *at || !(v.f >= 0) || v.f >= 1)
+        return fail(d, TOOL_USAGE, "write 1e-6, or 0 for all steps",
+                    "--tolerance %.80s: a number from 0 up to 1 is expected", c->o.tolerance);
+    f->train.tolerance = v.f;
+    return true;
+}
+
 static bool bad_batch(const char *batch, vy_diag *d)
 {
     return fail(d, TOOL_USAGE, "write --batch x,y:256 or x,y:256:SEED",
@@ -127,7 +141,8 @@ bool fit_options(fit *f, command *c, vy_diag *d)
     f->train.loss = o->of.count ? o->of.data[0] : NULL;
     f->train.params = o->params.data, f->train.param_count = o->params.count;
     const bool ok = check_options(o, d) && take_optimiser(f, c, d) && parse_rate(f, c, d) &&
-                    parse_batch(f, c, d) && specs_parse(&f->out, "--out", &o->out, d) &&
+                    parse_tolerance(f, c, d) && parse_batch(f, c, d) &&
+                    specs_parse(&f->out, "--out", &o->out, d) &&
                     (!o->plot || fit_plot_check(o->plot, d)) &&
                     (!o->resume || fit_load(&f->resumed, o->resume, d));
     f->train.batch = f->batch.data, f->train.batch_count = f->batch.count;

@@ -13,12 +13,12 @@
 static void line(const fit *f, const command *c, char *text, size_t size)
 {
     const double seconds = (now_ms() - f->began) * 1e-3;
-    const uint64_t made = f->done - f->first;
+    const uint64_t made = f->done - f->first, known = fit_loss_count(f);
     const double rate = seconds > 0 ? (double)made / seconds : 0;
     const double left = rate > 0 ? (double)(c->o.steps - f->done) / rate : 0;
     snprintf(text, size, "step %llu of %llu: loss %.6g, %.0f steps/s, %.0f s left",
              (unsigned long long)f->done, (unsigned long long)c->o.steps,
-             made ? f->losses[made - 1] : NAN, rate, left);
+             known ? f->losses[known - 1] : NAN, rate, f->settled ? 0 : left);
 }
 
 // A terminal gets a line that is written over; anything else a line after every twentieth part.
@@ -81,7 +81,7 @@ static void print_stopped(const fit *f, command *c)
 // The losses of all steps of this run, shaped [steps].
 static array losses(const fit *f, uint64_t from)
 {
-    const uint64_t made = f->done - f->first + f->stopped;
+    const uint64_t made = fit_loss_count(f);
     return (array){.type = VY_F64,
                    .rank = 1,
                    .shape = {made - from},
@@ -95,12 +95,12 @@ static void print_text(const fit *f, command *c)
         print_stopped(f, c);
         return;
     }
-    const uint64_t made = f->done - f->first;
+    const uint64_t made = fit_loss_count(f);
     char last[NUMBER_TEXT];
     const vy_type type = fit_buffer(f, f->made.losses)->value.type;
     const size_t n = number_text(type, (vy_scalar){.f = f->losses[made - 1]}, last);
-    text_printf(&c->out, "%s after %llu steps: %.*s\n", c->o.of.data[0],
-                (unsigned long long)f->done, (int)n, last);
+    text_printf(&c->out, "%s after %llu steps: %.*s%s\n", c->o.of.data[0],
+                (unsigned long long)f->done, (int)n, last, f->settled ? " (converged)" : "");
     for (uint32_t i = 0; i < c->o.params.count; i++) {
         const bound_buffer *b = fit_buffer(f, c->o.params.data[i]);
         array_print(b->info.name, &b->value, c->o.verbose, &c->out);
@@ -143,7 +143,8 @@ static bool print_json(const fit *f, command *c, vy_diag *d)
                     eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name) &&
         json_integer(top, "steps", f->done) &&
         cJSON_AddBoolToObject(top, "interrupted", f->interrupted) &&
-        add_array(top, "losses", &all) && (!f->stopped || add_statistics(f, c, top));
+        cJSON_AddBoolToObject(top, "converged", f->settled) && add_array(top, "losses", &all) &&
+        (!f->stopped || add_statistics(f, c, top));
     cJSON *results = ok ? cJSON_AddObjectToObject(top, "outputs") : NULL;
     ok = results != NULL;
     for (uint32_t i = 0; ok && i < c->o.params.count; i++) {

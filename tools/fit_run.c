@@ -49,17 +49,34 @@ static bool room_for(fit *f, uint64_t steps, vy_diag *d)
     return true;
 }
 
-// Losses of the window that has run; stops at the first that is no finite number.
+// The number of the next step, as the device has counted; UINT64_MAX: without a tolerance all are.
+static bool read_step(fit *f, uint64_t *next, vy_diag *d)
+{
+    const bound_buffer *b = fit_buffer(f, f->made.step);
+    uint32_t step = 0;
+    *next = UINT64_MAX;
+    if (!(f->train.tolerance > 0)) return true;
+    if (!vys_runner_read_one(&f->run, b, &step, d)) return false;
+    *next = step;
+    return true;
+}
+
+// Losses of the window that has run; stops at the first that is no finite number, and after that of
+// the step from which on nothing changes.
 static bool read_losses(fit *f, uint64_t steps, vy_diag *d)
 {
     const bound_buffer *b = fit_buffer(f, f->made.losses);
-    if (!room_for(f, steps, d) || !vys_runner_read_one(&f->run, b, f->read, d)) return false;
+    uint64_t next;
+    if (!room_for(f, steps, d) || !vys_runner_read_one(&f->run, b, f->read, d) ||
+        !read_step(f, &next, d))
+        return false;
     const uint32_t size = vy_type_size(b->value.type);
-    for (uint64_t i = 0; i < steps && !f->stopped; i++) {
+    for (uint64_t i = 0; i < steps && !fit_ended(f); i++) {
         const double loss = vy_scalar_read(b->value.type, (const char *)f->read + i * size).f;
         f->losses[f->done - f->first] = loss;
         f->stopped = !isfinite(loss);
-        f->done += !f->stopped;
+        f->settled = !f->stopped && f->done == next;
+        f->done += !fit_ended(f);
     }
     return true;
 }
@@ -90,18 +107,18 @@ static bool save(fit *f, const command *c, vy_diag *d) { return fetch(f, d) && f
 static bool run_all(fit *f, command *c, vy_diag *d)
 {
     uint64_t want = 1;
-    while (f->done < c->o.steps && !f->stopped && !interrupt_seen) {
+    while (f->done < c->o.steps && !fit_ended(f) && !interrupt_seen) {
         double ms = 0;
         const uint64_t steps = next_window(f, c, want);
         if (!run_window(f, c, steps, &ms, d)) return false;
         if (ms < 60 && steps == want) want *= 2;
         if (ms > 300 && want > 1) want /= 2;
-        const bool last = f->done == c->o.steps || f->stopped || interrupt_seen;
+        const bool last = f->done == c->o.steps || fit_ended(f) || interrupt_seen;
         fit_report(f, c, last);
         const bool due = c->o.checkpoint_every && f->done % c->o.checkpoint_every == 0;
-        if (due && !f->stopped && !save(f, c, d)) return false;
+        if (due && !fit_ended(f) && !save(f, c, d)) return false;
     }
-    f->interrupted = interrupt_seen && !f->stopped && f->done < c->o.steps;
+    f->interrupted = interrupt_seen && !fit_ended(f) && f->done < c->o.steps;
     const bool saved = c->o.checkpoint_every && f->done % c->o.checkpoint_every == 0;
     return f->interrupted && !saved ? save(f, c, d) : fetch(f, d);
 }

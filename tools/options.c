@@ -97,7 +97,7 @@ static const option table[] = {
     {0,   OPT_TEXT,   AT(resume),        VERB_BIT(FIT), "--resume",  "FILE",      "go on from there"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},
-    {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(BENCH), "--tolerance", "X",    "by which that may differ from ours; default 1e-4"},
+    {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(BENCH) | VERB_BIT(FIT), "--tolerance", "X", "fit: ends where the losses of 8 steps differ by no more than X times the greatest; default 0, which is never, lbfgs: 1e-6; bench: by which that of --against may differ from ours; default 1e-4"},
     {0,   OPT_FLAG,   AT(peak),          VERB_BIT(BENCH), "--peak", NULL,        "measure the device: copy bandwidth, multiply-adds; FILE may be left out"},
     {'h', OPT_FLAG,   AT(help),          ALL,   "--help",          NULL,         "this text"},
     {0,   OPT_FLAG,   AT(version),       ALL,   "--version",       NULL,         "the version"},

@@ -26,6 +26,7 @@ typedef struct train_slot { // by buffer of the derivative
     uint32_t first_state; // PARAMETER: in `states`
 } train_slot;
 
+enum { TRAIN_SETTLE_STATES = 2 };
 enum { TRAIN_PROPOSE, TRAIN_JUDGE, TRAIN_ACCEPT, TRAIN_PHASES };
 
 typedef struct training {
@@ -40,7 +41,8 @@ typedef struct training {
     const vy_program *result; // parameters of the derivative
     vy_type type;             // of the loss and of all parameters
     const vy_program *optimiser, *rate, *next, *choose;
-    bool searches; // the optimiser is three pipelines (train_search.c)
+    const vy_program *settle; // NULL: there is no tolerance
+    bool searches;            // the optimiser is three pipelines (train_search.c)
     const vy_pipeline *phases[TRAIN_PHASES];
     const vy_program *pack, *unpack;
     // the pipeline
@@ -51,6 +53,7 @@ typedef struct training {
     vy_buffer *states;
     uint32_t state_count, states_each;
     vy_buffer losses, step, rate_now, chosen;
+    vy_buffer recent, ended; // of `settle`
     vy_value window, count, rows;
     vy_value begin; // of a search
     vy_dim total;   // elements of all parameters
@@ -82,6 +85,8 @@ vy_value train_own_scalar(training *t, const char *what, const char **name);
 vy_buffer train_parameter(training *t, const vy_buf *b, const char *name, vy_buffer_class cls,
                           const vy_dim *first);
 vy_buffer train_intermediate(training *t, const vy_buf *b, const char *name);
+// What `settle` has; at most TRAIN_SETTLE_STATES of `states`.
+void train_settle_states(training *t);
 // Dispatches of step `at`.
 void train_differentiate(training *t, const vy_dim *at);
 void train_choose_rate(training *t, const vy_dim *at);

@@ -75,6 +75,21 @@ vy_buffer train_intermediate(training *t, const vy_buf *b, const char *name)
     return (vy_buffer){0};
 }
 
+void train_settle_states(training *t)
+{
+    const vy_buf *recent = t->settle ? &t->settle->buffers.data[4] : NULL;
+    const vy_dim one = vy_dim_const(t->b, 1);
+    if (!recent || train_failed(t)) return;
+    const vy_dim span = vy_dim_const(t->b, t->settle->dims.data[recent->dims[0].id].value);
+    const char **names = (const char **)t->out->states;
+    const uint32_t n = t->state_count;
+    names[n] = train_own_name(t, "", "recent_losses");
+    t->states[n] = t->recent = vy_param_buffer(t->b, names[n], VY_INOUT, t->type, 1, &span);
+    names[n + 1] = train_own_name(t, "", "ended");
+    t->states[n + 1] = t->ended = vy_param_buffer(t->b, names[n + 1], VY_INOUT, VY_U32, 1, &one);
+    t->state_count += TRAIN_SETTLE_STATES;
+}
+
 // ------------------------------------------------------------------------------------------- steps
 static vy_pipe_scalar constant(const training *t, const char *name, double value)
 {
@@ -116,6 +131,15 @@ vy_pipe_arg train_loss_row(const training *t, const vy_dim *at)
     return (vy_pipe_arg){.buffer = t->losses, .rank = 1, .index = at, .flat = row};
 }
 
+static void settle(training *t, const vy_dim *at)
+{
+    const vy_pipe_arg args[] = {train_loss_row(t, at), train_entire(t->step),
+                                train_entire(t->rate_now), train_entire(t->recent),
+                                train_entire(t->ended)};
+    const vy_pipe_scalar given = constant(t, "tolerance", t->o->tolerance);
+    vy_pipeline_dispatch(t->q, t->settle, 5, args, 1, &given, NULL);
+}
+
 void train_choose_rate(training *t, const vy_dim *at)
 {
     const vy_train_options *o = t->o;
@@ -129,10 +153,12 @@ void train_choose_rate(training *t, const vy_dim *at)
     if (o->schedule == VY_RATE_STEP)
         given[2] = train_number("every", vy_dim_const(t->b, o->period));
     vy_pipeline_dispatch(t->q, t->rate, 3, args, o->schedule ? 3 : 1, given, NULL);
+    if (t->settle) settle(t, at);
 }
 
 void train_count_step(training *t, const vy_dim *at)
 {
-    const vy_pipe_arg args[] = {train_loss_row(t, at), train_entire(t->step)};
-    vy_pipeline_dispatch(t->q, t->next, 2, args, 0, NULL, NULL);
+    const vy_pipe_arg loss = train_loss_row(t, at), args[] = {loss, train_entire(t->step)},
+                      until[] = {loss, train_entire(t->ended), train_entire(t->step)};
+    vy_pipeline_dispatch(t->q, t->next, t->settle ? 3 : 2, t->settle ? until : args, 0, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 //       choose_rows(step, chosen, …); take_rows(flat(x), chosen, flat(x_batch));     batches only
 //       f_grad(x_batch, …, w, losses[t], grad_w);
 //       rate(losses[t], step, rate, lr=…);
+//       settle(losses[t], step, rate, recent_losses, ended, tolerance=…);            with one only
 //       adam(flat(w), flat(grad_w), flat(w_mean), flat(w_square), rate, step);       each parameter
 //       next_step(losses[t], step);
 //   }
@@ -108,6 +109,7 @@ static void declare_all(training *t)
     for (uint32_t i = 1; i < n && !train_failed(t); i++)
         if (t->slots[i].place == TRAIN_PARAMETER && !t->searches) declare_states(t, i);
     if (t->searches) train_search_states(t);
+    train_settle_states(t);
     for (uint32_t i = 1; i < n && !train_failed(t); i++)
         if (t->slots[i].place == TRAIN_LOSS) declare_losses(t, i);
     t->out->state_count = t->state_count;
@@ -208,7 +210,8 @@ static const char *pipeline_name(training *t)
 static bool make_tables(training *t)
 {
     const size_t states =
-        t->searches ? train_search_size(t) : (size_t)t->o->param_count * t->states_each;
+        TRAIN_SETTLE_STATES +
+        (t->searches ? train_search_size(t) : (size_t)t->o->param_count * t->states_each);
     t->dims = train_room(t, t->result->dims.count, sizeof *t->dims);
     t->slots = train_room(t, t->result->buffers.count, sizeof *t->slots);
     t->states = train_room(t, states, sizeof *t->states);

@@ -243,8 +243,11 @@ bool train_add_programs(training *t)
     if (!own && !is_optimiser(name)) return unknown_optimiser(t, name);
     if (!read_optimiser(t, own ? own : vy_train_text(name), type)) return false;
     t->rate = read(t, training, type, rates[t->o->schedule], rates[t->o->schedule]);
-    t->next = t->rate ? read(t, training, type, "next_step", "next_step") : NULL;
-    if (!t->next) return false;
+    const bool settles = t->o->tolerance > 0;
+    const char *next = settles ? "next_step_unless" : "next_step";
+    t->next = t->rate ? read(t, training, type, next, next) : NULL;
+    if (t->next && settles) t->settle = read(t, training, type, "settle", "settle");
+    if (!t->next || (settles && !t->settle)) return false;
     if (t->searches) {
         t->pack = read(t, training, type, "pack", "pack");
         t->unpack = t->pack ? read(t, training, type, "unpack", "unpack") : NULL;

@@ -11,15 +11,14 @@ import json
 import math
 import os
 import signal
-import struct
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests"))
 sys.dont_write_bytecode = True
 import pictures  # noqa: E402
+from training import DEVICE, DOUBLE, GRAD, check, close, failures, fit, from_files, numbers, single  # noqa: E402
 
-GRAD = os.environ["VYRE_GRAD"]
 A, B, W0 = [1.0, 0.5, 2.0, 0.25], [1.0, -2.0, 0.5, 3.0], [0.3, 0.1, -0.7, 2.0]
 PROGRAM = """
 program bowl(a: in f32[N, M], b: in f32[N, M], w: in f32[N, M], loss: out f32[1], N: u32, M: u32)
@@ -28,36 +27,20 @@ program bowl(a: in f32[N, M], b: in f32[N, M], w: in f32[N, M], loss: out f32[1]
     let e = w[i, j] - b[i, j];
     atomic_add(loss[0], a[i, j] * e * e);
 }
+program raised(a: in f32[N, M], b: in f32[N, M], w: in f32[N, M], loss: out f32[1], N: u32, M: u32)
+    over(i: N, j: M)
+{
+    let e = w[i, j] - b[i, j];
+    atomic_add(loss[0], a[i, j] * e * e + 0.25);
+}
 program rows(x: in f32[R, 2], k: in u32[R], w: in f32[1], loss: out f32[1], R: u32) over(i: R)
 {
     atomic_add(loss[0], x[i, 0] + 0.0 * w[0] + f32(k[i]) - x[i, 1]);
 }
 """
-DOUBLE = ["--engine", "eval", "--eval-type", "f64"]
 BOWL = ["-p", "bowl", "--of", "loss", "--params", "w"] + [
     word for name, v in (("a", A), ("b", B), ("w", W0))
     for word in ("--in", "%s[2,2]=%s" % (name, ",".join(map(repr, v))))]
-DEVICE = "features:" in subprocess.run([GRAD, "devices"], capture_output=True, text=True,
-                                       check=False).stdout
-failures = []
-
-
-def check(ok, *what):
-    if not ok:
-        failures.append(what)
-        print("FAILED", *what)
-
-
-def fit(*args, status=0):
-    done = subprocess.run([GRAD, "fit", "t.vyre", "--quiet", "--json", *args], capture_output=True,
-                          text=True, check=False)
-    check(done.returncode == status, args, done.returncode, done.stderr)
-    return json.loads(done.stdout)
-
-
-def single(x):
-    """What a constant of type f32 is: the interpreter computes in double with it."""
-    return struct.unpack("f", struct.pack("f", x))[0]
 
 
 def sgd(rates):
@@ -97,10 +80,6 @@ def loss(w):
 
 def gradient(w):
     return [2 * a * (x - b) for a, b, x in zip(A, B, w)]
-
-
-def close(x, y, bound):
-    return len(x) == len(y) and all(abs(p - q) <= bound * max(1, abs(q)) for p, q in zip(x, y))
 
 
 def formulas():
@@ -191,35 +170,39 @@ def interrupt():
     check(os.path.exists(name) and "--resume " + name in err, name, err)
 
 
-def numbers(text, name):
-    """Of the line `name = 1 2 3`, or `name f32[3] = [1, 2, 3]`."""
-    line = next(v for v in text.splitlines() if v.split()[0] == name)
-    return [float(v) for v in line.partition("=")[2].strip(" []").replace(",", " ").split()]
-
-
 def written():
     """The pipeline as files: its text in the interpreter, the rest with nothing but Vulkan."""
-    steps = 20
-    got = fit(*BOWL, "--lr", "0.1", "--steps", str(steps), "--engine", "eval")
-    done = subprocess.run([GRAD, "fit", "t.vyre", *BOWL, "--lr", "0.1", "--write-pipeline", "p"],
-                          capture_output=True, text=True, check=False)
-    check(done.returncode == 0, done.stderr)
+    steps, args = 20, [*BOWL, "--lr", "0.1"]
+    got = fit(*args, "--steps", str(steps), "--engine", "eval")
     data = {"a": A, "b": B, "w": W0, "w_mean": [0] * 4, "w_square": [0] * 4, "step": [0]}
-    values = ["%s=%s" % (n, ",".join(map(repr, v))) for n, v in data.items()]
-    sizes = ["N=2", "M=2", "window=%d" % steps, "count=%d" % steps]
-    text = subprocess.run([GRAD, "run", "p/bowl_fit.vyre", "--engine", "eval", "--verbose",
-                           *(v for s in sizes for v in ("--set", s)),
-                           *(v for s in values for v in ("--in", s))],
-                          capture_output=True, text=True, check=False)
-    check(numbers(text.stdout, "w") == got["outputs"]["w"]["data"], text.stdout, text.stderr)
-    check(close(numbers(text.stdout, "losses"), got["losses"]["data"], 1e-6), text.stdout)
-    if DEVICE:
-        alone = subprocess.run([os.environ["BUILD"] + "/examples/vulkan_only", "p/bowl_fit.spv",
-                                "p/bowl_fit.json", *sizes, *values], capture_output=True, text=True,
-                               check=False)
-        check(close(numbers(alone.stdout, "w"), got["outputs"]["w"]["data"], 2e-5), alone.stdout,
-              alone.stderr)
-        check(close(numbers(alone.stdout, "losses"), got["losses"]["data"], 2e-5), alone.stdout)
+    text, alone = from_files("bowl_fit", args, ["N=2", "M=2", "window=%d" % steps, "count=%d" % steps], data)
+    check(numbers(text, "w") == got["outputs"]["w"]["data"], text)
+    check(close(numbers(text, "losses"), got["losses"]["data"], 1e-6), text)
+    if alone:
+        check(close(numbers(alone, "w"), got["outputs"]["w"]["data"], 2e-5), alone)
+        check(close(numbers(alone, "losses"), got["losses"]["data"], 2e-5), alone)
+
+
+def settles():
+    """--tolerance ends after 8 losses that are close enough, as the formula says, and for good."""
+    args = ["-p", "raised", *BOWL[2:], "--lr", "0.05", "--tolerance", "1e-3", "--optimizer", "sgd"]
+    w, losses, lr = list(W0), [], single(0.05)
+    while len(losses) < 8 or max(losses[-8:]) - min(losses[-8:]) > single(1e-3) * max(losses[-8:]):
+        losses.append(loss(w) + 1)
+        w = [x - lr * g for x, g in zip(w, gradient(w))]
+    steps = len(losses) - 1  # the last loss changes nothing
+    for engine in [DOUBLE, ["--engine", "eval"]] + [[]] * DEVICE:
+        got = fit(*args, "--steps", "1000", *engine)
+        check(got["converged"] and got["steps"] == steps, engine, got["steps"], steps)
+        check(close(got["losses"]["data"], losses, 1e-5), engine, got["losses"])
+        check(close([loss(got["outputs"]["w"]["data"]) + 1], losses[-1:], 1e-5), engine, got["outputs"])
+    whole = fit(*args, "--steps", "1000", "--engine", "eval")
+    fit(*args, "--steps", "20", "--checkpoint-every", "20", "--engine", "eval")
+    rest = fit(*args, "--steps", "1000", "--resume", "raised-20.fit", "--engine", "eval")
+    check(rest["outputs"] == whole["outputs"] and rest["converged"], rest, whole)
+    check(whole["losses"]["data"][20:] == rest["losses"]["data"], "losses of the rest")
+    few = fit(*args, "--steps", "9", "--engine", "eval")
+    check(not few["converged"] and few["steps"] == 9, few)
 
 
 def plotted():
@@ -287,6 +270,7 @@ def main():
     epochs()
     interrupt()
     written()
+    settles()
     plotted()
     image()
     from_c()

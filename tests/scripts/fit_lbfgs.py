@@ -7,14 +7,15 @@
 recursion) and 7.5 (L-BFGS), 3.5 and 3.6 (line search).  It computes in double, as the interpreter
 does with --eval-type f64, so that losses and parameters agree step by step.
 """
-import json
 import math
 import os
-import struct
-import subprocess
 import sys
 
-GRAD = os.environ["VYRE_GRAD"]
+sys.path.insert(0, os.path.join(os.environ["SRC"], "tests"))
+sys.dont_write_bytecode = True
+import training  # noqa: E402
+from training import DEVICE, DOUBLE, check, close, failures, from_files, numbers, single, text  # noqa: E402
+
 TEXT = os.path.join(os.environ["SRC"], "shaders", "optimisers", "lbfgs.vyre")
 PROGRAMS = """
 program bowl(a: in f32[N, M], b: in f32[N, M], w: in f32[N, M], v: in f32[K], c: in f32[1],
@@ -59,31 +60,10 @@ program raised(w: in f32[N], loss: out f32[1], N: u32) over(i: N)
 }
 program corner(w: in f32[1], loss: out f32[1]) over(i: 1) { loss[i] = sqrt(w[i]) + 1.0; }
 """
-DOUBLE = ["--engine", "eval", "--eval-type", "f64"]
-DEVICE = "features:" in subprocess.run([GRAD, "devices"], capture_output=True, text=True,
-                                       check=False).stdout
-failures = []
-
-
-def check(ok, *what):
-    if not ok:
-        failures.append(what)
-        print("FAILED", *what)
-
-
-def run(*args, status=0):
-    done = subprocess.run([GRAD, "fit", "t.vyre", "--quiet", "--json", *args], capture_output=True,
-                          text=True, check=False)
-    check(done.returncode == status, args, done.returncode, done.stdout, done.stderr)
-    return json.loads(done.stdout)
 
 
 def fit(*args, status=0):
-    return run("--of", "loss", "--optimizer", "lbfgs", *args, status=status)
-
-
-def single(x):
-    return struct.unpack("f", struct.pack("f", x))[0]
+    return training.fit("--of", "loss", "--optimizer", "lbfgs", *args, status=status)
 
 
 C1, C2, ROUNDING, CURVED, TENTH = map(single, (1e-4, 0.9, 2e-7, 1e-6, 0.1))
@@ -218,14 +198,6 @@ def bowl(a, b, k):
     return value
 
 
-def close(x, y, bound):
-    return len(x) == len(y) and all(abs(p - q) <= bound * max(1, abs(q)) for p, q in zip(x, y))
-
-
-def text(values):
-    return ",".join(map(repr, values))
-
-
 # ------------------------------------------------------------------------------------------- tests
 WHERE = [single(v) for v in (-1.2, 1, 0.4, -0.3, 1.1, 0.9, -0.7, 0.2, 1.5, 0.6)]
 ROSENBROCK = ["-p", "rosenbrock", "--params", "x"]
@@ -311,6 +283,9 @@ def rounding():
 
 
 def stops():
+    got = fit(*ROSENBROCK, "--in", "x=" + text(WHERE), "--steps", "1000", "--engine", "eval")
+    check(got["converged"] and got["steps"] < 200, got["steps"])
+    check(close(got["outputs"]["x"]["data"], [1] * len(WHERE), 1e-3) or got["losses"]["data"][-1] < 5, got)
     got = fit("-p", "barrier_of", "--params", "w", "--in", "w=-1,2", "--steps", "9", *DOUBLE, status=3)
     check(got["steps"] == 0, got)
     got = fit("-p", "corner", "--params", "w", "--in", "w=0", "--steps", "9", *DOUBLE, status=3)
@@ -331,39 +306,23 @@ def resumes():
     # Windows of another length, and a text of one's own.
     again = fit(*base, *start, "--steps", "30", "--checkpoint-every", "1")
     check(again["losses"] == whole["losses"], "windows of one step")
-    own = run("--of", "loss", "--optimizer", TEXT, "--lr", "1", *base, *start, "--steps", "30")
+    own = training.fit("--of", "loss", "--optimizer", TEXT, "--lr", "1", *base, *start, "--steps", "30")
     check(own["losses"] == whole["losses"] and own["outputs"] == whole["outputs"], "as a file")
-
-
-def numbers(lines, name):
-    line = next((v for v in lines.splitlines() if v.split()[0] == name), name + " = nan")
-    return [float(v) for v in line.partition("=")[2].strip(" []").replace(",", " ").split()]
 
 
 def written():
     """The pipeline as files: its text in the interpreter, the rest with nothing but Vulkan."""
     steps, n = 6, len(WHERE)
     got = fit(*ROSENBROCK, "--in", "x=" + text(WHERE), "--steps", str(steps), "--engine", "eval")
-    done = subprocess.run([GRAD, "fit", "t.vyre", "--of", "loss", "--optimizer", "lbfgs", *ROSENBROCK,
-                           "--write-pipeline", "p"], capture_output=True, text=True, check=False)
-    check(done.returncode == 0, done.stderr)
     own = {"loss": 1, "gradient": n, "s": 10 * n, "y": 10 * n, "rho": 10, "gamma": 1, "kept": 1}
-    data = {"x": WHERE, "step": [0], **{"lbfgs_" + k: [0] * v for k, v in own.items()}}
-    values = ["%s=%s" % (k, text(v)) for k, v in data.items()]
-    sizes = ["N=%d" % n, "window=%d" % steps, "count=%d" % steps, "begin=1"]
-    ran = subprocess.run([GRAD, "run", "p/rosenbrock_fit.vyre", "--engine", "eval", "--verbose",
-                          *(v for s in sizes for v in ("--set", s)),
-                          *(v for s in values for v in ("--in", s))],
-                         capture_output=True, text=True, check=False)
-    check(close(numbers(ran.stdout, "x"), got["outputs"]["x"]["data"], 1e-6), ran.stdout, ran.stderr)
-    check(close(numbers(ran.stdout, "losses"), got["losses"]["data"], 1e-6), ran.stdout)
-    if DEVICE:
-        alone = subprocess.run([os.environ["BUILD"] + "/examples/vulkan_only", "p/rosenbrock_fit.spv",
-                                "p/rosenbrock_fit.json", *sizes, *values], capture_output=True,
-                               text=True, check=False)
-        check(close(numbers(alone.stdout, "x"), got["outputs"]["x"]["data"], 1e-3), alone.stdout,
-              alone.stderr)
-        check(close(numbers(alone.stdout, "losses"), got["losses"]["data"], 1e-3), alone.stdout)
+    data = {"x": WHERE, "step": [0], "recent_losses": [0] * 8, "ended": [0],
+            **{"lbfgs_" + k: [0] * v for k, v in own.items()}}
+    lines, alone = from_files("rosenbrock_fit", ["--of", "loss", "--optimizer", "lbfgs", *ROSENBROCK],
+                              ["N=%d" % n, "window=%d" % steps, "count=%d" % steps, "begin=1"], data)
+    for printed, bound in ((lines, 1e-6), (alone, 1e-3)):
+        if printed is not None:
+            check(close(numbers(printed, "x"), got["outputs"]["x"]["data"], bound), printed)
+            check(close(numbers(printed, "losses"), got["losses"]["data"], bound), printed)
 
 
 def own_texts():
@@ -378,7 +337,7 @@ def own_texts():
                                "`the scalars` of `propose`")):
         with open("own.vyre", "w", encoding="utf-8") as f:
             f.write(whole.replace(was, becomes))
-        bad = run("--of", "loss", "--optimizer", "own.vyre", *ROSENBROCK, "--in", "x=0,0", status=1)
+        bad = training.fit("--of", "loss", "--optimizer", "own.vyre", *ROSENBROCK, "--in", "x=0,0", status=1)
         check(why in bad["error"]["text"], why, bad)
 
 
