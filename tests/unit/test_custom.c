@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "out_of_memory.h"
+
 static const vy_type F[4] = {VY_F32, VY_F32, VY_F32, VY_F32};
 
 // ------------------------------------------------------------------------------------- the callbacks
@@ -337,40 +339,17 @@ static bool program_everything(vy_rule_of kind)
     return ok;
 }
 
-static bool everything(void)
+// variant 0: a function; then programs, by rule.
+static bool everything(uint32_t variant)
 {
     double factor = 2;
-    size_t size;
-    vy_diag d;
-    vy_module *m = build(&factor);
-    vy_module *g = m && vy_module_ok(m) ? vy_grad(m, NULL, &d) : NULL;
-    char *text = g ? vy_print(g, &size) : NULL;
-    vy_module *again = text ? vy_parse(text, size, "again") : NULL;
-    void *block = again && vy_module_ok(again) ? vy_binary_write(again, &size) : NULL;
-    vy_module *read = block ? vy_binary_read(block, size) : NULL;
-    const bool ok = read && vy_module_ok(read) &&
-                    vy_optimize(read, &(vy_opt_options){.level = 2, .final = true});
-    vy_module_free(read);
-    vy_free(block);
-    vy_module_free(again);
-    vy_free(text);
-    vy_module_free(g);
-    vy_module_free(m);
-    return ok;
+    return variant ? program_everything((vy_rule_of)(variant - 1)) : in_all_forms(build(&factor));
 }
 
 static void memory(void **state)
 {
     (void)state;
-    for (uint32_t k = 0; k < 1 + VY_RULES_OF; k++) {
-        long n = 0;
-        for (bool done = false; !done && n < 20000; n++) {
-            vy_test_fail_after(n);
-            done = k ? program_everything((vy_rule_of)(k - 1)) : everything();
-            vy_test_fail_after(-1);
-        }
-        assert_true(n > 100 && n < 20000);
-    }
+    for (uint32_t k = 0; k < 1 + VY_RULES_OF; k++) out_of_memory(everything, k);
 }
 
 int main(void)

@@ -4,7 +4,6 @@
 // many are inlined.  What the derivatives are: tests/text/grad/custom.
 #include "autodiff/transform.h"
 #include "ir/core/ir.h"
-#include "ir/pass/pass.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "out_of_memory.h"
 
 static const vy_type F[4] = {VY_F32, VY_F32, VY_F32, VY_F32};
 
@@ -202,37 +203,16 @@ static void too_many(void **state)
     vy_module_free(m);
 }
 
-static bool everything(void)
+static bool everything(uint32_t variant)
 {
-    size_t size;
-    vy_diag d;
-    vy_module *m = build_pair(VY_VJP);
-    vy_module *g = m && vy_module_ok(m) ? vy_grad(m, NULL, &d) : NULL;
-    char *text = g ? vy_print(g, &size) : NULL;
-    vy_module *again = text ? vy_parse(text, size, "again") : NULL;
-    void *block = again && vy_module_ok(again) ? vy_binary_write(again, &size) : NULL;
-    vy_module *read = block ? vy_binary_read(block, size) : NULL;
-    const bool ok = read && vy_module_ok(read) &&
-                    vy_optimize(read, &(vy_opt_options){.level = 2, .final = true});
-    vy_module_free(read);
-    vy_free(block);
-    vy_module_free(again);
-    vy_free(text);
-    vy_module_free(g);
-    vy_module_free(m);
-    return ok;
+    (void)variant;
+    return in_all_forms(build_pair(VY_VJP));
 }
 
 static void memory(void **state)
 {
     (void)state;
-    long n = 0;
-    for (bool done = false; !done && n < 20000; n++) {
-        vy_test_fail_after(n);
-        done = everything();
-        vy_test_fail_after(-1);
-    }
-    assert_true(n > 100 && n < 20000);
+    out_of_memory(everything, 0);
 }
 
 int main(void)
