@@ -2,6 +2,7 @@
 // pipe_inline.h: the steps of a pipeline, rewritten for another signature.
 //
 //   pipe_inline.c    a pipeline that another one dispatches
+//   inline_dims.c    dimensions over the new signature
 //   pipe_flat.c      what is passed as flat(…), as copies
 //   rewrite_steps.c  a pipeline under its own signature
 #ifndef VYRE_PIPE_INLINE_H
