@@ -8,8 +8,8 @@
 //   4. differentiated like any program: forward sweep, reverse sweep, tapes (autodiff/reverse);
 //      what it dispatches is differentiated on the way, once for each request (vy_transform, which
 //      the caller passes on)
-//   5. as steps again (ir/host/lower.c), with states that are their own tape (states.c), in a module
-//      with what it dispatches; neighbouring stages become one (fuse_stages.c)
+//   5. as steps again (ir/host/lower.c), with states that are their own tape (states.c), in a
+//      module with what it dispatches; neighbouring stages become one (fuse_stages.c)
 #include "autodiff/driver/gather_left.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/forward/forward.h"

@@ -51,7 +51,7 @@ bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *f
 // buffer stays, then its new number.  False: out of memory.
 bool vy_pipe_keep_buffers(vy_program *signature, vy_pipe_step_vec *steps, uint32_t *keep);
 
-// Takes out the steps that are marked, dispatches; the others are renumbered.  False: out of memory.
+// Takes out the steps that are marked, and renumbers the others.  False: out of memory.
 bool vy_pipe_remove_steps(vy_pipeline *l, const uint8_t *gone);
 
 // By buffer of the signature: must an intermediate be cleared where its lifetime begins?  Not if

@@ -4,8 +4,8 @@
 //   if i + 1 < N && on { … }     inside:  i + 1 < N,  on
 //   while k < n { … }            inside, after the test:  k < n
 //
-// A condition that follows from the facts, from the extents of the domain or from constant bounds is
-// known: `j < W` in a domain `j: W`, `i > 0` inside `if i >= 1`.
+// A condition that follows from the facts, from the extents of the domain or from constant bounds
+// is known: `j < W` in a domain `j: W`, `i > 0` inside `if i >= 1`.
 #include "ir/facts/context.h"
 #include "ir/core/flow.h"
 

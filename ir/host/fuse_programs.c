@@ -38,7 +38,7 @@ static void *room(fusing *f, size_t count, size_t size)
     return p;
 }
 
-// -------------------------------------------------------------------------------------------- names
+// ------------------------------------------------------------------------------------------- names
 // Where the second name continues after the parts that both have: "step_gather_u", "step_gather_k".
 static const char *rest_of(const char *first, const char *second)
 {
@@ -77,7 +77,7 @@ static const char *free_name(const fusing *f, const char *name, char text[320])
     return text;
 }
 
-// ------------------------------------------------------------------------------------- declarations
+// ------------------------------------------------------------------------------------ declarations
 static vy_dim dimension(fusing *f, part *t, uint32_t d)
 {
     const vy_dim_node *n = &t->p->dims.data[d];
@@ -127,7 +127,7 @@ static void declare_buffers(fusing *f, part *t, const part *first, const uint32_
     }
 }
 
-// --------------------------------------------------------------------------------------------- code
+// -------------------------------------------------------------------------------------------- code
 static uint32_t operand(fusing *f, const part *t, uint32_t a)
 {
     if (!VY_IS_LEAF(a)) return t->map[a];

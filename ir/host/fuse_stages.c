@@ -190,7 +190,7 @@ static void find_local(const stages *w, pair *q)
     for (uint32_t j = 0; j < q->y->arg_count; j++) {
         const uint32_t v = q->bound_b[j], u = q->buffers[v], id = q->y->args[j].buffer.id;
         const vy_buf *b = &q->a->buffers.data[u];
-        // Once in each; a half is rounded when it is stored; integers may be compared and exchanged.
+        // Once in each.  Halves are rounded when stored; integers may be compared and exchanged.
         q->local[u] = u && vy_type_is_float(b->type) && b->cls == VY_OUT && !w->keeps[id] &&
                       w->uses[id] == 2 && vy_type_loaded(b->type) == b->type &&
                       !vy_fuse_asks_length(q->a, u) && !vy_fuse_asks_length(q->b, v);

@@ -5,16 +5,18 @@
 //   if d { s = s + … }                      →  if d { s = s + … }
 //   if c { b = load x[i], s = s + b * q }      if c { s = s + m }
 //
-// The terms of a gather, and those of two gathers in one program, read the same neighbours under the
-// same conditions, but are added up in an order that may not change; so fuse_ifs cannot join their
-// `if`s.  Here everything that the later one computes and that the earlier one could compute as well
-// moves there, and the earlier one yields what is still needed: a sum, which ifconvert makes a
-// select.  That pays if the loads and operations saved are worth more than the values yielded.
+// The terms of a gather, and those of two gathers in one program, read the same neighbours under
+// the same conditions, but are added up in an order that may not change; so fuse_ifs cannot join
+// their `if`s.  Here everything that the later one computes and that the earlier one could compute
+// as well moves there, and the earlier one yields what is still needed: a sum, which ifconvert
+// makes a select.  That pays if the loads and operations saved are worth more than the values
+// yielded.
 //
 // Both are in one block, and only their first arms are considered.  Values between the two that
-// depend on nothing in between move before the first.  `forward` then merges the loads.  Near-linear:
-// each `if` is compared with the first on its condition only, through a table of hashes.  Needs valid
-// structure; keeps the order of everything that is observable, lines and names.
+// depend on nothing in between move before the first.  `forward` then merges the loads.
+// Near-linear: each `if` is compared with the first on its condition only, through a table of
+// hashes.  Needs valid structure; keeps the order of everything that is observable, lines and
+// names.
 #include "ir/core/functions.h"
 #include "ir/facts/memory.h"
 #include "ir/facts/price.h"
