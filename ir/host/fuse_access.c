@@ -17,7 +17,9 @@ static bool allows_parameters(const vy_program *p)
 {
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->workspace || b->cls == VY_SHARED || b->view_of) return false;
+        // What begins as something else is begun by the dispatch, and a part has none of its own.
+        if (b->workspace || b->cls == VY_SHARED || b->view_of || b->init != VY_INIT_NONE)
+            return false;
     }
     for (uint32_t d = 1; d < p->dims.count; d++) {
         const vy_dim_op op = p->dims.data[d].op;
