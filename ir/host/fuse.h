@@ -27,6 +27,8 @@ vy_program *vy_fuse_programs(vy_module *m, const vy_fused *f);
 bool vy_fuse_allows(const vy_program *p);
 // Are all accesses to the buffer at the element with the invocation's variables as indices?
 bool vy_fuse_is_own(const vy_program *p, uint32_t buffer);
+// Has it an element for each invocation, and no others?
+bool vy_fuse_covers(const vy_program *p, uint32_t buffer);
 // Does every invocation overwrite its element of the buffer, which has no others?
 bool vy_fuse_overwrites(const vy_program *p, uint32_t buffer);
 bool vy_fuse_asks_length(const vy_program *p, uint32_t buffer);

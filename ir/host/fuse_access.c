@@ -43,13 +43,19 @@ bool vy_fuse_is_own(const vy_program *p, uint32_t buffer)
     return true;
 }
 
-bool vy_fuse_overwrites(const vy_program *p, uint32_t buffer)
+bool vy_fuse_covers(const vy_program *p, uint32_t buffer)
 {
     const vy_buf *b = &p->buffers.data[buffer];
-    uint32_t depth = 0;
     if (b->rank != p->overs.count) return false;
     for (uint32_t k = 0; k < b->rank; k++)
         if (!vy_equal_dims(p, b->dims[k], p->overs.data[k].extent)) return false;
+    return true;
+}
+
+bool vy_fuse_overwrites(const vy_program *p, uint32_t buffer)
+{
+    uint32_t depth = 0;
+    if (!vy_fuse_covers(p, buffer)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (i->aux == buffer && vy_op_is_memory((vy_op)i->op))

@@ -46,8 +46,7 @@ typedef struct stages {
     uint32_t known; // programs that `plain` has room for
     uint8_t *gone;  // by step
     uint32_t *uses; // by buffer of the pipeline: how often steps name it
-    uint8_t
-        *keeps; // by buffer of the pipeline: not an intermediate, or used by more than dispatches
+    uint8_t *keeps; // by buffer of the pipeline: no intermediate, or used otherwise, too
     made made[MOST_MADE];
     uint32_t made_count;
     vy_arena arena;
@@ -190,10 +189,12 @@ static void find_local(const stages *w, pair *q)
     for (uint32_t j = 0; j < q->y->arg_count; j++) {
         const uint32_t v = q->bound_b[j], u = q->buffers[v], id = q->y->args[j].buffer.id;
         const vy_buf *b = &q->a->buffers.data[u];
-        // Once in each.  Halves are rounded when stored; integers may be compared and exchanged.
+        // Once in each.  Halves are rounded when stored; integers may be compared and exchanged;
+        // an element that is out of range reads as zero.
         q->local[u] = u && vy_type_is_float(b->type) && b->cls == VY_OUT && !w->keeps[id] &&
                       w->uses[id] == 2 && vy_type_loaded(b->type) == b->type &&
-                      !vy_fuse_asks_length(q->a, u) && !vy_fuse_asks_length(q->b, v);
+                      vy_fuse_covers(q->a, u) && !vy_fuse_asks_length(q->a, u) &&
+                      !vy_fuse_asks_length(q->b, v);
     }
 }
 

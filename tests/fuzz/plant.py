@@ -535,6 +535,10 @@ IMPLIED = ("text/opt/implied.vyre", (
     ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),
     ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
 ))
+FUSED = ("text/grad/pipeline/fused.vyre", (
+    ("ir/host/fuse_stages.c", None, "vy_fuse_covers(q->a, u) &&", ""),
+    ("ir/host/fuse_stages.c", None, "vy_type_loaded(b->type) == b->type &&", ""),
+))
 ROTATION = ("text/grad/pipeline/rotation.vyre", (
     ("autodiff/facts/rotation.c", None, "at.offset < r->last.offset || (at.offset == r->last.offset", "(at.offset == r->last.offset"),
     ("autodiff/facts/rotation.c", None, "(at.offset == r->last.offset && id > r->load))", "false)"),
@@ -597,7 +601,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, SHARED_ARMS, IMPLIED, FLAT, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
