@@ -14,6 +14,7 @@
 #include "autodiff/driver/observed.h"
 #include "autodiff/forward/forward.h"
 #include "autodiff/reverse/sweeps.h"
+#include "ir/core/pipe.h"
 #include "ir/host/host_build.h"
 #include "ir/pass/pass.h"
 
@@ -145,6 +146,10 @@ static vy_module *finish(vy_module *out, uint32_t order, const pipeline_try *t, 
     bool ok = !gathers || vy_gather_left(out, order, options);
     if (!ok) *diag = out->diag;
     if (ok && !options->again && !options->apart) ok = fuse_stages(&out, diag);
+    if (ok && !vy_pipe_order_buffers(out->pipelines.data[out->pipelines.count - 1])) {
+        vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+        ok = false;
+    }
     if (ok) {
         set_order(out, order);
         return out;

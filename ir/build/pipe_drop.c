@@ -4,6 +4,8 @@
 #include "ir/build/pipe_build.h"
 #include "ir/core/pipe.h"
 
+#include <string.h>
+
 static bool renumber_step(vy_module *m, vy_pipe_step *s, const uint32_t *to)
 {
     s->buffer.id = to[s->buffer.id];
@@ -33,6 +35,33 @@ bool vy_pipe_keep_buffers(vy_program *signature, vy_pipe_step_vec *steps, uint32
     vy_renumber_buffers(signature, keep);
     for (uint32_t i = 0; i < steps->count; i++)
         ok = ok && renumber_step(signature->module, &steps->data[i], keep);
+    return ok;
+}
+
+bool vy_pipe_order_buffers(vy_pipeline *l)
+{
+    vy_program *p = l->signature;
+    const uint32_t count = p->buffers.count;
+    vy_arena arena = {0};
+    uint32_t *to = vy_arena_alloc(&arena, count * sizeof *to), next = 1;
+    vy_buf *old = vy_arena_alloc(&arena, count * sizeof *old);
+    bool ok = to && old;
+    for (uint32_t i = 1; ok && i < count; i++)
+        if (!p->buffers.data[i].workspace) to[i] = next++;
+    for (uint32_t i = 0; ok && i < l->steps.count; i++) {
+        const vy_pipe_step *s = &l->steps.data[i];
+        if (s->kind == VY_PIPE_BUFFER && !to[s->buffer.id]) to[s->buffer.id] = next++;
+    }
+    if (ok && next == count) { // each has its step
+        memcpy(old, p->buffers.data, count * sizeof *old);
+        for (uint32_t i = 1; i < count; i++) p->buffers.data[to[i]] = old[i];
+        for (uint32_t i = 1, binding = 0; i < count; i++)
+            if (p->buffers.data[i].cls <= VY_INOUT) p->buffers.data[i].binding = binding++;
+        vy_renumber_buffers(p, to);
+        for (uint32_t i = 0; ok && i < l->steps.count; i++)
+            ok = renumber_step(l->module, &l->steps.data[i], to);
+    }
+    vy_arena_free(&arena);
     return ok;
 }
 

@@ -51,6 +51,8 @@ bool vy_check_slice(vy_pipeline *l, const vy_pipe_step *s, const vy_dim_facts *f
 // buffer stays, then its new number.  False: out of memory.
 bool vy_pipe_keep_buffers(vy_program *signature, vy_pipe_step_vec *steps, uint32_t *keep);
 
+// Intermediates in the order in which they begin, as a text has them.  False: out of memory.
+bool vy_pipe_order_buffers(vy_pipeline *l);
 // Takes out the steps that are marked, and renumbers the others.  False: out of memory.
 bool vy_pipe_remove_steps(vy_pipeline *l, const uint8_t *gone);
 

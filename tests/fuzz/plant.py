@@ -530,6 +530,7 @@ EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
 # Faults in which load sets the adjoint of a slice, and where that need not be cleared before.
 SHARED_ARMS = ("text/opt/share_arms.vyre", (
     ("ir/pass/scalar/ifconvert.c", None, "&& no == other;", ";"),
+    ("ir/pass/scalar/share_arms.c", None, "return x->yields[id] && is_directly_in_arm(x, id, later);", "return x->yields[id];"),
 ))
 IMPLIED = ("text/opt/implied.vyre", (
     ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),

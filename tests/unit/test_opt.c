@@ -231,6 +231,7 @@ static void build_cse_regions(frame *f)
     for (int k = 0; k < 2; k++) {
         vy_var t = vy_var_new(f->b, "t", f32(f->b, 0));
         vy_if(f->b, positive);
+        vy_else(f->b); // (what first arms have in common, share_arms finds)
         vy_value v = x;
         for (int n = 0; n < 9; n++) v = vy_call(f->b, "exp", 1, &(vy_value){half(f, v).id});
         vy_set(f->b, t, v);

@@ -126,7 +126,7 @@ static void count(uint32_t T, uint32_t k)
     vy_diag d = {0};
     const vy_sizes sizes = {.scalars = (int64_t[]){N, T}, .known = (bool[]){true, true}};
     vy_pipeline_explanation *e =
-        vy_explain_pipeline(m, &(vy_grad_options){.program = "f"}, NULL, &sizes, &d);
+        vy_explain_pipeline(m, &(vy_grad_options){.program = "f", .apart = true}, NULL, &sizes, &d);
     if (!e) fail_msg("%s", d.text);
     // The loss forwards is left out; backwards 1, each step once forwards, once to be reversed, and
     // its gradient.

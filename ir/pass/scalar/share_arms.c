@@ -33,13 +33,15 @@ typedef struct share {
     uint32_t *last;  // by condition: the first `if` on it in the block looked at last, or 0
     uint32_t *next;  // by IF: the next one that takes from the same head
     uint32_t *tail;  // by head: the last of them
-    uint32_t *asked; // by instruction: the head for which `place` and `same` hold
+    uint32_t *asked; // by instruction: the later `if` for which `place` holds
     uint8_t *place;
+    uint32_t *named; // by instruction: the head for which `same` holds
     uint32_t *same;  // by instruction: the first one equal to it, under the head's condition
     uint32_t *table; // by hash: an instruction, or 0
     uint32_t mask;
     uint32_t *first_before, *last_before; // by head: what moves before it, in order …
     uint32_t *next_before;                // … a list
+    uint32_t *before;                     // by instruction: the head before which it moves, or 0
     uint8_t *gone;                        // by instruction: it moves
     uint8_t *yields;                      // by instruction that moves into an arm: it is yielded
     bool any;
@@ -82,21 +84,21 @@ static place operand_place(share *x, uint32_t head, uint32_t later, uint32_t a, 
     return find_place(x, head, later, a, depth);
 }
 
-// `id` follows `head`.
+// `id` follows `head`.  What moved before this head or an earlier one is there.
 static place find_place(share *x, uint32_t head, uint32_t later, uint32_t id, int depth)
 {
-    if (x->asked[id] == head) return (place)x->place[id];
+    if (x->gone[id]) return x->before[id] && x->before[id] <= head ? BEFORE : NOWHERE;
+    if (x->asked[id] == later) return (place)x->place[id];
     const bool in_arm = is_directly_in_arm(x, id, later);
     const bool between = id < later && x->w.s.parent[id] == x->w.s.parent[later];
     place best = in_arm ? IN_ARM : between ? BEFORE : NOWHERE;
-    if (best && (!depth || x->gone[id] || !may_move(x, head, id))) best = NOWHERE;
+    if (best && (!depth || !may_move(x, head, id))) best = NOWHERE;
     for (uint32_t k = 0; best && k < x->w.p->insts.data[id].nargs; k++) {
         place a = operand_place(x, head, later, vy_arg(x->w.p, id, k), depth - 1);
         if (a == NOWHERE || (a == IN_ARM && between)) best = NOWHERE;
     }
-    x->asked[id] = head;
+    x->asked[id] = later;
     x->place[id] = (uint8_t)best;
-    x->same[id] = id;
     return best;
 }
 
@@ -106,7 +108,7 @@ static uint32_t name_of(const share *x, uint32_t head, uint32_t a)
 {
     const uint32_t k = result_of(x, a, head);
     if (k != UINT32_MAX) a = vy_arg(x->w.p, middle_of(x, head), k);
-    return !VY_IS_LEAF(a) && x->asked[a] == head ? x->same[a] : a;
+    return !VY_IS_LEAF(a) && x->named[a] == head ? x->same[a] : a;
 }
 
 static bool is_equal(const share *x, uint32_t head, uint32_t a, uint32_t b)
@@ -131,7 +133,7 @@ static uint32_t *slot_of(share *x, uint32_t head, uint32_t id)
     uint32_t *slot = NULL;
     for (uint32_t k = 0; k < PROBES; k++) {
         slot = &x->table[((h >> 32) + k) & x->mask];
-        if (!*slot || (x->asked[*slot] == head && is_equal(x, head, *slot, id))) break;
+        if (!*slot || (x->named[*slot] == head && is_equal(x, head, *slot, id))) break;
     }
     return slot;
 }
@@ -141,8 +143,7 @@ static void enter_arm(share *x, uint32_t head)
 {
     for (uint32_t id = head + 1; id < middle_of(x, head); id++) {
         if (!is_directly_in_arm(x, id, head) || !may_move(x, head, id)) continue;
-        x->asked[id] = head;
-        x->place[id] = NOWHERE; // it is there already
+        x->named[id] = head;
         x->same[id] = id;
         *slot_of(x, head, id) = id;
     }
@@ -151,8 +152,10 @@ static void enter_arm(share *x, uint32_t head)
 // Looks `id` up, or enters it.  Returns what need not be computed again.
 static uint32_t look_up(share *x, uint32_t head, uint32_t id)
 {
+    x->named[id] = head;
+    x->same[id] = id;
     uint32_t *slot = slot_of(x, head, id);
-    if (*slot && x->asked[*slot] == head && is_equal(x, head, *slot, id)) {
+    if (*slot && x->named[*slot] == head && is_equal(x, head, *slot, id)) {
         x->same[id] = x->same[*slot];
         return vy_price_of((vy_op)x->w.p->insts.data[id].op)->again;
     }
@@ -161,15 +164,16 @@ static uint32_t look_up(share *x, uint32_t head, uint32_t id)
 }
 
 // -------------------------------------------------------------------------------- the decision
-// Moves what `id`, or an operand of it, needs from between the two `if`s.
-static void move_before(share *x, uint32_t head, uint32_t id)
+// Moves `id`, if it is a value between the two, and what it needs from there.
+static void move_before(share *x, uint32_t head, uint32_t later, uint32_t id)
 {
-    if (VY_IS_LEAF(id) || id < head || x->asked[id] != head || x->place[id] != BEFORE ||
-        x->gone[id])
+    if (VY_IS_LEAF(id) || id < head || id > later || x->gone[id] || x->asked[id] != later ||
+        x->place[id] != BEFORE)
         return;
     for (uint32_t k = 0; k < x->w.p->insts.data[id].nargs; k++)
-        move_before(x, head, vy_arg(x->w.p, id, k));
+        move_before(x, head, later, vy_arg(x->w.p, id, k));
     x->gone[id] = 1;
+    x->before[id] = head;
     if (x->last_before[head])
         x->next_before[x->last_before[head]] = id;
     else
@@ -177,20 +181,20 @@ static void move_before(share *x, uint32_t head, uint32_t id)
     x->last_before[head] = id;
 }
 
-static bool moves_in(const share *x, uint32_t head, uint32_t later, uint32_t id)
+static bool moves_in(const share *x, uint32_t later, uint32_t id)
 {
-    return !VY_IS_LEAF(id) && id > later && x->asked[id] == head && x->place[id] == IN_ARM;
+    return !VY_IS_LEAF(id) && id > later && x->asked[id] == later && x->place[id] == IN_ARM;
 }
 
 // Marks the values that move, but are used by what stays in `later`; returns their number.
-static uint32_t mark_yields(share *x, uint32_t head, uint32_t later)
+static uint32_t mark_yields(share *x, uint32_t later)
 {
     uint32_t n = 0;
     for (uint32_t id = later + 1; id <= middle_of(x, later); id++) {
-        if (moves_in(x, head, later, id)) continue;
+        if (moves_in(x, later, id)) continue;
         for (uint32_t k = 0; k < x->w.p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(x->w.p, id, k);
-            if (!moves_in(x, head, later, a) || x->yields[a]) continue;
+            if (!moves_in(x, later, a) || x->yields[a]) continue;
             x->yields[a] = 1;
             n++;
         }
@@ -201,9 +205,9 @@ static uint32_t mark_yields(share *x, uint32_t head, uint32_t later)
 static void accept(share *x, uint32_t head, uint32_t later)
 {
     for (uint32_t id = later + 1; id < middle_of(x, later); id++) {
-        if (!moves_in(x, head, later, id)) continue;
+        if (!moves_in(x, later, id)) continue;
         for (uint32_t k = 0; k < x->w.p->insts.data[id].nargs; k++)
-            move_before(x, head, vy_arg(x->w.p, id, k));
+            move_before(x, head, later, vy_arg(x->w.p, id, k));
         x->gone[id] = 1;
     }
     x->next[x->tail[head] ? x->tail[head] : head] = later;
@@ -217,14 +221,13 @@ static void compare(share *x, uint32_t head, uint32_t later)
     for (uint32_t id = later + 1; id < middle_of(x, later); id++)
         if (is_directly_in_arm(x, id, later) && find_place(x, head, later, id, DEPTH) == IN_ARM)
             saved += look_up(x, head, id);
-    if (saved && saved > mark_yields(x, head, later)) {
+    if (saved && saved > mark_yields(x, later)) {
         accept(x, head, later);
         return;
     }
     for (uint32_t id = later + 1; id < middle_of(x, later); id++) {
         x->yields[id] = 0;
-        if (x->asked[id] == head) x->place[id] = NOWHERE;
-        if (x->asked[id] == head && !x->gone[id]) x->asked[id] = 0; // not in the table any more
+        if (x->named[id] == head) x->named[id] = 0; // it is not in the arm
     }
 }
 
@@ -258,11 +261,17 @@ static void find(share *x)
 // ------------------------------------------------------------------------------------ the rewrite
 static uint32_t instead(void *pass, uint32_t id);
 
+// Does the head yield it for `later`?  (What is further inside may be yielded by another one.)
+static bool is_yielded(const share *x, uint32_t later, uint32_t id)
+{
+    return x->yields[id] && is_directly_in_arm(x, id, later);
+}
+
 static uint32_t count_yields(const share *x, uint32_t head)
 {
     uint32_t n = 0;
     for (uint32_t later = x->next[head]; later; later = x->next[later])
-        for (uint32_t id = later + 1; id < middle_of(x, later); id++) n += x->yields[id];
+        for (uint32_t id = later + 1; id < middle_of(x, later); id++) n += is_yielded(x, later, id);
     return n;
 }
 
@@ -283,7 +292,7 @@ static void fill_arm(share *x, vy_remade *l)
     uint32_t slot = l->own;
     for (uint32_t later = x->next[head]; later; later = x->next[later])
         for (uint32_t id = later + 1; id < middle_of(x, later); id++)
-            if (x->yields[id]) l->in[slot++] = x->w.map[id];
+            if (is_yielded(x, later, id)) l->in[slot++] = x->w.map[id];
 }
 
 // Fills the yields of the other arm, or maps the values that have moved to the results.
@@ -292,7 +301,7 @@ static void finish(share *x, vy_remade *l, bool results)
     uint32_t slot = l->own;
     for (uint32_t later = x->next[l->opener]; later; later = x->next[later])
         for (uint32_t id = later + 1; id < middle_of(x, later); id++) {
-            if (!x->yields[id]) continue;
+            if (!is_yielded(x, later, id)) continue;
             if (results)
                 vy_rewrite_as(&x->w, id, l->out[slot++]);
             else
@@ -328,8 +337,8 @@ static uint32_t instead(void *pass, uint32_t id)
 
 static bool prepare(share *x)
 {
-    uint32_t **ids[] = {&x->last, &x->next,         &x->tail,        &x->asked,
-                        &x->same, &x->first_before, &x->last_before, &x->next_before};
+    uint32_t **ids[] = {&x->last, &x->next,   &x->tail,         &x->asked,       &x->named,
+                        &x->same, &x->before, &x->first_before, &x->last_before, &x->next_before};
     size_t n = x->w.p->insts.count, size = 16;
     while (size < 2 * n) size *= 2; // several heads at a time
     x->mask = (uint32_t)size - 1;
