@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// bench.c: `vyre-grad bench`: forward and derivative, timed side by side in one process.
+// bench.c: `vyre-grad bench`: forward and derivative (the gradient, or with --jvp the tangents),
+// timed side by side in one process.
 //
 // They take turns, so that a machine that slows down slows all; medians are compared.  With
 // --against a gradient written by hand is a third.  What has no derivative is timed alone.
@@ -109,17 +110,25 @@ static bool bind_forward(lane *l, specs *in, vys_entry what, command *c, vy_diag
            binding_specs(&l->data, in, "normal:0:1:1", d) && vys_binding_fill(&l->data, d);
 }
 
-static bool bind_gradient(lane lanes[2], specs *ct, vys_entry what, command *c, vy_diag *d)
+// Cotangents, or in forward mode tangents; `seeds`: whose cotangents are buffers.
+static bool parse_given(specs *given, names *seeds, const options *o, vy_diag *d)
+{
+    if (o->jvp) return specs_parse(given, "--dot", &o->dot, d);
+    bool ok = specs_parse(given, "--ct", &o->ct, d);
+    for (uint32_t i = 0; ok && i < given->count; i++)
+        ok = names_add(seeds, given->data[i].name) || fail_memory(d);
+    return ok;
+}
+
+static bool bind_derivative(lane lanes[2], specs *given, vys_entry what, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     names seeds = {0};
-    bool ok = specs_parse(ct, "--ct", &c->o.ct, d);
-    for (uint32_t i = 0; ok && i < ct->count; i++)
-        ok = names_add(&seeds, ct->data[i].name) || fail_memory(d);
+    bool ok = parse_given(given, &seeds, &c->o, d);
     while (ok) {
         ok = derive(c, what, &seeds, d) &&
              binding_create(&lanes[1].data, vys_entry_result(c->work.derived), f64, d) &&
-             binding_derive(&lanes[1].data, &lanes[0].data, ct, d) &&
+             binding_derive(&lanes[1].data, &lanes[0].data, given, d) &&
              vys_binding_tape(&lanes[1].data, c->o.tape_limit, d);
         if (ok || !derive_with_less(c, d)) break;
         ok = true; // with tapes that are within the limit, perhaps
@@ -147,7 +156,7 @@ static bool bind(benchmark *b, uint32_t *count, command *c, vy_diag *d)
     *count = 2;
     if (!order_sums(c, &forward, d) || !bind_forward(&b->lanes[0], &b->in, forward, c, d))
         return false;
-    if (bind_gradient(b->lanes, &b->ct, what, c, d)) return true;
+    if (bind_derivative(b->lanes, &b->given, what, c, d)) return true;
     if (!stands_alone(c, d)) return false;
     note(c, "%s is timed without a derivative: %s", vys_entry_name(what), d->text);
     *d = (vy_diag){0};
@@ -184,12 +193,23 @@ static bool bench(benchmark *b, command *c, vy_diag *d)
                        d);
 }
 
+static bool modes_agree(const options *o, vy_diag *d)
+{
+    if (o->dot.count && !o->jvp)
+        return fail(d, TOOL_USAGE, "add --jvp", "--dot needs a derivative in forward mode");
+    if (o->ct.count && o->jvp)
+        return fail(d, TOOL_USAGE, "give --dot", "--ct needs a gradient, --jvp times tangents");
+    if (o->against && o->jvp)
+        return fail(d, TOOL_USAGE, "leave out --jvp", "--against is of gradients");
+    return true;
+}
+
 static bool usable(const command *c, benchmark *b, vy_diag *d)
 {
     const options *o = &c->o;
     vy_scalar v = {.f = 1e-4};
-    if (o->dot.count || o->out.count)
-        return fail(d, TOOL_USAGE, "leave it out", "bench takes neither --out nor --dot");
+    if (o->out.count) return fail(d, TOOL_USAGE, "leave it out", "bench takes no --out");
+    if (!modes_agree(o, d)) return false;
     if (o->engine == ENGINE_EVAL && (o->against || o->peak))
         return fail(d, TOOL_USAGE, "leave out --engine eval", "--against and --peak need a device");
     if (o->tolerance && !o->against)
@@ -205,6 +225,7 @@ static bool usable(const command *c, benchmark *b, vy_diag *d)
 bool verb_bench(command *c, vy_diag *d)
 {
     benchmark b = {.lanes = {{.title = "forward"}, {.title = "gradient"}, {.title = "by hand"}}};
+    if (c->o.jvp) b.lanes[LANE_DERIVATIVE].title = "tangents";
     const bool ok = usable(c, &b, d) && bench(&b, c, d);
     for (uint32_t i = 0; i < LANE_COUNT; i++) {
         vys_runner_free(&b.lanes[i].runner);
@@ -214,6 +235,6 @@ bool verb_bench(command *c, vy_diag *d)
     }
     yardstick_free(&b.hand);
     specs_free(&b.in);
-    specs_free(&b.ct);
+    specs_free(&b.given);
     return ok;
 }

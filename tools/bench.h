@@ -6,7 +6,7 @@
 #include "tools/runner.h"
 #include "tools/yardstick.h"
 
-enum { LANE_FORWARD, LANE_GRADIENT, LANE_AGAINST, LANE_COUNT };
+enum { LANE_FORWARD, LANE_DERIVATIVE, LANE_AGAINST, LANE_COUNT };
 
 typedef struct lane { // timed alternately with the others; absent if it has no times
     const char *title;
@@ -35,7 +35,7 @@ typedef struct peak {    // measured; 0: not
 
 typedef struct benchmark {
     lane lanes[LANE_COUNT];
-    specs in, ct;
+    specs in, given; // given: cotangents, or tangents
     yardstick hand;
     bool stated_bytes, stated_flops;
     difference worst;             // `buffer` empty: nothing was compared

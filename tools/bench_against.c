@@ -31,7 +31,7 @@ static bool read_forward(const lane *forward, const binding *hand, vy_diag *d)
 // Every buffer it takes must be one of ours: of the forward program, or the cotangent of one.
 static bool known_buffers(const benchmark *b, const binding *hand, command *c, vy_diag *d)
 {
-    const binding *forward = &b->lanes[LANE_FORWARD].data, *ours = &b->lanes[LANE_GRADIENT].data;
+    const binding *forward = &b->lanes[LANE_FORWARD].data, *ours = &b->lanes[LANE_DERIVATIVE].data;
     for (uint32_t i = 0; i < hand->buffer_count; i++) {
         const vy_buffer_info *info = &hand->buffers[i].info;
         const bool of_forward = vys_binding_find(forward, info->name) != NULL;
@@ -53,7 +53,7 @@ static bool known_buffers(const benchmark *b, const binding *hand, command *c, v
 
 static bool all_gradients(const benchmark *b, const binding *hand, vy_diag *d)
 {
-    const binding *ours = &b->lanes[LANE_GRADIENT].data;
+    const binding *ours = &b->lanes[LANE_DERIVATIVE].data;
     for (uint32_t i = 0; i < ours->buffer_count; i++) {
         const vy_buffer_info *info = &ours->buffers[i].info;
         const bound_buffer *theirs = vys_binding_find(hand, info->name);
@@ -73,7 +73,7 @@ bool against_bind(benchmark *b, command *c, vy_diag *d)
     return yardstick_load(&b->hand, c, c->o.against, d) &&
            binding_create(hand, vys_entry_pipeline(b->hand.pipeline), false, d) &&
            known_buffers(b, hand, c, d) && all_gradients(b, hand, d) &&
-           read_forward(forward, hand, d) && binding_derive(hand, &forward->data, &b->ct, d);
+           read_forward(forward, hand, d) && binding_derive(hand, &forward->data, &b->given, d);
 }
 
 // ------------------------------------------------------------------------------------- comparison
@@ -136,7 +136,7 @@ static bool compare(const array *ours, const array *theirs, const char *name, be
 
 bool against_compare(benchmark *b, vy_diag *d)
 {
-    lane *ours = &b->lanes[LANE_GRADIENT], *theirs = &b->lanes[LANE_AGAINST];
+    lane *ours = &b->lanes[LANE_DERIVATIVE], *theirs = &b->lanes[LANE_AGAINST];
     for (uint32_t i = 0; i < theirs->data.buffer_count; i++) {
         bound_buffer *t = &theirs->data.buffers[i];
         bound_buffer *o = vys_binding_find(&ours->data, t->info.name);

@@ -66,7 +66,7 @@ static bool fractions_json(const benchmark *b, uint32_t which, const char *key, 
 
 static bool against_json(const benchmark *b, const command *c, cJSON *top)
 {
-    const lane *ours = &b->lanes[LANE_GRADIENT], *hand = &b->lanes[LANE_AGAINST];
+    const lane *ours = &b->lanes[LANE_DERIVATIVE], *hand = &b->lanes[LANE_AGAINST];
     if (!hand->ms) return true;
     cJSON *o = cJSON_AddObjectToObject(top, "against");
     return o && json_string(o, "plan", c->o.against) && lane_fields(hand, o) &&
@@ -77,7 +77,7 @@ static bool against_json(const benchmark *b, const command *c, cJSON *top)
            json_string(o, "difference_buffer", b->worst.buffer[0] ? b->worst.buffer : NULL) &&
            json_integer(o, "difference_index", b->worst.index) &&
            json_number(o, "tolerance", b->tolerance, 4) &&
-           fractions_json(b, LANE_GRADIENT, "ours_of_peak", o) &&
+           fractions_json(b, LANE_DERIVATIVE, "ours_of_peak", o) &&
            fractions_json(b, LANE_AGAINST, "of_peak", o);
 }
 
@@ -142,7 +142,7 @@ static void fractions_text(const benchmark *b, uint32_t which, const char *name,
 
 static void against_text(const benchmark *b, text *out)
 {
-    const lane *ours = &b->lanes[LANE_GRADIENT], *hand = &b->lanes[LANE_AGAINST];
+    const lane *ours = &b->lanes[LANE_DERIVATIVE], *hand = &b->lanes[LANE_AGAINST];
     if (!hand->ms) return;
     text_puts(out, "against   ");
     if (ratio(ours, hand) >= 0) text_printf(out, "%.3g (ours / by hand); ", ratio(ours, hand));
@@ -158,7 +158,7 @@ static void against_text(const benchmark *b, text *out)
                     (unsigned long long)b->undefined,
                     (unsigned long long)(b->compared + b->undefined));
     text_puts(out, "\n");
-    fractions_text(b, LANE_GRADIENT, "ours", out);
+    fractions_text(b, LANE_DERIVATIVE, "ours", out);
     fractions_text(b, LANE_AGAINST, "by hand", out);
 }
 

@@ -69,7 +69,7 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(color),         ALL,   "--color",         "auto|always|never", "colours in diagnostics"},
     {0,   OPT_FLAG,   AT(json),          TAKES_JSON, "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
     {0,   OPT_FLAG,   AT(grad),          TAKES_GRAD, "--grad",  NULL,         "run the derivative too; inspect: look at its kernels instead"},
-    {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN), "--jvp",   NULL,         "run forward mode too: tangents dot_O along dot_W"},
+    {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN) | VERB_BIT(BENCH), "--jvp", NULL, "forward mode: tangents dot_O along dot_W"},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape"},
     {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy, FILE.png (a picture) or FILE.bin"},

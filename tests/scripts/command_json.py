@@ -67,6 +67,10 @@ for engine in engines:
                          "--of", "y", "-n", "3")
     check("bench", status == 0 and o["runs"] == 3 and o["forward"]["bytes"] == 8 * 8 * 8 + 8 and
           o["forward"]["ms"] > 0 and o["gradient"]["ms"] > 0 and o["ratio"] > 0, o, err)
+    status, o, err = run("bench", "f.vyre", "--json", "--engine", engine, "--set", "M=8", "--set", "N=8",
+                         "--of", "y", "-n", "3", "--jvp", "--dot", "x=const:2")
+    check("bench --jvp", status == 0 and o["tangents"]["program"].endswith("_jvp") and
+          o["tangents"]["ms"] > 0 and o["ratio"] > 0 and "gradient" not in o, o, err)
 
 # diagnostics: on stderr and as an object, for every kind of mistake
 for args, status, code in ((["run", "f.vyre", "--json", "--engine", "eval"], 1, "E0805"),
