@@ -6,7 +6,7 @@
 // Modules for no driver in particular work around all of them, since a file may be loaded anywhere;
 // options (vy_spirv_options.spared) and sessions drop the workarounds that the driver at hand does
 // not need.  Each workaround is a file of spirv/target/; its cost is in docs/performance.md, and
-// tests/unit/test_quirks.c runs programs that fail without it.
+// tests/unit/spirv/test_quirks.c runs programs that fail without it.
 #ifndef VYRE_QUIRKS_H
 #define VYRE_QUIRKS_H
 

@@ -3,7 +3,7 @@
 //
 // Written from the definitions (DLMF chapter 4 for the elementary functions, 5.15 and 7.2 for the
 // others), deliberately without consulting the column of derivatives in ops.h:
-// tests/unit/test_dual.c compares the two on a grid, so that a wrong row is noticed.  Where a
+// tests/unit/eval/test_dual.c compares the two on a grid, so that a wrong row is noticed.  Where a
 // derivative has several forms, this file uses another one than the table.
 #include "ir/eval/dual.h"
 #include "ir/core/ops.h"

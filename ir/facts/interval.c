@@ -7,8 +7,8 @@
 //
 // The bounds of the result are computed without wrapping, and then compared with the type's range.
 // If they exceed it, the result may be any value of the type: an interval that wraps would consist
-// of two pieces, which no analysis needs.  tests/unit/test_interval.c checks all operations, types
-// and small intervals at the ends of types, value by value.
+// of two pieces, which no analysis needs.  tests/unit/ir/test_interval.c checks all operations,
+// types, and small intervals at the ends of types, value by value.
 #include "ir/facts/interval.h"
 
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }

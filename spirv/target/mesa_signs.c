@@ -4,7 +4,7 @@
 //   i64(x) < 1      OpUConvert, << 32, >> 32, and not OpSConvert
 //
 // Mesa 22.3 miscompiles comparisons of OpSConvert's result with a constant: -1 < 1 is false (see
-// tests/unit/test_device.c, widened_comparisons).
+// tests/unit/spirv/test_device.c, widened_comparisons).
 #include "spirv/target/target.h"
 
 uint32_t vy_mesa_widen(vy_fn *f, vy_type to, uint32_t v)

@@ -7,7 +7,7 @@
             [--log FILE]       notes which programs were run; the same command skips them
   oracle.py --replay FILE…     files of tests/fuzz/found
 
-Oracles: those of tests/unit/gradcheck_file.c (finite differences, levels, text, other ways to the
+Oracles: those of tests/unit/autodiff/gradcheck_file.c (finite differences, levels, text, other ways to the
 gradient, …) on every program, with all floats in double at several launches, and as written;
 `device`: run --grad on both engines, default and precise in turn, with the validation layers on;
 `command`: print and grad of the command agree with what they read.  A refusal (E0503) is counted,

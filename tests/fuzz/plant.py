@@ -665,7 +665,7 @@ def build(folder, plant, o):
                           text=True).stdout
     done = subprocess.run(
         ["cc", "-std=gnu11", "-O1", "-ffp-contract=off", "-I" + folder, "-I" + ROOT, "-I" + o.build, "-w",
-         os.path.join(ROOT, "tests", "unit", "gradcheck_file.c"),
+         os.path.join(ROOT, "tests", "unit", "autodiff", "gradcheck_file.c"),
          os.path.join(ROOT, compiled) if compiled else os.path.join(folder, changed), os.path.join(o.build, "libvyre.a"), "-lm", "-lisl", "-lgmp", "-lcmocka"]
         + shlex.split(libs) + ["-lstdc++", "-o", out], capture_output=True, text=True)
     return (out, "") if done.returncode == 0 else (None, done.stderr[:500])

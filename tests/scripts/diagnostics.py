@@ -77,7 +77,7 @@ def main():
 
     diag = texts("tests/text/diag/**/*")
     command = diag + texts("tests/text/**/*", "tests/scripts/*")
-    beside = command + texts("tests/unit/*.c")
+    beside = command + texts("tests/unit/*/*.c")
     for name, code in library + tool:
         where = command if (name, code) in tool else diag
         by_text = re.search(r"\b%s\b" % code, where)

@@ -4,7 +4,7 @@
 """All ways to a gradient agree: every program of examples/ and tests/text that has a derivative.
 
 Each is differentiated by default, by atomics, by gathers, in a fixed order, and with its parameters
-and the axes of its domain in another order and under other names (tests/unit/gradcheck_modes.h);
+and the axes of its domain in another order and under other names (tests/unit/autodiff/gradcheck_modes.h);
 all must give the same in the interpreter, in double, to rounding.  Sizes and data are those of the
 file's own RUN lines where they are given, else small and made up.  What one way refuses and another
 does not is counted by reason.

@@ -50,7 +50,7 @@ def tests():
         folders[:] = [f for f in folders if f not in ("data", "input")]
         if files and os.path.basename(folder) != "grad":
             yield os.path.relpath(folder, top)
-    yield from (path[:-2] for path in glob.glob("unit/test_*.c", root_dir=top))
+    yield from (path[:-2] for path in glob.glob("unit/*/test_*.c", root_dir=top))
     yield from (path for path in glob.glob("scripts/*", root_dir=top) if path.endswith((".py", ".sh")))
 
 
