@@ -28,8 +28,9 @@ typedef struct vy_grad_options {
     const char *const *wrt; // inputs; NULL: all float `in` and `inout` buffers
     uint32_t wrt_count;
     // The members of `wrt` whose gradients are added to the buffers' contents: such a gradient is
-    // `inout` and never cleared.  Not for `inout` buffers (E0503), whose gradients replace the
-    // cotangents in place.
+    // `inout` and never cleared.  That of an `inout` x too: the gradient of its initial contents is
+    // added to what the caller's grad_x holds, and the cotangent of its final contents is another
+    // buffer, ct_x, also where `in_place` is set.
     const char *const *add;
     uint32_t add_count;
     bool seed_buffer; // the cotangents are buffers grad_o (ct_x for inout x); else all ones

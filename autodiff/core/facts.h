@@ -15,6 +15,7 @@ typedef struct buffer_facts {
     uint8_t activity; // VARIED, USEFUL
     bool of, wrt;
     bool kept;           // wrt: its gradient is added to the contents of the caller's buffer
+    bool behind;         // the same of an inout, in a host program: added behind the reverse sweep
     uint32_t start;      // the buffer that it begins as a copy of (`@init(NAME)`), or 0
     uint32_t heir;       // active buffer that begins as a copy of it: their adjoint is one; or 0
     uint32_t last_write; // last instruction of the primal that writes it, or 0

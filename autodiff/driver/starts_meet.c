@@ -9,6 +9,9 @@
 // behind the program.  That is what a pipeline does:
 //
 //   pipeline f(x: in f32[N], …) { buffer b: f32[N];  copy(x, b);  f_apart(x, b, …); }
+//
+// So is the gradient of an `inout`, if it is added to what the caller has: its adjoint begins as
+// the cotangent, which is no part of the sum (reverse/params.c).
 #include "autodiff/driver/starts_meet.h"
 
 #include "autodiff/driver/alone.h"
@@ -52,8 +55,20 @@ static bool is_requested(const vy_program *p, const vy_grad_options *o, uint32_t
     return o->wrt ? is_named(name, o->wrt, o->wrt_count) : vy_grad_default_wrt(p, (vy_buffer){x});
 }
 
+// Is the gradient of an `inout` added to what the caller has?
+static bool adds_to_updated(const vy_program *p, const vy_grad_options *o)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < o->add_count; k++) {
+        const uint32_t x = vy_program_find_buffer(p, o->add[k]).id;
+        any |= x && !p->buffers.data[x].workspace && p->buffers.data[x].cls == VY_INOUT;
+    }
+    return any;
+}
+
 bool vy_starts_meet(const vy_program *p, const vy_grad_options *o)
 {
+    if (adds_to_updated(p, o)) return true;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const uint32_t x = start_of(p, i);
         if (!x || !is_requested(p, o, x)) continue;
@@ -81,12 +96,23 @@ static void number_roles(const vy_program *p, const vy_program *wrapper, vy_prog
     }
 }
 
-static vy_module *derive(vy_module *work, const vy_program *p, const vy_grad_options *o,
+// The outputs that the request means are those of p: to a pipeline each `inout` is one that it
+// writes.
+static bool name_outputs(vy_module *work, const vy_program *p, vy_grad_options *o)
+{
+    const char **of = vy_arena_alloc(&work->arena, (p->buffers.count + 1) * sizeof *of);
+    for (uint32_t i = 1; of && !o->of && i < p->buffers.count; i++)
+        if (vy_grad_default_of(p, (vy_buffer){i})) of[o->of_count++] = p->buffers.data[i].name;
+    if (!o->of) o->of = of;
+    return of != NULL;
+}
+
+static vy_module *derive(vy_module *work, const vy_program *p, vy_grad_options *o,
                          vy_derive_call *call, vy_diag *diag)
 {
     vy_program *copy = vy_module_find(work, p->name);
     uint8_t *given = vy_arena_alloc(&work->arena, p->buffers.count);
-    if (!given) return NULL;
+    if (!given || !name_outputs(work, p, o)) return NULL;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const uint32_t x = start_of(p, i);
         given[i] = x && is_requested(p, o, x);
@@ -107,7 +133,8 @@ vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_der
     uint32_t at = 0;
     while (p->module->programs.data[at] != p) at++;
     if (!vy_module_extract(p->module, (vy_ref){at, false}, &work, diag)) return NULL;
-    vy_module *out = derive(work, p, o, call, diag);
+    vy_grad_options request = *o;
+    vy_module *out = derive(work, p, &request, call, diag);
     vy_module_free(work);
     if (!out && diag->severity != VY_ERROR)
         vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");

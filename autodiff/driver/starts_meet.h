@@ -5,7 +5,8 @@
 
 #include "autodiff/core/reverse.h"
 
-// Is a gradient requested that would be the sum of two adjoints?
+// Is a gradient requested that is the sum of two adjoints, or of the adjoint of an `inout` and what
+// the caller has?
 bool vy_starts_meet(const vy_program *p, const vy_grad_options *o);
 // The gradient of such a program, in a module of its own; call: vy_transform.  NULL: *diag.
 vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,

@@ -8,6 +8,7 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 #include "ir/check/check.h"
+#include "ir/host/host_build.h"
 #include "ir/pass/pass.h"
 
 #include <stdio.h>
@@ -22,6 +23,18 @@ static void finish_scalars(reverse *r)
         vy_type type = (vy_type)r->p->leaves.data[k].type;
         uint32_t sum = vy_cast(r->b, type, (vy_value){r->build.leaf_adjoint[k]}).id;
         vy_emit(r->b, VY_OP_ATOMIC_ADD, type, r->build.leaf_grad[k], 2, (uint32_t[]){zero, sum});
+    }
+}
+
+// Gradients that are added, as tensors, to what the caller has.
+static void finish_sums(reverse *r)
+{
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const built_buffer *info = &r->build.buffers[i];
+        if (!info->sum || r->failed || vy_builder_failed(r->b)) continue;
+        const vy_type type = r->p->buffers.data[i].type;
+        uint32_t all = vy_host_append(r->b, VY_OP_LOAD, type, info->adjoint, 0, NULL);
+        vy_emit_update(r->b, VY_OP_ATOMIC_ADD, VY_STRENGTH_PLAIN, info->sum, 1, &all);
     }
 }
 
@@ -105,6 +118,7 @@ vy_program *vy_reverse_build(reverse *r, build_purpose purpose)
         begin_reverse(r);
         vy_reverse_range(r, 1, r->p->insts.count);
         finish_scalars(r);
+        finish_sums(r);
     }
     return end(r);
 }

@@ -10,6 +10,8 @@
 // and for its adjoint
 //   in              grad_x: out
 //   inout           @init(ct_x | ones) grad_x: out, starting as the cotangent of the final contents
+//                   (in a host program, if it is added to what the caller has: grad_x: inout, and
+//                   @workspace @init(ct_x | ones) adj_x, which is added to it at the end)
 //   out             if each element is stored at most once and never read: the cotangent itself
 //                   (nothing at all if it is 1);
 //                   else  @workspace @init(grad_x | ones) adj_x: inout
@@ -162,11 +164,14 @@ static void declare_gradient(reverse *r, uint32_t i)
     const uint32_t grad = vy_reverse_declare(r, name, VY_OUT, i);
     vy_reverse_role(r, grad, VY_IS_GRADIENT, i);
     bool cotangent = r->p->buffers.data[end].cls != VY_IN && r->facts.buffers[end].of;
-    if (cotangent)
+    if (cotangent && !facts->behind)
         vy_buffer_init(r->b, (vy_buffer){grad}, seed ? VY_INIT_COPY : VY_INIT_ONES, seed);
-    if (facts->kept) vy_buffer_init(r->b, (vy_buffer){grad}, VY_INIT_KEEP, NULL);
-    info->adjoint = grad;
+    if (facts->kept || facts->behind) vy_buffer_init(r->b, (vy_buffer){grad}, VY_INIT_KEEP, NULL);
     info->kind = is_active_buffer(r, end) || cotangent ? ADJ_MEMORY : ADJ_NONE;
+    if (facts->behind && info->kind == ADJ_MEMORY)
+        info->sum = grad; // its adjoint is a workspace, declare_summand
+    else
+        info->adjoint = grad;
     if (!info->twin) info->twin = grad;
     share_length(r, end, grad);
 }
@@ -204,6 +209,17 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
         vy_builder_program(r->b)->buffers.data[info->adjoint].type = vy_adjoint_type(r, buf->type);
     info->kind = ADJ_MEMORY;
     info->twin = info->twin ? info->twin : info->adjoint;
+}
+
+// The adjoint of an inout whose gradient is added to what the caller has.
+static void declare_summand(reverse *r, uint32_t i)
+{
+    built_buffer *info = &r->build.buffers[i];
+    const char *from = cotangent_name(r, i);
+    const vy_init init = !r->facts.buffers[i].of ? VY_INIT_NONE
+                         : from                  ? VY_INIT_COPY
+                                                 : VY_INIT_ONES;
+    info->adjoint = vy_reverse_workspace(r, "adj", i, init, from);
 }
 
 // The masks of the elements of an adjoint in memory: initially 1 if they have a cotangent, else 0.
@@ -314,6 +330,7 @@ static void declare_workspaces(reverse *r)
         declare_contents(r, i);
         if (buf->cls != VY_IN && is_active_buffer(r, i) && !facts->wrt && !has_gradient(r, i))
             declare_adjoint_of_output(r, i);
+        if (info->sum) declare_summand(r, i);
         if (buf->cls != VY_IN) declare_shadow(r, i);
         vy_extremum_declare(r, i);
         if (!info->twin) info->twin = info->adjoint; // for len() of the output

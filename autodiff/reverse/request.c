@@ -75,7 +75,8 @@ static bool is_requested(const vy_grad_options *o, const char *name)
     return false;
 }
 
-// An input whose gradient is added to the contents of the caller's buffer.
+// An input whose gradient is added to the contents of the caller's buffer.  That of an `inout` is
+// the sum of these contents and the gradient of what x begins as; its cotangent is apart from it.
 static void choose_added(reverse *r, const char *name)
 {
     const uint32_t id = vy_program_find_buffer(r->p, name).id;
@@ -83,12 +84,14 @@ static void choose_added(reverse *r, const char *name)
     if (id ? !r->facts.buffers[id].wrt : !is_requested(r->options, name))
         vy_reverse_fail(r, VY_E_BUFFER_NOT_FOUND, 0, "name it in `wrt` too",
                         "no gradient of `%s` is requested that could be added to", name);
-    else if (id && r->p->buffers.data[id].cls == VY_INOUT)
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, "let it be overwritten, and add it afterwards",
-                        "the gradient of `%s`, which is `inout`, takes the place of its cotangent "
-                        "and cannot be added to what is there",
+    // Of an inout the adjoint begins as the cotangent.  (A program that is none of a host is
+    // differentiated as a pipeline then, driver/starts_meet.c.)
+    const bool behind = id && r->p->buffers.data[id].cls == VY_INOUT;
+    if (behind && !r->p->host)
+        vy_reverse_fail(r, VY_E_INTERNAL, 0, NULL, "the gradient of `%s` is added in a program",
                         name);
-    if (id) r->facts.buffers[id].kept = true;
+    if (id) r->facts.buffers[id].kept = !behind;
+    if (id) r->facts.buffers[id].behind = behind;
     for (uint32_t k = 0; k < r->p->leaves.count && !id; k++) {
         const vy_leaf *l = &r->p->leaves.data[k];
         if (l->kind == VY_LEAF_SCALAR && l->index == s) r->facts.leaf_wrt[k] = 2;
@@ -116,7 +119,7 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         buffer_facts *f = &r->facts.buffers[i];
         any_of |= f->of;
-        if (o->in_place && o->seed_buffer && f->of && f->wrt &&
+        if (o->in_place && o->seed_buffer && f->of && f->wrt && !f->behind &&
             r->p->buffers.data[i].cls == VY_INOUT)
             f->kept = true;
     }

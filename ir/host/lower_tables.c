@@ -101,11 +101,21 @@ static bool is_load(const vy_program *h, uint32_t id)
     return !VY_IS_LEAF(id) && h->insts.data[id].op == VY_OP_LOAD;
 }
 
+// Is the sum stored, at once, to the slice that its second operand was loaded from?
+static bool is_stored_back(const vy_program *h, uint32_t sum)
+{
+    const uint32_t next = sum + 1;
+    const vy_inst *i = &h->insts.data[next];
+    return next < h->insts.count && i->op == VY_OP_STORE && vy_arg(h, next, i->nargs - 1) == sum &&
+           vy_host_same_slice(h, vy_arg(h, sum, 1), next);
+}
+
 uint32_t lower_updated_by(const lowering *w, uint32_t value)
 {
     const vy_program *h = w->h;
     if (h->insts.data[value].op == VY_OP_ADD) // most often, the sum is stored where it was loaded
-        return !is_load(h, vy_arg(h, value, 0)) && is_load(h, vy_arg(h, value, 1));
+        return is_load(h, vy_arg(h, value, 1)) &&
+               (!is_load(h, vy_arg(h, value, 0)) || is_stored_back(h, value));
     const vy_program *p = vy_host_callee(h->module, vy_host_call_of(h, vy_arg(h, value, 0)));
     for (uint32_t i = 1, given = 0, taken = 0; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];

@@ -234,6 +234,12 @@ UNITS = {
         ("autodiff/driver/starts_meet.c", None, "role->parameter = vy_program_find_buffer(p, name).id;", ""),
         ("autodiff/driver/starts_meet.c", None, "if (is_named(p->buffers.data[x].name, o->add, o->add_count) || is_accessed(p, x))", "if (false)"),
         ("autodiff/driver/alone.c", None, "vy_pipe_move(w->q, VY_PIPE_COPY, &w->args[from], &w->args[i], 0);", ""),
+        # gradients of what is updated in place, added to what the caller has
+        ("autodiff/driver/starts_meet.c", None, "if (vy_grad_default_of(p, (vy_buffer){i})) of[", "if (p->buffers.data[i].cls) of["),
+        ("autodiff/reverse/build.c", None, "        finish_sums(r);\n", ""),
+        ("autodiff/reverse/params.c", None, "const vy_init init = !r->facts.buffers[i].of ?", "const vy_init init = false ?"),
+        ("autodiff/reverse/params.c", None, "if (facts->kept || facts->behind)", "if (facts->kept)"),
+        ("autodiff/reverse/request.c", None, "f->wrt && !f->behind &&", "f->wrt &&"),
     ),
     "test_check": (
         ("autodiff/verify/check_direction.c", None, "return yes || (try_all(c, t, n / 2) &&", "return true || (try_all(c, t, n / 2) &&"),

@@ -8,6 +8,11 @@
     "y: out f32[N, N], N: u32) over(i: N, j: N) "                                                  \
     "{ b[i, j] = b[i, j] * w[j, i]; y[i, j] = b[i, j] * x[i, j] * w[0, j]; }"
 
+// x is updated in place.
+#define UPDATES                                                                                    \
+    "program f(x: inout f32[N, N], w: in f32[N, N], N: u32) over(i: N, j: N) "                     \
+    "{ x[i, j] = x[i, j] * x[i, j] * w[j, i] + x[i, j]; } "
+
 // -------------------------------------------------------------------------------------- added to
 enum { SIDE = 5, MOST = SIDE * SIDE };
 
@@ -41,17 +46,28 @@ static void run(const vy_module *m, const vy_derived *g, float start, float got[
     if (!ok) fail_msg("%s %s", d.code, d.text);
 }
 
+// What a text differentiates: its pipeline, or its only program.
+static vy_ref root_of(const vy_module *m)
+{
+    const uint32_t n = vy_module_pipeline_count(m);
+    return (vy_ref){n ? n - 1 : 0, n != 0};
+}
+
 // Gradients named in `add` end as 5 + the gradient, the others are overwritten.
 static void adds_to(const char *text, const char *const *wrt, uint32_t count, vy_grad_options o)
 {
     static float plain[8][MOST], added[8][MOST];
     vy_module *m = parse(text);
+    const bool in_place = o.in_place; // means nothing to a gradient that is added
     o.wrt = wrt;
     o.wrt_count = count;
-    const vy_derived *g = transform(m, (vy_ref){0}, &o);
+    o.in_place = false;
+    const vy_ref root = root_of(m);
+    const vy_derived *g = transform(m, root, &o);
     o.add = wrt;
+    o.in_place = in_place;
     o.add_count = count > 1 ? count - 1 : 1;
-    const vy_derived *h = transform(m, (vy_ref){0}, &o);
+    const vy_derived *h = transform(m, root, &o);
     assert_ptr_not_equal(g, h);
     assert_non_null(strstr(name_of(m, h->result), "_add_"));
     run(m, g, 5, plain);
@@ -116,19 +132,36 @@ static void gradients_added(void **state)
          {"x"},
          1},
         {STARTS, {"x", "w"}, 2},
+        // Of an inout: updated in place, only read, only a pipeline's, and updated by a repeat
+        {UPDATES, {"x", "w"}, 2},
+        {"program f(x: inout f32[N, N], y: out f32[N, N], N: u32) over(i: N, j: N) "
+         "{ y[i, j] = x[i, j] * x[j, 0]; }",
+         {"x"},
+         1},
+        {UPDATES "pipeline g(x: inout f32[N, N], w: in f32[N, N], N: u32) { f(x, w); f(x, w); }",
+         {"x", "w"},
+         2},
+        {UPDATES "pipeline g(x: inout f32[N, N], w: in f32[N, N], N: u32) "
+                 "{ buffer h: f32[N, N]; f(h, w); repeat t in 0..3 { f(x, w); } }",
+         {"x", "w"},
+         2},
+        {"program f(x: inout f32[N, N], w: in f32[N, N], y: out f32[N, N], N: u32) "
+         "over(i: N, j: N) { y[i, j] = x[i, j] * w[j, i]; x[i, j] = w[i, j]; }",
+         {"x", "w"},
+         2},
     };
     for (size_t k = 0; k < sizeof of / sizeof *of; k++)
-        for (int way = 0; way < 6; way++)
+        for (int way = 0; way < 7; way++)
             adds_to(of[k].text, of[k].wrt, of[k].count,
                     (vy_grad_options){.accumulate = way < 3 ? (vy_accumulate)way : 0,
                                       .deterministic = way == 3 || way == 4,
                                       .lean_sums = way == 4,
-                                      .seed_buffer = way == 5});
-    // Gradients that cannot be added to, and names that are not requested.
+                                      .in_place = way == 6,
+                                      .seed_buffer = way >= 5});
+    // Names that are not requested.
     const char *const x[] = {"x"}, *const w[] = {"w"}, *const nope[] = {"nope"};
     vy_module *m = parse("program f(x: inout f32[N], w: in f32[N], N: u32) over(i: N) "
                          "{ x[i] = x[i] * w[i]; }");
-    refused(m, (vy_ref){0}, &(vy_grad_options){.add = x, .add_count = 1}, "E0503");
     refused(m, (vy_ref){0}, &(vy_grad_options){.add = nope, .add_count = 1}, "E0501");
     refused(m, (vy_ref){0}, &(vy_grad_options){.wrt = x, .wrt_count = 1, .add = w, .add_count = 1},
             "E0501");
