@@ -352,7 +352,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     for (int round = 0; round < ROUNDS; round++) {
         do {
             if (g->failed || !make_programs(g)) return false;
-        } while (gather_drop_expensive(g));
+        } while (gather_drop_expensive(g) || gather_drop_long(g));
         if (g->failed) return false;
         if (!any_gathered(g)) return true;
         if (make_stages(g, stages + 1, &count)) return replace(g, stages, count);

@@ -8,6 +8,7 @@
 //   gather_holes.c  one walk where a condition would make two
 //   gather_taps.c   values where a walk may leave the points
 //   gather_cost.c   is a program worth it?
+//   gather_length.c  how long do they become?
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
 //   gather_kept.c   what of that the reverse program keeps
@@ -72,6 +73,7 @@ typedef struct gather_program {
     uint64_t *points; // classes of its sites, as bits
     // Operations of an invocation: with atomic additions, and for its points here.
     double adding, walking;
+    uint32_t length; // instructions of its walks
     const char *name;
     const char *tree; // the program with a workgroup for each element of a small buffer, or NULL
 } gather_program;
@@ -136,6 +138,11 @@ void gather_fill_holes(gather *g, gather_site *site);
 double gather_adding(const gather *g, const gather_site *site);
 // Drops programs that cost more than they save.  True: there were some.
 bool gather_drop_expensive(gather *g);
+// ---- gather_length.c
+// Do two sites of a program share a walk?
+bool gather_shares_walk(const gather *g, const gather_site *x, const gather_site *y);
+// Drops programs with which the text would grow out of proportion.  True: there were some.
+bool gather_drop_long(gather *g);
 // ---- gather_iterations.c
 // May `loop`, of which what is marked in needed[] is copied, run its iterations in any order?
 bool gather_iterations_commute(gather *g, const uint8_t *needed, uint32_t loop);

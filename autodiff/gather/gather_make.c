@@ -234,21 +234,6 @@ static void point(void *user, const vy_value *index)
 }
 
 // ------------------------------------------------------------------------------------------ groups
-// Are x and y, which have the same parent construct, in the same arm of it?
-static bool same_arm(const gather *g, uint32_t x, uint32_t y)
-{
-    const uint32_t around = g->s.parent[x];
-    if (!around || g->r->insts.data[around].op != VY_OP_IF) return true;
-    return vy_in_then(&g->s, around, x) == vy_in_then(&g->s, around, y);
-}
-
-// May y share x's walk?
-static bool together(const gather *g, const gather_site *x, const gather_site *y)
-{
-    if (x->points != y->points) return false;
-    return !x->single || (g->s.parent[x->id] == g->s.parent[y->id] && same_arm(g, x->id, y->id));
-}
-
 // Sets the sums of the group to zero for its own walk, and saves their previous values in had[].
 static void begin_subtotal(gather_making *w, vy_value *had)
 {
@@ -325,8 +310,7 @@ static bool make_walks(gather_making *w)
         w->count = 0;
         for (uint32_t j = k; j < g->site_count; j++) {
             gather_site *site = &g->sites[j];
-            if (site->program != w->index + 1 || done[j] || (j > k && !together(g, first, site)))
-                continue;
+            if (done[j] || !gather_shares_walk(g, first, site)) continue;
             done[j] = 1;
             w->group[w->count++] = site;
         }

@@ -300,7 +300,7 @@ SEVERAL = (
     ("autodiff/facts/race_free_owner.c", None, "vy_same_index(p, load, store, VY_NO_AXIS) && implies(q, load, store) &&",
      "vy_same_index(p, load, store, VY_NO_AXIS) &&"),
     ("ir/pass/sums/mark_single_access.c", None, "b->init != VY_INIT_NONE ||", ""),
-    ("autodiff/gather/gather_make.c", None, "&& same_arm(g, x->id, y->id)", ""),
+    ("autodiff/gather/gather_length.c", None, "&& same_arm(g, x->id, y->id)", ""),
     # barriers of the reverse
     ("autodiff/reverse/sweep.c", None, "if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);", ""),
     # bounds of an inverted access map
@@ -558,6 +558,12 @@ ROTATION = ("text/grad/pipeline/rotation.vyre", (
     ("autodiff/facts/rotation.c", None, "if (call->pipeline || vy_program_has_rule(", "if (false && vy_program_has_rule("),
     ("autodiff/reverse/sweep_dispatch.c", None, "!load || !is_apart(d, i, load)) continue;", "!load) continue;"),
 ))
+# Faults in how long the text of a gradient becomes.
+LENGTH = ("linear_reverse.py", (
+    ("autodiff/gather/gather_length.c", None, "TIMES = 8,", "TIMES = 80,"),
+    ("autodiff/gather/gather_length.c", None, "if (first == k) g->", "if (!k) g->"),
+    ("autodiff/gather/gather_length.c", None, "n += g->sites[j].need[id] && !g->counted[id];", "n += g->sites[j].need[id] && !id;"),
+))
 # Faults in what is passed as flat(…), and in what begins as a copy.
 FLAT = ("pipelines_derive.py", (
     ("ir/build/pipe_flat.c", None, "if (r->gives) move(c, copy,", "if (0) move(c, copy,"),
@@ -608,7 +614,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, FLAT, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: MIT
 """The reverse of a program of n operations has O(n) instructions and takes O(n) time to make.
 
-Programs of one shape in two sizes, one four times the other: the gradient's text may grow fourfold,
-with a little slack, and the processor time to make it by no more than 14 times (with a quadratic
-part it would be 16).
+Programs of one shape in several sizes.  The gradient's text may have so many lines for each
+statement of the program and no more, at every size: a limit beyond which a transform is not made
+must not be all that keeps the large sizes short.  And from a size to four times that the text may
+grow fourfold, with a little slack, and the processor time to make it by no more than 14 times (with
+a quadratic part it would be 16).
 """
 import os
 import resource
@@ -71,39 +73,92 @@ def overwritten(n):
                     for k in range(n)], "x: in f32[N], y: out f32[N], N: u32")
 
 
+def whiles(n):
+    return program(["var v = x[0];"] + ["while v > %d { v = v * 0.5 * x[%d]; }" % (k, k) for k in range(n)] + ["y[0] = v;"])
+
+
+def loop_of_ifs(n):
+    return program(["var v = x[0];", "for k in 0..N {"]
+                   + ["if v > x[%d] { v = sin(v); } else { v = v * x[%d]; }" % (k + 1, k) for k in range(n)]
+                   + ["}", "y[0] = v;"])
+
+
+def weights(n):
+    return program(["var v = x[i];"] + ["v = tanh(v) * w[%d];" % k for k in range(n)] + ["y[i] = v;"],
+                   "x: in f32[N], w: in f32[%d], y: out f32[N], N: u32" % n, "i: N")
+
+
+def taps(n):
+    return program(["var v = 0.0;"] + ["v = sin(v) * x[i + %d];" % k for k in range(n)] + ["y[i] = v;"],
+                   "x: in f32[N + %d], y: out f32[N], N: u32" % n, "i: N")
+
+
+def scattered(n):
+    return program(["var v = x[i];"] + ["v = sin(v); atomic_add(y[%d], v * x[%d]);" % (k, k) for k in range(n)],
+                   "x: in f32[N], y: inout f32[N], N: u32", "i: N")
+
+
+# Lines for each statement at most, and the size whose time is compared with that of four times as
+# many statements; 0: only lines are counted.
+KINDS = ((chain, 6, 1000), (ifs, 18, 500), (loops, 10, 50), (carried, 13, 100), (rotated, 10, 100), (breaks, 22, 50),
+         (returns, 29, 100), (buffers, 5, 50), (arrays, 27, 25), (overwritten, 12, 200), (whiles, 30, 0),
+         (loop_of_ifs, 26, 0), (weights, 6, 0), (taps, 7, 0), (scattered, 115, 0))
+SIZES = 100, 200, 400, 600, 1000
+
+
 def processor_time():
     """Processor time of all commands so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def measure(make, n, enough=0.0):
-    """Lines of the gradient, and the least of three times to make it, or the first that is no more than `enough`."""
+def lines(make, n):
+    """Lines of the gradient of n statements; it is left in g.vyre."""
     with open("p.vyre", "w", encoding="utf-8") as f:
         f.write(make(n))
-    best = float("inf")
+    subprocess.run([GRAD, "grad", "p.vyre", "-O1", "-o", "g.vyre", "--quiet"], check=True)
+    with open("g.vyre", encoding="utf-8") as f:
+        return sum(1 for line in f if line.strip())
+
+
+def measure(make, n, enough=0.0):
+    """Lines, and the least of three times to make it, or the first that is no more than `enough`."""
+    best, count = float("inf"), 0
     for _ in range(3):
         start = processor_time()
-        subprocess.run([GRAD, "grad", "p.vyre", "-O1", "-o", "g.vyre", "--quiet"], check=True)
+        count = lines(make, n)
         best = min(best, processor_time() - start)
         if best <= enough:
             break
-    with open("g.vyre", encoding="utf-8") as f:
-        return sum(1 for line in f if line.strip()), best
+    return count, best
+
+
+def is_short(make, most):
+    """Is the text short at every size?"""
+    each = [lines(make, n) / n for n in SIZES]
+    good = max(each) <= most
+    print("%-12s lines for each statement: %s; at most %d%s"
+          % (make.__name__, ", ".join("%.1f" % k for k in each), most, "" if good else "  <<<"))
+    return good
+
+
+def grows_evenly(make, n):
+    """Do text and time grow no more than the program?"""
+    small, quick = measure(make, n)
+    most = 14 * quick + 0.05
+    large, slow = measure(make, 4 * n, most)
+    good = large <= 4.2 * small + 20 and slow <= most
+    print("%-12s %5d: %6d lines, %6.1f ms; %5d: %6d lines, %6.1f ms%s"
+          % (make.__name__, n, small, quick * 1e3, 4 * n, large, slow * 1e3, "" if good else "  <<<"))
+    return good
 
 
 def main():
-    failed = False
-    for make, n in ((chain, 1000), (ifs, 500), (loops, 50), (carried, 100), (rotated, 100), (breaks, 50),
-                    (returns, 100), (buffers, 50), (arrays, 25), (overwritten, 200)):
-        small, quick = measure(make, n)
-        most = 14 * quick + 0.05
-        large, slow = measure(make, 4 * n, most)
-        good = large <= 4.2 * small + 20 and slow <= most
-        failed |= not good
-        print("%-12s %5d: %6d lines, %6.1f ms; %5d: %6d lines, %6.1f ms%s"
-              % (make.__name__, n, small, quick * 1e3, 4 * n, large, slow * 1e3, "" if good else "  <<<"))
-    return failed
+    good = True
+    for make, most, n in KINDS:
+        good &= is_short(make, most)
+        good &= n == 0 or grows_evenly(make, n)
+    return not good
 
 
 if __name__ == "__main__":
