@@ -60,13 +60,15 @@ typedef struct built_counter {
 typedef struct build_state {
     build_purpose purpose;
     // ---- by instruction id of the primal: values of the result
-    uint32_t *map;       // value
-    uint32_t *count;     // loops that leave early: how many iterations they ran
-    uint32_t *adjoint;   // 0: none yet
-    uint32_t *mask;      // bool: some use was selected; 0: none yet
-    uint32_t *tape;      // taped values: buffer of the result
-    uint32_t *tape_slot; // + 1, where the buffer keeps several values; else 0
-    uint32_t *slot;      // scratch of sweep_control.c: index in a list + 1
+    uint32_t *map;        // value
+    uint32_t *count;      // loops that leave early: how many iterations they ran
+    uint32_t *adjoint;    // 0: none yet
+    uint32_t *mask;       // bool: some use was selected; 0: none yet
+    uint32_t *tape;       // taped values: buffer of the result
+    uint32_t *tape_slot;  // + 1, where the buffer keeps several values; else 0
+    uint32_t *slot;       // scratch of sweep_control.c: index in a list + 1
+    uint32_t *begins;     // of a host program, by loop: the first value whose tape begins there
+    uint32_t *begins_too; // and by value: the next such, or 0
     // ---- by leaf
     uint32_t *leaf_map;
     uint32_t *leaf_adjoint;
@@ -75,6 +77,8 @@ typedef struct build_state {
     // ---- by others
     built_buffer *buffers; // by buffer id
     vy_dim *dims;          // primal dimension node → the result's
+    uint32_t *sized;       // by dimension of a host program, an extent that the run decides: the
+                           // ZERO that does
     uint32_t *stage_twin;  // by stage of the plan: the array that replays store to
     uint32_t replaying;    // loop or checkpoint whose body is being replayed; 0: forward sweep
     uint32_t untested;     // WHILE whose condition is being copied, or 0

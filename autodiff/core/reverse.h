@@ -31,7 +31,8 @@ typedef struct reverse {
     vy_derive_call *derive;
     bool forward; // forward mode: tangents, not adjoints
     bool failed;
-    bool lacks_bound; // the error is that nothing bounds a trip count (vy_tape_no_bound)
+    bool lacks_bound;    // the error is that nothing bounds a trip count (vy_tape_no_bound)
+    bool varies_in_size; // or that a tape would have entries of different sizes (vy_tape_is_steady)
 } reverse;
 
 // ---- state.c

@@ -62,7 +62,9 @@ typedef struct pipeline_try {
     vy_derive_call *call;
     const reverse_observer *observer;
     vy_counted_loops which; // are counted before the outermost one runs
-    bool lacks_bound;       // set: more of them must be
+    bool own;               // iterations with intermediates of their own sizes are checkpoints
+    bool lacks_bound;       // set: more loops must be counted
+    bool varies_in_size;    // set: such iterations must be checkpoints
 } pipeline_try;
 
 static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint32_t *hints,
@@ -78,6 +80,7 @@ static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint3
                  .plan = {.hints = hints}};
     vy_program *p = derive_host(host, options, t->observer, &r);
     t->lacks_bound |= r.lacks_bound;
+    t->varies_in_size |= r.varies_in_size;
     snprintf(text, sizeof text, "%.300s_%s", name, options->forward ? "jvp" : "grad");
     vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
     if (p != host) vy_program_free(p);
@@ -100,8 +103,8 @@ static vy_pipeline *derive_once(vy_module *work, const vy_pipeline *source, bool
                                 pipeline_try *t)
 {
     uint32_t *hints = NULL;
-    vy_program *host =
-        vy_host_raise(source, t->options->checkpoint, revolve, t->options->forward ? NULL : &hints);
+    vy_program *host = vy_host_raise(source, t->options->checkpoint, revolve, t->own,
+                                     t->options->forward ? NULL : &hints);
     vy_pipeline *l = host ? differentiate(work, host, hints, t, source->name) : NULL;
     vy_program_free(host);
     vy_free(hints);
@@ -181,6 +184,16 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
     return out;
 }
 
+// What the failure of one try shows to be missing, for the next one.  False: nothing.
+static bool try_more(pipeline_try *t)
+{
+    const bool more = t->lacks_bound && t->which < VY_COUNT_ALL, own = t->varies_in_size && !t->own;
+    t->which += more;
+    t->own |= own;
+    t->lacks_bound = t->varies_in_size = false;
+    return more || own;
+}
+
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
                               vy_derive_call *call, const reverse_observer *observer, vy_diag *diag)
 {
@@ -190,9 +203,8 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
     uint32_t at = 0;
     while (m->pipelines.data[at] != source) at++;
     pipeline_try t = {.options = options, .call = call, .observer = observer};
-    for (t.lacks_bound = true; !out && t.lacks_bound && t.which <= VY_COUNT_ALL; t.which++) {
+    for (bool more = true; !out && more; more = try_more(&t)) {
         vy_module *work = NULL;
-        t.lacks_bound = false;
         if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
             out = derive(work, &t, vy_next_order(source->signature), diag);
         vy_module_free(work);

@@ -268,6 +268,7 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         vy_op op = (vy_op)i->op;
         uint32_t kept, same = r->facts.again[id];
         vy_at(r->b, i->line, i->column);
+        if (r->p->host && r->build.begins[id]) vy_tape_begin(r, id);
         if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
         if (op == VY_OP_IF) {
             replay_if(r, id);

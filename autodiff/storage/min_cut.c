@@ -93,9 +93,25 @@ static void block(vy_cut *c)
     }
 }
 
+// Marks the nodes from which the sink can be reached, backwards from there.
+static void find_used(vy_cut *c)
+{
+    for (uint32_t i = 0; i < c->at.count; i++) c->at.data[i] = i == 1;
+    c->path.count = 0;
+    if (!vy_vec_push(&c->path, 1u)) c->oom = true;
+    for (uint32_t i = 0; i < c->path.count && !c->oom; i++)
+        for (uint32_t e = c->first.data[c->path.data[i]]; e; e = c->edges.data[e - 1].next) {
+            const uint32_t from = c->edges.data[e - 1].to;
+            if (e % 2 || c->at.data[from]) continue; // e - 1 is no reverse edge
+            c->at.data[from] = 1;
+            if (!vy_vec_push(&c->path, from)) c->oom = true;
+        }
+}
+
 bool vy_cut_run(vy_cut *c)
 {
     while (!c->oom && levels(c)) block(c);
+    if (!c->oom) find_used(c);
     return !c->oom;
 }
 

@@ -17,7 +17,7 @@ VY_VEC_TYPE(vy_cut_edge_vec, vy_cut_edge);
 typedef struct vy_cut {
     vy_cut_edge_vec edges;
     vy_id_vec first; // by node: first edge + 1
-    vy_id_vec at;    // by node: edge to try next + 1
+    vy_id_vec at;    // by node: edge to try next + 1; after vy_cut_run 1 if the sink can be reached
     vy_id_vec level; // by node: distance from the source + 1; after vy_cut_run 0 on the sink's side
     vy_id_vec path;
     bool oom;
@@ -29,6 +29,8 @@ void vy_cut_add(vy_cut *c, uint32_t from, uint32_t to, int32_t capacity);
 bool vy_cut_run(vy_cut *c);
 // After that: is the node on the source's side?
 static inline bool vy_cut_at_source(const vy_cut *c, uint32_t node) { return c->level.data[node]; }
+// Does a path lead from it to the sink, whatever was cut?
+static inline bool vy_cut_is_used(const vy_cut *c, uint32_t node) { return c->at.data[node]; }
 void vy_cut_clear(vy_cut *c); // for the next graph
 void vy_cut_free(vy_cut *c);
 

@@ -34,6 +34,7 @@ typedef struct planner {
     reverse *r;
     uint8_t *need;    // by instruction: the reverse needs it (ENDLOOP: the loop's trip count)
     uint32_t *node;   // by instruction: its v_in; v_out = v_in + 1; 0: none
+    uint32_t *all;    // by opener of a nested loop or checkpoint: the node of what it computes
     uint32_t *kept;   // the plan
     vy_id_vec memory; // by buffer: node of an array that replays of the body recompute; 0: none
     vy_cut cut;
@@ -117,6 +118,7 @@ static void add_nested(planner *g, uint32_t opener)
     const vy_program *p = g->r->p;
     uint32_t end = g->r->facts.s.partner[opener], all = vy_cut_node(&g->cut);
     if (g->cut.oom) return;
+    g->all[opener] = all;
     vy_cut_add(&g->cut, 0, all, scaled(g, cost_of_region(g->r, opener)));
     for (uint32_t id = opener; id <= end && !g->cut.oom; id++) {
         for (uint32_t k = 0; k < vy_computed_args(p, id); k++) depends(g, all, vy_arg(p, id, k));
@@ -198,10 +200,13 @@ static void add_body(planner *g)
 }
 
 // ------------------------------------------------------------------------------------ the decision
-static bool recomputed(const planner *g, uint32_t id)
+// Is the node's value computed again, for the sake of something that is needed?
+static bool is_remade(const planner *g, uint32_t node)
 {
-    return g->node[id] && !vy_cut_at_source(&g->cut, g->node[id]);
+    return node && !vy_cut_at_source(&g->cut, node) && vy_cut_is_used(&g->cut, node);
 }
+
+static bool recomputed(const planner *g, uint32_t id) { return is_remade(g, g->node[id]); }
 
 // Marks the operands of `id` from outside the body, which recomputing it needs.
 static void mark_outside(planner *g, uint32_t id)
@@ -220,16 +225,13 @@ static void read_plan(planner *g)
     for (uint32_t id = g->region + 1; id < end; id++) {
         vy_op op = (vy_op)r->p->insts.data[id].op;
         if (vy_is_loop(op) || op == VY_OP_CHECKPOINT) {
-            // g->node[close] is that of its trip count: it runs again if any of its results does.
+            // It runs again for any of its results, its trip count or what it stores.
             uint32_t close = r->facts.s.partner[id];
-            bool again = recomputed(g, close);
-            for (uint32_t k = 1; close + k < end && r->p->insts.data[close + k].op == VY_OP_RESULT;
-                 k++)
-                again |= recomputed(g, close + k);
+            const bool again = is_remade(g, g->all[id]);
             for (uint32_t k = id; again && k <= close; k++) mark_outside(g, k);
             id = close;
         } else if (vy_op_is_memory(op) && op != VY_OP_LOAD && array_node(g, id)) {
-            if (!vy_cut_at_source(&g->cut, array_node(g, id))) mark_outside(g, id);
+            if (is_remade(g, array_node(g, id))) mark_outside(g, id);
         } else if (recomputed(g, id)) {
             mark_outside(g, id);
             if (op == VY_OP_CARRY) { // recomputed from its initial or its final value
@@ -293,7 +295,8 @@ bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept)
     if (too_much(r)) return true;
     g.need = vy_arena_alloc(&arena, r->p->insts.count);
     g.node = vy_arena_alloc(&arena, r->p->insts.count * sizeof *g.node);
-    bool ok = g.need && g.node && find_live(&g, &arena);
+    g.all = vy_arena_alloc(&arena, r->p->insts.count * sizeof *g.all);
+    bool ok = g.need && g.node && g.all && find_live(&g, &arena);
     if (ok) memcpy(g.need, needed, r->p->insts.count);
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {

@@ -76,8 +76,17 @@ uint32_t vy_tape_load(reverse *r, uint32_t id);
 // Of a value of a host program: how many axes it has; the buffer it is of, or NULL.
 uint32_t vy_tensor_rank(const reverse *r, uint32_t id);
 const char *vy_tensor_name(const reverse *r, uint32_t id);
-// Does it have the same shape in all iterations (also a number)?  False: an error is set.
-bool vy_tape_is_steady(reverse *r, uint32_t id);
+// Finds which ZERO decides each extent that only the run knows.
+void vy_tape_sizes(reverse *r);
+// Does it have the same shape in all iterations, of loops inside the checkpoint `keeper` (also a
+// number)?  False: an error is set, and varies_in_size.
+bool vy_tape_is_steady(reverse *r, uint32_t id, uint32_t keeper);
+// Do the replays of `keeper` decide its shape?  Then its tape begins in each, with an array.
+bool vy_tape_begins(const reverse *r, uint32_t id, uint32_t keeper);
+// Notes that this tape begins at the outermost loop or checkpoint around `id` inside its keeper.
+void vy_tape_begin_with(reverse *r, uint32_t id);
+// Begins the tapes of what the loop has, in the replay of the checkpoint around it.
+void vy_tape_begin(reverse *r, uint32_t loop);
 // The error that nothing bounds the trip count of a loop; sets lacks_bound, returns false.
 bool vy_tape_no_bound(reverse *r, uint32_t loop);
 // The dimensions of its tape: trip counts, outermost first, and its own; of a number [1].

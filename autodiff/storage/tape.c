@@ -201,7 +201,7 @@ static bool tape_loops(reverse *r, const vy_bounds *bounds, uint32_t id, tape_gr
         loops[n++] = l;
     }
     g->rank = 0;
-    if (n && !vy_tape_is_steady(r, id)) return false;
+    if (r->p->host && !vy_tape_is_steady(r, id, keeper_of(r, id))) return false;
     while (n-- > 0) {
         g->loops[g->rank++] = vy_trip_bound(bounds, loops[n]);
         if (!g->loops[g->rank - 1].id && r->p->host) return vy_tape_no_bound(r, loops[n]);
@@ -298,10 +298,13 @@ static void declare(reverse *r, tape_group *g)
     if (r->out->order > 1) snprintf(order, sizeof order, "%u_", r->out->order);
     snprintf(name, sizeof name, "tape%s%u%s%.60s", order, g->first, *hint ? "_" : "", hint);
     vy_reverse_free_name(r, name, 0, own);
-    g->buffer = r->p->host ? vy_build_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id
-                           : vy_param_buffer(r->b, own, VY_INOUT, g->type, rank, dims).id;
-    vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
+    const bool begins = r->p->host && vy_tape_begins(r, g->first, keeper_of(r, g->first));
+    const vy_buffer_class cls = begins ? VY_LOCAL : VY_INOUT;
+    g->buffer = r->p->host ? vy_build_buffer(r->b, own, cls, g->type, rank, dims).id
+                           : vy_param_buffer(r->b, own, cls, g->type, rank, dims).id;
+    if (!begins) vy_buffer_workspace(r->b, (vy_buffer){g->buffer});
     if (!g->buffer) return;
+    if (begins) vy_tape_begin_with(r, g->first);
     vy_buf *tape = &vy_builder_program(r->b)->buffers.data[g->buffer];
     tape->made = VY_MADE_TAPE;
     tape->own = !r->p->host;
@@ -329,6 +332,7 @@ bool vy_tape_declare(reverse *r)
     tape_group_vec groups = {0};
     if (r->build.purpose == BUILD_PROBE) return true;
     declare_counters(r);
+    if (r->p->host) vy_tape_sizes(r);
     if (!r->p->overs.count && !r->p->host) r->build.number = vy_tape_invocation(r).id;
     const bool ok = group_values(r, &groups);
     for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);

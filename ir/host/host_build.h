@@ -37,7 +37,8 @@ bool vy_host_flatten(vy_module *m, uint32_t number);
 // ones, too, and *hints is what bounds their lengths (autodiff/facts/trip_bound.h; free it with
 // vy_free).  NULL: for all else.
 // revolve: repeats that vy_host_revolves keep the state of each iteration, for vy_host_revolve.
-vy_program *vy_host_raise(const vy_pipeline *l, bool all, bool revolve, uint32_t **hints);
+// own: an iteration in which an intermediate begins whose size only the run knows is a checkpoint.
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, bool revolve, bool own, uint32_t **hints);
 // ---- host_emit.c
 // Appends a DISPATCH and the PICKs of all its results.  picks: one for each `out` and `inout`
 // parameter.  The call is copied, its shapes are not.  Returns the DISPATCH; 0: the builder failed.

@@ -39,7 +39,8 @@ static void begin_buffer(lowering *w, uint32_t buffer)
     }
     const vy_pipe_step s = {.kind = VY_PIPE_BUFFER, .buffer = {buffer}};
     w->begun[buffer] = 1;
-    if (shape.dims != b->dims) // else shared with the host program
+    w->current[buffer] = buffer; // a loop before may have had its contents in what it carries
+    if (shape.dims != b->dims)   // else shared with the host program
         memcpy(&w->b->p->buffers.data[buffer].dims, &shape.dims, sizeof shape.dims);
     if (!vy_vec_push(&w->q->steps, s)) w->oom = true;
 }

@@ -108,20 +108,36 @@ static void value(raising *r, const vy_pipe_step *s, uint32_t at)
     if (v) r->steps[at] = vy_cast(r->b, VY_I64, (vy_value){v}).id;
 }
 
-static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
+static void open_repeat(raising *r, const vy_pipe_step *s, uint32_t at)
 {
-    const bool segments = r->segments && !s->test && raise_open_segments(r, at);
-    r->open++;
-    if (segments) return;
-    if (s->test) {
-        vy_begin_while(r->b, 0, 0, NULL, NULL);
-        return;
-    }
     const uint32_t from = raise_number(r, s->from), to = raise_number(r, s->to);
     raise_hint_extent(r, to, s->to);
     const uint32_t one = vy_int(r->b, VY_I64, 1).id;
     r->steps[at] = vy_begin_loop(r->b, VY_I64, 0, from, to, one, 0, NULL, NULL);
     vy_name(r->b, (vy_value){r->steps[at]}, s->counter);
+}
+
+static void repeat(raising *r, const vy_pipe_step *s, uint32_t at)
+{
+    const bool segments = r->segments && !s->test && raise_open_segments(r, at);
+    r->open++;
+    if (s->test) {
+        vy_begin_while(r->b, 0, 0, NULL, NULL);
+        return;
+    }
+    if (!segments) open_repeat(r, s, at);
+    if (r->own && r->own[at]) vy_begin_checkpoint(r->b);
+}
+
+static void end(raising *r, uint32_t opener)
+{
+    const bool loop = r->l->steps.data[opener].kind == VY_PIPE_REPEAT;
+    r->open -= loop;
+    if (!loop || (r->own && r->own[opener])) vy_end_checkpoint(r->b, 0, NULL, NULL);
+    if (r->segments && r->segments[opener])
+        raise_close_segments(r, opener);
+    else if (loop)
+        vy_end_loop(r->b, 0, 0, NULL, NULL);
 }
 
 static void test(raising *r, const vy_pipe_step *s)
@@ -144,15 +160,7 @@ static void step(raising *r, uint32_t at)
     case VY_PIPE_REPEAT: repeat(r, s, at); break;
     case VY_PIPE_TEST: test(r, s); break;
     case VY_PIPE_CHECKPOINT: vy_begin_checkpoint(r->b); break;
-    case VY_PIPE_END:
-        r->open -= r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT;
-        if (r->segments && r->segments[s->partner])
-            raise_close_segments(r, s->partner);
-        else if (r->l->steps.data[s->partner].kind == VY_PIPE_REPEAT)
-            vy_end_loop(r->b, 0, 0, NULL, NULL);
-        else
-            vy_end_checkpoint(r->b, 0, NULL, NULL);
-        break;
+    case VY_PIPE_END: end(r, s->partner); break;
     }
 }
 
@@ -208,7 +216,36 @@ static vy_builder *begin(const vy_pipeline *l)
     return b;
 }
 
-static bool make_tables(raising *r, bool segments)
+// Does the step begin an intermediate whose size only the run knows?
+static bool begins_open(const raising *r, const vy_pipe_step *s)
+{
+    bool open = false;
+    if (s->kind != VY_PIPE_BUFFER) return false;
+    const vy_buf *b = &r->l->signature->buffers.data[s->buffer.id];
+    for (uint32_t k = 0; k < b->rank; k++) open |= r->unknown[b->dims[k].id];
+    return open && b->made != VY_MADE_EXTENT;
+}
+
+// Finds the repeats in whose iterations such an intermediate begins.
+static void find_own(raising *r)
+{
+    const uint32_t n = r->l->steps.count;
+    uint32_t *outer = raise_room(r, n, sizeof *outer), block = 0; // its opener + 1
+    r->own = raise_room(r, n, sizeof *r->own);
+    for (uint32_t i = 0; r->own && outer && i < n; i++) {
+        const vy_pipe_step *s = &r->l->steps.data[i];
+        if (block && begins_open(r, s))
+            r->own[block - 1] = r->l->steps.data[block - 1].kind == VY_PIPE_REPEAT &&
+                                !r->l->steps.data[block - 1].test;
+        if (s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT) {
+            outer[i] = block;
+            block = i + 1;
+        }
+        if (s->kind == VY_PIPE_END) block = outer[s->partner];
+    }
+}
+
+static bool make_tables(raising *r, bool segments, bool own)
 {
     const vy_program *p = r->l->signature;
     r->steps = raise_room(r, r->l->steps.count, sizeof *r->steps);
@@ -218,15 +255,16 @@ static bool make_tables(raising *r, bool segments)
     r->extent = raise_room(r, p->dims.count, sizeof *r->extent);
     r->unknown = find_unknown(p);
     if (!r->unknown) vy_build_oom(r->b);
+    if (r->unknown && own) find_own(r);
     for (uint32_t i = 0; r->current && i < p->buffers.count; i++) r->current[i] = i;
     return !vy_builder_failed(r->b);
 }
 
-vy_program *vy_host_raise(const vy_pipeline *l, bool all, bool revolve, uint32_t **hints)
+vy_program *vy_host_raise(const vy_pipeline *l, bool all, bool revolve, bool own, uint32_t **hints)
 {
     raising r = {.l = l, .b = begin(l), .all = all, .revolve = revolve};
     if (!r.b) return NULL;
-    if (make_tables(&r, hints != NULL)) {
+    if (make_tables(&r, hints != NULL, own)) {
         for (uint32_t i = 1; i < l->signature->buffers.count; i++)
             if (!l->signature->buffers.data[i].workspace) start(&r, i);
         for (uint32_t i = 0; i < l->steps.count && !vy_builder_failed(r.b); i++) step(&r, i);

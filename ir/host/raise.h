@@ -27,6 +27,7 @@ typedef struct raising {
     uint8_t *unknown;          // by dimension: it depends on a counter or a value
     uint32_t *current;         // by buffer of the signature: that of the host program
     raise_segments **segments; // by REPEAT, or NULL: all are as they are written
+    uint8_t *own;              // by REPEAT, or NULL: each iteration is a checkpoint
     bool revolve;              // repeats that revolve keep all states (revolve.c)
     bool all;                  // outermost repeats keep √n states, too
     uint32_t open;             // repeats

@@ -75,8 +75,8 @@ INNER = "in v, in v, in p, inout v, out v"
 
 
 class Pipeline:
-    def __init__(self, r, inners):
-        self.r, self.inners = r, inners
+    def __init__(self, r, inners, own=None):
+        self.r, self.inners, self.own = r, inners, own
         self.used, self.lines, self.made = set(), [], 0
         self.whole = ["x", "k"]          # vectors that can be read
         self.written = []                # and written
@@ -248,6 +248,40 @@ class Pipeline:
         if r.random() < 0.15:
             self.line(depth, "map1(k, %s[0]);" % b)
 
+    def sizes(self, depth, t=None):
+        """In each iteration an intermediate of its own size, which loops inside change."""
+        r, n, b, v = self.r, "q%d" % self.made, "a%d" % self.made, "t" if t is None else "s"
+        self.made += 1
+        self.used.update(("count", "mix_rows", "sum_rows"))
+        often = r.choice(("0..T", "rev(0..T)", "1..T", "0..2")) if t is None else r.choice(("0..2", "0..%s + 1" % t, "rev(%s..T)" % t, "0..T"))
+        keep = r.choice(("", "", "", "", " checkpoint(sqrt)", " checkpoint(2)"))
+        if r.random() < 0.3:
+            v = "g%d" % self.made
+            self.line(depth, "var %s = 0;" % v)
+            self.line(depth, "while %s%s {" % (self.condition(t, v), keep))
+        else:
+            self.line(depth, "repeat %s in %s%s {" % (v, often, keep))
+        self.line(depth + 1, "buffer %s: u32[1];" % n)
+        self.line(depth + 1, "count(%s, %s);" % (r.choice(self.whole), n))
+        self.line(depth + 1, "buffer %s: f32[value(%s[0])%s, N];" % (b, n, r.choice(("", " + %s" % v, " * 2"))))
+        self.sized.append(b)
+        self.line(depth + 1, "mix_rows(%s, %s);" % (r.choice(self.whole), b))
+        if t is None and r.random() < 0.4:
+            self.sizes(depth + 1, v)
+        elif r.random() < 0.5:
+            self.line(depth + 1, "repeat u in 0..%s {" % r.choice(("2", "%s + 1" % v, "value(%s[0])" % n)))
+            self.line(depth + 2, "mix_rows(%s, %s);" % (r.choice(self.whole), b))
+            if r.random() < 0.4:
+                self.dispatch(depth + 2, None)
+            self.line(depth + 1, "}")
+        else:
+            self.block(depth + 1, "t" if v == "t" else None, r.randint(1, 3))
+        self.line(depth + 1, "sum_rows(%s, %s);" % (b, r.choice(self.written)))
+        self.sized.remove(b)
+        if v[0] == "g":
+            self.line(depth + 1, "%s += 1;" % v)
+        self.line(depth, "}")
+
     def choice(self, depth, t):
         self.line(depth, "if %s {" % self.condition(t))
         self.block(depth + 1, t, self.r.randint(1, 3))
@@ -307,6 +341,10 @@ class Pipeline:
         self.block(1, None, r.randint(1, 5))
         if r.random() < 0.4:
             self.march(1)
+        if self.own.random() < 0.2:  # other pipelines stay as they were
+            self.r = self.own
+            self.sizes(1)
+            self.r = r
         self.block(1, None, r.randint(2, 5))
         self.scalars.append("m")
         self.used.update(("mean", "map2", "map1"))
@@ -357,7 +395,7 @@ def make(seed, flat=True):
         texts.append(flatten(q.inner(name), own) if flat else q.inner(name))
         inners.append(name)
         used |= q.used
-    q = Pipeline(r, inners)
+    q = Pipeline(r, inners, random.Random("sizes %s" % seed))
     texts.insert(r.randint(0, len(texts)), flatten(q.outer(), own) if flat else q.outer())  # in any order
     begun = begin(texts, random.Random("begun %s" % seed))
     programs = "".join(begun) + "".join(COUNT if n == "count" else PROGRAMS[n][1] for n in sorted(used | q.used))

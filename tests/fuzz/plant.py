@@ -176,7 +176,6 @@ UNITS = {
         ("ir/host/lower.c", None, "VY_DIM_SUB, both, t);", "VY_DIM_SUB, to, t);"),
         ("ir/host/lower.c", None, "if (b->init == VY_INIT_ONES) lower_fill(w, &to, 1);", ""),
         ("ir/host/shapes.c", None, "b->rank - i->nargs, b->dims + i->nargs};", "b->rank - i->nargs, b->dims};"),
-        ("autodiff/storage/tape_tensor.c", None, "if (!varies || (", "if (("),
         ("autodiff/forward/forward_dispatch.c", None, "if (!vy_is_tangent(d->made->roles[buffer].kind)) {",
          "if (vy_is_tangent(d->made->roles[buffer].kind)) {"),
         ("autodiff/forward/forward_dispatch.c", None, "return dot ? dot : vy_zero(", "return vy_zero("),
@@ -527,6 +526,20 @@ COUNTED = ("text/grad/pipeline/counted.vyre", (
     ("ir/host/run_ahead.c", None, "return vy_dim_binary(b, VY_DIM_MAX, end, vy_dim_const(b, 0));", "return end;"),
     ("ir/build/live_mark.c", None, "if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;", "if (key_of(p, id) >= 0 && !m->extent[key_of(p, id)]) m->extent[key_of(p, id)] = id;"),
 ))
+# Faults in what is kept of intermediates whose sizes iterations decide.
+OWN_SIZES = ("text/grad/pipeline/own_sizes.vyre", (
+    ("autodiff/storage/tape_tensor.c", None, "facts.buffers[r->p->insts.data[zero].aux].home : UINT32_MAX;", "facts.buffers[r->p->insts.data[zero].aux].home + 1 : UINT32_MAX;"),
+    ("autodiff/storage/tape_tensor.c", None, "if (r->plan.kept[id] == r->build.replaying + 1) begin(r, id);", "begin(r, id);"),
+    ("autodiff/storage/tape_tensor.c", None, "home == keeper || vy_encloses(&r->facts, home, keeper)", "home == keeper"),
+    ("autodiff/storage/tape_tensor.c", None, "begins ? vy_dim_binary(r->b, VY_DIM_MAX, counts[k], vy_dim_const(r->b, 0)) : counts[k];", "counts[k];"),
+    ("autodiff/storage/tape.c", None, "= begins ? VY_LOCAL : VY_INOUT;", "= VY_INOUT;"),
+    ("autodiff/storage/tape_tensor.c", None, "while (r->facts.scope[at] != keeper) at = r->facts.scope[at];", "at = r->facts.scope[at];"),
+    ("autodiff/storage/plan.c", None, "&& vy_cut_is_used(&g->cut, node);", ";"),
+    ("ir/host/raise.c", None, "if (block && begins_open(r, s))", "if (0)"),
+))
+SEGMENTS = ("text/grad/pipeline/segments_again.vyre", (
+    ("ir/host/lower.c", None, "w->current[buffer] = buffer; // a loop", "// a loop"),
+))
 # Faults in which loads give one value.
 EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
     ("autodiff/facts/equal_loads.c", None, "if (vy_host_other_slice(f->p, r->loads[k], id)) r->loads", "r->loads"),
@@ -614,7 +627,7 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH, FLAT, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
