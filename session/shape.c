@@ -151,6 +151,17 @@ static bool awaited(const vys_binding *b, uint32_t scalar)
     return false;
 }
 
+// Are the extents of its other axes known?  Sets them.
+static bool rest_known(const vys_binding *b, vys_bound *buf)
+{
+    for (uint32_t axis = 1; axis < buf->info.rank; axis++) {
+        const uint32_t id = buf->info.dims[axis].id;
+        if (b->dim_states[id] != VY_DIM_IS_KNOWN || b->dims[id] < 0) return false;
+        buf->value.shape[axis] = (uint64_t)b->dims[id];
+    }
+    return true;
+}
+
 bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d)
 {
     const bool flat = has_flat(b); // only then can a choice decide other scalars
@@ -164,7 +175,7 @@ bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *
     if (!vys_binding_infer_some(b, d)) return false;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         vys_bound *buf = &b->buffers[i];
-        if (buf->state != VYS_SHAPE_NONE || buf->info.rank != 1) continue;
+        if (buf->state != VYS_SHAPE_NONE || buf->info.rank == 0 || !rest_known(b, buf)) continue;
         vy_dim_state s = b->dim_states[buf->info.dims[0].id];
         if (s != VY_DIM_IS_OPEN || vy_program_dim_scalar(b->program, buf->info.dims[0]) >= 0)
             continue;
@@ -212,13 +223,28 @@ static bool wrong_shape(const vys_binding *b, const vys_bound *buf, const uint64
                     have, need);
 }
 
-// Length of a buffer declared with `?`.
+// The first extent of data that is given without a shape, from the other ones.
+static bool flat_extent(const vys_binding *b, const vys_bound *like, int64_t *extent)
+{
+    uint64_t row = 1;
+    for (uint32_t axis = 1; axis < like->info.rank; axis++) {
+        const int64_t n = b->dims[like->info.dims[axis].id];
+        if (b->dim_states[like->info.dims[axis].id] != VY_DIM_IS_KNOWN || n < 1 ||
+            __builtin_mul_overflow(row, (uint64_t)n, &row))
+            return false;
+    }
+    *extent = (int64_t)(like->flat / row); // settle finds out if some elements are left
+    return true;
+}
+
+// Length of a buffer declared with `?`: of one with more dimensions the first.
 static bool open_extent(const vys_binding *b, const vys_bound *buf, int64_t *extent, vy_diag *d)
 {
     const char *name = buf->info.name;
     const vys_bound *like = buf;
     if (buf->state == VYS_SHAPE_NONE)
         like = vys_binding_base(b, &buf->info); // a gradient is as long as its buffer
+    if (like && like->state == VYS_SHAPE_FLAT && flat_extent(b, like, extent)) return true;
     if (like && like->state == VYS_SHAPE_FULL) return *extent = (int64_t)like->value.shape[0], true;
     char fix[200] = "";
     const char *const *w = b->words->length;
@@ -276,7 +302,7 @@ bool vys_binding_settle(vys_binding *b, vy_diag *d)
         if (!settle(b, buf, d)) return false;
         buf->value.rank = buf->info.rank;
         const uint32_t id = vy_program_find_buffer(b->program, buf->info.name).id;
-        if (buf->info.rank == 1) b->lengths[id] = (int64_t)buf->value.shape[0];
+        if (buf->info.rank) b->lengths[id] = (int64_t)buf->value.shape[0];
     }
     refresh(b); // dimensions that are the length of a parameter
     return true;

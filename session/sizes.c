@@ -16,7 +16,7 @@ bool vys_sizes_of(vys_sizes *z, const vys_binding *b, vy_diag *d)
     for (uint32_t i = 0; i <= buffers; i++) z->lengths[i] = UINT64_MAX;
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         const vys_bound *buf = &b->buffers[i];
-        if (buf->state == VYS_SHAPE_FULL && buf->info.rank == 1)
+        if (buf->state == VYS_SHAPE_FULL && buf->info.rank)
             z->lengths[vy_program_find_buffer(b->program, buf->info.name).id] = buf->value.shape[0];
     }
     z->sizes = (vy_sizes){.scalars = b->values, .known = b->known, .lengths = z->lengths};

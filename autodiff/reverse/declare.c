@@ -196,8 +196,11 @@ static uint32_t declare_like_open(reverse *r, const char *name, uint32_t like, c
     const vy_program *made = vy_builder_program(r->b);
     const uint32_t start = from ? vy_program_find_buffer(made, from).id : 0;
     vy_dim n = start ? made->buffers.data[start].dims[0] : r->build.dims[buf->dims[0].id];
-    n = vy_dim_binary(r->b, VY_DIM_MAX, n, vy_dim_const(r->b, 0));
-    const uint32_t b = vy_param_buffer(r->b, name, VY_INOUT, buf->type, 1, &n).id;
+    vy_dim dims[VY_MAX_RANK];
+    resolve_dims(r, buf);
+    for (uint32_t k = 1; k < buf->rank; k++) dims[k] = r->build.dims[buf->dims[k].id];
+    dims[0] = vy_dim_binary(r->b, VY_DIM_MAX, n, vy_dim_const(r->b, 0));
+    const uint32_t b = vy_param_buffer(r->b, name, VY_INOUT, buf->type, buf->rank, dims).id;
     inherit(r, b, like);
     return b;
 }

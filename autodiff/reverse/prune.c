@@ -14,7 +14,7 @@ static void use_operands(const vy_program *p, uint8_t *dims)
 }
 
 // Marks the buffers whose open length (`?`) occurs in shapes or in the domain; dims: scratch, one
-// per dimension.  An open length belongs to a buffer of rank 1, which has no other dimension.
+// per dimension.  The buffer that an open length belongs to has no other one.
 static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
 {
     for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
@@ -121,12 +121,14 @@ bool vy_share_workspace(vy_program *p, uint32_t buffer)
     vy_buf *b = &p->buffers.data[buffer];
     const vy_dim_node unknown = {.op = VY_DIM_UNKNOWN, .value = buffer};
     b->workspace = false;
-    if (b->rank != 1 || p->dims.data[b->dims[0].id].op < VY_DIM_ADD) return true;
+    if (b->rank == 0 || p->dims.data[b->dims[0].id].op < VY_DIM_ADD) return true;
     uint8_t *dims = vy_realloc(NULL, p->dims.count);
-    vy_dim *own = vy_arena_alloc(&p->module->arena, sizeof *own); // b->dims may be shared
+    // b->dims may be shared
+    vy_dim *own = vy_arena_alloc(&p->module->arena, b->rank * sizeof *own);
     bool ok = dims && own;
     if (ok && is_open(p, b->dims[0], memset(dims, 0, p->dims.count))) {
         ok = vy_vec_push(&p->dims, unknown);
+        memcpy(own, b->dims, b->rank * sizeof *own);
         own->id = p->dims.count - 1;
         b->dims = own;
     }

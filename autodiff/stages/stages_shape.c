@@ -107,11 +107,12 @@ static vy_dim open_length(cut *c, const vy_buf *b)
 void cut_shape(cut *c, const vy_program *p, uint32_t i, vy_dim *dims, vy_dim *shape)
 {
     const vy_buf *b = &p->buffers.data[i];
-    if (b->rank == 1 && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
+    uint32_t first = 0;
+    if (b->rank && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
         shape[0] = open_length(c, b);
-        if (shape[0].id || !vy_module_ok(c->m)) return;
+        first = shape[0].id != 0;
     }
-    for (uint32_t a = 0; a < b->rank && vy_module_ok(c->m); a++)
+    for (uint32_t a = first; a < b->rank && vy_module_ok(c->m); a++)
         shape[a] = cut_dim(c, p, dims, c->start[b->link].dims[a]);
 }
 

@@ -46,11 +46,11 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
             bool named = !(has[b->dims[k].id] & HAS_NOTHING);
             if (p->signature && b->workspace)
                 continue; // may be as long as a parameter: check_pipeline.c
-            if (whole && b->rank == 1 && b->cls <= VY_INOUT && named) continue;
+            if (whole && k == 0 && b->cls <= VY_INOUT && named) continue;
             if (!whole && b->workspace && named) continue; // as long as a parameter
             vy_fail(p->module, VY_E_DIM_SCALAR, b->line,
                     vy_check_column(p->module, b->line, b->name),
-                    "write `?` alone, for a parameter with one dimension",
+                    "write `?` alone, as the first dimension of a parameter",
                     "`%s`: `?` is not allowed there", b->name);
             return false;
         }
@@ -76,7 +76,7 @@ static bool check_lengths(vy_program *p)
         const vy_dim_node *d = &p->dims.data[i];
         if (d->op != VY_DIM_UNKNOWN || d->value == 0) continue;
         const vy_buf *b = &p->buffers.data[d->value];
-        if (b->rank == 1 && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) continue;
+        if (b->rank && p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) continue;
         vy_fail(p->module, VY_E_DIM_SCALAR, b->line, vy_check_column(p->module, b->line, b->name),
                 "name the dimension itself",
                 "`%s` is sized otherwise than `?`, but its length is used as a dimension", b->name);

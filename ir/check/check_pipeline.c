@@ -193,7 +193,7 @@ static bool step_known(const check *c, int64_t step, step_range *out)
 static bool length_known(const check *c, int64_t buffer)
 {
     const vy_buf *b = &c->sig->buffers.data[buffer];
-    return buffer > 0 && !b->workspace && b->rank == 1 &&
+    return buffer > 0 && !b->workspace && b->rank &&
            c->sig->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN;
 }
 

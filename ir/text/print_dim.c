@@ -22,6 +22,7 @@ static void print_dim_leaf(printer *o, const vy_dim_node *n, uint32_t depth)
     case VY_DIM_UNKNOWN:
         print_str(o, "len(");
         print_identifier(o, o->p->buffers.data[n->value].name);
+        if (o->p->buffers.data[n->value].rank > 1) print_str(o, ", 0");
         print_str(o, ")");
         return;
     case VY_DIM_GROUPS:

@@ -99,9 +99,9 @@ void vy_sema_dims(vy_front *f, vy_decl *d)
             continue;
         }
         if (f->func && !f->func->is_program && d->kind == DK_BUFFER) continue;
-        if (d->kind != DK_BUFFER || d->rank != 1)
+        if (d->kind != DK_BUFFER || e != d->dims)
             vy_front_error(f, VY_E_EXTENT, e->line, e->column, "give a size",
-                           "`?` is allowed only as the size of a one-dimensional buffer");
+                           "`?` is allowed only as the first size of a buffer");
     }
 }
 

@@ -28,7 +28,7 @@ static void add_extent_symbols(vy_describe *d)
             binding += is_parameter(b);
             continue;
         }
-        if (b->rank == 1 && d->p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
+        if (b->rank && d->p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN) {
             size_t n = strlen(b->name) + 6;
             char *name = vy_arena_alloc(d->arena, n);
             if (name)

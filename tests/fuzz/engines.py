@@ -77,7 +77,7 @@ class Command:
             argv += ["--groups", ",".join(map(str, groups))]
         for n, q in enumerate(p.params):
             m = re.match(r"(\w+): (in|inout|out) (@?\w+)\[(.*)\]", q)
-            if not m or m.group(2) == "out" and m.group(4) != "?":
+            if not m or m.group(2) == "out" and m.group(4)[:1] != "?":
                 continue
             name, cls, t, dims = m.groups()
             if name in p.permutations:
@@ -86,6 +86,8 @@ class Command:
                 spec = ",".join(str(p.data[name][k % len(p.data[name])]) for k in range((1 if p.several() else 3) * sets["N"])) or "zeros"
             elif t[0] != "@":
                 spec = "const:%d" % (data_seed % (2 if t == "bool" else 4))
+            elif dims == "?, 5":
+                name, spec = name + "[5,5]", "zeros" if cls == "out" else "uniform:0.3:1.6:%d" % data_seed
             elif cls == "out":
                 name, spec = name + "[5]", "zeros"
             elif dims == "?":

@@ -160,7 +160,8 @@ class Places(Maps, Maker):
         if self.chance(0.35):
             self.given(c, "v", [r.choice(whole)] if self.chance(0.6) else [("2 * N", "i")])
         if self.chance(0.35):
-            self.given(c, "u", [("?", r.choice(AXES[:self.rank]))])
+            rest = [("5", None)] if self.chance(0.4) else []
+            self.given(c, "u", [("?", r.choice(AXES[:self.rank])), *rest])
             self.traits.add("?")
         if self.rank > 1 and self.chance(0.4):
             (n, a), (m, b) = r.sample(whole, 2)
@@ -212,8 +213,8 @@ class Places(Maps, Maker):
             b = Table(name, "@F", cls, (), prefix, None, cls == "inout", True)
             c.buffers.append(b)
         if self.chance(0.3):
-            shape = r.choice((["5"], ["1"], ["N"], ["K"], ["2 * N"], ["N", "K"], ["?"]))
-            cls = r.choice(("out", "inout")) if shape != ["?"] else "inout"
+            shape = r.choice((["5"], ["1"], ["N"], ["K"], ["2 * N"], ["N", "K"], ["?"], ["?", "5"]))
+            cls = r.choice(("out", "inout")) if shape[0] != "?" else "inout"
             self.rest.append("acc: %s @F[%s]" % (cls, ", ".join(shape)))
             b = Buffer("acc", "@F", "acc", [], None, False, False)
             b.axes = [(n, "i" if "N" in n or n == "?" else None) for n in shape]

@@ -221,7 +221,7 @@ class Several(Maps, Meetings, Maker):
             if self.chance(0.45):
                 shape = ["1"] if name == "loss" else r.choice(shapes)
                 if name != "loss" and self.chance(0.15):
-                    shape = ["?"]
+                    shape = r.choice((["?"], ["?", "5"]))
                     self.kinds_seen.append("? sum")
                 cls = r.choice(("out", "out", "inout"))
                 self.rest.append("%s: %s @F[%s]" % (name, cls, ", ".join(shape)))
