@@ -100,6 +100,7 @@ static const char *argument(char **arguments, const char *name)
 bool read_arguments(app *a, char **arguments)
 {
     const cJSON *item;
+    a->values.expressions = list(a->manifest, "expressions");
     cJSON_ArrayForEach(item, list(a->manifest, "scalars"))
     {
         const char *name = string(item, "name"), *text = argument(arguments, name);

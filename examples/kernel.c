@@ -113,6 +113,7 @@ void free_kernels(app *a)
 static bool take_symbols(launch *l, const cJSON *step)
 {
     const cJSON *item;
+    l->values.expressions = list(l->k->info, "expressions");
     cJSON_ArrayForEach(item, list(step, "symbols"))
     {
         const char *text = cJSON_IsString(item) ? item->valuestring : "";

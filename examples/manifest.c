@@ -50,6 +50,7 @@ bool symbols_set(symbols *s, const char *name, int64_t integer, double real)
 {
     if (!name) return false; // an element of an array
     symbol *have = symbols_find(s, name);
+    if (!have || have->integer != integer) s->changes++;
     if (!have &&
         (s->count == sizeof s->data / sizeof *s->data || strlen(name) >= sizeof have->name))
         return false;
@@ -126,6 +127,23 @@ static int64_t call(reader *r, const char *function)
     return take(r, ')') ? a : fail(r, "a `)` is missing");
 }
 
+// `$12`: an expression that has a place of its own, evaluated once for the same values.
+static int64_t named(reader *r)
+{
+    char word[24] = "$";
+    size_t n = 1;
+    for (r->at++; isdigit((unsigned char)*r->at) && n < sizeof word - 1;) word[n++] = *r->at++;
+    const unsigned long number = strtoul(word + 1, NULL, 10), slot = number % 4096;
+    const uint64_t now = r->s->changes + 1;
+    if (r->s->evaluated[slot].number == number && r->s->evaluated[slot].since == now)
+        return r->s->evaluated[slot].value;
+    reader inner = {.at = string(r->s->expressions, word), .s = r->s, .depth = r->depth + 1};
+    const int64_t value = sum(&inner);
+    if (inner.wrong || *inner.at) return fail(r, inner.wrong ? inner.wrong : "not an expression");
+    r->s->evaluated[slot].number = number, r->s->evaluated[slot].since = now;
+    return r->s->evaluated[slot].value = value;
+}
+
 static int64_t name(reader *r)
 {
     char word[80];
@@ -161,7 +179,7 @@ static int64_t factor(reader *r)
         if (errno == ERANGE) fail(r, "a number that is too large");
         r->at = end;
     } else {
-        v = name(r);
+        v = *r->at == '$' ? named(r) : name(r);
     }
     r->depth--;
     return v;

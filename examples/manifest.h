@@ -27,8 +27,15 @@ typedef struct symbol {
 } symbol;
 
 typedef struct symbols {
-    symbol data[64];
+    symbol data[256];
     size_t count;
+    const cJSON *expressions; // what `$12` stands for, by name; NULL: there are none
+    uint64_t changes;         // how often a symbol has changed
+    struct {
+        unsigned long number;
+        uint64_t since; // changes + 1 when it was evaluated
+        int64_t value;
+    } evaluated[4096]; // of those, by number
 } symbols;
 
 // NULL if there is none of that name.

@@ -118,11 +118,15 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 //                  "offset", "elements", of a copy "from_offset",
 //                {"do": "repeat", "count", "times", "symbol"},
 //                {"do": "readback", "buffer", "element", "symbol"},
+//                {"do": "test", "value"},
 //                {"do": "check", "value", "equals" or "below", "error"}],
+//    "expressions": {"$12": EXPRESSION, …} if there are any,
 //    "kernels": [{"name", "entry", "spirv": "1.3", "vulkan": "1.1", "local_size": [x, y, z],
 //                 "shared_bytes",
 //                 "features": ["shader_float64"],
 //                 "nesting", "loop_iterations": EXPRESSION, "loop_iterations_open": true or false,
+//                 "loop_expressions" and "expressions", as above, of "loop_iterations" and of the
+//                 rest of the kernel,
 //                 "subgroup_size" if it was compiled for one,
 //                 "bindings": [{"name", "set", "binding", "access": "in|out|inout", "clear",
 //                               "workspace", "init", "type", "element_size", "shape"}],
@@ -135,15 +139,17 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 // Expressions are C-like integer arithmetic (+ − * / % min max isqrt ceil) over the scalars' names,
 // `len(x)` (the elements bound to x), `num_groups.x`, `.y`, `.z` (the workgroups that the caller
 // chooses) and the "symbol" of repeats and readbacks, evaluated in signed 64 bits where they are
-// reached.  In a kernel, num_groups is that of its dispatch.  A repeat runs the next `count` steps
-// `times` times; its symbol is 0, 1, ….  A readback waits for the preceding steps and sets its
-// symbol to that element.  A check ends the run with "error" unless value = equals, or
-// 0 ≤ value < below.  Offsets and "elements" count elements of the buffer.  Every `out` binding
-// with "clear" is filled with zero, within the range bound, before its dispatch.  A workspace whose
-// shape names the symbol of a repeat or readback takes that shape, with undefined contents, where
-// the symbol is set; `out` buffers are zero at the start.  A field of kind "offset" is the
-// distance, in elements, from the start of the descriptor of binding "value" to the first element:
-// descriptors begin at multiples of minStorageBufferOffsetAlignment, slices anywhere.
+// reached.  `$12` stands for what "expressions" has under this name: an expression of more than
+// 2,000 characters.  In a kernel, num_groups is that of its dispatch.  A repeat runs the next
+// `count` steps `times` times; its symbol is 0, 1, ….  A test whose value is 0 ends the repeat
+// around it.  A readback waits for the preceding steps and sets its symbol to that element.  A
+// check ends the run with "error" unless value = equals, or 0 ≤ value < below.  Offsets and
+// "elements" count elements of the buffer.  Every `out` binding with "clear" is filled with zero,
+// within the range bound, before its dispatch.  A workspace whose shape names the symbol of a
+// repeat or readback takes that shape, with undefined contents, where the symbol is set; `out`
+// buffers are zero at the start.  A field of kind "offset" is the distance, in elements, from the
+// start of the descriptor of binding "value" to the first element: descriptors begin at multiples
+// of minStorageBufferOffsetAlignment, slices anywhere.
 VY_API char *vy_manifest(const vy_plan *plan, size_t *size);
 
 // A C99 header without dependencies: the words as an array, bindings as enumerators, the parameter

@@ -101,6 +101,7 @@ static vy_derivative_role by_way_of(const transposed *t, const vy_derivative_rol
     if (made->kind == VY_IS_COTANGENT) role.kind = forward ? VY_IS_TANGENT : VY_IS_COTANGENT;
     if (made->kind == VY_IS_GRADIENT) role.kind = forward ? VY_IS_TANGENT_OUT : VY_IS_GRADIENT;
     role.root_kind = role.kind;
+    role.mode = made->mode;
     return role;
 }
 

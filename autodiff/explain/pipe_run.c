@@ -9,13 +9,21 @@
 
 enum { MOST_STEPS = 20000000 };
 
+typedef struct dependents { // the dimensions that depend on a counter, in their order
+    uint32_t *dims;
+    uint32_t count;
+} dependents;
+
 typedef struct run {
     const pipe_count *n;
     int64_t *value; // by dimension; valid where it is known
     uint8_t *known;
     uint8_t *counts; // by dimension: depends on a counter
     uint64_t *work;
-    uint64_t steps; // so far
+    uint64_t steps;  // so far, and dimensions computed
+    dependents *of;  // by step: of its counter, once it has run
+    uint8_t *marked; // by dimension, for `find`
+    explaining *x;
 } run;
 
 static bool is_counter(const vy_dim_node *d, uint32_t step)
@@ -42,17 +50,38 @@ static void begin(run *r)
     }
 }
 
-// The counter of `step` has a new value: so has what depends on it.
-static void set_counter(run *r, uint32_t step, int64_t value)
+// The dimensions that depend on the counter of `step`.
+static const dependents *find(run *r, uint32_t step)
 {
     const vy_program *p = r->n->l->signature;
+    dependents *list = &r->of[step];
+    if (list->dims) return list;
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
-        if (!r->counts[i]) continue;
-        if (is_counter(d, step)) r->value[i] = value, r->known[i] = 1;
-        if (d->op < VY_DIM_ADD) continue;
-        r->known[i] = r->known[d->a] && r->known[d->b] &&
-                      vy_dim_combine(d->op, r->value[d->a], r->value[d->b], &r->value[i]);
+        r->marked[i] =
+            d->op < VY_DIM_ADD ? is_counter(d, step) : r->marked[d->a] || r->marked[d->b];
+        list->count += r->marked[i];
+    }
+    list->dims = vy_explain_array(r->x, list->count + 1, sizeof *list->dims);
+    for (uint32_t i = 1, n = 0; list->dims && i < p->dims.count; i++)
+        if (r->marked[i]) list->dims[n++] = i;
+    r->steps += p->dims.count;
+    return list->dims ? list : NULL;
+}
+
+// The counter of `step` has a new value: so has what depends on it.
+static void set_counter(run *r, const dependents *list, int64_t value)
+{
+    const vy_program *p = r->n->l->signature;
+    r->steps += list->count;
+    for (uint32_t k = 0; k < list->count; k++) {
+        const uint32_t i = list->dims[k];
+        const vy_dim_node *d = &p->dims.data[i];
+        if (d->op < VY_DIM_ADD)
+            r->value[i] = value, r->known[i] = 1;
+        else
+            r->known[i] = r->known[d->a] && r->known[d->b] &&
+                          vy_dim_combine(d->op, r->value[d->a], r->value[d->b], &r->value[i]);
     }
 }
 
@@ -68,19 +97,19 @@ static bool run_repeat(run *r, uint32_t step)
     const vy_pipe_step *s = &r->n->l->steps.data[step];
     if (s->test || !r->known[s->from.id] || !r->known[s->to.id]) return false;
     const int64_t to = r->value[s->to.id];
-    for (int64_t t = r->value[s->from.id]; t < to; t++) {
-        set_counter(r, step, t);
+    const dependents *list = find(r, step);
+    for (int64_t t = r->value[s->from.id]; list && t < to; t++) {
+        set_counter(r, list, t);
         if (!run_steps(r, step + 1, s->partner)) return false;
     }
-    return true;
+    return list != NULL;
 }
 
 static bool run_steps(run *r, uint32_t first, uint32_t last)
 {
     for (uint32_t i = first; i < last; i++) {
         const vy_pipe_step *s = &r->n->l->steps.data[i];
-        r->steps += r->n->l->signature->dims.count;
-        if (r->steps > MOST_STEPS) return false;
+        if (++r->steps > MOST_STEPS) return false;
         work(r, i + 1);
         if (s->kind != VY_PIPE_REPEAT) continue;
         if (!run_repeat(r, i)) return false;
@@ -92,10 +121,12 @@ static bool run_steps(run *r, uint32_t first, uint32_t last)
 bool vy_pipe_run(explaining *x, const pipe_count *n, uint64_t work_of[VY_PIPE_WORK_COUNT])
 {
     const uint32_t dims = n->l->signature->dims.count;
-    run r = {.n = n, .work = work_of};
+    run r = {.n = n, .work = work_of, .x = x};
     r.value = vy_explain_array(x, dims + 1, sizeof *r.value);
     r.known = vy_explain_array(x, dims + 1, 1);
     r.counts = vy_explain_array(x, dims + 1, 1);
+    r.marked = vy_explain_array(x, dims + 1, 1);
+    r.of = vy_explain_array(x, n->l->steps.count + 1, sizeof *r.of);
     if (x->failed) return false;
     for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) work_of[k] = 0;
     begin(&r);

@@ -186,15 +186,25 @@ static vy_poly iterations(walk *w, const vy_pipe_step *s)
     return vy_poly_of(space(w), vy_poly_name(space(w), text));
 }
 
-// The steps inside of a repeat.  Deep nests with such bounds (checkpoint(revolve, k)) would have
-// formulas that nobody can read: they get one name.
-static vy_poly inside(walk *w, int kind, bool odd, const vy_pipe_step *s)
+static bool contains(vy_poly x, uint32_t var)
+{
+    for (uint32_t i = 0; i < x.count; i++)
+        for (uint32_t k = 0; k < x.terms[i].count; k++)
+            if (x.terms[i].factors[k].var == var) return true;
+    return false;
+}
+
+// The steps inside of a repeat.  They get one name where they depend on the counter, which is no
+// longer known behind the repeat, and in deep nests with such bounds (checkpoint(revolve, k)),
+// which would have formulas that nobody can read.
+static vy_poly inside(walk *w, int kind, bool odd, uint32_t counter, const vy_pipe_step *s)
 {
     enum { MOST_TERMS = 6 };
     static const char *const names[VY_PIPE_WORK_COUNT] = {"dispatches", "copies", "fills",
                                                           "values"};
+    const vy_poly each = w->n->work[kind];
     char text[160];
-    if (!odd || w->n->work[kind].count <= MOST_TERMS) return w->n->work[kind];
+    if (!odd || (each.count <= MOST_TERMS && !contains(each, counter))) return each;
     snprintf(text, sizeof text, "%s(%.100s@%u)", names[kind], s->counter, s->line);
     return vy_poly_of(space(w), vy_poly_name(space(w), text));
 }
@@ -207,7 +217,7 @@ static void close_repeat(walk *w)
     const vy_poly from = w->n->dims[s->from.id], to = w->n->dims[s->to.id];
     const uint32_t counter = vy_poly_name(space(w), w->n->c->steps[b->step - 1]);
     for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) {
-        const vy_poly each = inside(w, k, odd, s);
+        const vy_poly each = inside(w, k, odd, counter, s);
         const vy_poly all = odd ? vy_poly_mul(space(w), each, iterations(w, s))
                                 : vy_poly_sum(space(w), each, counter, from, to);
         w->n->work[k] = vy_poly_add(space(w), b->outside[k], all);

@@ -2,6 +2,8 @@
 // program_rule.c: programs that state their own derivative; see program_rule.h.
 #include "ir/core/program_rule.h"
 
+#include "ir/core/dims.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -33,11 +35,18 @@ const vy_program *vy_program_rule(const vy_module *m, const vy_program *p, vy_ru
 
 static bool is_parameter(const vy_buf *b) { return b->cls <= VY_INOUT && !b->workspace; }
 
-static vy_derivative_role role(const vy_program *p, uint32_t i, vy_derivative_kind kind)
+// Parameter b of the rule belongs to parameter i of p.
+static vy_derivative_role role(const vy_program *p, uint32_t i, const vy_buf *b,
+                               vy_derivative_kind kind)
 {
     const char *of = p->buffers.data[i].name;
-    return (vy_derivative_role){
-        .kind = kind, .of = of, .parameter = i, .root = of, .root_parameter = i, .root_kind = kind};
+    return (vy_derivative_role){.kind = kind,
+                                .mode = b->cls == VY_OUT ? VY_OVERWRITES : VY_READS,
+                                .of = of,
+                                .parameter = i,
+                                .root = of,
+                                .root_parameter = i,
+                                .root_kind = kind};
 }
 
 // Of a parameter of p, i, that the rule has under the same name.
@@ -45,7 +54,7 @@ static vy_derivative_role whole_role(const vy_program *p, uint32_t i, const vy_b
 {
     const bool again = b->cls == VY_OUT && p->buffers.data[i].cls == VY_OUT;
     if (b->cls != VY_IN && !again) return (vy_derivative_role){0};
-    return role(p, i, again ? VY_IS_VALUE : VY_IS_PRIMAL);
+    return role(p, i, b, again ? VY_IS_VALUE : VY_IS_PRIMAL);
 }
 
 vy_derivative_role vy_program_rule_role(const vy_program *p, vy_rule_of kind, const vy_buf *b)
@@ -63,9 +72,48 @@ vy_derivative_role vy_program_rule_role(const vy_program *p, vy_rule_of kind, co
     const bool in = to->cls == VY_IN;
     if (!vy_type_is_float(to->type) || (!in && to->cls != VY_OUT) || b->cls != part->cls[in])
         return (vy_derivative_role){0};
-    return role(p, i, part->kind[in]);
+    return role(p, i, b, part->kind[in]);
 }
 
+// ---------------------------------------------------------------------------------------- shapes
+// The value of a dimension where scalar k is `point` + k·k.  False: not known, or too long a sum.
+static bool value_at(const vy_program *p, uint32_t id, int64_t point, uint32_t *steps, int64_t *v)
+{
+    const vy_dim_node *d = &p->dims.data[id];
+    int64_t a, b;
+    if (!--*steps || d->op == VY_DIM_UNKNOWN) return false;
+    if (d->op == VY_DIM_CONST) return *v = d->value, true;
+    if (d->op == VY_DIM_SCALAR) return *v = point + d->value * d->value, true;
+    return d->op >= VY_DIM_ADD && value_at(p, d->a, point, steps, &a) &&
+           value_at(p, d->b, point, steps, &b) && vy_dim_combine(d->op, a, b, v);
+}
+
+// Do the scalars, which are the same, give an axis of a parameter and of its rule's one length?
+// Dimensions are expressions in any form: they are compared by values.  A rule may take any length.
+static bool same_length(const vy_program *p, vy_dim x, const vy_program *rule, vy_dim y)
+{
+    static const int64_t points[] = {1, 6, 35, 1001};
+    if (rule->dims.data[y.id].op == VY_DIM_UNKNOWN) return true;
+    if (p->dims.data[x.id].op == VY_DIM_UNKNOWN) return false;
+    for (uint32_t i = 0; i < sizeof points / sizeof *points; i++) {
+        uint32_t steps = 500;
+        int64_t a, b;
+        if (value_at(p, x.id, points[i], &steps, &a) &&
+            value_at(rule, y.id, points[i], &steps, &b) && a != b)
+            return false;
+    }
+    return true;
+}
+
+static bool same_shape(const vy_program *p, const vy_buf *x, const vy_program *rule,
+                       const vy_buf *y)
+{
+    for (uint32_t k = 0; k < x->rank; k++)
+        if (!same_length(p, x->dims[k], rule, y->dims[k])) return false;
+    return true;
+}
+
+// ------------------------------------------------------------------------------------- mismatches
 static bool same_scalars(const vy_program *p, const vy_program *rule)
 {
     bool same = p->scalars.count == rule->scalars.count;
@@ -82,14 +130,45 @@ static bool has(const vy_program *rule, const char *prefix, const char *name)
     return vy_program_find_buffer(rule, text).id != 0;
 }
 
-// The first parameter that the rule must not have; 0: none.
+// The first parameter that the rule must not have, or not so; 0: none.
 static uint32_t find_odd(const vy_program *p, vy_rule_of kind, const vy_program *rule)
 {
-    for (uint32_t i = 1; i < rule->buffers.count; i++)
-        if (is_parameter(&rule->buffers.data[i]) &&
-            vy_program_rule_role(p, kind, &rule->buffers.data[i]).kind == VY_IS_PARAMETER)
+    for (uint32_t i = 1; i < rule->buffers.count; i++) {
+        const vy_buf *b = &rule->buffers.data[i];
+        const vy_derivative_role role = vy_program_rule_role(p, kind, b);
+        if (!is_parameter(b)) continue;
+        if (role.kind == VY_IS_PARAMETER ||
+            !same_shape(p, &p->buffers.data[role.parameter], rule, b))
             return i;
+    }
     return 0;
+}
+
+// What parameter `b` of a rule must be, if it belongs to parameter *of of p; NULL: to none.
+static const char *right_class(const vy_program *p, vy_rule_of kind, const vy_buf *b, uint32_t *of)
+{
+    const part *part = &parts[kind];
+    const size_t length = strlen(part->prefix);
+    *of = vy_program_find_buffer(p, b->name).id;
+    const bool whole = *of != 0;
+    if (!whole && strncmp(b->name, part->prefix, length) == 0)
+        *of = vy_program_find_buffer(p, b->name + length).id;
+    const vy_buf *to = &p->buffers.data[*of];
+    if (!*of || !is_parameter(to) || (!whole && !vy_type_is_float(to->type))) return NULL;
+    return whole || part->cls[to->cls == VY_IN] == VY_IN ? "in" : "out";
+}
+
+static void say_odd(const vy_program *p, vy_rule_of kind, const vy_buf *b, char text[240])
+{
+    uint32_t of;
+    const char *cls = right_class(p, kind, b, &of);
+    const vy_buf *to = &p->buffers.data[of];
+    if (cls)
+        snprintf(text, 240, "its parameter `%.60s` must be `%s %s`, of the shape of `%.60s`",
+                 b->name, cls, vy_type_name(to->type), to->name);
+    else
+        snprintf(text, 240, "its parameter `%.80s` is no parameter%s of it", b->name,
+                 kind == VY_VJP ? ", gradient or cotangent" : " and no tangent");
 }
 
 // The first parameter of p whose part is not there; 0: none.
@@ -114,12 +193,7 @@ const char *vy_program_rule_mismatch(const vy_program *p, vy_rule_of kind, const
     if (!same_scalars(p, rule)) return "its scalars must be the same, in the same order";
     const uint32_t odd = find_odd(p, kind, rule), missing = odd ? 0 : find_missing(p, kind, rule);
     if (!odd && !missing) return NULL;
-    if (odd) {
-        snprintf(text, 240, "its parameter `%.80s` is no parameter%s of it",
-                 rule->buffers.data[odd].name,
-                 kind == VY_VJP ? ", gradient or cotangent" : " and no tangent");
-        return text;
-    }
+    if (odd) return say_odd(p, kind, &rule->buffers.data[odd], text), text;
     const vy_buf *b = &p->buffers.data[missing];
     snprintf(text, 240, "it has no parameter `%s%.80s`: %s %s", parts[kind].prefix, b->name,
              parts[kind].cls[b->cls == VY_IN] == VY_IN ? "in" : "out", vy_type_name(b->type));

@@ -289,7 +289,7 @@ vy_amount vy_count_amount(vy_count *c, vy_poly x)
 {
     vy_amount a = {.text = vy_poly_text(&c->space, x)};
     double value;
-    if (c->space.overflow) return (vy_amount){.text = "?"};
+    if (vy_poly_is_beyond(&c->space, x)) a.text = "?";
     a.known = vy_poly_value(&c->space, x, &value, &a.atmost) && value < 1e18;
     if (a.known) a.value = value > 0 ? (uint64_t)value : 0;
     return a;

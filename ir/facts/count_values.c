@@ -47,7 +47,7 @@ static vy_poly *make_dims(const vy_count_values *w)
     vy_poly_space *s = &w->c->space;
     vy_poly *dims = vy_arena_alloc(&s->arena, (w->p->dims.count + 1) * sizeof *dims);
     if (!dims) s->failed = true;
-    for (uint32_t i = 1; i < w->p->dims.count && vy_poly_ok(s); i++) {
+    for (uint32_t i = 1; i < w->p->dims.count && !s->failed; i++) {
         const vy_dim_node *d = &w->p->dims.data[i];
         bool leaf = d->op < VY_DIM_ADD;
         vy_poly *out = &dims[i], a = dims[leaf ? 0 : d->a], b = dims[leaf ? 0 : d->b];
@@ -129,7 +129,6 @@ void vy_count_note(vy_count_values *w, uint32_t id)
     if (!known || !vy_count_value(w, vy_arg(w->p, id, 0), &a) ||
         !vy_count_value(w, vy_arg(w->p, id, 1), &b) || a.count > MOST || b.count > MOST)
         return;
-    bool overflow = s->overflow;
     if (i->op == VY_OP_ADD)
         r = vy_poly_add(s, a, b);
     else if (i->op == VY_OP_SUB)
@@ -145,8 +144,7 @@ void vy_count_note(vy_count_values *w, uint32_t id)
                                                  : VY_DIM_MAX,
                             a, b);
     }
-    w->has[id] = !s->overflow; // a constant beyond 64 bits is not a size
-    s->overflow = overflow;
+    w->has[id] = !vy_poly_is_beyond(s, r); // a constant beyond 64 bits is not a size
     w->value[id] = r;
 }
 

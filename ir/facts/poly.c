@@ -43,7 +43,7 @@ static bool grow_table(vy_poly_space *s)
     s->table = table;
     s->table_size = size;
     for (uint32_t i = 1; i < s->vars.count; i++)
-        if (!s->vars.data[i].bound) *place(s, s->vars.data[i].text) = i;
+        if (!s->vars.data[i].bound && !s->vars.data[i].beyond) *place(s, s->vars.data[i].text) = i;
     return true;
 }
 
@@ -70,6 +70,35 @@ uint32_t vy_poly_name(vy_poly_space *s, const char *text)
 uint32_t vy_poly_bound(vy_poly_space *s, const char *text)
 {
     return s->failed ? 0 : new_var(s, text, true);
+}
+
+vy_poly vy_poly_beyond(vy_poly_space *s, bool known, double value, bool atmost)
+{
+    const uint32_t var = s->failed ? 0 : new_var(s, "?", false);
+    if (!var) return zero;
+    vy_poly_var *v = &s->vars.data[var];
+    v->beyond = true, v->known = known, v->value = value, v->atmost = atmost;
+    return vy_poly_of(s, var);
+}
+
+static bool has_beyond(const vy_poly_space *s, vy_poly x, bool unknown)
+{
+    for (uint32_t i = 0; i < x.count; i++)
+        for (uint32_t k = 0; k < x.terms[i].count; k++) {
+            const vy_poly_var *v = &s->vars.data[x.terms[i].factors[k].var];
+            if (v->beyond && (!unknown || !v->known)) return true;
+        }
+    return false;
+}
+
+bool vy_poly_is_beyond(const vy_poly_space *s, vy_poly x) { return has_beyond(s, x, false); }
+
+// What an operation returns: `r`, unless that is beyond the representation.
+static vy_poly within(vy_poly_space *s, vy_poly r, bool known, double value, bool atmost)
+{
+    if (!s->overflow) return r;
+    s->overflow = false;
+    return vy_poly_beyond(s, known, value, atmost);
 }
 
 // ------------------------------------------------------------------------------------ coefficients
@@ -150,8 +179,8 @@ vy_poly vy_poly_const(vy_poly_space *s, int64_t value)
     vy_poly_term *t = value ? room(s, 1) : NULL;
     if (!t) return zero;
     *t = (vy_poly_term){.num = value, .den = 1};
-    if (value == INT64_MIN) s->overflow = true;
-    return (vy_poly){t, 1};
+    s->overflow = value == INT64_MIN; // has no opposite
+    return within(s, (vy_poly){t, 1}, true, (double)value, false);
 }
 
 vy_poly vy_poly_of(vy_poly_space *s, uint32_t var)
@@ -162,9 +191,21 @@ vy_poly vy_poly_of(vy_poly_space *s, uint32_t var)
     return (vy_poly){t, 1};
 }
 
+static bool total_value(const vy_poly_space *s, const vy_poly *list, uint32_t count, double *value,
+                        bool *atmost)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++, sum += *value)
+        if (!vy_poly_value(s, list[i], value, atmost)) return false;
+    *value = sum;
+    return true;
+}
+
 vy_poly vy_poly_total(vy_poly_space *s, const vy_poly *list, uint32_t count)
 {
     size_t n = 0, at = 0;
+    double value = 0;
+    bool atmost = false;
     for (uint32_t i = 0; i < count; i++) n += list[i].count;
     vy_poly_term *t = room(s, n);
     if (!t || n > UINT32_MAX) return zero;
@@ -172,7 +213,9 @@ vy_poly vy_poly_total(vy_poly_space *s, const vy_poly *list, uint32_t count)
         if (list[i].count) memcpy(t + at, list[i].terms, list[i].count * sizeof *t);
         at += list[i].count;
     }
-    return normal(s, t, (uint32_t)n);
+    const vy_poly sum = normal(s, t, (uint32_t)n);
+    const bool known = s->overflow && total_value(s, list, count, &value, &atmost);
+    return within(s, sum, known, value, atmost);
 }
 
 vy_poly vy_poly_add(vy_poly_space *s, vy_poly x, vy_poly y)
@@ -193,7 +236,10 @@ vy_poly vy_poly_scale(vy_poly_space *s, vy_poly x, int64_t num, int64_t den)
         t[i] = x.terms[i];
         reduce(s, &t[i], (__int128)t[i].num * num, (__int128)t[i].den * den);
     }
-    return (vy_poly){t, x.count};
+    double value = 0;
+    bool atmost = false;
+    const bool known = s->overflow && vy_poly_value(s, x, &value, &atmost);
+    return within(s, (vy_poly){t, x.count}, known, value * (double)num / (double)den, atmost);
 }
 
 // Multiplies the factors of `y` into `x`.
@@ -217,7 +263,7 @@ static void join_factors(vy_poly_space *s, vy_poly_term *x, const vy_poly_term *
     x->count = n;
 }
 
-vy_poly vy_poly_mul(vy_poly_space *s, vy_poly x, vy_poly y)
+static vy_poly product(vy_poly_space *s, vy_poly x, vy_poly y)
 {
     if ((uint64_t)x.count * y.count > VY_POLY_TERMS) s->overflow = true;
     if (s->overflow || !x.count || !y.count) return zero;
@@ -233,6 +279,16 @@ vy_poly vy_poly_mul(vy_poly_space *s, vy_poly x, vy_poly y)
             n++;
         }
     return normal(s, t, n);
+}
+
+vy_poly vy_poly_mul(vy_poly_space *s, vy_poly x, vy_poly y)
+{
+    double a = 0, b = 0;
+    bool atmost = false;
+    const vy_poly r = product(s, x, y);
+    const bool known =
+        s->overflow && vy_poly_value(s, x, &a, &atmost) && vy_poly_value(s, y, &b, &atmost);
+    return within(s, r, known, a * b, atmost);
 }
 
 // -------------------------------------------------------------------------------------------- sums
@@ -287,12 +343,10 @@ vy_poly vy_poly_sum(vy_poly_space *s, vy_poly body, uint32_t var, vy_poly from, 
 {
     vy_poly sum = zero;
     uint32_t highest = 0;
+    if (has_beyond(s, body, true)) return vy_poly_beyond(s, false, 0, false); // depends on var?
     for (uint32_t p = 0; p <= highest && !s->failed; p++) {
         vy_poly coefficient = coefficient_of(s, body, var, p, &highest);
-        if (highest > HIGHEST) {
-            s->overflow = true;
-            return zero;
-        }
+        if (highest > HIGHEST) return vy_poly_beyond(s, false, 0, false);
         if (!coefficient.count) continue;
         vy_poly powers = vy_poly_sub(s, power_sum(s, p, to), power_sum(s, p, from));
         sum = vy_poly_add(s, sum, vy_poly_mul(s, coefficient, powers));
@@ -375,59 +429,4 @@ bool vy_poly_value(const vy_poly_space *s, vy_poly x, double *value, bool *atmos
     }
     *value = nearbyint(sum);
     return true;
-}
-
-// -------------------------------------------------------------------------------------------- text
-VY_VEC_TYPE(poly_text, char);
-
-static bool put(poly_text *t, const char *s)
-{
-    size_t n = strlen(s);
-    if (!n) return true;
-    if (!vy_vec_reserve(t, n)) return false;
-    memcpy(t->data + t->count, s, n);
-    t->count += (uint32_t)n;
-    return true;
-}
-
-static bool put_number(poly_text *t, int64_t n)
-{
-    char digits[24], *at = digits + sizeof digits;
-    *--at = 0;
-    for (; n >= 10; n /= 10) *--at = (char)('0' + n % 10);
-    *--at = (char)('0' + n);
-    return put(t, at);
-}
-
-static bool put_term(const vy_poly_space *s, const vy_poly_term *t, poly_text *out)
-{
-    int64_t size = t->num < 0 ? -t->num : t->num;
-    bool ok = true, any = size != 1 || !t->count;
-    if (any) ok = put_number(out, size);
-    for (uint32_t k = 0; k < t->count; k++) {
-        ok = ok && (!any || put(out, "*")) && put(out, s->vars.data[t->factors[k].var].text);
-        if (t->factors[k].power > 1)
-            ok = ok && put(out, "^") && put_number(out, t->factors[k].power);
-        any = true;
-    }
-    return ok && (t->den == 1 || (put(out, "/") && put_number(out, t->den)));
-}
-
-// In ascending degree, unless the sum would begin with a minus.
-const char *vy_poly_text(vy_poly_space *s, vy_poly x)
-{
-    poly_text t = {0};
-    uint32_t first = 0;
-    bool ok = vy_poly_ok(s) && (x.count || put(&t, "0"));
-    while (first < x.count && x.terms[first].num < 0) first++;
-    if (first == x.count) first = 0;
-    for (uint32_t i = 0; i < x.count && ok; i++) {
-        const vy_poly_term *term = &x.terms[i == 0 ? first : i <= first ? i - 1 : i];
-        bool negative = term->num < 0;
-        ok = put(&t, i ? negative ? " - " : " + " : negative ? "-" : "") && put_term(s, term, &t);
-    }
-    const char *copy = ok ? vy_arena_strdup(&s->arena, t.data, t.count) : NULL;
-    vy_vec_free(&t);
-    if (!ok && !s->overflow) s->failed = true;
-    return copy ? copy : "";
 }

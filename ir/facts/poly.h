@@ -7,8 +7,11 @@
 // a polynomial (a division with a remainder, `max`, a trip count that depends on data) becomes a
 // variable with a text of its own.
 //
-// Everything is in the space's arena.  Lack of memory, and coefficients or degrees beyond the
-// representation, set a flag of the space; from then on results are meaningless.
+// A result with coefficients, degrees or terms beyond the representation is a variable, too, shown
+// as `?`, which has a value where the operands do: others, and values, do not suffer from it.
+//
+// Everything is in the space's arena.  Lack of memory sets a flag of the space; from then on
+// results are meaningless.
 #ifndef VYRE_POLY_H
 #define VYRE_POLY_H
 
@@ -37,6 +40,7 @@ typedef struct vy_poly_var {
     bool known;  // value
     bool bound;  // a loop or domain variable, to be summed over
     bool atmost; // value is an upper bound
+    bool beyond; // a result that is no polynomial of this size
     double value;
 } vy_poly_var;
 VY_VEC_TYPE(vy_poly_var_vec, vy_poly_var);
@@ -47,16 +51,18 @@ typedef struct vy_poly_space {
     uint32_t *table;      // of variables by text
     uint32_t table_size;
     bool failed;   // out of memory
-    bool overflow; // beyond the representation
+    bool overflow; // within an operation: its result is beyond the representation
 } vy_poly_space;
 
 void vy_poly_free(vy_poly_space *s);
-static inline bool vy_poly_ok(const vy_poly_space *s) { return !s->failed && !s->overflow; }
 
 // The variable with this text; created if there is none.
 uint32_t vy_poly_name(vy_poly_space *s, const char *text);
 // A new variable, not found by its text: a loop's.  It would be printed as `text`.
 uint32_t vy_poly_bound(vy_poly_space *s, const char *text);
+// A result beyond the representation; is x one, or made of one?
+vy_poly vy_poly_beyond(vy_poly_space *s, bool known, double value, bool atmost);
+bool vy_poly_is_beyond(const vy_poly_space *s, vy_poly x);
 
 vy_poly vy_poly_const(vy_poly_space *s, int64_t value);
 vy_poly vy_poly_of(vy_poly_space *s, uint32_t var);

@@ -76,18 +76,21 @@ static bool divides_up_to_remainder(vy_poly_space *s, vy_poly a, int64_t c, vy_p
 vy_poly vy_poly_special(vy_poly_space *s, vy_dim_op op, vy_poly a, vy_poly b)
 {
     int64_t x, y;
-    double value;
+    double value = 0;
     bool ca = vy_poly_is_const(a, &x), cb = vy_poly_is_const(b, &y);
     if (ca && cb && apply(op, (double)x, (double)y, &value))
         return vy_poly_const(s, (int64_t)value);
     vy_poly q;
     if (op == VY_DIM_DIV && cb && divides_up_to_remainder(s, a, y, &q)) return q;
-    uint32_t var = vy_poly_name(s, special_text(s, op, a, b));
     double va, vb;
     bool atmost = false;
+    const bool known = vy_poly_value(s, a, &va, &atmost) && vy_poly_value(s, b, &vb, &atmost) &&
+                       apply(op, va, vb, &value);
+    if (vy_poly_is_beyond(s, a) || vy_poly_is_beyond(s, b)) // `?` in a text may be anything
+        return vy_poly_beyond(s, known, value, atmost);
+    uint32_t var = vy_poly_name(s, special_text(s, op, a, b));
     if (s->failed) return (vy_poly){0};
-    vy_poly_var *v = &s->vars.data[var];
-    v->known = vy_poly_value(s, a, &va, &atmost) && vy_poly_value(s, b, &vb, &atmost) &&
-               apply(op, va, vb, &v->value);
+    s->vars.data[var].known = known;
+    s->vars.data[var].value = value;
     return vy_poly_of(s, var);
 }

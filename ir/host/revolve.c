@@ -323,13 +323,12 @@ static void all(revolving *r)
 {
     const revolve_loop *x = &r->x;
     const uint32_t after = x->l->steps.data[x->reverse].partner + 1;
-    const uint32_t levels = x->snapshots < MOST_LEVELS ? x->snapshots : MOST_LEVELS;
     steps(r, 0, x->forward);
     forward(r);
     steps(r, x->l->steps.data[x->forward].partner + 1, x->reverse);
     vy_at(r->b, x->l->steps.data[x->reverse].line, x->l->steps.data[x->reverse].column);
     const vy_dim len = let(r, "len", x->count);
-    reverse(r, levels, len, number(r, 0), number(r, 0));
+    reverse(r, x->snapshots, len, number(r, 0), number(r, 0));
     close(r, 1);
     steps(r, after, x->l->steps.count);
 }
@@ -366,7 +365,7 @@ static bool revolve(vy_module *m, const vy_pipe_step *source, int64_t k)
     vy_pipeline *l = m->pipelines.data[m->pipelines.count - 1];
     revolving r = {0};
     bool ok = revolve_match(&r.x, l, source, &r.arena);
-    r.x.snapshots = (uint32_t)k;
+    r.x.snapshots = (uint32_t)(k < MOST_LEVELS ? k : MOST_LEVELS);
     if (ok && (ok = begin(&r))) {
         all(&r);
         m->pipelines.count--; // the new one has its name and takes its place

@@ -36,9 +36,10 @@ typedef struct vy_planner {
 // All set w->d.oom when out of memory, and then return something harmless.
 void *vy_planner_room(vy_planner *w, size_t count, size_t size); // zeroed; one element more
 uint32_t vy_planner_const(vy_planner *w, int64_t value);
-// "line 3" of the step, for messages.
+// "line 3" of the step, for messages; of one that is in no text, the name of the pipeline.
 static inline const char *vy_planner_line(const vy_planner *w, const vy_pipe_step *s, char out[120])
 {
+    if (!s->line) return w->p->name;
     return vy_line_text(w->p->module, s->line, 1, out);
 }
 const char *vy_planner_print(vy_planner *w, const char *format, ...)

@@ -142,6 +142,13 @@ static void put_params(vy_text *t, const vy_plan *plan, const vy_kernel *k, cons
     vy_text_add(t, "_params;\n");
 }
 
+// What is too long for its line.
+static void put_definitions(vy_text *t, const vy_expr *exprs, const vy_symbol *symbols)
+{
+    static const vy_definition_marks marks = {"", "// ", " = ", "\n", "", ""};
+    vy_text_definitions(t, exprs, symbols, &marks);
+}
+
 static void put_kernel(vy_text *t, const vy_plan *plan, const vy_kernel *k, const char *prefix)
 {
     vy_text_add(t, "\n// ---- kernel %s\n", k->name);
@@ -171,6 +178,7 @@ static void put_kernel(vy_text *t, const vy_plan *plan, const vy_kernel *k, cons
         if (k->features >> i & 1) vy_text_add(t, "// needs %s\n", vy_feature_name(i));
     put_bindings(t, plan, k, prefix);
     put_params(t, plan, k, prefix);
+    put_definitions(t, k->exprs, k->symbols);
 }
 
 // ------------------------------------------------------------------------------------------- steps
@@ -270,6 +278,7 @@ static void put_plan(vy_text *t, const vy_plan *plan)
         put_step(t, plan, &plan->steps[i]);
         vy_text_add(t, "\n");
     }
+    put_definitions(t, plan->exprs, plan->symbols);
 }
 
 char *vy_c_header(const vy_plan *plan, const char *prefix, size_t *size)

@@ -20,6 +20,14 @@ static void put_expr(vy_text *t, const vy_expr *exprs, uint32_t index, const vy_
     vy_text_add(t, "\"");
 }
 
+// A field with what was written as `$index` since the last one.
+static void put_definitions(vy_text *t, const char *begin, const char *end, const vy_expr *exprs,
+                            const vy_symbol *symbols)
+{
+    const vy_definition_marks marks = {begin, "\n      \"", "\": \"", "\"", ",", end};
+    vy_text_definitions(t, exprs, symbols, &marks);
+}
+
 static void put_shape(vy_text *t, const uint32_t *dims, uint32_t rank, const vy_expr *exprs,
                       const vy_symbol *symbols)
 {
@@ -136,6 +144,7 @@ static void put_bounds(vy_text *t, const vy_kernel *k)
     vy_text_add(t, ", \"loop_iterations_open\": %s", k->iterations_open ? "true" : "false");
     if (k->subgroup_size) vy_text_add(t, ", \"subgroup_size\": %u", k->subgroup_size);
     vy_text_add(t, ",\n");
+    put_definitions(t, "      \"loop_expressions\": {", "},\n", k->iterations, k->symbols);
 }
 
 static void put_kernel(vy_text *t, const vy_kernel *k)
@@ -164,7 +173,9 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
         vy_text_add(t, a ? ", " : "[");
         put_group_axis(t, k, a);
     }
-    vy_text_add(t, k->domain_rank ? "]}" : "}");
+    vy_text_add(t, k->domain_rank ? "]" : "");
+    put_definitions(t, ",\n      \"expressions\": {", "}", k->exprs, k->symbols);
+    vy_text_add(t, "}");
 }
 
 // ------------------------------------------------------------------------------------------- steps
@@ -334,7 +345,9 @@ char *vy_manifest(const vy_plan *plan, size_t *size)
         vy_text_add(t, i ? ",\n" : "\n");
         put_step(&w, &plan->steps[i]);
     }
-    vy_text_add(t, "],\n  \"kernels\": [");
+    vy_text_add(t, "],\n");
+    put_definitions(t, "  \"expressions\": {", "},\n", plan->exprs, plan->symbols);
+    vy_text_add(t, "  \"kernels\": [");
     for (uint32_t i = 0; i < plan->kernel_count; i++) {
         vy_text_add(t, i ? ",\n" : "\n");
         put_kernel(t, &plan->kernels[i]);

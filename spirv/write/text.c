@@ -65,6 +65,8 @@ void vy_text_json(vy_text *t, const char *s)
 char *vy_text_take(vy_text *t, size_t *size)
 {
     vy_text_add(t, "%s", "");
+    vy_free(t->lengths);
+    t->lengths = NULL;
     if (t->oom) {
         free(t->data);
         return NULL;
@@ -74,25 +76,32 @@ char *vy_text_take(vy_text *t, size_t *size)
 }
 
 // ------------------------------------------------------------------------------------- expressions
-#define MAX_EXPR_TEXT 2000
+// Nodes may be shared, so that an expression can be exponentially longer than its nodes are many.
+// One of more characters than MOST, in which longer ones within it count as their names, is written
+// as its name.
+enum { MOST = 2000, NAME = 8, USED = 1 << 16 };
 
-typedef struct printer {
-    const vy_expr *exprs;
-    const vy_symbol *symbols;
-    char text[MAX_EXPR_TEXT + 1];
-    size_t size;
-    bool full;
-} printer;
-
-static void put(printer *p, const char *s)
+static uint32_t length_of(const vy_text *t, const vy_expr *e, const vy_symbol *symbols)
 {
-    size_t n = strlen(s);
-    if (p->full || p->size + n > MAX_EXPR_TEXT) {
-        p->full = true;
-        return;
+    if (e->op == VY_EXPR_CONST) return 22;
+    if (e->op == VY_EXPR_SYMBOL) return (uint32_t)strnlen(symbols[e->value].name, MOST);
+    const uint32_t a = t->lengths[e->a], b = t->lengths[e->b];
+    return (a > MOST ? NAME : a) + (b > MOST ? NAME : b) + 8;
+}
+
+// The lengths of all expressions up to `index`.
+static bool measure(vy_text *t, const vy_expr *exprs, uint32_t index, const vy_symbol *symbols)
+{
+    if (t->exprs != exprs) t->exprs = exprs, t->measured = 0;
+    if (index >= t->room) {
+        const uint32_t room = index + index / 2 + 64;
+        uint32_t *lengths = t->oom ? NULL : vy_realloc(t->lengths, room * sizeof *lengths);
+        if (!lengths) return t->oom = true, false;
+        t->lengths = lengths, t->room = room;
     }
-    memcpy(p->text + p->size, s, n + 1);
-    p->size += n;
+    for (; t->measured <= index; t->measured++)
+        t->lengths[t->measured] = length_of(t, &exprs[t->measured], symbols);
+    return true;
 }
 
 static int precedence(vy_expr_op op)
@@ -107,59 +116,63 @@ static int precedence(vy_expr_op op)
     }
 }
 
-// Each level writes at least one character before it recurses on the right; on the left the budget
-// bounds the depth too, since `least` counts the characters still to be written.
-static void print(printer *p, uint32_t index, int outer, size_t least)
+static void operation(vy_text *t, uint32_t index, const vy_symbol *symbols, int outer);
+
+// Recursion is as deep as the text is long, which is at most MOST.
+static void print(vy_text *t, uint32_t index, const vy_symbol *symbols, int outer)
 {
-    static const char *const marks[] = {[VY_EXPR_ADD] = "+",
-                                        [VY_EXPR_SUB] = "-",
-                                        [VY_EXPR_MUL] = "*",
-                                        [VY_EXPR_DIV] = "/",
-                                        [VY_EXPR_REM] = "%"};
-    const vy_expr *e = &p->exprs[index];
-    char number[24];
-    if (p->full || p->size + least > MAX_EXPR_TEXT) {
-        p->full = true;
-        return;
+    const vy_expr *e = &t->exprs[index];
+    if ((t->lengths[index] & (USED - 1)) > MOST) {
+        t->lengths[index] |= USED;
+        vy_text_add(t, "$%u", index);
+    } else if (e->op == VY_EXPR_CONST) {
+        vy_text_add(t, e->value < 0 ? "(%" PRId64 ")" : "%" PRId64, e->value);
+    } else if (e->op == VY_EXPR_SYMBOL) {
+        vy_text_add(t, "%s", symbols[e->value].name);
+    } else {
+        operation(t, index, symbols, outer);
     }
-    switch (e->op) {
-    case VY_EXPR_CONST:
-        snprintf(number, sizeof number, e->value < 0 ? "(%" PRId64 ")" : "%" PRId64, e->value);
-        put(p, number);
-        return;
-    case VY_EXPR_SYMBOL: put(p, p->symbols[e->value].name); return;
-    case VY_EXPR_MIN:
-    case VY_EXPR_MAX:
-        put(p, e->op == VY_EXPR_MIN ? "min(" : "max(");
-        print(p, e->a, 0, least + 2);
-        put(p, ", ");
-        print(p, e->b, 0, least + 1);
-        put(p, ")");
-        return;
-    case VY_EXPR_SQRT:
-        put(p, "isqrt(");
-        print(p, e->a, 0, least + 1);
-        put(p, ")");
-        return;
-    default: break;
+}
+
+static void operation(vy_text *t, uint32_t index, const vy_symbol *symbols, int outer)
+{
+    static const char *const before[] = {
+        [VY_EXPR_MIN] = "min(", [VY_EXPR_MAX] = "max(", [VY_EXPR_SQRT] = "isqrt("};
+    static const char *const between[] = {
+        [VY_EXPR_ADD] = "+", [VY_EXPR_SUB] = "-",  [VY_EXPR_MUL] = "*", [VY_EXPR_DIV] = "/",
+        [VY_EXPR_REM] = "%", [VY_EXPR_MIN] = ", ", [VY_EXPR_MAX] = ", "};
+    const vy_expr *e = &t->exprs[index];
+    const bool infix = e->op < VY_EXPR_MIN;
+    const int own = infix ? precedence(e->op) : 0; // all are left-associative
+    const bool brackets = infix && own < outer;
+    vy_text_add(t, "%s", !infix ? before[e->op] : brackets ? "(" : "");
+    print(t, e->a, symbols, own);
+    if (e->op != VY_EXPR_SQRT) {
+        vy_text_add(t, "%s", between[e->op]);
+        print(t, e->b, symbols, infix ? own + 1 : 0);
     }
-    int own = precedence(e->op);
-    bool brackets = own < outer;
-    if (brackets) put(p, "(");
-    print(p, e->a, own, least + 1);
-    put(p, marks[e->op]);
-    print(p, e->b, own + 1, least + 1); // all are left-associative
-    if (brackets) put(p, ")");
+    vy_text_add(t, "%s", !infix || brackets ? ")" : "");
 }
 
 void vy_text_expr(vy_text *t, const vy_expr *exprs, uint32_t index, const vy_symbol *symbols)
 {
-    printer p = {.exprs = exprs, .symbols = symbols};
-    print(&p, index, 0, 0);
-    if (p.full)
-        vy_text_add(t, "$%u", index);
-    else
-        vy_text_add(t, "%s", p.text);
+    if (measure(t, exprs, index, symbols)) print(t, index, symbols, 0);
+}
+
+void vy_text_definitions(vy_text *t, const vy_expr *exprs, const vy_symbol *symbols,
+                         const vy_definition_marks *m)
+{
+    bool any = false;
+    // Operands have lower indices, so those that a definition names come later.
+    for (uint32_t i = t->exprs == exprs && !t->oom ? t->measured : 0; i-- > 0;) {
+        if (!(t->lengths[i] & USED)) continue;
+        t->lengths[i] &= USED - 1;
+        vy_text_add(t, "%s%s$%u%s", any ? m->between : m->begin, m->before, i, m->is);
+        operation(t, i, symbols, 0);
+        vy_text_add(t, "%s", m->after);
+        any = true;
+    }
+    if (any) vy_text_add(t, "%s", m->end);
 }
 
 void vy_text_argument(vy_text *t, const vy_plan *plan, const vy_symbol *symbol, uint32_t expr)

@@ -577,6 +577,16 @@ LENGTH = ("linear_reverse.py", (
     ("autodiff/gather/gather_length.c", None, "if (first == k) g->", "if (!k) g->"),
     ("autodiff/gather/gather_length.c", None, "n += g->sites[j].need[id] && !g->counted[id];", "n += g->sites[j].need[id] && !id;"),
 ))
+EXPLAINED = ("text/explain/checkpoints.vyre", (
+    ("autodiff/explain/pipe_steps.c", None, "!contains(each, counter))) return", "true)) return"),
+    ("autodiff/explain/pipe_run.c", None, "is_counter(d, step) : r->marked[d->a] || r->marked[d->b];", "is_counter(d, step) : r->marked[d->a];"),
+    ("ir/host/revolve.c", None, "(k < MOST_LEVELS ? k : MOST_LEVELS)", "k"),
+))
+LONG = ("explain.py", (("spirv/write/text.c", None, "t->lengths[index] |= USED;", ";"),))
+SHAPES = ("text/diag/e0220_program_shape.vyre", (
+    ("ir/core/program_rule.c", None, "!same_shape(p, &p->buffers.data[role.parameter], rule, b))", "false)"),
+    ("ir/core/program_rule.c", None, "{1, 6, 35, 1001}", "{1}"),
+))
 # Faults in what is passed as flat(…), and in what begins as a copy.
 FLAT = ("pipelines_derive.py", (
     ("ir/build/pipe_flat.c", None, "if (r->gives) move(c, copy,", "if (0) move(c, copy,"),
@@ -627,7 +637,8 @@ STRIDES = (
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH, FLAT, HOST)
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH,
+           EXPLAINED, LONG, SHAPES, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
