@@ -129,7 +129,21 @@ static bool check_rows(fit *f, vy_diag *d)
     return true;
 }
 
-static bool bind(fit *f, command *c, vy_diag *d)
+// "N is 4 by --set, but 8 by y": the batch has set N, and y has a row for each sample, too.
+static bool blame_batch(const fit *f, vy_diag *d)
+{
+    const size_t n = f->made.batch ? strlen(f->made.batch) : 0;
+    const bool its = n && !strncmp(d->text, f->made.batch, n) && !strncmp(d->text + n, " is ", 4);
+    const char *given = its ? strstr(d->text, "by --set, but ") : NULL;
+    char buffer[100];
+    if (!given || sscanf(given, "by --set, but %*u by %99s", buffer) != 1) return false;
+    *d = (vy_diag){0};
+    return fail(d, TOOL_SHAPE, "name all buffers that have rows of samples in --batch",
+                "--batch takes %llu rows, but %s is not among its buffers and has another length",
+                (unsigned long long)f->batch_rows, buffer);
+}
+
+static bool bind_data(fit *f, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
     binding *b = &f->data;
@@ -138,8 +152,15 @@ static bool bind(fit *f, command *c, vy_diag *d)
            give(f, f->made.count, 1, d) &&
            (!f->made.batch || give(f, f->made.batch, f->batch_rows, d)) &&
            (!f->made.begin || give(f, f->made.begin, 1, d)) && binding_groups(b, c->o.groups, d) &&
-           binding_specs(b, &f->in, NULL, d) && vys_binding_fill(b, d) && check_rows(f, d) &&
-           vys_binding_tape(b, c->o.tape_limit, d) && (!c->o.resume || fit_take(f, c->o.resume, d));
+           binding_specs(b, &f->in, NULL, d) && vys_binding_fill(b, d);
+}
+
+static bool bind(fit *f, command *c, vy_diag *d)
+{
+    binding *b = &f->data;
+    if (!bind_data(f, c, d)) return blame_batch(f, d);
+    return check_rows(f, d) && vys_binding_tape(b, c->o.tape_limit, d) &&
+           (!c->o.resume || fit_take(f, c->o.resume, d));
 }
 
 static bool check_out(const fit *f, vy_diag *d)

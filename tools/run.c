@@ -85,7 +85,9 @@ static bool check_out(const session *s, vy_diag *d)
         const spec *o = &s->out.data[i];
         const bound_buffer *b = find_out(s, o->name);
         if (!b)
-            return fail(d, TOOL_USAGE, "", "--out %s: there is no buffer of that name", o->name);
+            return fail(d, TOOL_USAGE,
+                        "name a buffer of the program, with --grad grad_X, with --jvp dot_Y",
+                        "--out %s: there is no buffer of that name", o->name);
         if (!check_output(o, &b->value, d)) return false;
     }
     return true;

@@ -119,7 +119,8 @@ bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
         char fix[100];
         snprintf(fix, sizeof fix, "a file is written with @: %.*s=@%.40s",
                  equals - argument > 30 ? 30 : (int)(equals - argument), argument, equals + 1);
-        return fail(d, TOOL_SPEC, file ? fix : NULL, "%s %s: `%.60s` is not a SPEC", option,
+        const char *other = strcmp(option, "--out") ? NULL : "end the file in .npy, .png or .bin";
+        return fail(d, TOOL_SPEC, file ? fix : other, "%s %s: `%.60s` is not a SPEC", option,
                     argument, equals + 1);
     }
     s->name = strndup(argument, (size_t)(bracket - argument));
