@@ -41,7 +41,7 @@ typedef struct built_buffer {
     uint32_t twin;   // any buffer of the same shape, for len()
     uint32_t added;  // the first dispatch whose derivative changes `adjoint` itself; so far, or 0
     uint32_t sum;    // the gradient to which `adjoint` is added at the end, or 0
-    // ---- memory that only one of atomic_min and atomic_max changes, see extremum.c
+    // ---- memory in which atomic_min or atomic_max changes elements, see extremum.c
     uint32_t final, winner, last;
 } built_buffer;
 

@@ -33,7 +33,7 @@ typedef struct buffer_facts {
     bool exclusive; // each element is loaded by at most one invocation, see race_free_owner.c
     bool shadowed;  // its elements have masks, see shadow.c
     uint32_t cover; // unshadowed while this load is unconditionally used (full_reads.c); or 0
-    bool extremum;  // only one of atomic_min and atomic_max changes it, see extremum.c
+    bool extremum;  // atomic_min or atomic_max changes elements of it, see extremum.c
     bool events;    // … and the changes of an invocation are numbered
 } buffer_facts;
 

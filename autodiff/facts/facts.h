@@ -40,6 +40,11 @@ bool vy_exclusive(grad_facts *f); // fills buffers[].exclusive; false: memory
 // distinguishes invocations.  False: memory.
 bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sites, bool thorough,
                   uint8_t *injective);
+// ---- element_groups.c
+// By instruction that accesses one of the chosen buffers: the first access of its group; accesses
+// of different groups never touch one element.  Others: unchanged.  False: memory.
+bool vy_element_groups(const vy_program *p, const vy_structure *s, const uint8_t *chosen,
+                       uint32_t *group);
 // ---- store_adds.c
 bool vy_additions(grad_facts *f); // fills adds; false: memory
 // ---- phase_owner.c

@@ -140,7 +140,9 @@ static bool prove_by_isl(const vy_program *p, const vy_structure *s, const uint8
         if (ok && b->map && !b->hopeless) {
             vy_affine_reset(&a);
             vy_affine_limit(&a, p->overs.count);
-            injective[i] = !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true;
+            // An element that does not exist has no owner: all invocations may name it.
+            injective[i] = !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true &&
+                           isl_map_is_empty(b->map) == isl_bool_false;
         }
         isl_map_free(b->map);
     }

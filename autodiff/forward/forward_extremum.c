@@ -58,7 +58,7 @@ static uint32_t store_if_won(void *pass, uint32_t id)
 {
     winners *x = pass;
     const vy_inst *i = &x->w.p->insts.data[id];
-    if (!vy_op_is_memory((vy_op)i->op) || !x->winner[i->aux]) return 0;
+    if (!vy_is_extremum((vy_op)i->op) || !x->winner[i->aux]) return 0;
     uint32_t args[VY_MAX_RANK + 1];
     const uint32_t rank = vy_rank_of(x->w.p, id), number = vy_candidate_number(x->w.p, id);
     vy_rewrite_at(&x->w, id);

@@ -88,7 +88,7 @@ static void replay_memory(reverse *r, uint32_t id)
         r->build.map[id] = poison(r, id);
         return;
     }
-    if (facts->extremum && i->op != VY_OP_LOAD) {
+    if (facts->extremum && vy_is_extremum((vy_op)i->op)) {
         vy_extremum_replay(r, id, performs_write(r, id));
         return;
     }

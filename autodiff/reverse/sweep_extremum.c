@@ -118,6 +118,8 @@ void vy_extremum_replay(reverse *r, uint32_t id, bool performs)
     uint32_t args[VY_MAX_RANK + 1], rank = rank_of(r, id);
     uint32_t target = r->build.purpose == BUILD_FIND_FINAL ? info->final : info->copy;
     for (uint32_t k = 0; k < i->nargs; k++) args[k] = vy_primal(r, vy_arg(r->p, id, k));
+    // In a workspace nothing reads the elements that it changes.
+    performs = performs && !vy_builder_program(r->b)->buffers.data[info->copy].workspace;
     if (r->build.purpose == BUILD_FIND_FINAL || (performs && !vy_is_finding(r->build.purpose))) {
         r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, target, rank + 1, args);
         return;

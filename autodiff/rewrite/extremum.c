@@ -20,9 +20,13 @@
 // events of an invocation are counted: here, in an array of one element, which becomes an ordinary
 // carried integer of the program.
 //
-// Any other access to the memory in the same program is refused: it is unordered with respect to
-// the atomics of other invocations.
+// Other accesses to the memory in the same program must be to other elements (element_groups.c), or
+// the element must be one invocation's own, whose atomics are no longer atomics here
+// (own_atomics.c).  Anything else has no order with the atomics of other invocations, and is
+// refused.
 #include "autodiff/rewrite/extremum.h"
+
+#include "autodiff/facts/facts.h"
 
 #include "ir/build/rewrite.h"
 #include "ir/pass/pass.h"
@@ -41,8 +45,9 @@ bool vy_has_extremum(const vy_program *p)
 
 typedef struct extremum {
     vy_rewrite w;
-    uint32_t *first;   // by buffer: its first active site, or 0
-    uint8_t *repeats;  // by buffer: an invocation may update it more than once
+    uint32_t *group;   // by access to a buffer with such a site: see element_groups.c
+    uint32_t *first;   // by group: its first site
+    uint8_t *repeats;  // by buffer: an invocation may update an element more than once
     vy_buffer *events; // by buffer: the array that counts
     bool any;          // repeats any
 } extremum;
@@ -54,7 +59,7 @@ static bool in_loop(const extremum *e, uint32_t id)
     return false;
 }
 
-// Access `id` to memory in which atomic `site` finds extrema.
+// Access `id` to elements in which atomic `site` finds extrema.
 static bool refuse_access(const extremum *e, uint32_t site, uint32_t id)
 {
     const vy_program *p = e->w.p;
@@ -63,10 +68,11 @@ static bool refuse_access(const extremum *e, uint32_t site, uint32_t id)
     const char *what = op == VY_OP_LOAD    ? "a load"
                        : op == VY_OP_STORE ? "a store"
                                            : vy_op_infos[op].text;
-    vy_fail(p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
-            "do it in a program of its own, before or after this one",
-            "%s touches `%s`, which %s changes in the same program; there is no order between "
-            "them, and so no derivative",
+    vy_fail(p->module, VY_E_NOT_DIFFERENTIABLE, i->line, i->column,
+            "do it in a program of its own, before or after this one, or use indices that cannot "
+            "be equal",
+            "%s touches elements of `%s` that %s may change in another invocation; the result "
+            "depends on which comes first, and has no derivative",
             what, p->buffers.data[i->aux].name, vy_op_infos[s->op].text);
     return false;
 }
@@ -76,7 +82,7 @@ static bool check_accesses(extremum *e)
     const vy_program *p = e->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        uint32_t site = vy_op_is_memory((vy_op)i->op) ? e->first[i->aux] : 0;
+        uint32_t site = e->first[e->group[id]];
         if (!site) continue;
         if (i->op != p->insts.data[site].op) return refuse_access(e, site, id);
         e->any |= e->repeats[i->aux] |= id != site || in_loop(e, id);
@@ -84,18 +90,27 @@ static bool check_accesses(extremum *e)
     return true;
 }
 
+static bool is_site(const extremum *e, const uint8_t *active, uint32_t id)
+{
+    const vy_inst *i = &e->w.p->insts.data[id];
+    return vy_is_extremum((vy_op)i->op) && active[id] &&
+           e->w.p->buffers.data[i->aux].cls != VY_SHARED;
+}
+
 static bool find_sites(extremum *e, const uint8_t *active)
 {
     const vy_program *p = e->w.p;
-    e->first = vy_rewrite_table(&e->w, p->buffers.count * sizeof *e->first);
+    uint8_t *chosen = vy_rewrite_table(&e->w, p->buffers.count);
+    e->group = vy_rewrite_ids(&e->w);
+    e->first = vy_rewrite_ids(&e->w);
     e->repeats = vy_rewrite_table(&e->w, p->buffers.count);
     e->events = vy_rewrite_table(&e->w, p->buffers.count * sizeof *e->events);
     if (e->w.oom) return false;
-    for (uint32_t id = p->insts.count; id-- > 1;) {
-        const vy_inst *i = &p->insts.data[id];
-        bool shared = vy_op_is_memory((vy_op)i->op) && p->buffers.data[i->aux].cls == VY_SHARED;
-        if (vy_is_extremum((vy_op)i->op) && active[id] && !shared) e->first[i->aux] = id;
-    }
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_site(e, active, id)) chosen[p->insts.data[id].aux] = 1;
+    if (!vy_element_groups(p, &e->w.s, chosen, e->group)) return false;
+    for (uint32_t id = p->insts.count; id-- > 1;)
+        if (is_site(e, active, id)) e->first[e->group[id]] = id;
     return true;
 }
 
@@ -115,7 +130,7 @@ static uint32_t count_event(void *pass, uint32_t id)
 {
     extremum *e = pass;
     const vy_inst *i = &e->w.p->insts.data[id];
-    if (!vy_op_is_memory((vy_op)i->op) || !e->repeats[i->aux]) return 0;
+    if (!vy_is_extremum((vy_op)i->op) || !e->repeats[i->aux]) return 0;
     vy_builder *b = e->w.b;
     uint32_t args[VY_MAX_RANK + 1];
     vy_rewrite_at(&e->w, id);

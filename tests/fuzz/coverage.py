@@ -129,7 +129,8 @@ class Meetings:
             "histogram " + op for op in ("add", "sub", "min", "max", "and", "or", "xor"))
     KINDS = ("own [j, i]", "own i*K+k", "own row", "conditional shared store", "ping pong arrays", "own lane",
              "own last lane first", "own lane+c", "own lane^1", "own 3*lane", "? extreme", "? sum") + tuple(
-                 "shared extreme " + k for k in ("all", "arm", "twice", "own loop", "common loop")) + tuple(
+                 "beside " + k for k in several.BESIDE) + tuple(
+                     "shared extreme " + k for k in ("all", "arm", "twice", "own loop", "common loop")) + tuple(
                  "lane read " + k for k in ("shift", "mirror", "literal", "before", "half", "data", "k", "own"))
     LAUNCHES = tuple("%d dimensions %s" % (n, s) for n in (1, 2, 3) for s in ("over", "without over")) + (
         "an empty domain", "one invocation", "off the workgroup", "whole workgroups", "default workgroup",

@@ -43,6 +43,13 @@ program p(x: in f32[N], y: inout f32[N], N: u32) workgroup(4) over(i: N)
     "atomic min, max": """
 program p(x: in f32[N], best: inout f32[1], N: u32) over(i: N) { atomic_max(best[0], x[i] * x[i]); }
 """,
+    "min, max beside others": """
+program p(x: in f32[N], best: inout f32[N, 2], N: u32) over(i: N)
+{
+    atomic_max(best[i / 2, 0], x[i] * best[i, 1]);
+    atomic_min(best[i, 1], x[i]);
+}
+""",
     "shared min, max": """
 program p(x: in f32[N], y: out f32[N], N: u32) workgroup(4) over(i: N)
 {

@@ -114,6 +114,12 @@ UNITS = {
         ("autodiff/affine/flat.c", None, "!in_range(l, 1) || !never_wraps(l)", "!in_range(l, 1)"),
         ("autodiff/affine/flat.c", None, "if (vy_type_size(b->type) < 4) return false;", ""),
     ),
+    "test_low_bits": (
+        ("ir/facts/low_bits.c", None, "if (!y.bits) return keep(0, 0);", ""),
+        ("ir/facts/low_bits.c", None, "least(x.count + zeros(y), y.count + zeros(x))", "least(x.count + zeros(y), y.count + 1)"),
+        ("ir/facts/low_bits.c", None, "(longer.bits >> n & 1) == either) n++;", "true) n++;"),
+        ("ir/facts/low_bits.c", None, "if ((UINT64_C(1) << least(y.count, 63)) <= most) return keep(0, 0);", ""),
+    ),
     "test_stages": (
         ("autodiff/gather/gather_make.c", None, "p->buffers.data[k].own = false;", ";"),
     ),
@@ -469,8 +475,8 @@ STORES = ("stores_meet.py", (
     ("ir/check/race_pairs.c", None, "if (known) x.same = vy_scalar_same(result, x.v[0], x.v[1]);", "x.same = true;"),
     ("ir/check/race_pairs.c", None, "if (!c.same || (c.known &&", "if ((c.known &&"),
     ("ir/check/race_pairs.c", None, "return d->op == VY_DIM_CONST && d->value < 4 ?", "return false ?"),
-    ("autodiff/rewrite/own_atomics.c", None, "chosen[id] = chosen[id] && owned[", "chosen[id] = chosen[id] && p->buffers.count > owned["),
-    ("autodiff/rewrite/own_atomics.c", None, "sites[id] = accesses && buffers[i->aux] &&", "sites[id] = accesses && chosen[id] &&"),
+    ("autodiff/rewrite/own_atomics.c", None, "o->chosen[id] && buffers[p->insts.data[id].aux];", "o->chosen[id];"),
+    ("autodiff/rewrite/own_atomics.c", None, "sites[id] = o->group[id] &&", "sites[id] = o->chosen[id] &&"),
     ("autodiff/facts/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
 ))
 # Faults in what a call of a function with a rule contributes.
@@ -636,10 +642,24 @@ STRIDES = (
     ("ir/pass/scalar/invariant_results.c", None, "|| vy_exits(p, loop))", ")"),
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),
 )
+# Faults in which accesses may touch one element, and in what other ones the programs of extrema do.
+APART = ("text/grad/atomics/apart.vyre", (
+    ("autodiff/facts/element_groups.c", None, "return x.hi < y.lo || y.hi < x.lo;", "return x.lo < y.lo;"),
+    ("autodiff/facts/element_groups.c", None, "if (many || !differ_by_isl(g, x, y)) join(g, x, y);", ""),
+    ("autodiff/facts/element_groups.c", None, "join(g, g->site[k], id);", ";"),
+    ("autodiff/facts/element_groups.c", None, "return none && vy_affine_ok(&g->isl);", "return false;"),
+    ("autodiff/reverse/replay.c", None, "if (facts->extremum && vy_is_extremum((vy_op)i->op)) {",
+     "if (facts->extremum && i->op != VY_OP_LOAD) {"),
+    ("autodiff/forward/forward_extremum.c", None, "if (!vy_is_extremum((vy_op)i->op) || !x->winner[i->aux]) return 0;",
+     "if (!vy_op_is_memory((vy_op)i->op) || !x->winner[i->aux]) return 0;"),
+    ("autodiff/rewrite/own_atomics.c", None, "return vy_is_extremum(op) && vy_type_is_float(", "return false && vy_type_is_float("),
+    ("autodiff/facts/injective.c", None, "isl_map_is_empty(b->map) == isl_bool_false;", "true;"),
+))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH,
            EXPLAINED, LONG, SHAPES, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
+SCRIPTS += (APART,)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

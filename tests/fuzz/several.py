@@ -19,6 +19,9 @@ WORKGROUPS = {1: ("8", "8", "4", "16", "32", "7", "1"), 2: ("4, 2", "8, 1", "4, 
               3: ("2, 2, 2", "4, 1, 2", "3, 1, 1")}
 
 
+BESIDE = ("load", "add", "other", "own")  # to a buffer of extrema, beside them
+
+
 class Several(Maps, Meetings, Maker):
     def make(self):
         r, p = self.r, self.p
@@ -236,12 +239,21 @@ class Several(Maps, Meetings, Maker):
             self.integers.append(b)
         if self.chance(0.12):
             shape = r.choice(shapes[:4] + [["?"]])
-            self.rest.append("best: inout @F[%s]" % shape[0])
             b = Buffer("best", "@F", "best", [], None, False, False)
             b.axes, b.op = [(shape[0], variable.get(shape[0]))], r.choice(("min", "max"))
+            self.choose_beside(b, shape[0])
             if shape == ["?"]:
                 self.kinds_seen.append("? extreme")
             self.extremes.append(b)
+
+    def choose_beside(self, b, n):
+        """What else the program does with a buffer of extrema: to elements that differ, or each to its own."""
+        b.beside = None if n == "?" or self.chance(0.4) else self.r.choice(BESIDE)
+        if b.beside == "own" and (self.rank > 1 or self.free or b.axes[0][1] != "i"):
+            b.beside = "load"
+        flat = b.beside and self.chance(0.5)
+        b.side = "{0}" if not b.beside else "2u * u32({0}) + %du" if flat else "{0}, %du"
+        self.rest.append("best: inout @F[%s]" % ("2 * (%s)" % n if flat else n + ", 2" if b.beside else n))
 
     # ---- statements that several invocations share
     def statement(self, c):
@@ -323,7 +335,29 @@ class Several(Maps, Meetings, Maker):
     def s_extreme(self, c):
         b = self.r.choice(self.extremes)
         e = self.lit("@F") if self.chance(0.3) else self.number(c, "@F", 2)  # a candidate without derivative, too
-        return [self.atomic(c, b, b.op, e, "atomic_" + b.op)]
+        if b.beside and self.chance(0.5):
+            self.kinds_seen.append("beside " + b.beside)
+            return self.beside(c, b, e)
+        at, exprs = self.place_in(c, b)
+        at = b.side.replace("{0}", at) % ((0,) if b.beside else ())
+        return [S("atomic_" + b.op, "atomic_%s(best[%s], {%d});" % (b.op, at, len(exprs)), exprs + [e])]
+
+    def beside(self, c, b, e):
+        at, exprs = ("i", []) if b.beside == "own" else self.place_in(c, b)
+        at, n = b.side.replace("{0}", at) % 1, len(exprs)
+        other = "max" if b.op == "min" else "min"
+        if b.beside == "add":
+            return [S("atomic_add", "atomic_add(best[%s], {%d});" % (at, n), exprs + [self.squash(e)])]
+        if b.beside == "other":
+            return [S("atomic_" + other, "atomic_%s(best[%s], {%d});" % (other, at, n), exprs + [e])]
+        if b.beside == "own" and self.chance(0.6):
+            op = self.r.choice((b.op, other))
+            return [S("atomic_" + op, "atomic_%s(best[%s], {0});" % (op, at), [e])]
+        if b.beside == "own" and self.chance(0.4):
+            return [S("store", "best[%s] = {0};" % at, [self.squash(e)])]
+        name = c.name()
+        c.vars.append((name, "@F", False))
+        return [S("load", "let %s = best[%s];" % (name, at), exprs)]
 
     def s_matrix(self, c):
         """A row times a column."""
@@ -413,6 +447,8 @@ class Several(Maps, Meetings, Maker):
             p.features.add("without over")
         if re.search(r"\batomic_(min|max)\(best\[", text):
             p.features.add("atomic min, max")
+        if any(k.startswith("beside ") for k in self.kinds_seen):
+            p.features.add("min, max beside others")
         if re.search(r"\batomic_(min|max)\(t\d+\[", text):
             p.features.add("shared min, max")
         if "subgroup_" in text:

@@ -174,8 +174,8 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {"atomic_max(y[0], x[i]); atomic_min(y[0], 2.0);", "E0503", "no order", 2},
-    {"atomic_max(y[0], x[i]); y[i] = 1.0;", "E0503", "no order", 2},
+    {"atomic_max(y[0], x[i]); atomic_min(y[0], 2.0);", "E0502", "comes first", 2},
+    {"atomic_max(y[0], x[i]); y[i] = 1.0;", "E0502", "comes first", 2},
     {"let old = atomic_exchange(y[0], x[i]);", "E0502", "atomic_exchange", 2},
     {"let old = atomic_cas(y[0], 0.0, x[i]);", "E0502", "atomic_cas", 2},
     {"let old = atomic_add(y[0], x[i]); y[i + 1] = old;", "E0502", "old value", 2},
