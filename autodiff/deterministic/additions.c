@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // additions.c: which additions of floats there are, and whether their order can be fixed.
+//
+// Of a buffer that other atomics change as well it can, if those change other elements
+// (autodiff/facts/element_groups.c).
 #include "autodiff/deterministic/ordering.h"
+#include "autodiff/facts/facts.h"
 
 bool vy_adds_floats(const vy_program *p, uint32_t id)
 {
@@ -25,11 +29,9 @@ static bool can_replace(const vy_ordering *o, uint32_t id)
     return true;
 }
 
-bool vy_find_additions(vy_ordering *o)
+static bool mark_additions(vy_ordering *o, const uint32_t *uses)
 {
     const vy_program *p = o->w.p;
-    const uint32_t *uses = vy_rewrite_uses(&o->w);
-    if (!uses) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (!vy_adds_floats(p, id)) continue;
         if (vy_strength_of(p, id) >= VY_STRENGTH_OWNED) {
@@ -42,11 +44,41 @@ bool vy_find_additions(vy_ordering *o)
                           "the old value is used, which depends on the order");
         o->use[p->insts.data[id].aux] = VY_USE_ADDED;
     }
+    return true;
+}
+
+static bool is_other_atomic(const vy_ordering *o, uint32_t id)
+{
+    const vy_inst *i = &o->w.p->insts.data[id];
+    return vy_op_is_atomic((vy_op)i->op) && o->use[i->aux] && !vy_adds_floats(o->w.p, id);
+}
+
+// Refuses other atomics on elements that are added to.
+static bool check_atomics(vy_ordering *o)
+{
+    const vy_program *p = o->w.p;
+    uint8_t *chosen = vy_rewrite_table(&o->w, p->buffers.count), *added = vy_rewrite_bytes(&o->w);
+    uint32_t *group = vy_rewrite_ids(&o->w);
+    if (o->w.oom) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_other_atomic(o, id)) chosen[p->insts.data[id].aux] = 1;
+    if (!vy_element_groups(p, &o->w.s, chosen, group)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_adds_floats(p, id)) added[group[id]] = 1;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_other_atomic(o, id) && added[group[id]])
+            return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
+    return true;
+}
+
+bool vy_find_additions(vy_ordering *o)
+{
+    const vy_program *p = o->w.p;
+    const uint32_t *uses = vy_rewrite_uses(&o->w);
+    if (!uses || !mark_additions(o, uses) || !check_atomics(o)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;
-        if (vy_op_is_atomic((vy_op)i->op))
-            return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
         o->use[i->aux] |= VY_USE_PLAIN;
     }
     return true;

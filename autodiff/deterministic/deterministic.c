@@ -109,6 +109,7 @@ static uint32_t replace_addition(void *pass, uint32_t id)
     vy_value at[VY_MAX_RANK + 1];
     if (vy_wide_cast(o, id)) return id;
     if (!memory || (!o->use[i->aux] && !adds)) return 0;
+    if (!adds && vy_op_is_atomic((vy_op)i->op)) return 0; // of elements that nothing is added to
     uint32_t rank = p->buffers.data[i->aux].rank;
     for (uint32_t k = 0; k < rank && !clears; k++) at[k].id = vy_new_arg(&o->w, id, k);
     vy_rewrite_at(&o->w, id);
