@@ -244,7 +244,10 @@ typedef struct vy_pipeline_explanation {
     void *memory;
 } vy_pipeline_explanation;
 
-// The same of the pipeline that `options->program` names.
+// Does the request name a pipeline, or a program that is differentiated as the pipeline that
+// dispatches it (driver/starts_meet.c)?  Then vy_explain_pipeline explains it, else vy_explain.
+VY_API bool vy_explains_pipeline(const vy_module *m, const vy_grad_options *options);
+// The same of the pipeline, or such a program, that `options->program` names.
 VY_API vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m,
                                                     const vy_grad_options *options,
                                                     const vy_opt_options *optimize,

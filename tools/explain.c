@@ -297,7 +297,7 @@ static bool explain(command *c, const vy_module *m, vys_entry from, binding *b, 
     const vys_asked asked = {&anywhere, &c->work.settings, NULL};
     const vy_opt_options opt = vys_opt_options(&asked, false);
     progress_begin(c, "differentiating");
-    if (ok && from.pipeline)
+    if (ok && vy_explains_pipeline(m, &g))
         ok = of_pipeline(c, m, &g, &opt, &z.sizes, d);
     else if (ok)
         ok = of_program(c, m, &g, &opt, &z.sizes, d);

@@ -49,7 +49,7 @@ static vy_buffer copy_buffer(const wrapper *w, const vy_buf *b)
     return made;
 }
 
-// What the program had begin as a copy of another parameter.
+// What the program had begin as a copy of another parameter, of as many elements.
 static void begin_as_copies(wrapper *w)
 {
     for (uint32_t i = 1; i < w->p->buffers.count; i++) {
@@ -57,7 +57,9 @@ static void begin_as_copies(wrapper *w)
         if (!is_given(w, i)) continue;
         const uint32_t from = vy_program_find_buffer(w->p, b->init_from).id;
         if (b->workspace) w->args[i].buffer = copy_buffer(w, b);
-        vy_pipe_move(w->q, VY_PIPE_COPY, &w->args[from], &w->args[i], 0);
+        vy_pipe_arg x = w->args[from];
+        x.flat = b->rank > 1 && !vy_starts_alike(w->p, b, &w->p->buffers.data[from]);
+        vy_pipe_move(w->q, x.flat ? VY_PIPE_SHAPE : VY_PIPE_COPY, &x, &w->args[i], 0);
         if (b->workspace && !vy_share_workspace(w->p, i)) return;
         b = &w->p->buffers.data[i];
         b->cls = VY_INOUT;

@@ -6,7 +6,8 @@
 // Of what b begins as the adjoint is that of b; by itself it takes the place of the adjoint of x
 // (reverse/starts.c).  Where x has an adjoint of its own, or where two buffers begin as x, or where
 // the gradient is added to what the caller has, adjoints have to be added, element by element,
-// behind the program.  That is what a pipeline does:
+// behind the program; and where the two have other shapes, they are no one buffer.  That is what a
+// pipeline does:
 //
 //   pipeline f(x: in f32[N], …) { buffer b: f32[N];  copy(x, b);  f_apart(x, b, …); }
 //
@@ -30,15 +31,14 @@ static bool is_named(const char *name, const char *const *names, uint32_t count)
     return false;
 }
 
-// The input that buffer i begins as, if both are floats of one shape; 0: none.
+// The input that buffer i begins as, if both are floats; 0: none.
 static uint32_t start_of(const vy_program *p, uint32_t i)
 {
     const vy_buf *b = &p->buffers.data[i];
     if (vy_starts_as(b) != VY_INIT_COPY || !vy_type_is_float(b->type)) return 0;
     const uint32_t from = vy_program_find_buffer(p, b->init_from).id;
     const vy_buf *x = &p->buffers.data[from];
-    const bool input = from && !x->workspace && (x->cls == VY_IN || x->cls == VY_INOUT);
-    return input && vy_starts_alike(p, b, x) ? from : 0;
+    return !x->workspace && (x->cls == VY_IN || x->cls == VY_INOUT) ? from : 0;
 }
 
 static bool is_accessed(const vy_program *p, uint32_t buffer)
@@ -72,8 +72,10 @@ bool vy_starts_meet(const vy_program *p, const vy_grad_options *o)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const uint32_t x = start_of(p, i);
         if (!x || !is_requested(p, o, x)) continue;
-        if (is_named(p->buffers.data[x].name, o->add, o->add_count) || is_accessed(p, x))
-            return true;
+        const char *name = p->buffers.data[x].name;
+        if (is_named(name, o->add, o->add_count) || is_named(name, o->of, o->of_count)) return true;
+        if (is_accessed(p, x)) return true;
+        if (!vy_starts_alike(p, &p->buffers.data[i], &p->buffers.data[x])) return true;
         for (uint32_t k = i + 1; k < p->buffers.count; k++)
             if (start_of(p, k) == x) return true;
     }
@@ -107,36 +109,42 @@ static bool name_outputs(vy_module *work, const vy_program *p, vy_grad_options *
     return of != NULL;
 }
 
-static vy_module *derive(vy_module *work, const vy_program *p, vy_grad_options *o,
-                         vy_derive_call *call, vy_diag *diag)
+static bool make_alone(vy_module *work, const vy_program *p, vy_grad_options *o, vy_diag *diag)
 {
     vy_program *copy = vy_module_find(work, p->name);
     uint8_t *given = vy_arena_alloc(&work->arena, p->buffers.count);
-    if (!given || !name_outputs(work, p, o)) return NULL;
+    if (!given || !name_outputs(work, p, o)) return false;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const uint32_t x = start_of(p, i);
         given[i] = x && is_requested(p, o, x);
     }
     // Its derivative is a part of that of the pipeline, which has the name.
     copy->name = vy_stage_name(work, copy, "apart");
-    const vy_pipeline *l = copy->name ? vy_alone(work, copy, p->name, given, diag) : NULL;
-    vy_module *out = l ? vy_derive_pipeline(l, o, call, NULL, diag) : NULL;
-    if (out)
-        number_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
-    return out;
+    return copy->name && vy_alone(work, copy, p->name, given, diag);
 }
 
-vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,
-                           vy_diag *diag)
+vy_module *vy_apart(const vy_program *p, vy_grad_options *o, vy_diag *diag)
 {
     vy_module *work = NULL;
     uint32_t at = 0;
     while (p->module->programs.data[at] != p) at++;
     if (!vy_module_extract(p->module, (vy_ref){at, false}, &work, diag)) return NULL;
-    vy_grad_options request = *o;
-    vy_module *out = derive(work, p, &request, call, diag);
+    if (make_alone(work, p, o, diag)) return work;
     vy_module_free(work);
-    if (!out && diag->severity != VY_ERROR)
-        vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return NULL;
+}
+
+vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,
+                           vy_diag *diag)
+{
+    vy_grad_options request = *o;
+    vy_module *work = vy_apart(p, &request, diag);
+    if (!work) return NULL;
+    const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
+    vy_module *out = vy_derive_pipeline(l, &request, call, NULL, diag);
+    if (out)
+        number_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
+    vy_module_free(work);
     return out;
 }

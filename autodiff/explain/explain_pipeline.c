@@ -7,7 +7,9 @@
 #include "autodiff/explain/explain_pipe.h"
 
 #include "autodiff/driver/observed.h"
+#include "autodiff/driver/starts_meet.h"
 #include "autodiff/transform.h"
+#include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
 
 #include <string.h>
@@ -234,6 +236,39 @@ static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_option
     return ok && !w->x.failed;
 }
 
+// The program that the request means, if it is differentiated as a pipeline; else NULL.
+static const vy_program *program_apart(const vy_module *m, const vy_grad_options *o)
+{
+    vy_diag ignored = {0};
+    if (o->program && !vy_module_find(m, o->program)) return NULL;
+    const vy_program *p = vy_choose_program(m, o->program, &ignored);
+    return p && !vy_program_has_rule(p) && vy_starts_meet(p, o) ? p : NULL;
+}
+
+bool vy_explains_pipeline(const vy_module *m, const vy_grad_options *o)
+{
+    if (!o) return false;
+    if (program_apart(m, o)) return true;
+    return o->program && !vy_module_find(m, o->program) && vy_module_find_pipeline(m, o->program);
+}
+
+// Of such a program: explains the pipeline, with the sizes of its parameters.
+static bool explain_apart(pipe_explaining *w, const vy_program *p, const vy_grad_options *options,
+                          const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
+{
+    vy_grad_options request = *options;
+    vy_sizes mapped = {0};
+    request.program = p->name;
+    vy_module *work = vy_apart(p, &request, diag);
+    if (!work) return false;
+    const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
+    w->x.forward = p;
+    const bool ok = (!sizes || vy_explain_sizes(&w->x, l->signature, sizes, &mapped)) &&
+                    explain(w, work, &request, optimize, sizes ? &mapped : NULL, diag);
+    vy_module_free(work);
+    return ok;
+}
+
 vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m, const vy_grad_options *options,
                                              const vy_opt_options *optimize, const vy_sizes *sizes,
                                              vy_diag *diag)
@@ -241,7 +276,9 @@ vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m, const vy_grad_o
     const uint64_t before = vy_memory_failures();
     pipe_explaining w = {0};
     *diag = (vy_diag){0};
-    const bool ok = begin(&w) && explain(&w, m, options, optimize, sizes, diag);
+    const vy_program *p = program_apart(m, options);
+    const bool ok = begin(&w) && (p ? explain_apart(&w, p, options, optimize, sizes, diag)
+                                    : explain(&w, m, options, optimize, sizes, diag));
     if (ok && vy_memory_failures() == before) return w.e;
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     vy_pipeline_explanation_free(w.e);

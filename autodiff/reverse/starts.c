@@ -14,8 +14,6 @@
 #include "autodiff/reverse/sweeps.h"
 #include "ir/core/dims.h"
 
-#include <stdio.h>
-
 // Is it an open length, or that of a workspace that is as long as a parameter?
 static bool is_open(const vy_program *p, vy_dim d)
 {
@@ -35,55 +33,26 @@ bool vy_starts_alike(const vy_program *p, const vy_buf *x, const vy_buf *y)
     return same;
 }
 
-static void refuse(reverse *r, uint32_t b, const char *why)
-{
-    char fix[200];
-    const char *from = r->p->buffers.data[b].init_from;
-    snprintf(fix, sizeof fix,
-             "differentiate with respect to other inputs than `%.40s`, or differentiate the "
-             "original program in another way",
-             from);
-    vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, 0, fix, "`%s` begins as a copy of `%s`, %s",
-                    r->p->buffers.data[b].name, from, why);
-}
-
-// `b` begins as a copy of `from`, and both have an adjoint.  (What is refused first is done by a
-// pipeline, driver/starts_meet.c, unless somebody wants to see how the program itself is reversed.)
+// `b` begins as a copy of `from`, and both have an adjoint.  (Where those are two, the program is
+// differentiated as a pipeline, driver/starts_meet.c.)
 static void share_adjoint(reverse *r, uint32_t b, uint32_t from)
 {
     buffer_facts *facts = &r->facts.buffers[from];
-    if (facts->heir)
-        refuse(r, b, "and so does another buffer; the sum of their adjoints takes a pipeline");
-    else if (facts->loaded || facts->last_write || facts->of)
-        refuse(r, b, "which is also used directly; the sum of their adjoints takes a pipeline");
-    else if (facts->kept)
-        refuse(r, b, "and the adjoint of both takes the place of what would be added to");
-    else if (!vy_starts_alike(r->p, &r->p->buffers.data[b], &r->p->buffers.data[from]))
-        refuse(r, b, "which may have another shape; that is not supported yet");
+    const vy_buf *x = &r->p->buffers.data[from], *y = &r->p->buffers.data[b];
+    if (facts->heir || facts->loaded || facts->last_write || facts->of || facts->kept ||
+        !vy_starts_alike(r->p, y, x))
+        vy_reverse_fail(r, VY_E_INTERNAL, 0, NULL, "`%s` and `%s` have two adjoints in a program",
+                        y->name, x->name);
     facts->heir = b;
-}
-
-// The result has all inputs, with the contents that they have at the beginning.
-static bool begins_as_input(const vy_buf *from)
-{
-    return !from->workspace && (from->cls == VY_IN || from->cls == VY_INOUT);
-}
-
-// Outputs begin as zeros, unless they begin as something else.
-static bool begins_as_zero(const vy_buf *from)
-{
-    return !from->workspace && from->cls == VY_OUT && vy_starts_as(from) == VY_INIT_NONE;
 }
 
 bool vy_find_heirs(reverse *r)
 {
     for (uint32_t b = 1; b < r->p->buffers.count && !r->failed; b++) {
         const buffer_facts *facts = &r->facts.buffers[b];
-        const vy_buf *from = &r->p->buffers.data[facts->start];
-        if (vy_starts_as(&r->p->buffers.data[b]) != VY_INIT_COPY || begins_as_zero(from)) continue;
-        if (!begins_as_input(from))
-            refuse(r, b, "which is no input of the program");
-        else if ((facts->activity & ACTIVE) == ACTIVE && r->facts.buffers[facts->start].wrt)
+        const bool active = (facts->activity & ACTIVE) == ACTIVE;
+        if (vy_starts_as(&r->p->buffers.data[b]) == VY_INIT_COPY && active &&
+            r->facts.buffers[facts->start].wrt)
             share_adjoint(r, b, facts->start);
     }
     return !r->failed;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// program_end.c: finishes a program that a user built: it is cleaned up, checked and appended to
-// its module.
+// program_end.c: finishes a program that a user built: it is cleaned up, checked, its buffers begin
+// as inputs do (starts.h), and it is appended to its module.
 #include "ir/build/build.h"
 #include "ir/build/live.h"
+#include "ir/build/starts.h"
 #include "ir/check/check.h"
 
 vy_program *vy_program_end(vy_builder *b)
@@ -14,7 +15,7 @@ vy_program *vy_program_end(vy_builder *b)
     vy_program *p = vy_rebuild_end(b);
     if (!p) return NULL;
     vy_pass_context c = {0};
-    if (!vy_pass_cleanup(p, &c) || !vy_check_program(p)) {
+    if (!vy_pass_cleanup(p, &c) || !vy_check_program(p) || !vy_resolve_starts(p)) {
         vy_program_free(p);
         return NULL;
     }

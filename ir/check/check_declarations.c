@@ -6,6 +6,7 @@
 // file, so name tables and dimensions are not trusted either.  Duplicates are found by sorting: a
 // file may declare a million parameters.
 #include "ir/check/check.h"
+#include "ir/core/dims.h"
 #include "ir/core/pipe.h"
 
 #include <stdlib.h>
@@ -237,15 +238,63 @@ static bool check_bindings(vy_program *p, entry *list)
     return true;
 }
 
+// The number of elements, if it is a number; else UINT64_MAX.
+static uint64_t element_count(const vy_program *p, const vy_buf *b)
+{
+    uint64_t all = 1;
+    for (uint32_t k = 0; k < b->rank; k++) {
+        const vy_dim_node *d = &p->dims.data[b->dims[k].id];
+        if (d->op != VY_DIM_CONST || __builtin_mul_overflow(all, (uint64_t)d->value, &all))
+            return UINT64_MAX;
+    }
+    return all;
+}
+
+// Do they certainly have another number of elements?
+static bool has_other_count(const vy_program *p, const vy_dim_facts *f, const vy_buf *x,
+                            const vy_buf *y)
+{
+    const uint64_t m = element_count(p, x), n = element_count(p, y);
+    if (m != UINT64_MAX && n != UINT64_MAX) return m != n;
+    return x->rank == 1 && y->rank == 1 && vy_other_dim(f, x->dims[0], y->dims[0]);
+}
+
+static bool check_start_count(vy_program *p, const vy_dim_facts *f, const vy_buf *b,
+                              const vy_buf *from)
+{
+    if (!has_other_count(p, f, b, from)) return true;
+    vy_fail(p->module, VY_E_EXTENT, b->line, vy_check_column(p->module, b->line, b->name),
+            "let both have the same number of elements",
+            "`%s` cannot begin as a copy of `%s`, which has another number of elements", b->name,
+            b->init_from);
+    return false;
+}
+
+static bool has_starts(const vy_program *p)
+{
+    bool any = false;
+    for (uint32_t i = 1; i < p->buffers.count; i++) any |= p->buffers.data[i].init == VY_INIT_COPY;
+    return any && !p->signature;
+}
+
 // What begins as a copy of a parameter has its type and rank.  (Their sizes are compared when they
 // are known.)
-static bool check_starts(vy_program *p)
+static bool check_starts(vy_program *p, vy_arena *arena)
 {
+    vy_dim_facts facts;
+    if (!has_starts(p)) return true;
+    if (!vy_dim_facts_make(&facts, p, arena)) {
+        vy_fail_oom(p->module);
+        return false;
+    }
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->init != VY_INIT_COPY || p->signature) continue;
+        if (b->init != VY_INIT_COPY) continue;
         const vy_buf *from = &p->buffers.data[vy_program_find_buffer(p, b->init_from).id];
-        if (from->name && from->type == b->type && from->rank == b->rank) continue;
+        const bool fits =
+            from->name && from->cls <= VY_INOUT && from->type == b->type && from->rank == b->rank;
+        if (fits && !check_start_count(p, &facts, b, from)) return false;
+        if (fits) continue;
         vy_fail(p->module, VY_E_NAME_KIND, b->line, vy_check_column(p->module, b->line, b->name),
                 "name a parameter of the same type and rank", "`%s` cannot begin as a copy of `%s`",
                 b->name, b->init_from);
@@ -262,7 +311,7 @@ bool vy_check_declarations(vy_program *p)
     vy_arena arena = {0};
     entry *list = vy_arena_alloc(&arena, n * sizeof *list);
     bool ok = list && vy_check_dims(p, &arena) && check_names(p, list) && check_bindings(p, list) &&
-              check_starts(p);
+              check_starts(p, &arena);
     if (!list) vy_fail_oom(p->module);
     vy_arena_free(&arena);
     return ok;

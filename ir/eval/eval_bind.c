@@ -124,8 +124,12 @@ static void start_as_copy(vy_machine *m, vy_bound *b, const char *name)
 {
     const uint32_t from = name ? vy_eval_parameter(m->p, name) : 0;
     const vy_bound *s = &m->bounds[from];
-    if (!from || !s->data) return;
-    for (uint64_t i = 0; i < b->count && i < s->count; i++)
+    if (from && s->data && s->count != b->count)
+        vy_eval_fail(m, VY_E_EVAL_SHAPE, m->p->line, 0,
+                     "%s begins as a copy of %s, which has %" PRIu64 " elements, not %" PRIu64,
+                     m->p->buffers.data[b - m->bounds].name, name, s->count, b->count);
+    if (!from || !s->data || m->failed) return;
+    for (uint64_t i = 0; i < b->count; i++)
         vy_scalar_write(b->type, vy_scalar_read(s->type, s->data + i * s->size),
                         b->data + i * b->size);
 }
@@ -191,7 +195,7 @@ static bool make_memory(vy_machine *m)
         if (!b->owned && b->cls != VY_OUT) continue; // an inout workspace that was given, say
         vy_eval_start(m, id);
     }
-    return true;
+    return !m->failed;
 }
 
 static bool bind(vy_machine *m, const vy_eval_buffer *buffers, uint32_t buffer_count,

@@ -67,6 +67,9 @@ BEGUN = {
     "passed": "program passed(x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) { }\n",
     "begun": "program begun(x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) {\n"
              "    if i % 2 == 1 { y[i] = sin(y[i]); }\n}\n",
+    # by way of an output, declared before it, and read beside both
+    "chained": "program chained(@workspace @init(y) b: inout f32[N], x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) {\n"
+               "    b[i] = 0.5 * b[i] * x[i];\n    if i % 2 == 1 { y[i] = sin(y[i]) + b[i]; }\n}\n",
 }
 
 

@@ -237,8 +237,9 @@ UNITS = {
     "test_transform_more": (
         ("autodiff/driver/starts_meet.c", None, "if (own) role->root_parameter = role->parameter;", ""),
         ("autodiff/driver/starts_meet.c", None, "role->parameter = vy_program_find_buffer(p, name).id;", ""),
-        ("autodiff/driver/starts_meet.c", None, "if (is_named(p->buffers.data[x].name, o->add, o->add_count) || is_accessed(p, x))", "if (false)"),
-        ("autodiff/driver/alone.c", None, "vy_pipe_move(w->q, VY_PIPE_COPY, &w->args[from], &w->args[i], 0);", ""),
+        ("autodiff/driver/starts_meet.c", None, "if (is_accessed(p, x)) return true;", ""),
+        ("autodiff/driver/starts_meet.c", None, "if (is_named(name, o->add, o->add_count) || is_named(", "if (is_named("),
+        ("autodiff/driver/alone.c", None, "vy_pipe_move(w->q, x.flat ? VY_PIPE_SHAPE : VY_PIPE_COPY, &x, &w->args[i], 0);", ""),
         # gradients of what is updated in place, added to what the caller has
         ("autodiff/driver/starts_meet.c", None, "if (vy_grad_default_of(p, (vy_buffer){i})) of[", "if (p->buffers.data[i].cls) of["),
         ("autodiff/reverse/build.c", None, "        finish_sums(r);\n", ""),
@@ -532,6 +533,15 @@ COUNTED = ("text/grad/pipeline/counted.vyre", (
     ("ir/host/run_ahead.c", None, "return vy_dim_binary(b, VY_DIM_MAX, end, vy_dim_const(b, 0));", "return end;"),
     ("ir/build/live_mark.c", None, "if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;", "if (key_of(p, id) >= 0 && !m->extent[key_of(p, id)]) m->extent[key_of(p, id)] = id;"),
 ))
+# Faults in what buffers begin as copies of.
+BEGINS = ("text/grad/order/starts.vyre", (
+    ("ir/build/starts.c", None, "b->init_from = input ? r.name : NULL;", ";"),
+    ("ir/build/starts.c", None, "b->init = input ? VY_INIT_COPY : r.init;", "b->init = VY_INIT_COPY; if (!input) b->init_from = r.name;"),
+    ("autodiff/driver/starts_meet.c", None, "|| is_named(name, o->of, o->of_count)", ""),
+    ("autodiff/driver/starts_meet.c", None, "if (!vy_starts_alike(p, &p->buffers.data[i], &p->buffers.data[x])) return true;", ""),
+    ("autodiff/driver/alone.c", None, "x.flat ? VY_PIPE_SHAPE : VY_PIPE_COPY", "VY_PIPE_COPY"),
+    ("autodiff/explain/explain_pipeline.c", None, "if (program_apart(m, o)) return true;", ""),
+))
 # Faults in what is kept of intermediates whose sizes iterations decide.
 OWN_SIZES = ("text/grad/pipeline/own_sizes.vyre", (
     ("autodiff/storage/tape_tensor.c", None, "facts.buffers[r->p->insts.data[zero].aux].home : UINT32_MAX;", "facts.buffers[r->p->insts.data[zero].aux].home + 1 : UINT32_MAX;"),
@@ -657,7 +667,7 @@ APART = ("text/grad/atomics/apart.vyre", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH,
-           EXPLAINED, LONG, SHAPES, FLAT, HOST)
+           EXPLAINED, LONG, SHAPES, BEGINS, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART,)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
