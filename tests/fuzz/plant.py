@@ -539,7 +539,7 @@ BEGINS = ("text/grad/order/starts.vyre", (
     ("ir/build/starts.c", None, "b->init = input ? VY_INIT_COPY : r.init;", "b->init = VY_INIT_COPY; if (!input) b->init_from = r.name;"),
     ("autodiff/driver/starts_meet.c", None, "|| is_named(name, o->of, o->of_count)", ""),
     ("autodiff/driver/starts_meet.c", None, "if (!vy_starts_alike(p, &p->buffers.data[i], &p->buffers.data[x])) return true;", ""),
-    ("autodiff/driver/alone.c", None, "x.flat ? VY_PIPE_SHAPE : VY_PIPE_COPY", "VY_PIPE_COPY"),
+    ("autodiff/driver/alone.c", None, "x.flat = b->rank > 1 &&", "x.flat = false &&"),
     ("autodiff/explain/explain_pipeline.c", None, "if (program_apart(m, o)) return true;", ""),
 ))
 # Faults in what is kept of intermediates whose sizes iterations decide.

@@ -132,6 +132,11 @@ static void gradients_added(void **state)
          {"x"},
          1},
         {STARTS, {"x", "w"}, 2},
+        {"program f(@workspace @init(x) b: inout f32[N, N], w: in f32[N, N], x: in f32[N, N], "
+         "y: out f32[N, N], N: u32) over(i: N, j: N) "
+         "{ b[i, j] = b[i, j] * w[j, i]; y[i, j] = b[i, j] * w[0, j]; }",
+         {"x", "w"},
+         2},
         // Of an inout: updated in place, only read, only a pipeline's, and updated by a repeat
         {UPDATES, {"x", "w"}, 2},
         {"program f(x: inout f32[N, N], y: out f32[N, N], N: u32) over(i: N, j: N) "
