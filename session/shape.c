@@ -162,6 +162,51 @@ static bool rest_known(const vys_binding *b, vys_bound *buf)
     return true;
 }
 
+// The first extent of data that is given without a shape, from the other ones.
+static bool flat_extent(const vys_binding *b, const vys_bound *like, int64_t *extent)
+{
+    uint64_t row = 1;
+    for (uint32_t axis = 1; axis < like->info.rank; axis++) {
+        const int64_t n = b->dims[like->info.dims[axis].id];
+        if (b->dim_states[like->info.dims[axis].id] != VY_DIM_IS_KNOWN || n < 1 ||
+            __builtin_mul_overflow(row, (uint64_t)n, &row))
+            return false;
+    }
+    *extent = (int64_t)(like->flat / row); // settle finds out if some elements are left
+    return true;
+}
+
+// The first extent of a buffer that has one.
+static bool length_of(const vys_binding *b, const vys_bound *like, int64_t *extent)
+{
+    if (like->state == VYS_SHAPE_FLAT) return flat_extent(b, like, extent);
+    if (like->state == VYS_SHAPE_FULL) *extent = (int64_t)like->value.shape[0];
+    return like->state == VYS_SHAPE_FULL;
+}
+
+// What a buffer begins as a copy of, if that is as long since its other axes are the same; or NULL.
+static const vys_bound *start_of(const vys_binding *b, const vys_bound *buf)
+{
+    const bool copy = buf->info.init == VY_INIT_COPY;
+    const vys_bound *from = copy ? vys_binding_find(b, buf->info.init_from) : NULL;
+    for (uint32_t axis = 1; from && axis < buf->info.rank; axis++) {
+        const uint32_t x = from->info.dims[axis].id, y = buf->info.dims[axis].id;
+        const bool known =
+            b->dim_states[x] == VY_DIM_IS_KNOWN && b->dim_states[y] == VY_DIM_IS_KNOWN;
+        if (!known || b->dims[x] != b->dims[y]) from = NULL;
+    }
+    return from;
+}
+
+// The length of a buffer declared with `?` about which nothing is given.
+static uint64_t choose_length(const vys_binding *b, const vys_bound *buf)
+{
+    const vys_bound *from = start_of(b, buf);
+    int64_t extent;
+    if (from && length_of(b, from, &extent)) return (uint64_t)extent;
+    return b->chosen_length ? b->chosen_length : VYS_CHOSEN_LENGTH;
+}
+
 bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *d)
 {
     const bool flat = has_flat(b); // only then can a choice decide other scalars
@@ -179,7 +224,7 @@ bool vys_binding_choose(vys_binding *b, vys_choose choose, void *user, vy_diag *
         vy_dim_state s = b->dim_states[buf->info.dims[0].id];
         if (s != VY_DIM_IS_OPEN || vy_program_dim_scalar(b->program, buf->info.dims[0]) >= 0)
             continue;
-        buf->value.shape[0] = b->chosen_length ? b->chosen_length : VYS_CHOSEN_LENGTH;
+        buf->value.shape[0] = choose_length(b, buf);
         buf->chosen_length = true;
         buf->state = VYS_SHAPE_FULL;
     }
@@ -223,20 +268,6 @@ static bool wrong_shape(const vys_binding *b, const vys_bound *buf, const uint64
                     have, need);
 }
 
-// The first extent of data that is given without a shape, from the other ones.
-static bool flat_extent(const vys_binding *b, const vys_bound *like, int64_t *extent)
-{
-    uint64_t row = 1;
-    for (uint32_t axis = 1; axis < like->info.rank; axis++) {
-        const int64_t n = b->dims[like->info.dims[axis].id];
-        if (b->dim_states[like->info.dims[axis].id] != VY_DIM_IS_KNOWN || n < 1 ||
-            __builtin_mul_overflow(row, (uint64_t)n, &row))
-            return false;
-    }
-    *extent = (int64_t)(like->flat / row); // settle finds out if some elements are left
-    return true;
-}
-
 // Length of a buffer declared with `?`: of one with more dimensions the first.
 static bool open_extent(const vys_binding *b, const vys_bound *buf, int64_t *extent, vy_diag *d)
 {
@@ -244,8 +275,8 @@ static bool open_extent(const vys_binding *b, const vys_bound *buf, int64_t *ext
     const vys_bound *like = buf;
     if (buf->state == VYS_SHAPE_NONE)
         like = vys_binding_base(b, &buf->info); // a gradient is as long as its buffer
-    if (like && like->state == VYS_SHAPE_FLAT && flat_extent(b, like, extent)) return true;
-    if (like && like->state == VYS_SHAPE_FULL) return *extent = (int64_t)like->value.shape[0], true;
+    if (!like) like = start_of(b, buf);
+    if (like && length_of(b, like, extent)) return true;
     char fix[200] = "";
     const char *const *w = b->words->length;
     vys_append(fix, sizeof fix, "%s%.80s%s", w[0], name, w[buf->info.cls == VY_OUT ? 2 : 1]);
