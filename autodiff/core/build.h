@@ -81,6 +81,7 @@ typedef struct build_state {
                            // ZERO that does
     uint32_t *stage_twin;  // by stage of the plan: the array that replays store to
     uint32_t replaying;    // loop or checkpoint whose body is being replayed; 0: forward sweep
+    bool values_only;      // of that body, only values are copied: see recount.c
     uint32_t untested;     // WHILE whose condition is being copied, or 0
     uint32_t arm;          // opener of the innermost arm being reversed: changes to adjoints of
                            // values defined before it are logged

@@ -63,6 +63,7 @@ typedef struct grad_facts {
     // ---- of the program
     bool phased;     // the reverse has the primal's barriers
     bool has_halves; // some values are f16
+    bool limited;    // `together` is incomplete: it would have taken too long
 } grad_facts;
 
 // Makes the tables, zeroed, and the structure, `home`, `scope`, `has_halves`.  False: memory; call

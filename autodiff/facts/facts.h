@@ -53,7 +53,7 @@ bool vy_own(grad_facts *f); // fills own; false: memory
 bool vy_together(grad_facts *f); // fills together; false: memory
 // After the check of a derived program failed: if the cause is a non-uniform barrier, replaces the
 // diagnostic by one about the primal.
-void vy_together_explain(vy_module *out);
+void vy_together_explain(vy_module *out, bool is_limited);
 // ---- forward_live.c
 // Forward liveness: marks the instructions whose values the forward run needs, and the buffers it
 // loads from; both tables must be zero before.  False: memory.

@@ -7,8 +7,8 @@
 // from parameters, workgroup numbers and elements of `in` buffers.  A tape holds the same number
 // for all invocations, but that cannot be proved, and lanes outside the domain load zero from it.
 // So the operands of such conditions and bounds, and the trip counts of such loops, are recomputed
-// where they are needed, or have a closed form, and are never taped.  Values for which this is
-// impossible are refused (grad.c).
+// where they are needed, or have a closed form, and are never taped.  That is always possible
+// (autodiff/reverse/recount.c).
 //
 // A carried value is recomputed by running its entire loop.  Only inside an iteration that is
 // reversed on its own would it have to be taped; so carried values are marked only of the loops
@@ -96,19 +96,19 @@ bool vy_together(grad_facts *f)
         visit_control(&s, id, id);
         drain(&s, id);
     }
+    f->limited = s.work >= MOST_WORK;
     vy_arena_free(&arena);
     return ok;
 }
 
-void vy_together_explain(vy_module *out)
+void vy_together_explain(vy_module *out, bool is_limited)
 {
     vy_diag *d = &out->diag;
     if (!vy_diag_is(d, VY_E_NONUNIFORM)) return;
     uint32_t line = d->line, column = d->column;
     *d = (vy_diag){0};
-    vy_fail(out, VY_E_GRAD_UNSUPPORTED, line, column,
-            "compute the condition or bound from parameters and loop variables",
-            "the control flow around this operation among invocations depends on a value that the "
-            "reverse has only from memory, where it cannot be proved to be uniform across the "
-            "workgroup");
+    vy_fail(out, is_limited ? VY_E_LIMIT : VY_E_INTERNAL, line, column,
+            is_limited ? "split the program into smaller ones" : NULL,
+            "what decides whether this operation among invocations is reached %s",
+            is_limited ? "takes too long to find" : "is not uniform in the derivative");
 }

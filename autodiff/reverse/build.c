@@ -189,7 +189,7 @@ bool vy_reverse_finish(reverse *r, vy_program *p)
     ok = ok && vy_drop_unused(p, vy_is_ahead(r->build.purpose) ? VY_DROP_ALL : VY_DROP_MADE);
     if (ok && !vy_is_ahead(r->build.purpose)) ok = vy_drop_scalars(p, r->p->scalars.count);
     if (!ok || !vy_check_program(p)) {
-        vy_together_explain(r->out);
+        vy_together_explain(r->out, r->facts.limited);
         vy_program_free(p);
         return false;
     }

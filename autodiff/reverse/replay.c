@@ -88,6 +88,10 @@ static void replay_memory(reverse *r, uint32_t id)
         r->build.map[id] = poison(r, id);
         return;
     }
+    if (r->build.values_only && r->p->buffers.data[i->aux].cls != VY_IN) {
+        if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
+        return;
+    }
     if (facts->extremum && vy_is_extremum((vy_op)i->op)) {
         vy_extremum_replay(r, id, performs_write(r, id));
         return;
@@ -114,8 +118,9 @@ static void replay_plain(reverse *r, uint32_t id)
     uint32_t small[SMALL];
     bool barrier =
         op == VY_OP_BARRIER && r->build.replaying && vy_restages(r, r->build.replaying, 0);
-    if (vy_op_infos[op].effect == VY_CONV && r->build.replaying && !barrier &&
-        !vy_can_repeat(r, id, r->build.replaying)) {
+    const bool skips =
+        r->build.values_only || (!barrier && !vy_can_repeat(r, id, r->build.replaying));
+    if (vy_op_infos[op].effect == VY_CONV && r->build.replaying && skips) {
         if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
         return;
     }
@@ -324,4 +329,11 @@ void vy_replay(reverse *r, uint32_t first, uint32_t last)
     // Since the last barrier, other invocations may have loaded elements that it stores again.
     if (r->build.replaying && vy_restages(r, r->build.replaying, 0)) vy_barrier(r->b);
     replay_block(r, first, last);
+}
+
+void vy_replay_values(reverse *r, uint32_t first, uint32_t last)
+{
+    r->build.values_only = true;
+    replay_block(r, first, last);
+    r->build.values_only = false;
 }

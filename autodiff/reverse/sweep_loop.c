@@ -154,14 +154,12 @@ static uint32_t variable_in(reverse *r, uint32_t opener, uint32_t number)
 }
 
 // The value of carry k in the iteration being reversed, if it follows from the iteration's number:
-// it never changes, is an integer induction s' = s + c, or is recomputed (recount.c).  Else 0.
+// it never changes, or is an integer induction s' = s + c.  Else 0.
 static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_t counter)
 {
     uint32_t carry = vy_carry(f->opener, k), c = vy_induction_step(&r->facts, f->opener, k);
     vy_type type = vy_id_type(r->p, carry);
     if (r->plan.kept[carry] || r->build.purpose == BUILD_PROBE) return 0;
-    if (!c && vy_can_rerun(r, f->opener, k))
-        return vy_rerun(r, f->opener, k, iteration(r, f, VY_U32, counter), variable_in);
     if (!c) return 0;
     if (c == carry) return vy_primal(r, init_of(r, f, k));
     vy_value n = {iteration(r, f, type, counter)};
@@ -169,14 +167,17 @@ static uint32_t closed_form(reverse *r, const loop_facts *f, uint32_t k, uint32_
     return vy_add(r->b, init, vy_mul(r->b, n, (vy_value){vy_primal(r, c)})).id;
 }
 
-// Sets the carried values of the iteration being reversed: from the closed form, the inverse step,
-// the tape (whose index may be one of the former), or poison.
+// Sets the carried values of the iteration being reversed: from the closed form, recounted (what
+// decides whether a barrier is reached), the inverse step, the tape (whose index may be one of the
+// former), or poison.
 static void set_carried(reverse *r, const loop_facts *f, uint32_t counter,
                         const loop_adjoint_vec *list, const uint32_t *carries)
 {
     uint32_t first = f->opener + 1;
     for (uint32_t k = 0; k < f->carried; k++)
         r->build.map[first + k] = closed_form(r, f, k, counter);
+    if (r->build.purpose != BUILD_PROBE && vy_has_recount(r, f->opener))
+        vy_recount(r, f->opener, iteration(r, f, VY_U32, counter), variable_in);
     for (uint32_t i = 0; i < list->count; i++) {
         const loop_adjoint *a = &list->data[i];
         if (a->inverted) r->build.map[a->id] = vy_invert(r, f->opener, a->id - first, carries[i]);

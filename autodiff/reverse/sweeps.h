@@ -84,6 +84,14 @@ uint32_t vy_reverse_workspace(reverse *r, const char *prefix, uint32_t like, vy_
                               const char *from);
 // ---- replay.c
 void vy_replay(reverse *r, uint32_t first, uint32_t last); // copies instructions [first, last)
+void vy_replay_values(reverse *r, uint32_t first, uint32_t last); // without writes and barriers
+// ---- recount.c
+// Does the loop carry what decides whether a barrier is reached, other than a closed form?  Then
+// vy_recount sets it (build.map) to what it is after `times` iterations; `variable` gives the
+// loop's variable in one of them.
+bool vy_has_recount(const reverse *r, uint32_t opener);
+typedef uint32_t vy_loop_variable(reverse *r, uint32_t opener, uint32_t number);
+void vy_recount(reverse *r, uint32_t opener, uint32_t times, vy_loop_variable *variable);
 // ---- sweep.c
 void vy_reverse_range(reverse *r, uint32_t first, uint32_t last);
 // ---- contribute.c

@@ -13,18 +13,6 @@ static uint32_t recorder(const reverse *r, uint32_t root)
     return up;
 }
 
-static void refuse_together(reverse *r, uint32_t id)
-{
-    const vy_inst *i = &r->p->insts.data[id];
-    const char *name = vy_string(&r->p->module->names, i->name);
-    if (i->op == VY_OP_LOAD && !*name) name = vy_buffer_name(r, i->aux);
-    vy_reverse_fail(
-        r, VY_E_GRAD_UNSUPPORTED, id, "compute it from loop counters, scalars, wid or `in` buffers",
-        "whether a barrier is reached depends on %s%s%s of an earlier iteration, which the "
-        "reverse cannot recompute uniformly in all invocations",
-        *name ? "`" : "a value", name, *name ? "`" : "");
-}
-
 // Marks the values for which used poison stands; true if there are new ones to tape.
 bool vy_reverse_poison(reverse *r, const vy_program *p)
 {
@@ -47,7 +35,8 @@ bool vy_reverse_poison(reverse *r, const vy_program *p)
                 return false;
             }
             if (r->facts.together[l->index]) {
-                refuse_together(r, l->index);
+                vy_reverse_fail(r, VY_E_INTERNAL, l->index, NULL,
+                                "what decides whether a barrier is reached is not recomputed");
                 return false;
             }
             // It is taped by the next outer copy that may have the value.

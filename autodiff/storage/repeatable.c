@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // repeatable.c: what a replay can recompute.
 #include "autodiff/storage/storage.h"
+#include "autodiff/facts/induction.h"
 #include "autodiff/facts/padding.h"
+#include "ir/core/flow.h"
 
 bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 {
@@ -46,4 +48,9 @@ bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root)
     if (op == VY_OP_LOAD) return load_is_stable(r, id, root);
     if (vy_op_is_subgroup(op)) return vy_subgroup_repeats(r, id);
     return !vy_op_is_atomic(op) && vy_op_infos[op].effect != VY_CONV;
+}
+
+bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k)
+{
+    return r->facts.together[vy_carry(opener, k)] || vy_induction_step(&r->facts, opener, k) != 0;
 }

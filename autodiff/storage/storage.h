@@ -13,6 +13,9 @@ bool vy_reverse_poison(reverse *r, const vy_program *p);
 bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root);
 // Can a replay of `root` recompute the value (not a carried one)?
 bool vy_can_repeat(const reverse *r, uint32_t id, uint32_t root);
+// Does carry k of a loop follow from the iteration's number?  If it decides whether a barrier is
+// reached, it always does (autodiff/reverse/recount.c).
+bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k);
 // May a replay execute a subgroup operation again with the same result?
 bool vy_subgroup_repeats(const reverse *r, uint32_t id);
 // ---- shared_replay.c
@@ -103,14 +106,5 @@ bool vy_count_loops(vy_program *p, uint32_t **hints, vy_counter_vec *counters);
 // ---- invert.c
 // The value in an iteration, computed from the one in the next iteration (of the result).
 uint32_t vy_invert(reverse *r, uint32_t opener, uint32_t k, uint32_t next);
-// ---- recount.c
-// Does carry k of a loop follow from the iteration's number?
-bool vy_has_closed_form(const reverse *r, uint32_t opener, uint32_t k);
-// Can a carried value that decides whether a barrier is reached be recomputed by running its steps
-// again?  Then vy_rerun computes it after `times` iterations; `variable` gives the loop's variable
-// in one of them.
-bool vy_can_rerun(const reverse *r, uint32_t opener, uint32_t k);
-uint32_t vy_rerun(reverse *r, uint32_t opener, uint32_t k, uint32_t times,
-                  uint32_t (*variable)(reverse *r, uint32_t opener, uint32_t number));
 
 #endif

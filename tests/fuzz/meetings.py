@@ -12,7 +12,7 @@ BARRIER = "barrier();"
 # (weight, meeting); the tree needs a power of two of lanes
 MEETINGS = ((3, "exchange"), (1.5, "rounds"), (2, "tree"), (1.6, "scan"), (1.5, "tiles"), (1.2, "ping pong"),
             (1.2, "shared atomic"), (1, "broadcast"), (1, "guarded"), (1.2, "integer exchange"), (1.2, "segment"),
-            (0.8, "one for all"), (0.9, "shared extreme"))
+            (0.8, "one for all"), (0.9, "shared extreme"), (1, "recounted"))
 SUBGROUPS = ((3, "add"), (1, "min"), (1, "max"), (0.8, "mul"), (1.3, "inclusive_add"), (1.3, "exclusive_add"),
              (1, "any"), (1, "all"), (1.4, "bits"), (1, "loop"), (1, "first lane adds"))
 SHUFFLES = ((1.2, "broadcast"), (1.2, "shuffle"), (1.2, "shuffle_xor"))
@@ -190,6 +190,37 @@ class Meetings:
         out += [S("barrier loop", head, [], [body]), self.barrier(), self.take(c, [self.read(c, a)])]
         self.dirty.add(a.name)
         return self.seen("rounds", out)
+
+    def m_recounted(self, c):
+        """Barriers whose number follows from what an outer loop carries and computes by more than arithmetic."""
+        a, t, k, m, n, w = self.array(), *(c.name(x) for x in "rkmnw")
+        out = self.sync(a.name)
+        at = self.own_place(a)
+        i = Scope(c)
+        i.loops, i.cost = 1, c.cost * 5
+        v = i.name()
+        text, exprs = self.any_place(i, a)
+        rounds = [S("barrier", BARRIER), S("take", "let %s = %s;" % (v, text), exprs), S("barrier", BARRIER),
+                  S("shared store", "%s = tanh(%s * 0.8 + %s * 0.3);" % (at, v, at))]
+        meets = self.pick([(2, S("barrier loop", "for %s in 0u..%s %% 3u" % (k, n), [], [rounds])),
+                           (2, S("barrier if", "if %s %% 2u == 0u" % n, [], [rounds])),
+                           (1, S("barrier if", "if %s > %s %% 5u" % (n, w), [], [rounds]))])
+        step = S("step", self.r.choice(("%s = %s * 3u %% 7u + %s;" % (n, n, m), "%s += %s + %s;" % (n, m, w),
+                                        "if %s > 3u { break; } %s = (%s + %s) %% 9u;" % (m, n, n, w))))
+        steps = [S("for", "for %s in 0u..%s" % (m, self.r.choice(("3u", t, "%s %% 4u" % n))), [], [[step]])]
+        if self.chance(0.4):
+            steps = [S("if", "if %s %% 3u > 0u" % w, [], [steps])]
+        if self.chance(0.5):
+            steps.append(S("step", "%s = %s * 5u %% 11u + %s %% 2u;" % (w, w, n)))
+        if self.chance(0.3):
+            steps = [S("if", "if %s > 40u" % n, [], [[S("step", "break;")]])] + steps
+        out += [S("shared store", "%s = {0};" % at, [self.stored(c)]), S("var", "var %s = %du;" % (n, self.r.randrange(4))),
+                S("var", "var %s = %du;" % (w, self.r.randrange(4))),
+                S("barrier loop", "for %s in 0u..%s" % (t, self.r.choice(("3u", "4u", "K"))), [], [
+                    [meets] + steps if self.chance(0.7) else steps + [meets]]),
+                self.barrier(), self.take(c, [self.read(c, a)])]
+        self.dirty.add(a.name)
+        return self.seen("recounted", out)
 
     def m_tree(self, c):
         """Σ or another operation over the workgroup, in halves."""

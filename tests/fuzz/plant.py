@@ -542,6 +542,12 @@ BEGINS = ("text/grad/order/starts.vyre", (
     ("autodiff/driver/alone.c", None, "x.flat = b->rank > 1 &&", "x.flat = false &&"),
     ("autodiff/explain/explain_pipeline.c", None, "if (program_apart(m, o)) return true;", ""),
 ))
+# Faults in what decides whether a barrier is reached, where it is recomputed.
+RECOUNTED = ("text/grad/shared/recounted.vyre", (
+    ("autodiff/reverse/recount.c", None, "variable(r, opener, number), out, in);", "(uint32_t)((void)variable, number), out, in);"),
+    ("autodiff/reverse/recount.c", None, "decides(r, opener, k) ? out[count++] : 0;", "decides(r, opener, k) ? out[0] : 0;"),
+    ("autodiff/reverse/replay.c", None, "if (r->build.values_only && r->p->buffers.data[i->aux].cls != VY_IN) {", "if (0) {"),
+))
 # Faults in what is kept of intermediates whose sizes iterations decide.
 OWN_SIZES = ("text/grad/pipeline/own_sizes.vyre", (
     ("autodiff/storage/tape_tensor.c", None, "facts.buffers[r->p->insts.data[zero].aux].home : UINT32_MAX;", "facts.buffers[r->p->insts.data[zero].aux].home + 1 : UINT32_MAX;"),
@@ -668,6 +674,9 @@ APART = ("text/grad/atomics/apart.vyre", (
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS, IMPLIED, LENGTH,
            EXPLAINED, LONG, SHAPES, BEGINS, FLAT, HOST)
+))
+SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+           IMPLIED, LENGTH, EXPLAINED, LONG, SHAPES, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART,)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
