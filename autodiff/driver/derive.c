@@ -107,7 +107,7 @@ static vy_module *derive(derivation *d, const reverse_observer *observer, vy_dia
         primal = NULL;
     }
     if (primal) vy_program_drop_marks(primal); // of a program that was optimised before
-    bool ok = primal && simplify(primal, &d->unrolled);
+    bool ok = primal && vy_raise_lowered(primal) && simplify(primal, &d->unrolled);
     if (ok) {
         reverse r = {.p = primal, .options = d->options, .out = out};
         ok = vy_differentiate(primal, d->source, observer, &r);
@@ -179,28 +179,12 @@ static bool would_unroll(const derivation *d)
     return ok && unrolled;
 }
 
-// Lowered operations are for the phases of differentiation: a program with one went through it.
-bool vy_refuse_lowered(const vy_program *p, vy_diag *diag)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (!vy_op_is_lowered((vy_op)i->op)) continue;
-        vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, i->line, i->column,
-                    "differentiate the program that it was made from",
-                    "`%s` is what differentiation makes of a program; it cannot be differentiated",
-                    vy_op_infos[i->op].text);
-        return false;
-    }
-    return true;
-}
-
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
                      const reverse_observer *observer, vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
     derivation d = {.source = source, .options = options};
     bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && source->overs.count;
-    if (!vy_refuse_lowered(source, diag)) return NULL;
     vy_module *out = gathers && would_unroll(&d) ? derive_loops(&d, observer) : NULL;
     d.unrolled = true;
     if (!out) out = derive(&d, observer, diag);

@@ -98,9 +98,9 @@ static bool push_forward(vy_module *out, const vy_program *source, const vy_grad
     vy_program *p = vy_program_clone(source, out);
     if (p) vy_program_drop_marks(p);
     reverse r = {.p = p, .options = options, .out = out, .forward = true};
-    bool ok = p && vy_pass_own_atomics(p, &c) && vy_pass_forward(p, &c) && vy_pass_dce(p, &c) &&
-              rewrite_primal(&r, p, source) && find_winners(&r, p, source, &f) &&
-              vy_forward(&r, p, source) && take_forward_name(p);
+    bool ok = p && vy_raise_lowered(p) && vy_pass_own_atomics(p, &c) && vy_pass_forward(p, &c) &&
+              vy_pass_dce(p, &c) && rewrite_primal(&r, p, source) &&
+              find_winners(&r, p, source, &f) && vy_forward(&r, p, source) && take_forward_name(p);
     if (ok && vy_vec_push(&out->programs, p)) {
         ok = precede(out, p, source, &f) &&
              (!options->deterministic || vy_order_sums(out, options->lean_sums));
@@ -116,7 +116,6 @@ static bool push_forward(vy_module *out, const vy_program *source, const vy_grad
 vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *options,
                              vy_diag *diag)
 {
-    if (!vy_refuse_lowered(source, diag)) return NULL;
     vy_module *out = vy_result_module(source);
     if (out && push_forward(out, source, options)) return out;
     if (out)

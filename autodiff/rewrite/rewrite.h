@@ -5,6 +5,9 @@
 
 #include "ir/build/live.h"
 
+// ---- raise_lowered.c
+// Operations of lowered programs, of a text, become what the language has for them.  False: memory.
+bool vy_raise_lowered(vy_program *p);
 // ---- own_atomics.c
 // Atomics whose old value is used become load, operation and store where one invocation owns the
 // element.

@@ -118,7 +118,8 @@ static bool cuts(vy_check_subject s)
     for (uint32_t i = 0; (p = vy_check_program_at(s, i)); i++)
         for (uint32_t id = 1; id < p->insts.count; id++)
             if (p->insts.data[id].op == VY_OP_STOP_GRAD ||
-                p->insts.data[id].op == VY_OP_STRAIGHT_THROUGH)
+                p->insts.data[id].op == VY_OP_STRAIGHT_THROUGH ||
+                p->insts.data[id].op == VY_OP_DERIVE_AS)
                 return true;
     return false;
 }

@@ -533,6 +533,12 @@ COUNTED = ("text/grad/pipeline/counted.vyre", (
     ("ir/host/run_ahead.c", None, "return vy_dim_binary(b, VY_DIM_MAX, end, vy_dim_const(b, 0));", "return end;"),
     ("ir/build/live_mark.c", None, "if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;", "if (key_of(p, id) >= 0 && !m->extent[key_of(p, id)]) m->extent[key_of(p, id)] = id;"),
 ))
+# Faults in what the text of a lowered program means to differentiation.
+LOWERED = ("text/grad/rewrite/lowered.vyre", (
+    ("autodiff/rewrite/raise_lowered.c", None, "(uint32_t[]){x, y}", "(uint32_t[]){x, x}"),
+    ("autodiff/rewrite/raise_lowered.c", None, "const bool derives = i->op == VY_OP_DERIVE_AS;", "const bool derives = false;"),
+    ("autodiff/driver/jvp.c", None, "vy_raise_lowered(p) &&", ""),
+))
 # Faults in what buffers begin as copies of.
 BEGINS = ("text/grad/order/starts.vyre", (
     ("ir/build/starts.c", None, "b->init_from = input ? r.name : NULL;", ";"),
@@ -673,7 +679,7 @@ APART = ("text/grad/atomics/apart.vyre", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
-           IMPLIED, LENGTH, EXPLAINED, LONG, SHAPES, BEGINS, FLAT, HOST)
+           IMPLIED, LENGTH, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART,)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)

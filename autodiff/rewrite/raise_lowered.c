@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// raise_lowered.c: operations that exist only in lowered programs, in the language's own words.
+//
+//   @derive_as(x, y)    →   straight_through(x, y)    the value of x, with the derivative of y
+//   @candidate(v, n)    →   v                         its number is found again (extremum.c)
+//
+// A text of what one phase of differentiation passes on to the next one is a program like any
+// other, and so has a derivative.  This runs first, so that the phases find only what they made
+// themselves.
+#include "autodiff/rewrite/rewrite.h"
+
+static uint32_t instead(void *pass, uint32_t id)
+{
+    vy_rewrite *w = pass;
+    const vy_inst *i = &w->p->insts.data[id];
+    if (!vy_op_is_lowered((vy_op)i->op)) return 0;
+    const uint32_t x = vy_new_arg(w, id, 0), y = vy_new_arg(w, id, 1);
+    const bool derives = i->op == VY_OP_DERIVE_AS;
+    const vy_type type = (vy_type)i->type;
+    vy_rewrite_as(w, id,
+                  !derives ? x
+                           : vy_emit(w->b, VY_OP_STRAIGHT_THROUGH, type, 0, 2, (uint32_t[]){x, y}));
+    return id;
+}
+
+bool vy_raise_lowered(vy_program *p)
+{
+    vy_rewrite w;
+    bool any = false, changed = false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        any |= vy_op_is_lowered((vy_op)p->insts.data[id].op);
+    if (!any) return true;
+    const bool ok = vy_rewrite_begin(&w, p);
+    if (ok) vy_rewrite_run(&w, instead, &w);
+    return vy_rewrite_end(&w, ok, &changed);
+}
