@@ -132,6 +132,7 @@ static int64_t named(reader *r)
 {
     char word[24] = "$";
     size_t n = 1;
+    if (r->wrong) return 0; // one that contains itself ends at the greatest depth, once
     for (r->at++; isdigit((unsigned char)*r->at) && n < sizeof word - 1;) word[n++] = *r->at++;
     const unsigned long number = strtoul(word + 1, NULL, 10), slot = number % 4096;
     const uint64_t now = r->s->changes + 1;

@@ -55,6 +55,27 @@ static void test_expressions(void **state)
     }
 }
 
+// `$3` is what "expressions" says, with the values that symbols have now; cycles end.
+static void test_named(void **state)
+{
+    (void)state;
+    symbols s = {0};
+    int64_t value = 0;
+    cJSON *o = cJSON_Parse("{\"$3\": \"N*$12\", \"$12\": \"(N+1)+(N)\", \"$5\": \"$6+$6\", "
+                           "\"$6\": \"$5-$5\", \"$7\": \"N N\"}");
+    s.expressions = o;
+    assert_true(symbols_set(&s, "N", 2, 2));
+    assert_null(evaluate("1+min($3, $12*9)", &s, &value));
+    assert_int_equal(value, 11);
+    assert_true(symbols_set(&s, "N", 0, 0));
+    assert_null(evaluate("$12*10+$3", &s, &value));
+    assert_int_equal(value, 10);
+    assert_non_null(strstr(evaluate("$5", &s, &value), "too deep"));
+    assert_non_null(evaluate("$7", &s, &value));
+    assert_non_null(evaluate("$4", &s, &value));
+    cJSON_Delete(o);
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -133,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_named),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_damaged),
     };
