@@ -99,6 +99,33 @@ static char *declared(const char *from, size_t length)
     return strndup(at, (size_t)(colon - at));
 }
 
+// Is the length of the buffer in `of` part of the declaration in `from`?
+static bool has_length_of(const char *from, size_t length, const char *of, size_t of_length)
+{
+    char *name = memchr(of, '[', of_length) ? declared(of, of_length) : NULL;
+    const char *at = memchr(from, '[', length), *end = from + length;
+    const size_t n = name ? strlen(name) : 0;
+    bool has = false;
+    for (; name && at && at + n < end; at++)
+        has |= !in_word(at[-1]) && !in_word(at[n]) && strncmp(at, name, n) == 0;
+    free(name);
+    return has;
+}
+
+// Buffers whose lengths others are made of before these: a text has them in this order.
+static void respect_lengths(const spans *s, uint32_t *order)
+{
+    for (uint32_t i = 0, moves = 0; i < s->count && moves < MOST_RENAMED * MOST_RENAMED; i++)
+        for (uint32_t k = i + 1; k < s->count; k++) {
+            const uint32_t a = order[i], b = order[k];
+            if (!has_length_of(s->from[a], s->length[a], s->from[b], s->length[b])) continue;
+            order[i] = b;
+            order[k] = a;
+            moves++;
+            k = i; // what is here now may be made of others
+        }
+}
+
 // The k-th workspace of all programs of `m`; NULL: there are fewer.
 static const char *workspace_name(const vy_module *m, uint32_t k)
 {
@@ -291,6 +318,7 @@ static permuted permute(const vy_module *m, const vy_program *p, uint64_t seed,
     bool ok = body && end && (!domain || domain > body || split(domain + 5, &over));
     uint64_t s = seed * 31 + 7;
     shuffle(&s, parameters.count, order);
+    respect_lengths(&parameters, order);
     ok = ok && rename_all(&q, &parameters, "q", order, gradient, text);
     const uint32_t named = q.count;
     shuffle(&s, over.count, places);
