@@ -732,10 +732,12 @@ def noticed_by_script(folder, plant, o):
         done = subprocess.run([os.path.join(ROOT, "tests", "run"), "--build", folder, os.path.join(ROOT, "tests", script)],
                               capture_output=True, text=True)
         return done.stdout.splitlines()[-1] if done.returncode else None
+    command = os.path.join(o.build if plant in THIRD[1] else folder, "tools", "vyre-grad")
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
-                          env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=os.path.join(folder, "tools", "vyre-grad"),
+                          env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=command,
                                    VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
-    return done.stdout.splitlines()[1][:150] if done.returncode else None
+    lines = done.stdout.splitlines() + done.stderr.splitlines()[-1:]
+    return next((line for line in lines if "<<<" in line), lines[1])[:150] if done.returncode else None
 
 
 def build(folder, plant, o):
