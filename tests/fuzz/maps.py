@@ -17,11 +17,12 @@ READS = (
     (0.6, "reflected", "i32", "abs(i32({v}) - {c})"), (0.6, "i^1", "u32", "{v} ^ 1u"),
     (1, "everybody's first", "u32", "0u"), (0.5, "everybody's last", "u32", "{n} - 1u"),
     (0.6, "3*i%n", "u32", "3u * {v} % {n}"), (0.5, "n/2-i", "i32", "i32({n} / 2u) - i32({v})"))
-# with a loop's variable {k}
+# with a loop's variable {k}, and a scalar {q}
 READS_IN_LOOPS = (
     (2, "i+k", "u32", "{v} + {k}"), (2, "i+k-1", "i32", "i32({v}) + i32({k}) - 1"),
     (2, "(i+k)%n", "u32", "({v} + {k}) % {n}"), (2, "k", "u32", "{k}"), (1, "i-k", "i32", "i32({v}) - i32({k})"),
-    (1, "2*i+k", "u32", "2u * {v} + {k}"), (1, "i*c+k", "u32", "{v} * {c}u + {k}"))
+    (1, "2*i+k", "u32", "2u * {v} + {k}"), (1, "i*c+k", "u32", "{v} * {c}u + {k}"),
+    (1, "k*T+i", "u32", "{k} * {q} + {v}"))
 # What an invocation owns: kind, index, extent.  SAFE ones hold for invocations outside of the domain
 # too: their elements are out of range.
 SAFE = ((4, "own i", "{v}", "{n}"), (2, "own n-1-i", "{n} - 1u - {v}", "{n}"),
@@ -74,7 +75,8 @@ class Maps:
             return E("u32", "map any", "({0} % 16u)", self.integer(c, "u32", 1))
         kind, t, text = row
         n = "5u" if n == "?" else n
-        text = text.format(v=v, n="(%s)" % n if " " in n else n, c=self.r.randrange(1, 4), k=k)
+        q = "T" if any(name == "T" for name, *_ in c.vars) else "3u"  # a scalar that is no size
+        text = text.format(v=v, n="(%s)" % n if " " in n else n, c=self.r.randrange(1, 4), k=k, q=q)
         return E(t, "map " + kind, text)
 
     def data_index(self, c, v):

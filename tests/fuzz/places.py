@@ -37,13 +37,14 @@ READS = (
     (1, "clamped", "u32", "min({v} + {c}u, {n} - 1u)"), (1, "clamped", "i32", "clamp(i32({v}) - {c}, 0, i32({n}) - 1)"),
     (1.5, "scalar", "u32", "{v} + {q}"), (1.5, "scalar", "u32", "{v} + {q} % 4u"), (1, "scalar", "u32", "({v} + {q}) % {n}"),
     (1, "scalar", "u32", "{v} % ({q} + 1u)"), (0.7, "scalar", "u32", "{q} % ({c}u + 1u)"), (0.7, "scalar", "i32", "i32({v}) - i32({q})"),
-    (0.6, "scalar", "u32", "{v} * {q}"), (0.6, "scalar", "u32", "({v} >> 1u) + ({q} >> 1u) % 3u"),
+    (0.8, "scalar row", "u32", "{v} % {c}u * {q} + {v} / {c}u"), (0.6, "scalar", "u32", "{v} * {q}"), (0.6, "scalar", "u32", "({v} >> 1u) + ({q} >> 1u) % 3u"),
     (1.6, "builtin", "u32", "{b}"), (1, "builtin", "u32", "{v} + {b}"), (0.8, "builtin", "u32", "({v} + {b}) % {n}"),
     (0.6, "builtin", "u32", "{n} - 1u - {b}"), (0.6, "constant", "u32", "0u"), (0.4, "constant", "u32", "{n} - 1u"))
 IN_LOOPS = (
     (3, "loop", "u32", "{k}"), (2, "loop shifted", "u32", "{v} + {k}"), (1.5, "loop shifted", "i32", "i32({v}) - i32({k})"),
     (1, "loop periodic", "u32", "({v} + {k}) % {n}"), (1, "loop strided", "u32", "2u * {v} + {k}"),
-    (1, "loop scalar", "u32", "{k} + {q} % 3u"), (0.8, "loop builtin", "u32", "{k} + {b}"))
+    (1, "loop scalar", "u32", "{k} + {q} % 3u"), (1, "scalar row", "u32", "{k} * {q} + {v}"),
+    (0.6, "scalar row", "u32", "{v} * {q} + min({k}, {q} - 1u)"), (0.8, "loop builtin", "u32", "{k} + {b}"))
 CONDITIONS = (
     (2, "red-black", "{v} % 2u == {q} % 2u"), (2, "red-black", "({v} + {w}) % 2u == {q} % 2u"), (1, "red-black", "({v} + {w}) % 2u == 0u"),
     (1.5, "scalar condition", "{q} % 4u > 1u"), (1, "scalar condition", "{v} < {q}"), (1, "scalar condition", "{n} % 3u > {q} % 3u"),

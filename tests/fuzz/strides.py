@@ -50,6 +50,7 @@ class Maker:
             lambda: "%s = 0.5;" % self.place(ints),
             lambda: "%s *= 0.7;" % self.place(ints),
             lambda: "%s = %s * 0.6 + sin(f64(%s)) * x[i];" % (v, v, self.whole(ints)),
+            lambda: "if i32(i) < T { %s += 0.3 * x[u32(%s & 1) * u32(T) + i]; }" % (v, self.whole(ints, 1)),
             lambda: "%s = select(%s, %s, sin(%s));" % (v, self.condition(ints), v, v)))()
 
     def loop(self, ints, depth):
