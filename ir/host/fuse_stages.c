@@ -16,7 +16,7 @@
 //
 // An intermediate that only passes a value from the first to the second is not needed any more.
 //
-// Worthwhile if both read a slice in common, and neither has loops: those are bound by what they
+// Worthwhile if both access a slice in common, and neither has loops: those are bound by what they
 // compute, and want the registers.
 #include "ir/build/edit.h"
 #include "ir/core/flow.h"
@@ -115,7 +115,7 @@ typedef struct pair {
     uint32_t *bound_a, *bound_b; // by argument: the buffer of the program
     uint32_t *buffers, *scalars; // see vy_fused
     uint8_t *local;              // likewise
-    bool shares;                 // both read a slice
+    bool shares;                 // both access a slice (one of them may write it)
 } pair;
 
 static uint32_t *bound(stages *w, const vy_program *p, uint32_t count)

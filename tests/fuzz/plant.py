@@ -511,12 +511,12 @@ STATES = ("pipelines_derive.py", (
     ("autodiff/gather/gather.c", None, "if (g->r->buffers.data[buffer].cls == VY_INOUT) return true;", ""),
     ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
     ("ir/host/states.c", None, "if (u->step > w->l->steps.data[repeat].partner) return false;", ""),
-    ("ir/host/states.c", None, "repeat, e, &at) && at >= 0 && at < r->ahead;", "repeat, e, &at);"),
     ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
     ("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),
 ))
 # … that random pipelines seldom meet.
 TURNS = ("text/grad/pipeline/states.vyre", (
+    ("ir/host/states.c", None, "repeat, e, &at) && at >= 0 && at < r->ahead;", "repeat, e, &at);"),
     ("ir/host/states.c", None, "return at < r->ahead || (at == r->ahead && u->step >= r->write);", "return true;"),
 ))
 # Faults in what the steps of a condition leave behind.
