@@ -108,11 +108,29 @@ static inline uint32_t vy_computed_args(const vy_program *p, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     return vy_op_is_lowered((vy_op)i->op) ? 1 : i->nargs;
 }
-// The number that extremum.c gave to the candidate of atomic_min or atomic_max `id`; 0: none.
-static inline uint32_t vy_candidate_number(const vy_program *p, uint32_t id)
+// What is said of the candidate of atomic_min or atomic_max `id`; 0: nothing.
+static inline uint32_t vy_candidate_mark(const vy_program *p, uint32_t id)
 {
     uint32_t v = vy_arg(p, id, p->buffers.data[p->insts.data[id].aux].rank);
     return !VY_IS_LEAF(v) && p->insts.data[v].op == VY_OP_CANDIDATE ? vy_arg(p, v, 1) : 0;
+}
+// Does the workgroup find the winner, which stores its candidate?  Then the number is 0, and the
+// atomic passes adjoints through unchanged (rewrite/extremum_shared.c).
+static inline bool vy_is_voted(const vy_program *p, uint32_t id)
+{
+    const uint32_t mark = vy_candidate_mark(p, id);
+    const vy_scalar *k = mark ? vy_id_const(p, mark) : NULL;
+    return p->buffers.data[p->insts.data[id].aux].cls == VY_SHARED || (k && !k->u);
+}
+// The number that extremum.c gave to the candidate, or 0.
+static inline uint32_t vy_candidate_number(const vy_program *p, uint32_t id)
+{
+    return vy_is_voted(p, id) ? 0 : vy_candidate_mark(p, id);
+}
+// Is it an atomic_min or atomic_max of which other programs find the winner, if it has one?
+static inline bool vy_is_contested(const vy_program *p, uint32_t id)
+{
+    return vy_is_extremum((vy_op)p->insts.data[id].op) && !vy_is_voted(p, id);
 }
 
 #endif

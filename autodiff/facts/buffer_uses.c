@@ -53,7 +53,7 @@ void vy_buffer_uses(grad_facts *f)
         }
         const vy_buf *buf = &f->p->buffers.data[i->aux];
         bool active = (info->activity & ACTIVE) == ACTIVE && vy_type_is_float(buf->type);
-        if (!active || !vy_is_extremum((vy_op)i->op) || buf->cls == VY_SHARED) continue;
+        if (!active || !vy_is_contested(f->p, id)) continue;
         info->extremum = true;
         info->events |= vy_candidate_number(f->p, id) != 0;
     }

@@ -23,7 +23,7 @@ typedef struct grouping {
     const vy_program *p;
     const vy_structure *s;
     uint32_t *group; // by access: an earlier one of its group, or itself
-    vy_intervals bounds;
+    vy_apart cheap;
     vy_affine isl;
     vy_arena arena;
     bool begun, ok;
@@ -43,7 +43,7 @@ static void join(grouping *g, uint32_t x, uint32_t y)
 }
 
 // ---------------------------------------------------------------------------------- without isl
-static bool is_apart(const grouping *g, uint32_t a, uint32_t b)
+static bool bounds_differ(const vy_apart *g, uint32_t a, uint32_t b)
 {
     const vy_interval x = vy_interval_of(&g->bounds, a), y = vy_interval_of(&g->bounds, b);
     if (vy_id_type(g->p, a) == VY_U64 && x.lo < 0) return false; // it has no bounds
@@ -51,14 +51,20 @@ static bool is_apart(const grouping *g, uint32_t a, uint32_t b)
     return x.hi < y.lo || y.hi < x.lo;
 }
 
-static bool axis_differs(const grouping *g, uint32_t a, uint32_t b)
+static bool axis_differs(const vy_apart *g, uint32_t a, uint32_t b)
 {
     if (a == b) return false;
-    return is_apart(g, a, b) ||
+    return bounds_differ(g, a, b) ||
            vy_low_bits_differ(vy_low_bits_of(g->p, g->s, a), vy_low_bits_of(g->p, g->s, b));
 }
 
-static bool differ(const grouping *g, uint32_t x, uint32_t y)
+bool vy_apart_make(vy_apart *g, const vy_program *p, const vy_structure *s, vy_arena *arena)
+{
+    *g = (vy_apart){.p = p, .s = s};
+    return vy_intervals_make(&g->bounds, p, s, arena);
+}
+
+bool vy_surely_apart(const vy_apart *g, uint32_t x, uint32_t y)
 {
     const uint32_t rank = vy_rank_of(g->p, x);
     for (uint32_t k = 0; k < rank; k++)
@@ -137,7 +143,8 @@ static void compare(grouping *g)
     for (uint32_t k = 1; k < g->count; k++)
         for (uint32_t j = 0; j < k; j++) {
             const uint32_t x = g->site[j], y = g->site[k];
-            if (!many && (first_of(g, x) == first_of(g, y) || differ(g, x, y))) continue;
+            if (!many && (first_of(g, x) == first_of(g, y) || vy_surely_apart(&g->cheap, x, y)))
+                continue;
             if (many || !differ_by_isl(g, x, y)) join(g, x, y);
         }
 }
@@ -164,7 +171,7 @@ bool vy_element_groups(const vy_program *p, const vy_structure *s, const uint8_t
     grouping g = {.p = p, .s = s, .group = group, .ok = true};
     bool any = false;
     for (uint32_t i = 1; i < p->buffers.count; i++) any |= chosen[i];
-    g.ok = !any || vy_intervals_make(&g.bounds, p, s, &g.arena);
+    g.ok = !any || vy_apart_make(&g.cheap, p, s, &g.arena);
     for (uint32_t i = 1; g.ok && i < p->buffers.count; i++)
         if (chosen[i]) group_buffer(&g, i);
     if (g.begun) g.ok &= vy_affine_end(&g.isl);

@@ -8,6 +8,7 @@
 #define VYRE_GRAD_FACTS_H
 
 #include "autodiff/core/facts.h"
+#include "ir/facts/range.h"
 
 // ---- activity.c
 // Does operand k of pure operation `id` pass a derivative to the result?
@@ -45,10 +46,21 @@ bool vy_injective(const vy_program *p, const vy_structure *s, const uint8_t *sit
 // of different groups never touch one element.  Others: unchanged.  False: memory.
 bool vy_element_groups(const vy_program *p, const vy_structure *s, const uint8_t *chosen,
                        uint32_t *group);
+// The part without isl, for one pair: do the accesses to one buffer never touch one element?
+typedef struct vy_apart {
+    const vy_program *p;
+    const vy_structure *s;
+    vy_intervals bounds;
+} vy_apart;
+bool vy_apart_make(vy_apart *g, const vy_program *p, const vy_structure *s, vy_arena *arena);
+bool vy_surely_apart(const vy_apart *g, uint32_t x, uint32_t y);
 // ---- store_adds.c
 bool vy_additions(grad_facts *f); // fills adds; false: memory
 // ---- phase_owner.c
 bool vy_own(grad_facts *f); // fills own; false: memory
+// Do any two invocations of a workgroup name different elements with this access, in whatever
+// iterations of one phase?  Of f only the structure and `home` are used.
+bool vy_lane_owns(const grad_facts *f, const uint32_t *differs, uint32_t access);
 // ---- uniform_control.c
 bool vy_together(grad_facts *f); // fills together; false: memory
 // After the check of a derived program failed: if the cause is a non-uniform barrier, replaces the

@@ -191,6 +191,12 @@ static bool is_injective(const owners *o, uint32_t load)
     return (separated & all) == all;
 }
 
+bool vy_lane_owns(const grad_facts *f, const uint32_t *differs, uint32_t access)
+{
+    const owners o = {.facts = (grad_facts *)f, .p = f->p, .differs = differs};
+    return is_injective(&o, access);
+}
+
 // Is it in an `if` that only one invocation of the workgroup enters: `lid.x == 0`?
 static bool is_single(const owners *o, uint32_t load)
 {

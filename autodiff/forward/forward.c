@@ -175,6 +175,10 @@ static uint32_t step(void *pass, uint32_t id)
         return id;
     }
     if (op == VY_OP_DISPATCH) return vy_forward_dispatch(f, id);
+    if (op == VY_OP_CANDIDATE) { // has done its duty
+        f->w.map[id] = vy_new_arg(&f->w, id, 0);
+        return id;
+    }
     if (vy_is_slot(op) || vy_is_marker(op) || !vy_forward_is_active(f, id)) return 0;
     if (op == VY_OP_APPLY) return vy_forward_apply(f, id);
     vy_rewrite_copy(&f->w, id);

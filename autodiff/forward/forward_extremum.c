@@ -58,7 +58,7 @@ static uint32_t store_if_won(void *pass, uint32_t id)
 {
     winners *x = pass;
     const vy_inst *i = &x->w.p->insts.data[id];
-    if (!vy_is_extremum((vy_op)i->op) || !x->winner[i->aux]) return 0;
+    if (!vy_is_contested(x->w.p, id) || !x->winner[i->aux]) return 0;
     uint32_t args[VY_MAX_RANK + 1];
     const uint32_t rank = vy_rank_of(x->w.p, id), number = vy_candidate_number(x->w.p, id);
     vy_rewrite_at(&x->w, id);
@@ -83,7 +83,7 @@ static bool refuse_old_values(winners *x)
     const uint32_t *used = vy_rewrite_uses(&x->w);
     for (uint32_t id = 1; used && id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!used[id] || !vy_is_extremum((vy_op)i->op)) continue;
+        if (!used[id] || !vy_is_contested(p, id)) continue;
         if (!x->r->facts.buffers[i->aux].extremum) continue;
         vy_forward_refuse_atomic(x->r, id, "the old value");
         return true;

@@ -51,8 +51,8 @@ void vy_forward_memory(forward *f, uint32_t id)
             emit_twin(f, id, VY_OP_ATOMIC_ADD, type, 1, vy_forward_dot(f, value));
         return;
     case VY_OP_ATOMIC_MIN:
-    case VY_OP_ATOMIC_MAX: // of a shared array: the winner stores, too (rewrite/extremum_shared.c)
-        if (p->buffers.data[i->aux].cls != VY_SHARED)
+    case VY_OP_ATOMIC_MAX: // voted: the winner stores, too (rewrite/extremum_shared.c)
+        if (vy_is_contested(p, id))
             vy_forward_refuse_atomic(f->r, id, "the result");
         else if (vy_forward_is_active(f, id))
             vy_forward_refuse_atomic(f->r, id, "the old value");

@@ -92,7 +92,7 @@ static void replay_memory(reverse *r, uint32_t id)
         if (i->type != VY_VOID) r->build.map[id] = poison(r, id);
         return;
     }
-    if (facts->extremum && vy_is_extremum((vy_op)i->op)) {
+    if (facts->extremum && vy_is_contested(r->p, id)) {
         vy_extremum_replay(r, id, performs_write(r, id));
         return;
     }

@@ -239,7 +239,7 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         if (vy_is_active(&r->facts, value))
             vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
     } else if (vy_is_extremum(op) && !vy_is_active(&r->facts, id)) {
-        if (info->extremum) vy_extremum_reverse(r, id); // on shared arrays the winner stores, too
+        if (vy_is_contested(r->p, id)) vy_extremum_reverse(r, id); // else the winner stores, too
     } else if (op == VY_OP_ATOMIC_ADD || vy_is_extremum(op)) {
         vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, id,
                         "do not use the old value, or cut it with stop_grad(…)",

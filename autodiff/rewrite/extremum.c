@@ -92,9 +92,7 @@ static bool check_accesses(extremum *e)
 
 static bool is_site(const extremum *e, const uint8_t *active, uint32_t id)
 {
-    const vy_inst *i = &e->w.p->insts.data[id];
-    return vy_is_extremum((vy_op)i->op) && active[id] &&
-           e->w.p->buffers.data[i->aux].cls != VY_SHARED;
+    return active[id] && vy_is_contested(e->w.p, id);
 }
 
 static bool find_sites(extremum *e, const uint8_t *active)
@@ -130,7 +128,7 @@ static uint32_t count_event(void *pass, uint32_t id)
 {
     extremum *e = pass;
     const vy_inst *i = &e->w.p->insts.data[id];
-    if (!vy_is_extremum((vy_op)i->op) || !e->repeats[i->aux]) return 0;
+    if (!vy_is_contested(e->w.p, id) || !e->repeats[i->aux]) return 0;
     vy_builder *b = e->w.b;
     uint32_t args[VY_MAX_RANK + 1];
     vy_rewrite_at(&e->w, id);

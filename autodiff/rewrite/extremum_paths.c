@@ -70,7 +70,7 @@ static void mark_candidates(paths *x)
     const vy_program *p = x->facts->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!vy_is_extremum((vy_op)i->op) || !x->facts->buffers[i->aux].extremum) continue;
+        if (!vy_is_contested(p, id) || !x->facts->buffers[i->aux].extremum) continue;
         uint32_t rank = p->buffers.data[i->aux].rank;
         mark_all(x, vy_args(p, id), rank); // not the candidate itself, but its number
         uint32_t number = vy_candidate_number(p, id);

@@ -29,21 +29,17 @@
 // loop without barriers each iteration is a phase: among equals of several iterations the last
 // iteration's wins.
 //
-// Refused: indices that change in a divergent loop; other atomics on the array in the phase; loads
-// and stores of the array that follow the atomic in the phase (only the sole invocation that uses
-// the element may have them), as the winner is not known yet.
+// Elements of a buffer that one workgroup owns are like those of a shared array, and where the
+// program also accesses them otherwise they are treated alike; the winners are in a workspace then,
+//
+//   atomic_max(best[wid.x], e);  barrier();  y[i] = best[wid.x];
+//
+// and the atomic's value is @candidate(…, 0), which tells it from those of extremum.c.  What is a
+// site, and what is refused: extremum_sites.c.
 #include "autodiff/rewrite/extremum_vote.h"
-#include "autodiff/facts/phases.h"
 
 #include "ir/pass/pass.h"
 #include "ir/check/uniform.h"
-
-static bool is_site(const vy_voting *e, uint32_t id)
-{
-    const vy_inst *i = &e->w.p->insts.data[id];
-    if (!vy_is_extremum((vy_op)i->op) || !e->active[id]) return false;
-    return e->w.p->buffers.data[i->aux].cls == VY_SHARED;
-}
 
 // ----------------------------------------------------------------------------------------- finding
 // Walks backwards: a barrier, or a construct with one, ends the phase; a marker that is no opener
@@ -70,15 +66,6 @@ static bool find_points(vy_voting *e)
     return true;
 }
 
-static bool refuse_site(const vy_voting *e, uint32_t id, const char *fix, const char *why)
-{
-    const vy_inst *i = &e->w.p->insts.data[id];
-    vy_fail(e->w.p->module, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
-            "%s on shared array `%s` %s", vy_op_infos[i->op].text,
-            e->w.p->buffers.data[i->aux].name, why);
-    return false;
-}
-
 // Are the first n operands of the atomic defined before loop `id`, and so the same whenever the
 // loop executes it?
 static bool all_before(const vy_voting *e, uint32_t atomic, uint32_t n, uint32_t id)
@@ -101,78 +88,20 @@ static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
     s.point = e->point[(s.outer ? vy_closer(p, &e->w.s, s.outer) : id) + 1];
     uint32_t rank = vy_candidate_rank(e, &s);
     if (s.loop && !all_before(e, id, rank, s.loop))
-        return refuse_site(
-            e, id, "let the whole workgroup run the loop's iterations, with conditions inside it",
+        return vy_refuse_candidate(
+            e, VY_E_GRAD_UNSUPPORTED, id,
+            "let the whole workgroup run the loop's iterations, with conditions inside it",
             "at an element that changes in a loop that its invocations do not run "
             "together cannot be differentiated yet");
     if (s.loop && e->used[id])
-        return refuse_site(e, id, "do not use the old value",
-                           "whose old value is used in a loop cannot be differentiated yet");
+        return vy_refuse_candidate(
+            e, VY_E_GRAD_UNSUPPORTED, id, "do not use the old value",
+            "whose old value is used in a loop cannot be differentiated yet");
     s.places = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.places);
     s.index = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.index);
     if (s.places && s.index && vy_vec_push(&e->sites, s)) return true;
     vy_fail_oom(p->module);
     return false;
-}
-
-// ---------------------------------------------------------------------------------- other atomics
-enum { MAXIMA = 1, MINIMA = 2, OTHERS = 4 };
-
-static uint64_t kind_of(vy_op op)
-{
-    return op == VY_OP_ATOMIC_MAX ? MAXIMA : op == VY_OP_ATOMIC_MIN ? MINIMA : OTHERS;
-}
-
-static void touch(const vy_voting *e, vy_phases *f, uint32_t buffer, bool on)
-{
-    for (uint32_t id = 1; id < e->w.p->insts.count; id++) {
-        const vy_inst *i = &e->w.p->insts.data[id];
-        vy_op op = (vy_op)i->op;
-        if (!vy_op_is_memory(op) || i->aux != buffer) continue;
-        f->touch[id] = (vy_phase_access){.loads = on && op == VY_OP_LOAD,
-                                         .stores = on && (op == VY_OP_STORE || op == VY_OP_ZERO),
-                                         .updates = on && vy_op_is_atomic(op) ? kind_of(op) : 0};
-    }
-}
-
-static bool check_array(const vy_voting *e, vy_phases *f, uint32_t buffer)
-{
-    bool ok = true;
-    touch(e, f, buffer, true);
-    vy_phases_find(f);
-    vy_phases_fill(f);
-    for (uint32_t k = 0; ok && k < e->sites.count; k++) {
-        uint32_t id = e->sites.data[k].atomic;
-        const vy_inst *i = &e->w.p->insts.data[id];
-        if (i->aux != buffer) continue;
-        if (f->phase[id].updates & ~kind_of((vy_op)i->op))
-            ok = refuse_site(
-                e, id, "put a barrier between them, or use two arrays",
-                "has no order with another kind of atomic between the same barriers, and "
-                "so no derivative");
-        else if (f->after[id].loads | f->after[id].stores)
-            ok = refuse_site(e, id, "put a barrier after it, or use two arrays",
-                             "is followed by a load or store of the array before the next barrier; "
-                             "that cannot be differentiated yet");
-    }
-    touch(e, f, buffer, false);
-    return ok;
-}
-
-static bool check_sites(vy_voting *e)
-{
-    vy_phases f;
-    if (!vy_phases_make(&f, e->w.p, &e->w.s, &e->w.arena)) {
-        vy_fail_oom(e->w.p->module);
-        return false;
-    }
-    for (uint32_t i = 1; i < e->w.p->buffers.count; i++) {
-        bool any = false;
-        for (uint32_t k = 0; k < e->sites.count && !any; k++)
-            any = e->w.p->insts.data[e->sites.data[k].atomic].aux == i;
-        if (any && !check_array(e, &f, i)) return false;
-    }
-    return true;
 }
 
 static bool make_tables(vy_voting *e)
@@ -191,9 +120,9 @@ static bool find_sites(vy_voting *e)
 {
     const vy_program *p = e->w.p;
     const uint32_t *differs = make_tables(e) ? vy_differences(p, &e->w.s, NULL, &e->w.arena) : NULL;
-    if (!differs || !find_points(e)) return false;
+    if (!differs || !vy_candidate_sites(e, differs) || !find_points(e)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        if (!is_site(e, id)) continue;
+        if (!e->sites_at[id]) continue;
         if (!add_site(e, differs, id)) return false;
         e->of[id] = e->sites.count;
     }
@@ -202,7 +131,7 @@ static bool find_sites(vy_voting *e)
         s->next = e->first_at[s->point];
         e->first_at[s->point] = k + 1;
     }
-    return check_sites(e);
+    return true;
 }
 
 // ------------------------------------------------------------------------------------- entry point
@@ -210,7 +139,7 @@ bool vy_extremum_shared(vy_program *p, const uint8_t *active)
 {
     vy_voting e = {.active = active};
     bool ok = vy_rewrite_begin(&e.w, p) && find_sites(&e), changed = false;
-    if (ok && e.sites.count) vy_voting_rewrite(&e);
+    if (ok && (e.sites.count || e.any_own)) vy_voting_rewrite(&e);
     vy_vec_free(&e.sites);
     if (!vy_rewrite_end(&e.w, ok, &changed) || !changed) return vy_module_ok(p->module);
     vy_opt_options options = {.level = 2};

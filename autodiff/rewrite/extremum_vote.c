@@ -4,6 +4,7 @@
 #include "autodiff/rewrite/extremum_vote.h"
 
 #include <math.h>
+#include <string.h>
 
 static void place_at(vy_voting *e, const vy_candidate *s) { vy_rewrite_at(&e->w, s->atomic); }
 
@@ -16,23 +17,42 @@ static vy_buffer local(vy_voting *e, const vy_candidate *s, const char *prefix, 
     return vy_local_array(e->w.b, name, type, 1, &one);
 }
 
-static void declare(vy_voting *e)
+// Numbers by element: where the workgroup has the element, or in a workspace.
+static vy_buffer declare_winner(vy_voting *e, const vy_buf *of)
 {
     char text[320];
+    const char *name = vy_free_name(vy_builder_program(e->w.b), "winner", of->name, text);
+    if (of->cls == VY_SHARED) return vy_shared_array(e->w.b, name, VY_U32, of->rank, of->dims);
+    vy_dim dims[VY_MAX_RANK];
+    memcpy(dims, of->dims, of->rank * sizeof *dims);
+    if (e->w.p->dims.data[dims[0].id].op == VY_DIM_UNKNOWN)
+        dims[0] = vy_dim_binary(e->w.b, VY_DIM_MAX, dims[0], vy_dim_const(e->w.b, 0));
+    const vy_buffer made = vy_param_buffer(e->w.b, name, VY_INOUT, VY_U32, of->rank, dims);
+    vy_buffer_workspace(e->w.b, made);
+    return made;
+}
+
+// Is the index on this axis computed inside the divergent construct, so that it has to leave it?
+static bool is_inside(const vy_voting *e, const vy_candidate *s, uint32_t axis)
+{
+    const uint32_t a = vy_arg(e->w.p, s->atomic, axis);
+    return !VY_IS_LEAF(a) && a > s->outer;
+}
+
+static void declare(vy_voting *e)
+{
     for (uint32_t k = 0; k < e->sites.count; k++) {
         vy_candidate *s = &e->sites.data[k];
         uint32_t buffer = e->w.p->insts.data[s->atomic].aux;
         const vy_buf of = e->w.p->buffers.data[buffer];
-        if (!e->winner[buffer].id) {
-            const char *name = vy_free_name(vy_builder_program(e->w.b), "winner", of.name, text);
-            e->winner[buffer] = vy_shared_array(e->w.b, name, VY_U32, of.rank, of.dims);
-        }
+        if (!e->winner[buffer].id) e->winner[buffer] = declare_winner(e, &of);
         if (!s->outer) continue;
         s->reached = local(e, s, "came", VY_U32);
         s->candidate = local(e, s, "candidate", of.type);
         for (uint32_t axis = 0; axis < of.rank; axis++)
-            s->places[axis] =
-                local(e, s, "place", vy_id_type(e->w.p, vy_arg(e->w.p, s->atomic, axis)));
+            if (is_inside(e, s, axis))
+                s->places[axis] =
+                    local(e, s, "place", vy_id_type(e->w.p, vy_arg(e->w.p, s->atomic, axis)));
     }
 }
 
@@ -63,8 +83,14 @@ static void reset(vy_voting *e, const vy_candidate *s)
     set(e, s->reached, vy_zero(e->w.b, VY_U32));
     set(e, s->candidate, none_yet(e, s));
     for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++)
-        set(e, s->places[k],
-            vy_zero(e->w.b, vy_builder_program(e->w.b)->buffers.data[s->places[k].id].type));
+        if (is_inside(e, s, k))
+            set(e, s->places[k],
+                vy_zero(e->w.b, vy_builder_program(e->w.b)->buffers.data[s->places[k].id].type));
+}
+
+static bool is_buffer(const vy_voting *e, const vy_candidate *s)
+{
+    return e->w.p->buffers.data[e->w.p->insts.data[s->atomic].aux].cls != VY_SHARED;
 }
 
 // Emits the atomic, with a candidate that has no derivative; returns its old value.
@@ -74,6 +100,10 @@ static uint32_t update(vy_voting *e, const vy_candidate *s, const vy_value *inde
     uint32_t args[VY_MAX_RANK + 1], rank = vy_candidate_rank(e, s);
     for (uint32_t k = 0; k < rank; k++) args[k] = index[k].id;
     args[rank] = vy_stop_grad(e->w.b, v).id;
+    if (is_buffer(e, s)) {
+        const uint32_t marked[] = {args[rank], vy_int(e->w.b, VY_U32, 0).id};
+        args[rank] = vy_emit(e->w.b, VY_OP_CANDIDATE, (vy_type)i->type, 0, 2, marked);
+    }
     return vy_emit(e->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, rank + 1, args);
 }
 
@@ -99,7 +129,8 @@ static void replace_atomic(vy_voting *e, vy_candidate *s)
     }
     set(e, s->candidate, v);
     set(e, s->reached, vy_int(e->w.b, VY_U32, 1));
-    for (uint32_t k = 0; k < rank; k++) set(e, s->places[k], index[k]);
+    for (uint32_t k = 0; k < rank; k++)
+        if (is_inside(e, s, k)) set(e, s->places[k], index[k]);
 }
 
 static void take_out(vy_voting *e, vy_candidate *s)
@@ -109,10 +140,23 @@ static void take_out(vy_voting *e, vy_candidate *s)
     vy_value reached = get(e, s->reached), zero = vy_zero(e->w.b, VY_U32);
     s->is_here = vy_ne(e->w.b, reached, zero);
     s->value = get(e, s->candidate);
-    for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++) s->index[k] = get(e, s->places[k]);
+    for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++)
+        s->index[k] =
+            is_inside(e, s, k) ? get(e, s->places[k]) : (vy_value){vy_new_arg(&e->w, s->atomic, k)};
     if (!s->loop) return;
     vy_if(e->w.b, s->is_here);
     update(e, s, s->index, s->value);
+    vy_end(e->w.b);
+}
+
+// In a workspace, forgets earlier winners of the element.
+static void forget(vy_voting *e, const vy_candidate *s)
+{
+    if (!is_buffer(e, s)) return;
+    place_at(e, s);
+    vy_if(e->w.b, s->is_here);
+    vy_atomic(e->w.b, "and", e->winner[e->w.p->insts.data[s->atomic].aux], s->index,
+              vy_zero(e->w.b, VY_U32));
     vy_end(e->w.b);
 }
 
@@ -170,7 +214,8 @@ static void cast_votes(vy_voting *e, uint32_t point)
         uint32_t buffer = e->w.p->insts.data[sites[k - 1].atomic].aux;
         take_out(e, &sites[k - 1]);
         sites[k - 1].number = e->counts[buffer]++;
-        if (!sites[k - 1].number)
+        forget(e, &sites[k - 1]);
+        if (!sites[k - 1].number && !is_buffer(e, &sites[k - 1]))
             vy_emit(e->w.b, VY_OP_ZERO, VY_VOID, e->winner[buffer].id, 0, NULL);
     }
     vy_barrier(e->w.b);
@@ -179,6 +224,16 @@ static void cast_votes(vy_voting *e, uint32_t point)
     for (uint32_t k = first; k; k = sites[k - 1].next) store_winner(e, &sites[k - 1]);
     vy_barrier(e->w.b);
     vy_end(e->w.b);
+}
+
+// One invocation's own: a load, an operation and a store.
+static void replace_own(vy_voting *e, uint32_t id)
+{
+    const vy_inst *i = &e->w.p->insts.data[id];
+    uint32_t args[VY_MAX_RANK + 1];
+    vy_rewrite_at(&e->w, id);
+    vy_new_args(&e->w, id, i->nargs, args);
+    e->w.map[id] = vy_emit_update(e->w.b, (vy_op)i->op, VY_STRENGTH_PLAIN, i->aux, i->nargs, args);
 }
 
 static uint32_t insert_votes(void *pass, uint32_t id)
@@ -190,9 +245,9 @@ static uint32_t insert_votes(void *pass, uint32_t id)
         if ((s->outer ? s->outer : s->atomic) > id) break;
         if (s->outer) reset(e, s);
     }
-    if (!e->of[id]) return 0;
-    replace_atomic(e, &e->sites.data[e->of[id] - 1]);
-    return id;
+    if (e->own[id]) replace_own(e, id);
+    if (e->of[id]) replace_atomic(e, &e->sites.data[e->of[id] - 1]);
+    return e->own[id] || e->of[id] ? id : 0;
 }
 
 void vy_voting_rewrite(vy_voting *e)

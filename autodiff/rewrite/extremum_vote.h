@@ -23,6 +23,10 @@ VY_VEC_TYPE(vy_candidate_vec, vy_candidate);
 typedef struct vy_voting {
     vy_rewrite w;
     const uint8_t *active;
+    uint32_t *group;   // by access: see autodiff/facts/element_groups.c
+    uint8_t *sites_at; // by instruction: its workgroup finds the winner
+    uint8_t *own;      // by instruction: in its phase its invocation owns the element
+    bool any_own;
     vy_candidate_vec sites;
     uint32_t opened;    // sites whose `outer` has begun
     uint32_t *point;    // by instruction: what ends its phase, or its region
@@ -38,6 +42,11 @@ static inline uint32_t vy_candidate_rank(const vy_voting *e, const vy_candidate 
     return e->w.p->buffers.data[e->w.p->insts.data[s->atomic].aux].rank;
 }
 
+// extremum_sites.c: fills group, sites_at, own, any_own.  False: memory, or the module's diag.
+bool vy_candidate_sites(vy_voting *e, const uint32_t *differs);
+// Refuses site `id`: text of the diagnostic after the memory's name.  Returns false.
+bool vy_refuse_candidate(const vy_voting *e, vy_code code, uint32_t id, const char *fix,
+                         const char *why);
 // extremum_vote.c: makes the program with votes.
 void vy_voting_rewrite(vy_voting *e);
 

@@ -31,7 +31,7 @@ import several  # noqa: E402
 from control import LOOPS, VALUES, WHILES  # noqa: E402
 from generate import INSIDES, OUTSIDES, WILD  # noqa: E402
 from maps import INSIDE, PERMUTED, READS, READS_IN_LOOPS, SAFE  # noqa: E402
-from meetings import MEETINGS, SHUFFLES, SUBGROUPS  # noqa: E402
+from meetings import EXTREMES, MEETINGS, SHUFFLES, SUBGROUPS  # noqa: E402
 from tree import INTS, walk  # noqa: E402
 
 OPS = os.path.join(HERE, "..", "..", "ir", "core", "ops.h")
@@ -130,7 +130,7 @@ class Meetings:
     KINDS = ("own [j, i]", "own i*K+k", "own row", "conditional shared store", "ping pong arrays", "own lane",
              "own last lane first", "own lane+c", "own lane^1", "own 3*lane", "? extreme", "? sum") + tuple(
                  "beside " + k for k in several.BESIDE) + tuple(
-                     "shared extreme " + k for k in ("all", "arm", "twice", "own loop", "common loop")) + tuple(
+                     "shared extreme " + k for k in EXTREMES) + tuple(
                  "lane read " + k for k in ("shift", "mirror", "literal", "before", "half", "data", "k", "own"))
     LAUNCHES = tuple("%d dimensions %s" % (n, s) for n in (1, 2, 3) for s in ("over", "without over")) + (
         "an empty domain", "one invocation", "off the workgroup", "whole workgroups", "default workgroup",

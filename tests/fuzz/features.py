@@ -50,6 +50,14 @@ program p(x: in f32[N], best: inout f32[N, 2], N: u32) over(i: N)
     atomic_min(best[i, 1], x[i]);
 }
 """,
+    "min, max of workgroups": """
+program p(x: in f32[N], best: inout f32[N], y: out f32[N], N: u32) workgroup(4) over(i: N)
+{
+    atomic_max(best[wid.x], x[i] * x[i]);
+    barrier();
+    y[i] = best[wid.x] * x[i];
+}
+""",
     "shared min, max": """
 program p(x: in f32[N], y: out f32[N], N: u32) workgroup(4) over(i: N)
 {

@@ -12,7 +12,8 @@ BARRIER = "barrier();"
 # (weight, meeting); the tree needs a power of two of lanes
 MEETINGS = ((3, "exchange"), (1.5, "rounds"), (2, "tree"), (1.6, "scan"), (1.5, "tiles"), (1.2, "ping pong"),
             (1.2, "shared atomic"), (1, "broadcast"), (1, "guarded"), (1.2, "integer exchange"), (1.2, "segment"),
-            (0.8, "one for all"), (0.9, "shared extreme"), (1, "recounted"))
+            (0.8, "one for all"), (1.1, "shared extreme"), (0.8, "block extreme"), (1, "recounted"))
+EXTREMES = ("all", "all", "arm", "twice", "own loop", "common loop", "own element", "beside a sum", "beside the other")
 SUBGROUPS = ((3, "add"), (1, "min"), (1, "max"), (0.8, "mul"), (1.3, "inclusive_add"), (1.3, "exclusive_add"),
              (1, "any"), (1, "all"), (1.4, "bits"), (1, "loop"), (1, "first lane adds"))
 SHUFFLES = ((1.2, "broadcast"), (1.2, "shuffle"), (1.2, "shuffle_xor"))
@@ -135,6 +136,8 @@ class Meetings:
         if self.style == "subgroup" and self.chance(0.75):
             return self.m_subgroup(c)
         kind = self.pick([(0.2 if k == "tree" and not power else w, k) for w, k in MEETINGS])
+        if kind == "block extreme" and (self.rank > 1 or self.free):
+            kind = "shared extreme"
         return getattr(self, "m_" + kind.replace(" ", "_"))(c)
 
     def stored(self, c, a=None, d=2):
@@ -342,8 +345,17 @@ class Meetings:
             return S("shared atomic_" + op, "atomic_%s(%s[%s], {0});" % (op, a.name, at), [e])
 
         out = self.sync(a.name) + [S("shared store", "%s[lindex] = {0};" % a.name, [self.stored(c)]), self.barrier()]
-        form = self.r.choice(("all", "all", "arm", "twice", "own loop", "common loop"))
-        if form == "arm":
+        form = self.r.choice(EXTREMES)
+        if form.startswith("beside") and self.lanes < 2:
+            form = "all"
+        if form == "own element":  # others come after the next barrier
+            out += [candidate(c, "lindex"), self.take(c, [E("@F", "load shared", a.name + "[lindex]")]),
+                    S("shared compound", a.name + "[lindex] *= 0.5;")]
+        elif form.startswith("beside"):
+            other = "add" if form == "beside a sum" else "max" if op == "min" else "min"
+            out += [candidate(c, "0u"), S("shared atomic_" + other, "atomic_%s(%s[%du], {0});" % (
+                other, a.name, self.lanes - 1), [self.stored(c)]), candidate(c, "0u")]
+        elif form == "arm":
             out.append(S("if", "if {0}", [self.condition(c, 1)], [[candidate(Scope(c), place)]]))
         elif form.endswith("loop"):
             k = c.name("k")
@@ -359,6 +371,20 @@ class Meetings:
         self.dirty.add(a.name)
         self.kinds_seen.append("shared extreme " + form)
         return self.seen("shared extreme", out)
+
+    def m_block_extreme(self, c):
+        """An extremum of each workgroup, in a buffer, that its lanes read."""
+        if not any(t.startswith("blk:") for t in self.rest):
+            self.rest.append("blk: inout @F[N]")
+        op, at, out = self.r.choice(("min", "max")), "blk[wid.x]", self.sync("blk")
+        if self.chance(0.5):
+            out += [S("if", "if lindex == 0u", [], [[S("store", at + " = {0};", [self.stored(c)])]]), self.barrier()]
+        update = S("atomic_" + op, "atomic_%s(%s, {0});" % (op, at), [self.number(c, "@F", 2)])
+        if self.chance(0.4):
+            update = S("if", "if {0}", [self.condition(c, 1)], [[update]])
+        out += [update, self.barrier(), self.take(c, [E("@F", "load", at)])]
+        self.dirty.add("blk")
+        return self.seen("block extreme", out)
 
     def m_broadcast(self, c):
         """One lane broadcasts to the others."""

@@ -680,18 +680,30 @@ APART = ("text/grad/atomics/apart.vyre", (
     ("autodiff/facts/element_groups.c", None, "if (many || !differ_by_isl(g, x, y)) join(g, x, y);", ""),
     ("autodiff/facts/element_groups.c", None, "join(g, g->site[k], id);", ";"),
     ("autodiff/facts/element_groups.c", None, "return none && vy_affine_ok(&g->isl);", "return false;"),
-    ("autodiff/reverse/replay.c", None, "if (facts->extremum && vy_is_extremum((vy_op)i->op)) {",
+    ("autodiff/reverse/replay.c", None, "if (facts->extremum && vy_is_contested(r->p, id)) {",
      "if (facts->extremum && i->op != VY_OP_LOAD) {"),
-    ("autodiff/forward/forward_extremum.c", None, "if (!vy_is_extremum((vy_op)i->op) || !x->winner[i->aux]) return 0;",
+    ("autodiff/forward/forward_extremum.c", None, "if (!vy_is_contested(x->w.p, id) || !x->winner[i->aux]) return 0;",
      "if (!vy_op_is_memory((vy_op)i->op) || !x->winner[i->aux]) return 0;"),
     ("autodiff/rewrite/own_atomics.c", None, "return vy_is_extremum(op) && vy_type_is_float(", "return false && vy_type_is_float("),
     ("autodiff/facts/injective.c", None, "isl_map_is_empty(b->map) == isl_bool_false;", "true;"),
+))
+# Faults in what barriers order.
+PHASES = ("text/grad/atomics/phases.vyre", (
+    ("autodiff/rewrite/extremum_sites.c", None, "return vy_lane_owns(&x->facts, x->differs, site);", "return true;"),
+    ("autodiff/rewrite/extremum_sites.c", None, "&& !vy_surely_apart(&x->apart, id, site);", ";"),
+    ("autodiff/rewrite/extremum_vote.c", None, "return !VY_IS_LEAF(a) && a > s->outer;", "return true;"),
+    ("autodiff/rewrite/extremum_sites.c", None, "return by && by->u == shape[axis] &&", "return false &&"),
+    ("autodiff/rewrite/extremum_sites.c", None, "if (axis >= n) return false;", ""),
+    ("autodiff/rewrite/extremum_vote.c", None, "forget(e, &sites[k - 1]);", ""),
+    ("autodiff/rewrite/extremum_vote.c", None, "if (e->own[id]) replace_own(e, id);", ""),
+    ("autodiff/core/facts.h", "autodiff/reverse/sweep_memory.c", "cls == VY_SHARED || (k && !k->u);", "cls == VY_SHARED;"),
+    ("autodiff/forward/forward.c", None, "f->w.map[id] = vy_new_arg(&f->w, id, 0);\n        return id;", "return 0;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
-SCRIPTS += (APART,)  # atomic_min and atomic_max
+SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

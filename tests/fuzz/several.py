@@ -447,6 +447,8 @@ class Several(Maps, Meetings, Maker):
             p.features.add("without over")
         if re.search(r"\batomic_(min|max)\(best\[", text):
             p.features.add("atomic min, max")
+        if "blk[" in text:
+            p.features.add("min, max of workgroups")
         if any(k.startswith("beside ") for k in self.kinds_seen):
             p.features.add("min, max beside others")
         if re.search(r"\batomic_(min|max)\(t\d+\[", text):

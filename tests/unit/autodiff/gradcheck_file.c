@@ -188,11 +188,12 @@ static bool check_ways(job *j, const vy_module *m, const vy_module *gm)
            check_permuted(j, m, gm);
 }
 
-// An atomic's old value has no derivative, nor has what depends on it, nor has a bitcast of floats.
+// An atomic's old value has no derivative, nor has what depends on it or on the order of accesses,
+// nor has a bitcast of floats.
 static bool refused_rightly(const vy_diag *d)
 {
     return strcmp(d->code, "E0503") == 0 || strstr(d->text, "old value of atomic") ||
-           strstr(d->text, "through a bitcast");
+           strstr(d->text, "depends on which comes first") || strstr(d->text, "through a bitcast");
 }
 
 static void refused(job *j, const vy_module *m, const vy_diag *d)
