@@ -71,7 +71,7 @@ typedef struct vy_training {
 } vy_training;
 
 // Returns a new module with the pipeline, which is its last, and what it dispatches; *out describes
-// it.  NULL: *diag says why (E0001, E0501, E0505, E0506, what vy_grad reports, what is wrong with
+// it.  NULL: *diag says why (E0001, E0501, E0505, what vy_grad reports, what is wrong with
 // optimiser_text).
 VY_API vy_module *vy_train(const vy_module *m, const vy_train_options *options, vy_training *out,
                            vy_diag *diag);

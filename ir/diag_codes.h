@@ -75,6 +75,7 @@ X(NOT_DIFFERENTIABLE, "E0502", PROGRAM, "cut the dependence with stop_grad(…),
 X(GRAD_UNSUPPORTED,   "E0503", PROGRAM, "write the computation another way")
 X(GRAD_NAME,          "E0504", PROGRAM, "rename the parameter")
 X(GRAD_PROGRAM,       "E0505", PROGRAM, "name one of the module's programs")
+X(NO_ORDER,           "E0506", PROGRAM, "leave out --deterministic, or do not use what depends on the order")
 /* E06xx emission */
 X(ATOMIC_FEATURE,    "E0601", PROGRAM, "--enable the feature, if the device has it")
 X(SPIRV_LIMIT,       "E0603", PROGRAM, "split the program into smaller ones")

@@ -16,7 +16,7 @@ bool vy_adds_floats(const vy_program *p, uint32_t id)
 static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const char *why)
 {
     const vy_inst *i = &o->w.p->insts.data[id];
-    vy_fail(o->m, VY_E_GRAD_UNSUPPORTED, i->line, i->column, fix,
+    vy_fail(o->m, VY_E_NO_ORDER, i->line, i->column, fix,
             "the order of additions to `%s` cannot be fixed: %s", o->w.p->buffers.data[i->aux].name,
             why);
     return false;
