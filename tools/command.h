@@ -13,7 +13,8 @@ typedef struct gpu gpu; // gpu.h
 
 typedef struct command {
     options o;
-    text contents;          // of the file
+    text contents;          // of the file, as diagnostics show it
+    text words;             // SPIR-V: the file, or what a compiler made of it
     vy_module *module;      // parsed
     vys_work work;          // its derivatives and their options
     const vy_module *final; // a module that runs and will not be differentiated again, or NULL

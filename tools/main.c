@@ -79,6 +79,7 @@ int main(int argc, char **argv)
     output_discard(&c.files);
     text_free(&c.out);
     text_free(&c.contents);
+    text_free(&c.words);
     vys_work_free(&c.work);
     vy_module_free(c.module);
     options_free(&c.o);

@@ -54,6 +54,8 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "reassociation, the device's own functions"},
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},
     {'D', OPT_LIST,   AT(define),        FILES, NULL,              "NAME=VALUE", "sets a constant of the module"},
+    {0,   OPT_TEXT,   AT(entry),         FILES, "--entry",         "NAME",       "entry point of a SPIR-V module or shader; default: the only one"},
+    {0,   OPT_LIST,   AT(spec),          FILES, "--spec",          "NAME=VALUE", "a specialisation constant of it, by name or number"},
     {'I', OPT_LIST,   AT(include),       FILES, NULL,              "DIR",        "an import that is not beside its file is looked for here"},
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},

@@ -4,12 +4,13 @@
 #include "tools/command.h"
 
 #include "session/import.h"
+#include "spirv/read.h"
+#include "tools/front_end.h"
 #include "tools/runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static bool take_diag(const vy_module *m, vy_diag *d)
 {
@@ -25,6 +26,17 @@ static const char **import_folders(const names *given)
     return out;
 }
 
+// NAME=VALUE, of an option; the name is malloc'd.
+static bool define(const char *given, vy_define *out, const char *option, vy_diag *d)
+{
+    const char *equals = strchr(given, '=');
+    if (!equals || equals == given)
+        return fail(d, TOOL_USAGE, NULL, "%s %s: expected NAME=VALUE", option, given);
+    char *name = strndup(given, (size_t)(equals - given));
+    *out = (vy_define){name, equals + 1};
+    return name || fail_memory(d);
+}
+
 // Parses the text with the values that -D gives its constants.
 static bool parse_defined(command *c, const char *file, vy_diag *d)
 {
@@ -32,15 +44,8 @@ static bool parse_defined(command *c, const char *file, vy_diag *d)
     vy_define *defines = calloc(given->count + 1, sizeof *defines);
     const char **folders = import_folders(&c->o.include);
     bool ok = (defines && folders) || fail_memory(d);
-    for (uint32_t i = 0; ok && i < given->count; i++) {
-        const char *equals = strchr(given->data[i], '=');
-        ok = (equals && equals != given->data[i]) ||
-             fail(d, TOOL_USAGE, NULL, "-D %s: expected NAME=VALUE", given->data[i]);
-        if (!ok) break;
-        char *name = strndup(given->data[i], (size_t)(equals - given->data[i]));
-        ok = name || fail_memory(d);
-        defines[i] = (vy_define){name, equals + 1};
-    }
+    for (uint32_t i = 0; ok && i < given->count; i++)
+        ok = define(given->data[i], &defines[i], "-D", d);
     char identity[VYS_IDENTITY];
     vys_file_identity(c->o.file, identity);
     const vy_parse_options how = {.defines = defines,
@@ -55,10 +60,28 @@ static bool parse_defined(command *c, const char *file, vy_diag *d)
     return ok;
 }
 
+// A SPIR-V module, with the values that --spec gives its constants.
+static bool read_shader(command *c, vy_diag *d)
+{
+    const names *given = &c->o.spec;
+    vy_define *specs = calloc(given->count + 1, sizeof *specs);
+    bool ok = specs || fail_memory(d);
+    for (uint32_t i = 0; ok && i < given->count; i++)
+        ok = define(given->data[i], &specs[i], "--spec", d);
+    const vy_read_options how = {.entry = c->o.entry, .specs = specs, .spec_count = given->count};
+    if (ok) c->module = vy_spirv_read(c->words.data, c->words.size, c->o.file, &how);
+    for (uint32_t i = 0; specs && i < given->count; i++) free((char *)specs[i].name);
+    free(specs);
+    return ok;
+}
+
 // What was read, as a module.
 static bool parse(command *c, vy_diag *d)
 {
     const text *t = &c->contents;
+    if (c->words.size) return read_shader(c, d);
+    if (c->o.entry || c->o.spec.count)
+        return fail(d, TOOL_USAGE, "leave them out", "--entry and --spec are of SPIR-V modules");
     if (!vy_binary_is(t->data, t->size))
         return parse_defined(c, strcmp(c->o.file, "-") ? c->o.file : "stdin", d);
     if (c->o.define.count)
@@ -77,34 +100,24 @@ bool load_again(command *c, vy_module **out, vy_diag *d)
     return ok && (*out || fail_memory(d)) && (vy_module_ok(*out) || take_diag(*out, d));
 }
 
-static bool not_yet(const char *file, const char *what, vy_diag *d)
+// Reads the file: text, or words; of a shader in source form both.
+static bool read_input(command *c, vy_diag *d)
 {
-    return fail(d, TOOL_UNAVAILABLE, "write the kernel as a .vyre program",
-                "%s: %s as input is not supported yet in this version", file, what);
-}
-
-static bool ends_in_any_case(const char *path, const char *suffix)
-{
-    const size_t n = strlen(path), m = strlen(suffix);
-    return n > m && !strcasecmp(path + n - m, suffix);
-}
-
-static bool is_spirv(const text *t) // in either order of bytes
-{
-    return t->size >= 4 &&
-           (!memcmp(t->data, "\x03\x02\x23\x07", 4) || !memcmp(t->data, "\x07\x23\x02\x03", 4));
+    const char *file = c->o.file;
+    if (!file_read(file, FILE_LIMIT, &c->contents, d)) return false;
+    if (front_end_takes(file)) return front_end_compile(&c->o, &c->words, d);
+    if (!vy_spirv_is(c->contents.data, c->contents.size)) return true;
+    c->words = c->contents; // which no diagnostic shows
+    c->contents = (text){0};
+    return true;
 }
 
 bool load_module(command *c, vy_diag *d)
 {
     const char *file = c->o.file;
-    static const char *const others[] = {".comp", ".glsl", ".hlsl", ".slang", ".spv"};
-    for (size_t i = 0; i < COUNT_OF(others); i++)
-        if (ends_in_any_case(file, others[i])) return not_yet(file, others[i], d);
-    if (!file_read(file, FILE_LIMIT, &c->contents, d)) return false;
-    if (is_spirv(&c->contents)) return not_yet(strcmp(file, "-") ? file : "stdin", "SPIR-V", d);
+    if (!read_input(c, d)) return false;
     if (!output_keep(&c->files, file)) return fail_memory(d);
-    if (c->contents.size == 0)
+    if (c->contents.size == 0 && c->words.size == 0)
         return fail(d, TOOL_INPUT, "write a program into it", "%s is empty", file);
     progress_begin(c, "reading");
     if (!parse(c, d)) return false;

@@ -33,6 +33,7 @@ typedef struct build_undo {
 typedef enum build_frame_kind {
     FRAME_FUNCTION,
     FRAME_SCOPE,
+    FRAME_BLOCK, // may be left from anywhere inside
     FRAME_IF,
     FRAME_GUARD, // implicit `if live` after a statement that may have left early
     FRAME_LOOP,
@@ -47,7 +48,7 @@ typedef struct build_frame {
     uint32_t var_start;  // variables from here on were declared inside
     uint32_t then_start; // IF: first entry of then_values that is this frame's
     uint32_t carry_start, carry_count; // LOOP, WHILE: entries of carried
-    uint32_t live, keep; // flag variables (index + 1); FUNCTION: live; LOOP, WHILE: both
+    uint32_t live, keep; // flag variables (index + 1); FUNCTION, BLOCK: live; LOOP, WHILE: both
     uint32_t condition;  // GUARD
     bool in_else;
 } build_frame;

@@ -114,6 +114,14 @@ void vy_function_end(vy_builder *b)
     end_plain(b);
 }
 
+uint32_t vy_block_begin(vy_builder *b)
+{
+    if (vy_builder_failed(b) || !vy_frame_push(b, FRAME_BLOCK)) return 0;
+    uint32_t live = vy_variable_new(b, VY_BOOL, 0, vy_bool(b, true).id);
+    vy_frame_top(b)->live = live;
+    return b->frames.count - 1;
+}
+
 void vy_end(vy_builder *b)
 {
     if (vy_builder_failed(b)) return;
@@ -124,7 +132,8 @@ void vy_end(vy_builder *b)
     case FRAME_LOOP:
     case FRAME_WHILE: vy_loop_end(b); break;
     case FRAME_CHECKPOINT: end_checkpoint(b); break;
-    case FRAME_SCOPE: end_plain(b); break;
+    case FRAME_SCOPE:
+    case FRAME_BLOCK: end_plain(b); break;
     default: vy_build_fail(b, VY_E_API, "vy_end: nothing is open"); return;
     }
     guard(b);
@@ -159,6 +168,14 @@ static void leave_loop(vy_builder *b, bool go_on, const char *what)
 
 void vy_break(vy_builder *b) { leave_loop(b, false, "break"); }
 void vy_continue(vy_builder *b) { leave_loop(b, true, "continue"); }
+
+void vy_block_leave(vy_builder *b, uint32_t block)
+{
+    if (vy_builder_failed(b)) return;
+    assert(b->frames.data[block].kind == FRAME_BLOCK);
+    clear_flags(b, block, false);
+    guard(b);
+}
 
 void vy_return(vy_builder *b)
 {

@@ -105,6 +105,11 @@ void vy_while_hint(vy_builder *b, const vy_loop_hint *hint);
 void vy_function_begin(vy_builder *b);
 void vy_function_end(vy_builder *b);
 
+// A block that may be left from anywhere inside, out of loops and other blocks too: what follows in
+// it is then not executed.  The handle is valid until its end.
+uint32_t vy_block_begin(vy_builder *b);
+void vy_block_leave(vy_builder *b, uint32_t block); // vy_end ends it
+
 // A local array that is cleared later, by its ZERO (text: `local v: f32[8] undefined;`).
 vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                              const vy_dim *dims);

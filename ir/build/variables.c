@@ -10,7 +10,10 @@
 #include <string.h>
 
 build_frame *vy_frame_top(vy_builder *b) { return &b->frames.data[b->frames.count - 1]; }
-static bool has_region(build_frame_kind k) { return k != FRAME_FUNCTION && k != FRAME_SCOPE; }
+static bool has_region(build_frame_kind k)
+{
+    return k != FRAME_FUNCTION && k != FRAME_SCOPE && k != FRAME_BLOCK;
+}
 
 bool vy_frame_push(vy_builder *b, build_frame_kind kind)
 {

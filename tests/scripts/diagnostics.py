@@ -75,7 +75,7 @@ def main():
     for code in sorted(c for c in set(explained) if explained.count(c) > 1):
         wrong.append("%s: docs/diagnostics.md explains it twice" % code)
 
-    diag = texts("tests/text/diag/**/*")
+    diag = texts("tests/text/diag/**/*", "tests/text/shader/**/*")
     command = diag + texts("tests/text/**/*", "tests/scripts/*")
     beside = command + texts("tests/unit/*/*.c")
     for name, code in library + tool:

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+// control.c: functions, blocks and constructs.
+//
+// Blocks are followed from the first one.  A merge instruction opens a construct of the builder,
+// and names where the code goes on behind it; a branch to such a place from the inside leaves the
+// construct (vy_block_leave), or falls out of it where nothing follows.  A loop is
+//
+//   header:  LoopMerge M C            while true {
+//            … BranchConditional c       header; test c
+//                                        block { body }        a branch to C leaves the block
+//   C:       … Branch header             the code of C
+//                                     }                        a branch to M ends the loop
+//
+// An OpPhi is a variable, set where a branch reaches its block.  Nothing is trusted: a branch must
+// go to a block of the function that is not built yet, or to where an open construct ends.
+#include "spirv/read/reading.h"
+
+enum { DEEPEST = 400, MOST_INSTRUCTIONS = 4 << 20, MOST_CALLS = 64 };
+
+static uint32_t word(const reading *r, uint32_t i) { return read_word(&r->w, r->at, i); }
+
+static bool wrong(reading *r, const char *what)
+{
+    return read_fail(r, VY_E_SHADER_WORDS, "", "%s", what);
+}
+
+// ----------------------------------------------------------------------------------------- blocks
+// The instruction that ends the block which begins at `at`; 0: it has no end.
+static bool ends_block(SpvOp op)
+{
+    return op == SpvOpBranch || op == SpvOpBranchConditional || op == SpvOpSwitch ||
+           op == SpvOpReturn || op == SpvOpReturnValue || op == SpvOpKill ||
+           op == SpvOpUnreachable || op == SpvOpTerminateInvocation;
+}
+
+// The merge instruction of the block, before its end; 0: it has none.
+static uint32_t merge_of(const reading *r, uint32_t label)
+{
+    uint32_t at = read_definition(&r->w, label);
+    while (at < r->w.count && !ends_block(read_op(&r->w, at))) {
+        const SpvOp op = read_op(&r->w, at);
+        if (op == SpvOpSelectionMerge || op == SpvOpLoopMerge) return at;
+        at = read_next(&r->w, at);
+    }
+    return 0;
+}
+
+static bool is_label(const reading *r, uint32_t id) { return read_op_of(&r->w, id) == SpvOpLabel; }
+
+// Sets the OpPhi of `to` to what they are for a branch from `from`.
+bool read_edge(reading *r, uint32_t from, uint32_t to)
+{
+    uint32_t at = read_definition(&r->w, to);
+    if (!is_label(r, to)) return wrong(r, "a branch to what is no block");
+    for (at = read_next(&r->w, at); at < r->w.count; at = read_next(&r->w, at)) {
+        const SpvOp op = read_op(&r->w, at);
+        if (op == SpvOpLine || op == SpvOpNoLine) continue;
+        if (op != SpvOpPhi) break;
+        const uint32_t id = read_word(&r->w, at, 2);
+        uint32_t value = 0;
+        for (uint32_t i = 3; i + 1 < read_length(&r->w, at); i += 2)
+            if (read_word(&r->w, at, i + 1) == from) value = read_word(&r->w, at, i);
+        if (!value) return wrong(r, "an OpPhi lacks a predecessor");
+        if (!r->kept[id]) return wrong(r, "an OpPhi of another function");
+        for (uint32_t k = 0; k < read_type_of(r, read_type_id(r, id))->scalars; k++)
+            vy_set(r->b, r->kept[id][k], read_scalar(r, value, k));
+    }
+    return !vy_builder_failed(r->b);
+}
+
+static bool phi(reading *r) // its value from here on
+{
+    const uint32_t id = word(r, 2), type = word(r, 1), n = read_type_of(r, type)->scalars;
+    vy_value *v = read_room(r, type);
+    if (!v) return false;
+    for (uint32_t k = 0; k < n && r->kept[id]; k++) v[k] = vy_get(r->b, r->kept[id][k]);
+    return read_define(r, id, n, v);
+}
+
+// ------------------------------------------------------------------------------------- constructs
+bool read_open_exit(reading *r, read_exit e)
+{
+    return vy_vec_push(&r->exits, e) || read_no_memory(r);
+}
+
+// Is a branch to `label` the end of an open construct?  Of the innermost one nothing need be done
+// but to stop; *out says how to leave another.
+const read_exit *read_exit_to(const reading *r, uint32_t label)
+{
+    for (uint32_t k = r->exits.count; k-- > 0;)
+        if (r->exits.data[k].label == label) return &r->exits.data[k];
+    return NULL;
+}
+
+void read_leave(reading *r, const read_exit *e)
+{
+    if (e->falls.id) vy_set(r->b, e->falls, vy_bool(r->b, true));
+    if (e == &r->exits.data[r->exits.count - 1] && !e->is_loop) return; // falls out of it
+    if (e->is_loop)
+        vy_break(r->b);
+    else
+        vy_block_leave(r->b, e->block);
+}
+
+// A branch from block `from` to `to`, inside an arm or at the end of a block.
+bool read_go(reading *r, uint32_t from, uint32_t to)
+{
+    if (!read_edge(r, from, to)) return false;
+    const read_exit *e = read_exit_to(r, to);
+    if (e) {
+        read_leave(r, e);
+        return !vy_builder_failed(r->b);
+    }
+    return read_follow(r, to);
+}
+
+static bool deeper(reading *r)
+{
+    if (r->depth++ < DEEPEST) return true;
+    return read_fail(r, VY_E_SHADER_LIMIT, "", "constructs are nested more than %d deep", DEEPEST);
+}
+
+// Opens a block that a branch to `merge` leaves.
+static bool begin_selection(reading *r, uint32_t merge)
+{
+    return deeper(r) &&
+           read_open_exit(r, (read_exit){.label = merge, .block = vy_block_begin(r->b)});
+}
+
+static void end_selection(reading *r)
+{
+    vy_end(r->b);
+    r->exits.count--;
+    r->depth--;
+}
+
+static const vy_scalar *constant(const reading *r, vy_value v)
+{
+    return vy_builder_failed(r->b) ? NULL : vy_id_const(vy_builder_program(r->b), v.id);
+}
+
+static bool two_arms(reading *r, uint32_t block, uint32_t condition, uint32_t yes, uint32_t no)
+{
+    const vy_value c = read_scalar(r, condition, 0);
+    const vy_scalar *known = constant(r, c);
+    if (known || yes == no) return read_go(r, block, !known || known->u ? yes : no);
+    if (!deeper(r)) return false;
+    vy_if(r->b, c);
+    bool ok = read_go(r, block, yes);
+    if (ok) vy_else(r->b);
+    ok = ok && read_go(r, block, no);
+    if (ok) vy_end(r->b);
+    r->depth--;
+    return ok && !vy_builder_failed(r->b);
+}
+
+// ----------------------------------------------------------------------------------------- loops
+// Do later blocks need nothing of it but its condition?  What it stores, or they need, would
+// be lost where the condition ends the loop: then a loop has the values from before its test.
+static bool only_tests(const reading *r, uint32_t at, SpvOp op)
+{
+    bool result, type;
+    read_has_result(op, &result, &type);
+    if (op == SpvOpPhi || !result) return op != SpvOpStore && op != SpvOpCopyMemory;
+    const uint32_t id = read_word(&r->w, at, 1 + type);
+    return op != SpvOpFunctionCall && !(r->facts[id] & READ_OUTLIVES);
+}
+
+static bool has_phi(const reading *r, uint32_t label)
+{
+    uint32_t at = read_definition(&r->w, label);
+    do {
+        at = read_next(&r->w, at);
+    } while (at < r->w.count && read_op(&r->w, at) == SpvOpLine);
+    return at < r->w.count && read_op(&r->w, at) == SpvOpPhi;
+}
+
+// The block whose branch ends the loop, in a straight run of blocks from the header that do nothing
+// but that; 0: there is none.
+static uint32_t test_block(const reading *r, uint32_t header, uint32_t merge, uint32_t again)
+{
+    uint32_t label = header;
+    for (uint32_t steps = 0; steps < 8 && !has_phi(r, merge); steps++) {
+        uint32_t at = read_next(&r->w, read_definition(&r->w, label));
+        for (; at < r->w.count && !ends_block(read_op(&r->w, at)); at = read_next(&r->w, at)) {
+            const SpvOp op = read_op(&r->w, at);
+            if (op == SpvOpSelectionMerge || (op == SpvOpLoopMerge && label != header)) return 0;
+            if ((op == SpvOpPhi && label != header) || !only_tests(r, at, op)) return 0;
+        }
+        if (at >= r->w.count) return 0;
+        if (read_op(&r->w, at) == SpvOpBranchConditional) {
+            const uint32_t yes = read_word(&r->w, at, 2), no = read_word(&r->w, at, 3);
+            return (yes == merge) != (no == merge) ? label : 0;
+        }
+        if (read_op(&r->w, at) != SpvOpBranch) return 0;
+        label = read_word(&r->w, at, 1);
+        if (label == merge || label == again || label == header || !is_label(r, label)) return 0;
+    }
+    return 0;
+}
+
+static bool build_block(reading *r, uint32_t label, uint32_t *end);
+static bool end_block(reading *r, uint32_t label, uint32_t at, uint32_t *next);
+
+// Builds the blocks from the header to the one that tests; *body: where the loop goes on from it.
+static bool header_test(reading *r, uint32_t header, uint32_t test, uint32_t merge, uint32_t *body)
+{
+    uint32_t label = header, at;
+    while (build_block(r, label, &at) && label != test) {
+        label = read_word(&r->w, at, 1);
+        r->built[label] = true;
+    }
+    if (vy_builder_failed(r->b) || label != test) return false;
+    const uint32_t yes = read_word(&r->w, at, 2), no = read_word(&r->w, at, 3);
+    const vy_value c = read_scalar(r, read_word(&r->w, at, 1), 0);
+    *body = yes == merge ? no : yes;
+    vy_while_test(r->b, yes == merge ? vy_not(r->b, c) : c);
+    return !vy_builder_failed(r->b);
+}
+
+// The iteration up to the continue construct.
+static bool loop_body(reading *r, uint32_t header, uint32_t merge, uint32_t again)
+{
+    const uint32_t test = test_block(r, header, merge, again);
+    uint32_t at, body = 0, next = 0;
+    if (test) {
+        if (!header_test(r, header, test, merge, &body)) return false;
+    } else {
+        vy_while_test(r->b, vy_bool(r->b, true));
+    }
+    const read_exit to_header = {.label = header, .block = vy_block_begin(r->b)};
+    const read_exit to_again = {.label = again,
+                                .block = again == header ? 0 : vy_block_begin(r->b)};
+    if (!read_open_exit(r, to_header) || (again != header && !read_open_exit(r, to_again)))
+        return false;
+    bool ok = test ? read_go(r, test, body)
+                   : build_block(r, header, &at) && end_block(r, header, at, &next);
+    return ok && (!next || read_follow(r, next));
+}
+
+static bool loop(reading *r, uint32_t header, uint32_t merge, uint32_t again)
+{
+    if (!deeper(r) || !read_open_exit(r, (read_exit){.label = merge, .is_loop = true}))
+        return false;
+    vy_while(r->b);
+    if (!loop_body(r, header, merge, again)) return false;
+    if (again != header) { // the end of the iteration, which each `continue` reaches
+        r->exits.count--;
+        vy_end(r->b);
+        if (!read_follow(r, again)) return false;
+    }
+    vy_end(r->b);
+    vy_end(r->b);
+    r->exits.count -= 2;
+    r->depth--;
+    return !vy_builder_failed(r->b);
+}
+
+// ------------------------------------------------------------------------------ following blocks
+// Builds the instructions of a block, and says where its last one is.
+static bool build_block(reading *r, uint32_t label, uint32_t *end)
+{
+    uint32_t at = read_next(&r->w, read_definition(&r->w, label));
+    for (; at < r->w.count; at = read_next(&r->w, at)) {
+        r->at = at;
+        const SpvOp op = read_op(&r->w, at);
+        if (ends_block(op)) {
+            *end = at;
+            return true;
+        }
+        if (++r->instructions > MOST_INSTRUCTIONS)
+            return read_fail(r, VY_E_SHADER_LIMIT, "", "inlined, it has more than %d instructions",
+                             MOST_INSTRUCTIONS);
+        if (op == SpvOpSelectionMerge || op == SpvOpLoopMerge) continue;
+        if (op == SpvOpPhi ? !phi(r) : !read_instruction(r)) return false;
+    }
+    return wrong(r, "a block has no end");
+}
+
+static bool give_back(reading *r) // OpReturn, OpReturnValue
+{
+    if (read_op(&r->w, r->at) == SpvOpReturnValue)
+        for (uint32_t k = 0; k < read_scalar_count(r, word(r, 1)); k++)
+            if (r->frame->results)
+                vy_set(r->b, r->frame->results[k], read_scalar(r, word(r, 1), k));
+    vy_return(r->b);
+    return !vy_builder_failed(r->b);
+}
+
+// The branch at the end of a block without a construct; *next: the block to go on with, 0: none.
+static bool end_block(reading *r, uint32_t label, uint32_t at, uint32_t *next)
+{
+    *next = 0;
+    r->at = at;
+    switch (read_op(&r->w, at)) {
+    case SpvOpBranch:
+        if (!read_edge(r, label, word(r, 1))) return false;
+        if (read_exit_to(r, word(r, 1)))
+            read_leave(r, read_exit_to(r, word(r, 1)));
+        else
+            *next = word(r, 1);
+        return !vy_builder_failed(r->b);
+    case SpvOpBranchConditional: return two_arms(r, label, word(r, 1), word(r, 2), word(r, 3));
+    case SpvOpSwitch: return read_switch(r, label);
+    case SpvOpReturn:
+    case SpvOpReturnValue: return give_back(r);
+    case SpvOpUnreachable: return true;
+    default: return read_refuse(r, "return instead", "an invocation that ends itself");
+    }
+}
+
+// A block that begins a selection, and the code up to where its arms meet.
+static bool selection(reading *r, uint32_t label, uint32_t merge)
+{
+    uint32_t at, next;
+    if (!build_block(r, label, &at) || !begin_selection(r, merge)) return false;
+    bool ok = end_block(r, label, at, &next);
+    if (ok && next) ok = read_follow(r, next);
+    end_selection(r);
+    return ok && !vy_builder_failed(r->b);
+}
+
+// The code from a block on, up to the end of the innermost open construct.
+bool read_follow(reading *r, uint32_t label)
+{
+    while (label) {
+        if (!is_label(r, label)) return wrong(r, "a branch to what is no block");
+        if (r->built[label]) return wrong(r, "two ways to a block that no construct joins");
+        r->built[label] = true;
+        const uint32_t merge = merge_of(r, label);
+        uint32_t at = 0, next = 0;
+        bool ok;
+        if (merge) {
+            next = read_word(&r->w, merge, 1);
+            ok = read_op(&r->w, merge) == SpvOpLoopMerge
+                     ? loop(r, label, next, read_word(&r->w, merge, 2))
+                     : selection(r, label, next);
+            if (ok && read_exit_to(r, next)) { // two constructs end at one place
+                read_leave(r, read_exit_to(r, next));
+                next = 0;
+            }
+        } else {
+            ok = build_block(r, label, &at) && end_block(r, label, at, &next);
+        }
+        if (!ok || vy_builder_failed(r->b)) return false;
+        label = next;
+    }
+    return true;
+}
+
+// -------------------------------------------------------------------------------------- functions
+static bool keep(reading *r, uint32_t id)
+{
+    const uint32_t type = read_type_id(r, id), n = read_type_of(r, type)->scalars;
+    r->value_at[id] = 0;
+    if (!(r->facts[id] & READ_OUTLIVES) && read_op_of(&r->w, id) != SpvOpPhi) return true;
+    vy_var *vars = vy_arena_alloc(&r->building, (n + 1) * sizeof *vars);
+    if (!vars) return read_no_memory(r);
+    for (uint32_t k = 0; k < n; k++)
+        vars[k] = vy_var_new(r->b, read_name(r, id),
+                             vy_zero(r->b, vy_type_loaded(read_scalar_type(r, type, k))));
+    r->kept[id] = vars;
+    return !vy_builder_failed(r->b);
+}
+
+// Variables for what outlives its constructs; its first block.
+static bool prepare(reading *r, uint32_t function, uint32_t *first)
+{
+    *first = 0;
+    uint32_t at = read_definition(&r->w, function);
+    for (; at < r->w.count && read_op(&r->w, at) != SpvOpFunctionEnd; at = read_next(&r->w, at)) {
+        bool result, type;
+        const SpvOp op = read_op(&r->w, at);
+        read_has_result(op, &result, &type);
+        if (op == SpvOpLabel) r->built[read_word(&r->w, at, 1)] = false;
+        if (op == SpvOpLabel && !*first) *first = read_word(&r->w, at, 1);
+        if (op == SpvOpFunction || op == SpvOpFunctionParameter) continue;
+        if (result && type && !keep(r, read_word(&r->w, at, 2))) return false;
+    }
+    return *first || wrong(r, "a function without blocks");
+}
+
+bool read_function(reading *r, uint32_t id, const vy_var *results)
+{
+    uint32_t first;
+    read_frame frame = {.id = id, .results = results, .caller = r->frame};
+    uint32_t calls = 0;
+    for (const read_frame *f = r->frame; f; f = f->caller, calls++)
+        if (f->id == id) return wrong(r, "a function calls itself");
+    if (calls > MOST_CALLS)
+        return read_fail(r, VY_E_SHADER_LIMIT, "", "calls are nested more than %d deep",
+                         MOST_CALLS);
+    const read_exit_vec outside = r->exits;
+    r->exits = (read_exit_vec){0};
+    r->frame = &frame;
+    vy_function_begin(r->b);
+    const bool ok = prepare(r, id, &first) && read_follow(r, first);
+    if (!vy_builder_failed(r->b)) vy_function_end(r->b);
+    vy_vec_free(&r->exits);
+    r->exits = outside;
+    r->frame = frame.caller;
+    return ok && !vy_builder_failed(r->b);
+}
+
+// Values and pointers of the call are those of its function's parameters.
+static bool pass_arguments(reading *r, uint32_t function)
+{
+    uint32_t i = 4, at = read_next(&r->w, read_definition(&r->w, function));
+    for (; at < r->w.count && read_op(&r->w, at) != SpvOpLabel; at = read_next(&r->w, at)) {
+        if (read_op(&r->w, at) != SpvOpFunctionParameter) continue;
+        const uint32_t type = read_word(&r->w, at, 1), to = read_word(&r->w, at, 2);
+        const uint32_t from = word(r, i++);
+        if (read_type_of(r, type)->op == SpvOpTypePointer) {
+            r->pointers[to] = read_pointer_of(r, from);
+            if (!r->pointers[to]) return false;
+            continue;
+        }
+        vy_value *v = read_room(r, type);
+        if (!v || read_scalar_count(r, from) != read_type_of(r, type)->scalars)
+            return v && wrong(r, "an argument of another type");
+        for (uint32_t k = 0; k < read_type_of(r, type)->scalars; k++)
+            v[k] = read_scalar(r, from, k);
+        if (!keep(r, to) || !read_define(r, to, read_type_of(r, type)->scalars, v)) return false;
+    }
+    return true;
+}
+
+bool read_call(reading *r)
+{
+    const uint32_t at = r->at, id = word(r, 2), function = word(r, 3), type = word(r, 1);
+    if (read_op_of(&r->w, function) != SpvOpFunction) return wrong(r, "a call of no function");
+    const uint32_t n = read_type_of(r, type)->scalars;
+    vy_value *v = read_room(r, type);
+    vy_var *results = vy_arena_alloc(&r->building, (n + 1) * sizeof *results);
+    if (!v || !results) return read_no_memory(r);
+    for (uint32_t k = 0; k < n; k++)
+        results[k] = vy_var_new(r->b, read_name(r, function),
+                                vy_zero(r->b, vy_type_loaded(read_scalar_type(r, type, k))));
+    if (!pass_arguments(r, function) || !read_function(r, function, results)) return false;
+    r->at = at;
+    for (uint32_t k = 0; k < n; k++) v[k] = vy_get(r->b, results[k]);
+    return !n || read_define(r, id, n, v);
+}

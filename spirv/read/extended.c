@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// extended.c: the functions of GLSL.std.450.
+//
+// Those that are one of ours by name and meaning are in a table; min, max and clamp take the number
+// where one operand is NaN as each of them says; the others are written out.  The derivatives of
+// length, distance and normalize at the zero vector are 0 (docs/language.md 9.2): the value is the
+// square root that the shader asks for, its derivative that of hypot.
+#include "spirv/read/reading.h"
+
+#include <math.h>
+#include <spirv/unified1/GLSL.std.450.h>
+
+typedef struct call {
+    reading *r;
+    vy_builder *b;
+    uint32_t type, n, scalars;
+    const uint32_t *operands;
+} call;
+
+static vy_value arg(const call *c, uint32_t operand, uint32_t k)
+{
+    return read_scalar(c->r, operand < c->n ? c->operands[operand] : 0, k);
+}
+
+static vy_value number(const call *c, double value)
+{
+    return vy_float(c->b, vy_type_loaded(read_scalar_type(c->r, c->type, 0)), value);
+}
+
+static vy_value one(const call *c, const char *function, vy_value x)
+{
+    return vy_call(c->b, function, 1, &x);
+}
+
+// ---------------------------------------------------------------------- functions that we have
+typedef enum as { FLOATS, SIGNED, UNSIGNED } as;
+typedef struct named {
+    enum GLSLstd450 of;
+    const char *name;
+    uint32_t arity;
+    as how;
+} named;
+
+static const named table[] = {
+    {GLSLstd450Round, "round", 1, FLOATS},  {GLSLstd450RoundEven, "round", 1, FLOATS},
+    {GLSLstd450Trunc, "trunc", 1, FLOATS},  {GLSLstd450FAbs, "abs", 1, FLOATS},
+    {GLSLstd450SAbs, "abs", 1, SIGNED},     {GLSLstd450FSign, "sign", 1, FLOATS},
+    {GLSLstd450SSign, "sign", 1, SIGNED},   {GLSLstd450Floor, "floor", 1, FLOATS},
+    {GLSLstd450Ceil, "ceil", 1, FLOATS},    {GLSLstd450Fract, "fract", 1, FLOATS},
+    {GLSLstd450Sin, "sin", 1, FLOATS},      {GLSLstd450Cos, "cos", 1, FLOATS},
+    {GLSLstd450Tan, "tan", 1, FLOATS},      {GLSLstd450Asin, "asin", 1, FLOATS},
+    {GLSLstd450Acos, "acos", 1, FLOATS},    {GLSLstd450Atan, "atan", 1, FLOATS},
+    {GLSLstd450Sinh, "sinh", 1, FLOATS},    {GLSLstd450Cosh, "cosh", 1, FLOATS},
+    {GLSLstd450Tanh, "tanh", 1, FLOATS},    {GLSLstd450Asinh, "asinh", 1, FLOATS},
+    {GLSLstd450Acosh, "acosh", 1, FLOATS},  {GLSLstd450Atanh, "atanh", 1, FLOATS},
+    {GLSLstd450Atan2, "atan2", 2, FLOATS},  {GLSLstd450Pow, "pow", 2, FLOATS},
+    {GLSLstd450Exp, "exp", 1, FLOATS},      {GLSLstd450Log, "log", 1, FLOATS},
+    {GLSLstd450Exp2, "exp2", 1, FLOATS},    {GLSLstd450Log2, "log2", 1, FLOATS},
+    {GLSLstd450Sqrt, "sqrt", 1, FLOATS},    {GLSLstd450InverseSqrt, "rsqrt", 1, FLOATS},
+    {GLSLstd450FMin, "min", 2, FLOATS},     {GLSLstd450UMin, "min", 2, UNSIGNED},
+    {GLSLstd450SMin, "min", 2, SIGNED},     {GLSLstd450FMax, "max", 2, FLOATS},
+    {GLSLstd450UMax, "max", 2, UNSIGNED},   {GLSLstd450SMax, "max", 2, SIGNED},
+    {GLSLstd450FClamp, "clamp", 3, FLOATS}, {GLSLstd450UClamp, "clamp", 3, UNSIGNED},
+    {GLSLstd450SClamp, "clamp", 3, SIGNED}, {GLSLstd450FMix, "mix", 3, FLOATS},
+    {GLSLstd450Step, "step", 2, FLOATS},    {GLSLstd450SmoothStep, "smoothstep", 3, FLOATS},
+    {GLSLstd450Fma, "fma", 3, FLOATS},
+};
+
+static const named *find(uint32_t instruction)
+{
+    for (uint32_t k = 0; k < sizeof table / sizeof *table; k++)
+        if ((uint32_t)table[k].of == instruction) return &table[k];
+    return NULL;
+}
+
+static vy_value call_named(const call *c, const named *f, uint32_t k)
+{
+    vy_value v[3];
+    for (uint32_t i = 0; i < f->arity; i++) {
+        v[i] = arg(c, i, k);
+        const bool wide = vy_type_size(vy_value_type(c->b, v[i])) == 8;
+        if (f->how == SIGNED) v[i] = read_as(c->r, wide ? VY_I64 : VY_I32, v[i]);
+        if (f->how == UNSIGNED) v[i] = read_as(c->r, wide ? VY_U64 : VY_U32, v[i]);
+    }
+    return vy_call(c->b, f->name, f->arity, v);
+}
+
+// ------------------------------------------------------------------------------- NaN is no number
+static vy_value either(const call *c, vy_value x, vy_value y, const char *function)
+{
+    const vy_value both = vy_call(c->b, function, 2, (vy_value[]){x, y});
+    const vy_value no_y = one(c, "isnan", y), no_x = one(c, "isnan", x);
+    return vy_select(c->b, no_y, x, vy_select(c->b, no_x, y, both));
+}
+
+static vy_value numbers_only(const call *c, uint32_t instruction, uint32_t k)
+{
+    const vy_value x = arg(c, 0, k), y = arg(c, 1, k);
+    if (instruction == GLSLstd450NMin) return either(c, x, y, "min");
+    if (instruction == GLSLstd450NMax) return either(c, x, y, "max");
+    return either(c, either(c, x, y, "max"), arg(c, 2, k), "min");
+}
+
+// -------------------------------------------------------------------------------- lowest, highest
+// The number of the lowest bit that is set: of the bits below it.  −1 where none is.
+static vy_value lowest_bit(const call *c, vy_value x)
+{
+    const vy_value one_u = vy_int(c->b, VY_U32, 1);
+    const vy_value below = vy_and(c->b, vy_not(c->b, x), vy_sub(c->b, x, one_u));
+    const vy_value n = vy_bitcast(c->b, VY_I32, one(c, "popcount", below));
+    const vy_value none = vy_eq(c->b, x, vy_int(c->b, VY_U32, 0));
+    return vy_select(c->b, none, vy_int(c->b, VY_I32, -1), n);
+}
+
+static vy_value highest_bit(const call *c, vy_value x) // all bits below it are set first
+{
+    for (uint32_t by = 1; by < 32; by *= 2)
+        x = vy_or(c->b, x, vy_shr(c->b, x, vy_int(c->b, VY_U32, by)));
+    const vy_value n = vy_bitcast(c->b, VY_I32, one(c, "popcount", x));
+    return vy_sub(c->b, n, vy_int(c->b, VY_I32, 1));
+}
+
+static vy_value find_bit(const call *c, uint32_t instruction, uint32_t k)
+{
+    const vy_value x = read_as(c->r, VY_U32, arg(c, 0, k));
+    if (instruction == GLSLstd450FindILsb) return lowest_bit(c, x);
+    if (instruction == GLSLstd450FindUMsb) return highest_bit(c, x);
+    // Of a negative number: the highest bit that is not set.
+    const vy_value negative = vy_lt(c->b, read_as(c->r, VY_I32, x), vy_int(c->b, VY_I32, 0));
+    return highest_bit(c, vy_select(c->b, negative, vy_not(c->b, x), x));
+}
+
+// ------------------------------------------------------------------------------------- vectors
+static uint32_t size_of(const call *c, uint32_t operand)
+{
+    return operand < c->n ? read_scalar_count(c->r, c->operands[operand]) : 0;
+}
+
+static vy_value dot(const call *c, uint32_t n, const vy_value *x, const vy_value *y)
+{
+    vy_value sum = {0};
+    for (uint32_t k = 0; k < n; k++) {
+        const vy_value term = vy_mul(c->b, x[k], y[k]);
+        sum = sum.id ? vy_add(c->b, sum, term) : term;
+    }
+    return sum;
+}
+
+// |x|: the root of the sum of squares, with the derivative of hypot, which is 0 at 0.
+static vy_value length_of(const call *c, uint32_t n, const vy_value *x)
+{
+    if (n == 1) return one(c, "abs", x[0]);
+    vy_value far = x[0];
+    for (uint32_t k = 1; k < n; k++) far = vy_call(c->b, "hypot", 2, (vy_value[]){far, x[k]});
+    const vy_value root = one(c, "sqrt", dot(c, n, x, x));
+    return vy_call(c->b, "straight_through", 2, (vy_value[]){root, far});
+}
+
+static bool take(const call *c, uint32_t operand, uint32_t n, vy_value *out)
+{
+    for (uint32_t k = 0; k < n; k++) out[k] = arg(c, operand, k);
+    return !vy_builder_failed(c->b);
+}
+
+// x/|x|; its derivative is 0 where |x| is 0.
+static void normalize(const call *c, uint32_t n, const vy_value *x, vy_value *v)
+{
+    const vy_value length = length_of(c, n, x);
+    for (uint32_t k = 0; k < n; k++) v[k] = vy_div(c->b, x[k], length);
+    const vy_value zero = vy_eq(c->b, length, number(c, 0));
+    for (uint32_t k = 0; k < n; k++) // the same numbers, NaN; but no derivative
+        v[k] = vy_select(c->b, zero, vy_stop_grad(c->b, v[k]), v[k]);
+}
+
+static void cross(const call *c, const vy_value *x, const vy_value *y, vy_value *v)
+{
+    for (uint32_t k = 0; k < 3; k++) {
+        const uint32_t i = (k + 1) % 3, j = (k + 2) % 3;
+        v[k] = vy_sub(c->b, vy_mul(c->b, x[i], y[j]), vy_mul(c->b, x[j], y[i]));
+    }
+}
+
+static void reflect(const call *c, uint32_t n, const vy_value *i, const vy_value *normal,
+                    vy_value *v)
+{
+    const vy_value twice = vy_mul(c->b, number(c, 2), dot(c, n, normal, i));
+    for (uint32_t k = 0; k < n; k++) v[k] = vy_sub(c->b, i[k], vy_mul(c->b, twice, normal[k]));
+}
+
+static void refract(const call *c, uint32_t n, const vy_value *i, const vy_value *normal,
+                    vy_value *v)
+{
+    const vy_value eta = arg(c, 2, 0), d = dot(c, n, normal, i);
+    const vy_value rest = vy_sub(c->b, number(c, 1), vy_mul(c->b, d, d));
+    const vy_value k2 = vy_sub(c->b, number(c, 1), vy_mul(c->b, vy_mul(c->b, eta, eta), rest));
+    const vy_value none = vy_lt(c->b, k2, number(c, 0));
+    const vy_value root = one(c, "sqrt", vy_select(c->b, none, number(c, 1), k2));
+    const vy_value along = vy_add(c->b, vy_mul(c->b, eta, d), root);
+    for (uint32_t k = 0; k < n; k++) {
+        const vy_value bent = vy_sub(c->b, vy_mul(c->b, eta, i[k]), vy_mul(c->b, along, normal[k]));
+        v[k] = vy_select(c->b, none, number(c, 0), bent);
+    }
+}
+
+enum { MOST = 4 }; // components of a vector
+
+static bool vectors(const call *c, uint32_t instruction, vy_value *v, bool *mine)
+{
+    vy_value x[MOST], y[MOST], z[MOST];
+    const uint32_t n = size_of(c, 0);
+    *mine = instruction == GLSLstd450Length || instruction == GLSLstd450Distance ||
+            instruction == GLSLstd450Normalize || instruction == GLSLstd450Cross ||
+            instruction == GLSLstd450Reflect || instruction == GLSLstd450Refract ||
+            instruction == GLSLstd450FaceForward;
+    if (!*mine) return true;
+    if (n == 0 || n > MOST) return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes vectors");
+    const bool two = instruction != GLSLstd450Length && instruction != GLSLstd450Normalize;
+    if (!take(c, 0, n, x) || (two && !take(c, 1, n, y))) return false;
+    switch (instruction) {
+    case GLSLstd450Length: v[0] = length_of(c, n, x); break;
+    case GLSLstd450Distance:
+        for (uint32_t k = 0; k < n; k++) x[k] = vy_sub(c->b, x[k], y[k]);
+        v[0] = length_of(c, n, x);
+        break;
+    case GLSLstd450Normalize: normalize(c, n, x, v); break;
+    case GLSLstd450Cross:
+        if (n != 3) return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes vectors of three");
+        cross(c, x, y, v);
+        break;
+    case GLSLstd450Reflect: reflect(c, n, x, y, v); break;
+    case GLSLstd450Refract: refract(c, n, x, y, v); break;
+    default: { // FaceForward: x where dot(z, y) < 0, else −x
+        if (!take(c, 2, n, z)) return false;
+        const vy_value front = vy_lt(c->b, dot(c, n, z, y), number(c, 0));
+        for (uint32_t k = 0; k < n; k++) v[k] = vy_select(c->b, front, x[k], vy_neg(c->b, x[k]));
+    }
+    }
+    return !vy_builder_failed(c->b);
+}
+
+// ------------------------------------------------------------------------------------- matrices
+// The determinant of what is left of an n × n matrix without the rows and columns in the masks, by
+// its first row.
+static vy_value minor(const call *c, const vy_value *m, uint32_t n, uint32_t rows, uint32_t columns)
+{
+    uint32_t row = 0;
+    while (row < n && rows & 1u << row) row++;
+    if (row == n) return number(c, 1);
+    vy_value sum = {0};
+    bool negative = false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (columns & 1u << k) continue;
+        const vy_value below = minor(c, m, n, rows | 1u << row, columns | 1u << k);
+        const vy_value term = vy_mul(c->b, m[k * n + row], below);
+        sum = !sum.id ? term : negative ? vy_sub(c->b, sum, term) : vy_add(c->b, sum, term);
+        negative = !negative;
+    }
+    return sum;
+}
+
+static bool matrices(const call *c, uint32_t instruction, vy_value *v, bool *mine)
+{
+    vy_value m[MOST * MOST];
+    *mine = instruction == GLSLstd450Determinant || instruction == GLSLstd450MatrixInverse;
+    if (!*mine) return true;
+    const uint32_t all = size_of(c, 0), n = all == 4 ? 2 : all == 9 ? 3 : all == 16 ? 4 : 0;
+    if (n == 0) return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes a square matrix");
+    if (!take(c, 0, all, m)) return false;
+    const vy_value det = minor(c, m, n, 0, 0);
+    if (instruction == GLSLstd450Determinant) {
+        v[0] = det;
+        return !vy_builder_failed(c->b);
+    }
+    for (uint32_t i = 0; i < n; i++) // row i and column j of the inverse: cofactor (j, i)
+        for (uint32_t j = 0; j < n; j++) {
+            const vy_value cofactor = minor(c, m, n, 1u << j, 1u << i);
+            const vy_value q = vy_div(c->b, cofactor, det);
+            v[j * n + i] = (i + j) % 2 ? vy_neg(c->b, q) : q;
+        }
+    return !vy_builder_failed(c->b);
+}
+
+// ---------------------------------------------------------------------------------------- others
+static vy_value scaled(const call *c, uint32_t k) // Ldexp: x · 2^e
+{
+    const vy_type t = vy_value_type(c->b, arg(c, 0, k));
+    return vy_mul(c->b, arg(c, 0, k), one(c, "exp2", vy_cast(c->b, t, arg(c, 1, k))));
+}
+
+static bool others(const call *c, uint32_t instruction, uint32_t k, vy_value *out)
+{
+    switch (instruction) {
+    case GLSLstd450Radians: *out = vy_mul(c->b, arg(c, 0, k), number(c, M_PI / 180)); return true;
+    case GLSLstd450Degrees: *out = vy_mul(c->b, arg(c, 0, k), number(c, 180 / M_PI)); return true;
+    case GLSLstd450NMin:
+    case GLSLstd450NMax:
+    case GLSLstd450NClamp: *out = numbers_only(c, instruction, k); return true;
+    case GLSLstd450FindILsb:
+    case GLSLstd450FindSMsb:
+    case GLSLstd450FindUMsb: *out = find_bit(c, instruction, k); return true;
+    case GLSLstd450Ldexp: *out = scaled(c, k); return true;
+    default: return false;
+    }
+}
+
+bool read_extended(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
+                   const uint32_t *operands, vy_value *v)
+{
+    const call c = {r, r->b, type, n, read_type_of(r, type)->scalars, operands};
+    bool mine;
+    if (!vectors(&c, instruction, v, &mine) || mine) return !vy_builder_failed(r->b);
+    if (!matrices(&c, instruction, v, &mine) || mine) return !vy_builder_failed(r->b);
+    const named *f = find(instruction);
+    for (uint32_t k = 0; k < c.scalars; k++) {
+        const vy_type t = read_scalar_type(r, type, k);
+        if (f && f->arity == n)
+            v[k] = call_named(&c, f, k);
+        else if (!others(&c, instruction, k, &v[k]))
+            return read_refuse(r, "write it in other operations", "this function of GLSL.std.450");
+        if (vy_builder_failed(r->b)) return false;
+        v[k] = read_narrow(r, t, read_as(r, vy_type_loaded(t), v[k]));
+    }
+    return true;
+}

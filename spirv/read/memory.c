@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+// memory.c: pointers, loads and stores.
+//
+// A pointer is a variable, a field and indices along its axes; it is followed while reading and is
+// nothing in the program.  A load of a vector, matrix or struct is one of each of its scalars.
+#include "spirv/read/reading.h"
+
+enum { MOST_AXES = 64 };
+
+// --------------------------------------------------------------------------------------- pointers
+read_pointer *read_pointer_of(reading *r, uint32_t id)
+{
+    if (id < r->w.bound && r->pointers[id]) return r->pointers[id];
+    const SpvOp op = read_op_of(&r->w, id);
+    if (op == SpvOpPhi || op == SpvOpSelect)
+        read_refuse(r, "access the buffers in each arm", "a pointer that is chosen when it runs");
+    else if (op == SpvOpVariable)
+        read_refuse(r, "use storage buffers, uniform blocks and push constants of numbers",
+                    "a variable of this kind (an image, a sampler, an array of blocks)");
+    else
+        read_fail(r, VY_E_SHADER_WORDS, "", "an operand is no pointer");
+    return NULL;
+}
+
+static read_index index_of(reading *r, uint32_t id)
+{
+    const vy_value v = read_scalar(r, id, 0);
+    const vy_scalar *s =
+        vy_builder_failed(r->b) ? NULL : vy_id_const(vy_builder_program(r->b), v.id);
+    if (s && (s->i < 0 || s->i > UINT32_MAX)) s = NULL; // out of range, which is known when it runs
+    return (read_index){.known = s != NULL, .number = s ? (uint32_t)s->u : 0, .value = v};
+}
+
+// Steps into member or element `id` of what the pointer points to.
+static bool step(reading *r, read_pointer *p, read_index *axes, uint32_t id)
+{
+    const read_type *t = read_type_of(r, p->type);
+    const read_index k = index_of(r, id);
+    if (vy_builder_failed(r->b)) return false;
+    if (t->op != SpvOpTypeStruct) {
+        if (!t->element || p->rank == MOST_AXES)
+            return read_fail(r, VY_E_SHADER_WORDS, "", "an index into what has no elements");
+        axes[p->rank++] = k;
+        p->type = t->element;
+        return true;
+    }
+    if (!k.known || k.number >= t->count)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "a member that the struct has not");
+    for (uint32_t i = 0; i < k.number; i++)
+        p->field += read_type_of(r, read_word_of(&r->w, p->type, 2 + i))->fields;
+    p->type = read_word_of(&r->w, p->type, 2 + k.number);
+    return true;
+}
+
+bool read_access_chain(reading *r)
+{
+    const uint32_t at = r->at, id = read_word(&r->w, at, 2);
+    const read_pointer *base = read_pointer_of(r, read_word(&r->w, at, 3));
+    if (!base) return false;
+    read_pointer *p = vy_arena_alloc(&r->building, sizeof *p);
+    read_index *axes = vy_arena_alloc(&r->building, (MOST_AXES + 1) * sizeof *axes);
+    if (!p || !axes) return read_no_memory(r);
+    *p = *base;
+    for (uint32_t k = 0; k < base->rank; k++) axes[k] = base->index[k];
+    p->index = axes;
+    for (uint32_t i = 4; i < read_length(&r->w, at); i++)
+        if (!step(r, p, axes, read_word(&r->w, at, i))) return false;
+    r->pointers[id] = p;
+    return true;
+}
+
+// --------------------------------------------------------------------------------------- elements
+typedef struct element { // a scalar in memory
+    const read_object *o;
+    uint32_t field, rank;
+    read_index index[MOST_AXES];
+} element;
+
+static bool note_use(reading *r, const element *e, uint32_t k, uint8_t use)
+{
+    uint8_t *uses = r->uses[e->o->variable];
+    r->noted |= (uses[k] & use) != use;
+    uses[k] |= use;
+    return true;
+}
+
+// The number of the scalar in its field, row-major; false: not known until it runs, or out of
+// range.
+static bool number_of(const element *e, uint32_t *out)
+{
+    const read_field *f = &e->o->fields[e->field];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < f->rank; k++) {
+        if (!e->index[k].known || e->index[k].number >= f->dims[k]) return false;
+        n = n * f->dims[k] + e->index[k].number;
+    }
+    *out = f->first + n;
+    return true;
+}
+
+// Subgroups are runs of invocations of the workgroup, by their linear index.
+static vy_value subgroup_number(reading *r, bool count)
+{
+    const uint32_t *w = vy_builder_program(r->b)->workgroup;
+    const vy_value size = vy_builtin_value(r->b, VY_SUBGROUP_SIZE, 0);
+    vy_value n = vy_builtin_value(r->b, VY_LINDEX, 0);
+    if (count) n = vy_add(r->b, vy_int(r->b, VY_U32, w[0] * w[1] * w[2] - 1), size);
+    return vy_div(r->b, n, size);
+}
+
+static vy_value builtin(reading *r, const element *e)
+{
+    const uint32_t axis = e->rank ? e->index[0].number : 0;
+    static const struct {
+        SpvBuiltIn of;
+        vy_builtin is;
+    } same[] = {{SpvBuiltInGlobalInvocationId, VY_GID},
+                {SpvBuiltInLocalInvocationId, VY_LID},
+                {SpvBuiltInWorkgroupId, VY_WID},
+                {SpvBuiltInNumWorkgroups, VY_NUM_GROUPS},
+                {SpvBuiltInLocalInvocationIndex, VY_LINDEX},
+                {SpvBuiltInSubgroupLocalInvocationId, VY_LANE},
+                {SpvBuiltInSubgroupSize, VY_SUBGROUP_SIZE}};
+    for (uint32_t k = 0; k < sizeof same / sizeof *same; k++)
+        if (same[k].of == e->o->builtin && axis < 3)
+            return vy_builtin_value(r->b, same[k].is, axis);
+    if (e->o->builtin == SpvBuiltInWorkgroupSize && axis < 3)
+        return vy_int(r->b, VY_U32, vy_builder_program(r->b)->workgroup[axis]);
+    if (e->o->builtin == SpvBuiltInSubgroupId || e->o->builtin == SpvBuiltInNumSubgroups)
+        return subgroup_number(r, e->o->builtin == SpvBuiltInNumSubgroups);
+    read_refuse(r, "use invocation, workgroup and subgroup ids", "this built-in variable");
+    return (vy_value){0};
+}
+
+// The element of an array of the program: its index, or false where there is none yet.
+static bool array_index(reading *r, const element *e, vy_value *index)
+{
+    const read_field *f = &e->o->fields[e->field];
+    index[0] = vy_int(r->b, VY_U32, 0);
+    for (uint32_t k = 0; k < e->rank; k++)
+        index[k] = e->index[k].known ? vy_int(r->b, VY_U32, e->index[k].number) : e->index[k].value;
+    return f->buffer.id != 0;
+}
+
+static vy_value load_array(reading *r, const element *e)
+{
+    const read_field *f = &e->o->fields[e->field];
+    vy_value index[MOST_AXES + 1];
+    note_use(r, e, e->field, READ_IS_READ);
+    if (!array_index(r, e, index)) return read_any(r, f->type);
+    const vy_value v = vy_load(r->b, f->buffer, index);
+    return f->type == VY_BOOL ? vy_ne(r->b, v, vy_int(r->b, VY_U32, 0)) : v;
+}
+
+static bool is_array(const read_object *o, uint32_t field)
+{
+    return o->kind == READ_BUFFER || o->kind == READ_SHARED || o->fields[field].buffer.id != 0;
+}
+
+static vy_value load_element(reading *r, const element *e)
+{
+    const read_field *f = &e->o->fields[e->field];
+    uint32_t n;
+    if (e->o->kind == READ_BUILTIN) return builtin(r, e);
+    if (is_array(e->o, e->field)) return load_array(r, e);
+    if (!number_of(e, &n)) {
+        note_use(r, e, e->field, READ_IS_INDEXED | READ_IS_READ);
+        return read_any(r, f->type);
+    }
+    if (e->o->kind == READ_VARIABLE) return vy_get(r->b, e->o->vars[n]);
+    if (n < 256 && e->o->scalars[n].id) return e->o->scalars[n];
+    note_use(r, e, e->field, READ_IS_READ);
+    if (n < 256) note_use(r, e, e->o->field_count + n, READ_IS_READ);
+    return read_any(r, f->type);
+}
+
+static bool store_element(reading *r, const element *e, vy_value v)
+{
+    const read_field *f = &e->o->fields[e->field];
+    vy_value index[MOST_AXES + 1];
+    uint32_t n;
+    if (e->o->kind == READ_BUILTIN || e->o->kind == READ_PARAMETER)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "a store to what only can be read");
+    if (is_array(e->o, e->field)) {
+        note_use(r, e, e->field, READ_IS_WRITTEN);
+        if (f->type == VY_BOOL) v = vy_cast(r->b, VY_U32, v);
+        if (array_index(r, e, index)) vy_store(r->b, f->buffer, index, v);
+    } else if (number_of(e, &n)) {
+        vy_set(r->b, e->o->vars[n], v);
+    } else {
+        note_use(r, e, e->field, READ_IS_INDEXED);
+    }
+    return !vy_builder_failed(r->b);
+}
+
+// -------------------------------------------------------------------------------- loads, stores
+typedef struct transfer { // of a value of several scalars
+    reading *r;
+    element e;
+    vy_value *loaded;       // NULL: a store of …
+    const vy_value *stored; // … these
+    uint32_t next;          // scalar of the value
+} transfer;
+
+static bool transfer_type(transfer *t, uint32_t type);
+
+static bool transfer_elements(transfer *t, const read_type *of)
+{
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < of->count; k++) {
+        t->e.index[t->e.rank++] = (read_index){.known = true, .number = k};
+        ok = transfer_type(t, of->element);
+        t->e.rank--;
+    }
+    return ok;
+}
+
+static bool transfer_members(transfer *t, uint32_t type)
+{
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < read_type_of(t->r, type)->count; k++) {
+        const uint32_t member = read_word_of(&t->r->w, type, 2 + k), before = t->e.field;
+        ok = transfer_type(t, member);
+        t->e.field = before + read_type_of(t->r, member)->fields;
+    }
+    return ok;
+}
+
+static bool transfer_type(transfer *t, uint32_t type)
+{
+    const read_type *of = read_type_of(t->r, type);
+    if (of->op == SpvOpTypeStruct) {
+        const uint32_t before = t->e.field;
+        const bool ok = transfer_members(t, type);
+        t->e.field = before;
+        return ok;
+    }
+    if (of->element && t->e.rank == MOST_AXES)
+        return read_fail(t->r, VY_E_SHADER_LIMIT, "", "a type is nested too deep");
+    if (of->element) return transfer_elements(t, of);
+    if (t->loaded) {
+        t->loaded[t->next++] = load_element(t->r, &t->e);
+        return !vy_builder_failed(t->r->b);
+    }
+    return store_element(t->r, &t->e, t->stored[t->next++]);
+}
+
+static void begin(transfer *t, reading *r, const read_pointer *p)
+{
+    *t = (transfer){.r = r};
+    t->e.o = p->object;
+    t->e.field = p->field;
+    t->e.rank = p->rank;
+    for (uint32_t k = 0; k < p->rank; k++) t->e.index[k] = p->index[k];
+}
+
+bool read_load_from(reading *r, const read_pointer *p, vy_value *out)
+{
+    transfer t;
+    begin(&t, r, p);
+    t.loaded = out;
+    return transfer_type(&t, p->type);
+}
+
+bool read_load(reading *r)
+{
+    const uint32_t id = read_word(&r->w, r->at, 2), type = read_word(&r->w, r->at, 1);
+    const read_pointer *p = read_pointer_of(r, read_word(&r->w, r->at, 3));
+    vy_value *v = p ? read_room(r, type) : NULL;
+    if (!v || !read_load_from(r, p, v)) return false;
+    return read_define(r, id, read_type_of(r, type)->scalars, v);
+}
+
+static bool store_scalars(reading *r, const read_pointer *p, const vy_value *v)
+{
+    transfer t;
+    begin(&t, r, p);
+    t.stored = v;
+    return transfer_type(&t, p->type);
+}
+
+bool read_store_to(reading *r, const read_pointer *p, uint32_t value)
+{
+    const uint32_t n = read_type_of(r, p->type)->scalars;
+    vy_value *v = read_room(r, p->type);
+    if (v && read_scalar_count(r, value) != n)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "a store of a value of another type");
+    for (uint32_t k = 0; v && k < n; k++) v[k] = read_scalar(r, value, k);
+    return v && !vy_builder_failed(r->b) && store_scalars(r, p, v);
+}
+
+bool read_copy(reading *r)
+{
+    const read_pointer *to = read_pointer_of(r, read_word(&r->w, r->at, 1));
+    const read_pointer *from = to ? read_pointer_of(r, read_word(&r->w, r->at, 2)) : NULL;
+    vy_value *v = from ? read_room(r, from->type) : NULL;
+    if (v && read_type_of(r, from->type)->scalars != read_type_of(r, to->type)->scalars)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "a copy of a value of another type");
+    return v && read_load_from(r, from, v) && store_scalars(r, to, v);
+}
+
+bool read_store(reading *r)
+{
+    const read_pointer *p = read_pointer_of(r, read_word(&r->w, r->at, 1));
+    return p && read_store_to(r, p, read_word(&r->w, r->at, 2));
+}
+
+bool read_array_length(reading *r)
+{
+    const uint32_t id = read_word(&r->w, r->at, 2);
+    const read_pointer *base = read_pointer_of(r, read_word(&r->w, r->at, 3));
+    if (!base) return false;
+    element e = {.o = base->object, .field = base->field};
+    const read_type *t = read_type_of(r, base->type);
+    const uint32_t member = read_word(&r->w, r->at, 4);
+    for (uint32_t k = 0; k < member && k < t->count; k++)
+        e.field += read_type_of(r, read_word_of(&r->w, base->type, 2 + k))->fields;
+    if (e.field >= e.o->field_count || !e.o->fields[e.field].rank)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "the length of what is no array");
+    const vy_buffer buffer = e.o->fields[e.field].buffer;
+    note_use(r, &e, e.field, READ_IS_READ);
+    const vy_value v = buffer.id ? vy_len(r->b, buffer, 0) : read_any(r, VY_U32);
+    return read_define(r, id, 1, &v);
+}
+
+bool read_element(reading *r, uint32_t pointer, uint8_t use, vy_buffer *buffer, vy_value **index)
+{
+    const read_pointer *p = read_pointer_of(r, pointer);
+    if (!p) return false;
+    transfer t;
+    begin(&t, r, p);
+    if (p->object->kind != READ_BUFFER && p->object->kind != READ_SHARED)
+        return read_refuse(r, "use buffers and shared memory", "an atomic of such memory");
+    note_use(r, &t.e, t.e.field, use);
+    *index = vy_arena_alloc(&r->building, (MOST_AXES + 1) * sizeof **index);
+    if (!*index) return read_no_memory(r);
+    array_index(r, &t.e, *index);
+    *buffer = t.e.o->fields[t.e.field].buffer;
+    return true;
+}

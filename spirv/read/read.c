@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// read.c: from the words of a module to a program: the entry point, builds until nothing new is
+// noted.
+#include "spirv/read/reading.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_BUILDS = 32 };
+
+// -------------------------------------------------------------------------------------- the entry
+static bool is_compute(const reading *r, uint32_t at)
+{
+    return read_op(&r->w, at) == SpvOpEntryPoint &&
+           read_word(&r->w, at, 1) == SpvExecutionModelGLCompute;
+}
+
+static const char *wanted(const reading *r) { return r->options ? r->options->entry : NULL; }
+
+static bool find_entry(reading *r)
+{
+    uint32_t found = 0, count = 0;
+    for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
+        if (!is_compute(r, at)) continue;
+        const char *name = read_string(&r->w, at, 3);
+        if (wanted(r) && strcmp(name, wanted(r))) continue;
+        found = at;
+        count++;
+    }
+    if (count == 0 && wanted(r))
+        return read_fail(r, VY_E_SHADER_REQUEST, "see `spirv-dis`",
+                         "it has no compute entry point %s", wanted(r));
+    if (count == 0)
+        return read_fail(r, VY_E_SHADER_REQUEST, "give a compute shader",
+                         "it has no compute entry point");
+    if (count > 1)
+        return read_fail(r, VY_E_SHADER_REQUEST, "choose one with --entry NAME",
+                         "it has %u compute entry points", count);
+    r->entry = found;
+    r->main = read_word(&r->w, found, 2);
+    return read_op_of(&r->w, r->main) == SpvOpFunction ||
+           read_fail(r, VY_E_SHADER_WORDS, "", "the entry point is no function");
+}
+
+// The workgroup: of an execution mode, or of the constant that is decorated so.
+static bool find_workgroup(reading *r, uint32_t size[3])
+{
+    for (uint32_t k = 0; k < 3; k++) size[k] = 1;
+    for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
+        const SpvOp op = read_op(&r->w, at);
+        if ((op != SpvOpExecutionMode && op != SpvOpExecutionModeId) ||
+            read_word(&r->w, at, 1) != r->main)
+            continue;
+        const uint32_t mode = read_word(&r->w, at, 2);
+        for (uint32_t k = 0; k < 3; k++) {
+            const uint32_t w = read_word(&r->w, at, 3 + k);
+            if (mode == SpvExecutionModeLocalSize) size[k] = w;
+            if (mode == SpvExecutionModeLocalSizeId && !read_constant_u32(r, w, &size[k]))
+                return false;
+        }
+    }
+    for (uint32_t id = 1; id < r->w.bound; id++) {
+        const uint32_t *builtin =
+            r->note_at[id] ? read_decoration(r, id, SpvDecorationBuiltIn) : NULL;
+        if (!builtin || *builtin != SpvBuiltInWorkgroupSize || read_scalar_count(r, id) != 3)
+            continue;
+        for (uint32_t k = 0; k < 3; k++) {
+            const vy_value v = read_scalar(r, id, k);
+            const vy_scalar *s =
+                vy_builder_failed(r->b) ? NULL : vy_id_const(vy_builder_program(r->b), v.id);
+            if (s) size[k] = (uint32_t)s->u;
+        }
+    }
+    return !vy_builder_failed(r->b);
+}
+
+// Every constant that is given is one of the module.
+static bool constants_exist(reading *r)
+{
+    r->at = 0; // of no instruction
+    for (uint32_t k = 0; r->options && k < r->options->spec_count; k++) {
+        const char *name = r->options->specs[k].name;
+        bool found = false;
+        for (uint32_t id = 1; id < r->w.bound && !found; id++) {
+            const uint32_t *number =
+                r->note_at[id] ? read_decoration(r, id, SpvDecorationSpecId) : NULL;
+            char text[16];
+            snprintf(text, sizeof text, "%u", number ? *number : 0);
+            found = number && (!strcmp(name, text) || !strcmp(name, read_name(r, id)));
+        }
+        if (!found)
+            return read_fail(r, VY_E_SHADER_REQUEST,
+                             "name one of its constants, or give its SpecId",
+                             "it has no specialisation constant %s", name);
+    }
+    return true;
+}
+
+// The file that line numbers count in: that of the first OpSource.
+static void find_source(reading *r)
+{
+    for (uint32_t at = READ_HEADER; at < r->w.functions && !r->source; at = read_next(&r->w, at))
+        if (read_op(&r->w, at) == SpvOpSource) r->source = read_word(&r->w, at, 3);
+}
+
+// ----------------------------------------------------------------------------------------- builds
+static bool room(reading *r)
+{
+    const size_t n = r->w.bound + 1;
+    r->types = vy_arena_alloc(&r->building, n * sizeof *r->types);
+    r->note_at = vy_arena_alloc(&r->building, n * sizeof *r->note_at);
+    r->value_at = vy_arena_alloc(&r->building, n * sizeof *r->value_at);
+    r->kept = vy_arena_alloc(&r->building, n * sizeof *r->kept);
+    r->pointers = vy_arena_alloc(&r->building, n * sizeof *r->pointers);
+    r->objects = vy_arena_alloc(&r->building, n * sizeof *r->objects);
+    r->built = vy_arena_alloc(&r->building, n * sizeof *r->built);
+    r->notes.count = r->values.count = r->exits.count = 0;
+    r->depth = r->line = r->column = 0;
+    r->instructions = 0;
+    r->at = 0;
+    return (r->types && r->note_at && r->value_at && r->kept && r->pointers && r->objects &&
+            r->built) ||
+           read_no_memory(r);
+}
+
+static bool is_exact(const reading *r) // all floats of it: some operation is decorated so
+{
+    for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at))
+        if (read_op(&r->w, at) == SpvOpDecorate &&
+            read_word(&r->w, at, 2) == SpvDecorationNoContraction)
+            return true;
+    return false;
+}
+
+static bool build(reading *r)
+{
+    uint32_t size[3];
+    if (!room(r) || !find_entry(r)) return false;
+    const char *name = read_string(&r->w, r->entry, 3);
+    r->b = vy_program_begin(r->m, *name ? name : "main");
+    if (!r->b) return read_no_memory(r);
+    if (is_exact(r)) vy_exact(r->b);
+    bool ok = read_declarations(r) && constants_exist(r) && find_workgroup(r, size);
+    if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);
+    ok = ok && read_globals(r) && read_function(r, r->main, NULL);
+    if (ok && !r->noted) return vy_program_end(r->b) != NULL;
+    vy_program_abandon(r->b);
+    return ok;
+}
+
+// Builds it until nothing new is noted.
+static bool build_all(reading *r)
+{
+    for (uint32_t k = 0; k < MOST_BUILDS; k++) {
+        r->noted = false;
+        vy_arena_free(&r->building);
+        r->building = (vy_arena){0};
+        if (!build(r) || !vy_module_ok(r->m)) return false;
+        if (!r->noted) return true;
+    }
+    return read_fail(r, VY_E_SHADER_LIMIT, "", "its values are needed in too many places");
+}
+
+static bool begin(reading *r, const void *data, size_t size)
+{
+    read_fault fault = {0};
+    if (!read_words_make(&r->w, data, size, &r->arena, &fault)) {
+        if (!fault.what) return read_no_memory(r);
+        vy_fail(r->m, VY_E_SHADER_WORDS, 0, 0, NULL, "%s (word %u)", fault.what, fault.at);
+        return false;
+    }
+    r->facts = vy_arena_alloc(&r->arena, r->w.bound + 1);
+    r->uses = vy_arena_alloc(&r->arena, (r->w.bound + 1) * sizeof *r->uses);
+    if (!r->facts || !r->uses) return read_no_memory(r);
+    find_source(r);
+    return true;
+}
+
+bool vy_spirv_is(const void *data, size_t size)
+{
+    return size >= 4 &&
+           (!memcmp(data, "\x03\x02\x23\x07", 4) || !memcmp(data, "\x07\x23\x02\x03", 4));
+}
+
+vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
+                         const vy_read_options *options)
+{
+    vy_module *m = vy_module_new();
+    if (!m) return NULL;
+    reading r = {.m = m, .options = options, .file = file};
+    if (begin(&r, data, size) && build_all(&r)) vy_module_check(m);
+    vy_vec_free(&r.notes);
+    vy_vec_free(&r.values);
+    vy_vec_free(&r.exits);
+    vy_arena_free(&r.building);
+    vy_arena_free(&r.arena);
+    return m;
+}

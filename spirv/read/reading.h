@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// reading.h: one module that is being read, which the files of this folder share.
+//
+// A function of SPIR-V is built front to back by the builder of ir/: calls are inlined; vectors,
+// matrices and structs are their scalars.  What must be known before its place is reached, like
+// which values outlive the construct that computes them, a build finds out: it notes the fact, goes
+// on with any value, and the program is built again with what has been noted.
+#ifndef VYRE_READING_H
+#define VYRE_READING_H
+
+#include "ir/build/edit.h"
+#include "ir/core/ir.h"
+#include "spirv/read.h"
+#include "spirv/read/words.h"
+
+enum { READ_HEADER = 5 }; // words before the first instruction
+
+typedef struct reading reading;
+
+// Fails the module with the instruction that is being read.  False.
+bool read_fail(reading *r, vy_code code, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool read_no_memory(reading *r);
+// … because of what the instruction does: "OpX: … cannot be read".
+bool read_refuse(reading *r, const char *fix, const char *what);
+
+// ---- types.c: what is declared before the first function
+typedef struct read_note { // OpName, OpDecorate, …
+    uint32_t at, next;     // next: of the same id, index + 1
+} read_note;
+
+typedef struct read_type { // what a type of the module is in scalars
+    SpvOp op;              // OpTypeInt, …; SpvOpNop: no type
+    vy_type
+        scalar; // of a bool, an integer, a float and what consists of them: as it lies in memory
+    uint32_t element; // type id: of vectors, matrices, arrays; of pointers: what they point to
+    uint32_t count;   // of elements or members; 0: a runtime array
+    uint32_t scalars; // in a value of the type; 0: it has no values
+    uint32_t fields;  // see read_field
+    SpvStorageClass storage; // of pointers
+} read_type;
+
+const read_type *read_type_of(const reading *r, uint32_t type);
+const char *read_name(const reading *r, uint32_t id); // "" if it has none
+const char *read_member_name(const reading *r, uint32_t type, uint32_t member);
+// The operand of the decoration (some word where it has none); NULL: the id is not so decorated.
+const uint32_t *read_decoration(const reading *r, uint32_t id, SpvDecoration d);
+const uint32_t *read_member_decoration(const reading *r, uint32_t id, uint32_t member,
+                                       SpvDecoration d);
+bool read_declarations(reading *r);
+
+// ---- values.c: what ids stand for in the program being built
+// Scalar k of a value; any value where it is not known yet.
+vy_value read_scalar(reading *r, uint32_t id, uint32_t k);
+uint32_t read_scalar_count(reading *r, uint32_t id);  // 0: it is no value
+uint32_t read_type_id(const reading *r, uint32_t id); // the type of a value
+// Defines id as these scalars of its type.
+bool read_define(reading *r, uint32_t id, uint32_t n, const vy_value *v);
+vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k); // as it lies in memory
+// Room for the scalars of a value of the type, until the build ends; NULL: failed.
+vy_value *read_room(reading *r, uint32_t type);
+bool read_constant_u32(reading *r, uint32_t id, uint32_t *out);
+vy_value read_any(reading *r, vy_type type); // stands for what is not known yet
+// A value as its type is computed with (i32 for i8), normalised to the type.
+vy_value read_narrow(reading *r, vy_type type, vy_value v);
+vy_value read_as(reading *r, vy_type type, vy_value v); // the same bits in another type
+
+// ---- variables.c, memory.c: variables.  Their scalars are in fields, one for each path through
+// structs; a field is an array with an axis for each array, matrix and vector on the way.
+typedef struct read_field {
+    vy_type type; // as it lies in memory
+    uint32_t rank;
+    const uint32_t *dims; // 0: a runtime array
+    uint32_t first;       // its first scalar, where its scalars are kept apart
+    vy_buffer buffer;     // else; none: nothing accesses it
+    const char *name;
+} read_field;
+
+typedef enum read_kind {
+    READ_VARIABLE,  // of an invocation: variables of the builder, or local arrays
+    READ_SHARED,    // of a workgroup: shared arrays
+    READ_PARAMETER, // push constants, uniform blocks: scalar parameters, or `in` buffers
+    READ_BUFFER,    // storage buffers
+    READ_BUILTIN,
+} read_kind;
+
+typedef struct read_object {
+    read_kind kind;
+    uint32_t variable; // the id of its OpVariable
+    uint32_t type;     // of what it holds
+    uint32_t field_count;
+    read_field *fields;
+    vy_var *vars;      // of VARIABLE
+    vy_value *scalars; // of PARAMETER; none: nothing reads it
+    SpvBuiltIn builtin;
+} read_object;
+
+typedef struct read_index {
+    bool known;
+    uint32_t number;
+    vy_value value; // where it is not known: an integer
+} read_index;
+
+typedef struct read_pointer {
+    const read_object *object;
+    uint32_t type;  // of what it points to
+    uint32_t field; // the first below it
+    uint32_t rank;
+    const read_index *index; // along the axes above it
+} read_pointer;
+
+bool read_globals(reading *r); // the variables outside of functions, parameters among them
+bool read_variable(reading *r, uint32_t id); // OpVariable of a function
+bool read_access_chain(reading *r);
+bool read_load(reading *r);
+bool read_store(reading *r);
+bool read_store_to(reading *r, const read_pointer *p, uint32_t value);
+bool read_copy(reading *r); // OpCopyMemory
+bool read_load_from(reading *r, const read_pointer *p, vy_value *out);
+bool read_array_length(reading *r);
+// The element that a pointer to a scalar points to, of a buffer or array: for atomics.
+bool read_element(reading *r, uint32_t pointer, uint8_t use, vy_buffer *buffer, vy_value **index);
+read_pointer *read_pointer_of(reading *r, uint32_t id); // NULL: failed
+
+// ---- operation.c, extended.c, composite.c, sync.c: instructions of a block
+bool read_instruction(reading *r); // at r->at
+// One with a value, which specialisation constants may be, too: v is for its scalars.
+bool read_operation(reading *r, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands,
+                    vy_value *v);
+bool read_composite(reading *r, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands,
+                    vy_value *v, bool *mine);
+bool read_extended(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
+                   const uint32_t *operands, vy_value *v);
+bool read_sync(reading *r, bool *mine); // barriers, atomics, lanes
+
+// ---- control.c: blocks and constructs
+bool read_function(reading *r, uint32_t id, const vy_var *results);
+bool read_call(reading *r);
+
+typedef struct read_exit { // a branch to `label` leaves …
+    uint32_t label;
+    bool is_loop;   // … the loop, …
+    uint32_t block; // … or this block,
+    vy_var falls;   // and sets this variable; none: no variable
+} read_exit;
+VY_VEC_TYPE(read_exit_vec, read_exit);
+
+bool read_open_exit(reading *r, read_exit e);
+// The open construct that a branch to `label` leaves; NULL: it leaves none.
+const read_exit *read_exit_to(const reading *r, uint32_t label);
+void read_leave(reading *r, const read_exit *e);
+// Sets the OpPhi of block `to` to what they are for a branch from block `from`.
+bool read_edge(reading *r, uint32_t from, uint32_t to);
+// The code from a block on, up to the end of the innermost open construct.
+bool read_follow(reading *r, uint32_t label);
+// … after a branch to it, which may leave constructs instead.
+bool read_go(reading *r, uint32_t from, uint32_t to);
+// ---- switch.c: OpSwitch at the end of block `from`, in a construct that its merge block leaves
+bool read_switch(reading *r, uint32_t from);
+
+// ---- facts that builds note
+enum {
+    READ_OUTLIVES = 1, // of a value: it is used outside of the construct that computes it
+    READ_IS_READ = 1,  // of fields and scalars of a variable
+    READ_IS_WRITTEN = 2,
+    READ_IS_INDEXED = 4, // some index is known only when it runs
+};
+
+VY_VEC_TYPE(read_value_vec, vy_value);
+VY_VEC_TYPE(read_note_vec, read_note);
+
+typedef struct read_frame { // a function that is being inlined
+    uint32_t id;
+    const vy_var *results; // of each scalar
+    struct read_frame *caller;
+} read_frame;
+
+struct reading {
+    vy_module *m;
+    vy_builder *b;
+    read_words w;
+    const vy_read_options *options;
+    const char *file;
+    vy_arena arena;       // of all builds
+    uint8_t *facts;       // by id: READ_OUTLIVES
+    uint8_t **uses;       // by id of a variable: of its fields, then of its scalars; NULL: none
+    bool noted;           // something is new, so it must be built again
+    uint32_t entry, main; // OpEntryPoint, its function
+    uint32_t source;      // the file that lines count in
+    uint32_t at;          // the instruction that is being read
+    uint32_t line, column;
+
+    vy_arena building; // of this build, as is all that follows
+    read_type *types;  // by id
+    uint32_t *note_at; // by id: index + 1
+    read_note_vec notes;
+    read_value_vec values;
+    uint32_t *value_at;      // by id: index + 1 of its first scalar
+    vy_var **kept;           // by id: variables of its scalars: of OpPhi, and of what outlives
+    read_pointer **pointers; // by id
+    read_object **objects;   // by id of a variable
+    read_frame *frame;
+    read_exit_vec exits; // constructs that are open
+    bool *built;         // by id of a label: the block has been built, in this call
+    uint32_t depth;
+    uint64_t instructions;
+};
+
+#endif

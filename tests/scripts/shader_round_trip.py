@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# DEVICE
+# TIMEOUT: 400
+"""Random programs become SPIR-V, which is read back as a shader (spirv/read): run by the interpreter it
+gives what the program gives on the device, also after spirv-opt -O; and damaged modules are refused
+without harm.
+"""
+import json
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+SRC, VYRE = os.environ["SRC"], os.environ["VYRE_GRAD"]
+sys.path.insert(0, os.path.join(SRC, "tests", "fuzz"))
+sys.dont_write_bytecode = True
+import programs  # noqa: E402
+from engines import Command  # noqa: E402
+
+COUNT = int(os.environ.get("VYRE_COUNT", 24))
+SEED = int(os.environ.get("VYRE_FRESH_SEED", 20261126)) % 10**6
+LEFT = {}  # why programs were left out: how many
+SCALAR = re.compile(r"(`[^`]+`|\w+): (?:u32|i32|u64|i64|f16|f32|f64|bool)\b(?!\[)")
+
+
+WORDS = "floats that are added by compare and exchange, as words"
+
+
+def vyre(*args, timeout=120):
+    done = subprocess.run([VYRE, *args], capture_output=True, text=True, timeout=timeout)
+    if done.returncode < 0 or done.returncode >= 99 or "internal" in done.stderr:
+        sys.exit("vyre-grad %s: status %d\n%s" % (" ".join(args), done.returncode, done.stderr))
+    return done
+
+
+def leave(why):
+    LEFT[why] = LEFT.get(why, 0) + 1
+
+
+def head(text):
+    """The parameters of the printed program."""
+    return text.partition("program ")[2].partition("{")[0]
+
+
+def elements(dims, sets, constants):
+    n = 1
+    for dim in dims.split(", "):
+        if dim == "?":
+            dim = "5"
+        n *= int(eval(re.sub(r"(\d)u\b", r"\1", dim), {"__builtins__": {}}, {**constants, **sets}))
+    return n
+
+
+def shader_arguments(p, text, read, argv, sets):
+    """The arguments of the program as those of the shader, whose buffers have no shapes."""
+    constants = {n: int(v) for n, v in re.findall(r"const (\w+): u32 = (\d+)", text)}
+    given, out = dict(a.split("=", 1) for a in argv[1::2] if "=" in a), []
+    signature = text.partition("\nprogram p(")[2].partition(") over")[0].partition(") workgroup")[0]
+    buffers = re.findall(r"(\w+): (in|inout|out) (\w+)\[([^\]]*)\]", signature)
+    shapes = {name: dims.split(", ") for name, _, _, dims in buffers}
+    values = {**{n: str(v) for n, v in sets.items()}, **{n: v for n, v in given.items()}}
+    for s in {s.strip("`") for s in SCALAR.findall(head(read))}:
+        extent = re.match(r"_(\w+)_(\d)$", s)
+        if s in values:
+            out += ["--set", "%s=%s" % (s, values[s])]
+        elif s.startswith("_group_base"):
+            out += ["--set", s + "=0"]
+        elif extent and extent.group(1) in shapes:  # for range guards
+            dim = shapes[extent.group(1)][int(extent.group(2))]
+            out += ["--set", "%s=%d" % (s, elements(dim, sets, constants))]
+        else:
+            return None
+    for name, cls, t, dims in buffers:
+        now = re.search(r"\b%s`?: (in|inout|out) (\w+)\[" % name, head(read))
+        if not now:
+            continue
+        if now.group(2) != t:
+            return WORDS
+        n = elements(dims, sets, constants)
+        spec = next((v for k, v in given.items() if k.partition("[")[0] == name), "zeros")
+        if now.group(1) != "out" and (spec[0].isdigit() or spec[0] == "-"):
+            out += ["--in", "%s=%s" % (name, spec)]
+        else:
+            out += ["--in", "%s[%d]=%s" % (name, n, "zeros" if "out" in (cls, now.group(1)) else spec)]
+    return out
+
+
+def workgroups(text):
+    """At least as many as the domain needs: the program leaves out what is beyond it, along its own axes."""
+    variables = re.search(r"over\(([^)]*)\)", text.partition("\nprogram p(")[2]).group(1).count(":")
+    return ["16", "8", "8"][:variables] + ["1"] * (3 - variables) if variables <= 3 else None
+
+
+def number(v):
+    return float(v) if not isinstance(v, bool) else float(int(v))
+
+
+def equal(a, b, scale):
+    a, b = number(a), number(b)
+    if math.isnan(a) or math.isnan(b):
+        return math.isnan(a) and math.isnan(b)
+    return a == b or abs(a - b) <= 2e-5 * max(scale, abs(a), abs(b))
+
+
+def differ(want, got):
+    for name, o in want.items():
+        if name not in got:
+            continue
+        finite = [abs(number(v)) for v in o["data"] if math.isfinite(number(v))]
+        scale = max(finite, default=0)
+        for k, (a, b) in enumerate(zip(o["data"], got[name]["data"])):
+            if not equal(a, b, scale):
+                return "%s[%d]: %r on the device, %r as read" % (name, k, a, b)
+    return None
+
+
+def damaged(words, r):
+    """The module with some words changed, dropped or exchanged."""
+    w = bytearray(words)
+    for _ in range(r.choice((1, 1, 2, 5))):
+        at = 4 * r.randrange(len(w) // 4)
+        kind = r.randrange(4)
+        if kind == 0:
+            w[at + r.randrange(4)] ^= 1 << r.randrange(8)
+        elif kind == 1:
+            w[at:at + 4] = r.choice((0, 1, 2, 0xffffffff, r.randrange(200))).to_bytes(4, "little")
+        elif kind == 2:
+            del w[at:at + 4]
+        else:
+            other = 4 * r.randrange(len(w) // 4)
+            w[at:at + 4], w[other:other + 4] = w[other:other + 4], w[at:at + 4]
+    return bytes(w)
+
+
+def one(seed, engines):
+    """What is wrong; None: nothing."""
+    p = programs.make(seed)
+    text = p.text()
+    with open("p.vyre", "w", encoding="utf-8") as f:
+        f.write(text)
+    sets, groups = engines.launch(p, 0)
+    argv = engines.arguments(p, 0)
+    argv = [a for k, a in enumerate(argv) if not ({argv[k - 1], a} & {"--of", "--wrt", "--ct"})]
+    want = vyre("run", "p.vyre", "--precise", "--json", "--engine", "vulkan", *argv)
+    if want.returncode or vyre("compile", "p.vyre", "--precise", "--for", "other", "-o", "p.spv").returncode:
+        return leave("does not run alone")
+    optimised = shutil.which("spirv-opt") and not subprocess.run(
+        ["spirv-opt", "-O", "p.spv", "-o", "o.spv"], capture_output=True).returncode
+    for module in ("p.spv", "o.spv") if optimised else ("p.spv",):
+        read = vyre("print", module)
+        if read.returncode:
+            code = re.search(r"\[(E\d+)\]", read.stderr)
+            if code and code.group(1) in ("E0121", "E0302"):
+                return leave(read.stderr.partition("error: ")[2].partition(" (")[0][:60])
+            return "%s is not read: %s" % (module, read.stderr)
+        args = shader_arguments(p, text, read.stdout, argv, sets)
+        if args == WORDS or args is None:
+            return leave(args or "parameters that only the manifest explains")
+        size = [str(g) for g in groups] if groups else workgroups(text)
+        if not size:
+            return leave("domains of more than three variables")
+        got = vyre("run", module, "--json", "--engine", "eval", "--groups", ",".join(size), *args)
+        if got.returncode:
+            return "%s does not run: %s" % (module, got.stderr)
+        trouble = differ(json.loads(want.stdout)["outputs"], json.loads(got.stdout)["outputs"])
+        if trouble:
+            return "%s: %s" % (module, trouble)
+    r = random.Random(seed)
+    with open("p.spv", "rb") as f:
+        words = f.read()
+    for _ in range(6):
+        with open("bad.spv", "wb") as f:
+            f.write(damaged(words, r))
+        vyre("print", "bad.spv")
+    return None
+
+
+def main():
+    engines = Command.__new__(Command)  # for its arguments alone
+    wrong = []
+    for seed in range(SEED, SEED + COUNT):
+        trouble = one(seed, engines)
+        if trouble:
+            wrong.append("seed %d: %s" % (seed, trouble))
+            print(wrong[-1])
+    for why, n in sorted(LEFT.items()):
+        print("%d of %d left out: %s" % (n, COUNT, why))
+    if not wrong and sum(LEFT.values()) > COUNT * 0.7:
+        wrong.append("too few programs were compared")
+        print(wrong[-1])
+    sys.exit(bool(wrong))
+
+
+main()
