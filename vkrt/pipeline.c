@@ -29,8 +29,11 @@ static vkrt_status check_limits(const vkrt_device_info *info, const vy_kernel *k
                          k->name, k->param_bytes, info->name, info->max_push_constant_bytes);
     uint32_t buffers = k->binding_count + !pushed;
     if (buffers > info->max_storage_buffers)
-        return vkrt_fail(error, VKRT_LIMIT, fix, "%s: %u storage buffers, but '%s' allows %u",
-                         k->name, buffers, info->name, info->max_storage_buffers);
+        return vkrt_fail(error, VKRT_LIMIT,
+                         "compile a derivative with -O1, which joins no stages, or choose another "
+                         "device (VYRE_DEVICE)",
+                         "%s: %u storage buffers, but '%s' allows %u", k->name, buffers, info->name,
+                         info->max_storage_buffers);
     uint32_t sets = info->max_sets < VKRT_MAX_SETS ? info->max_sets : VKRT_MAX_SETS;
     for (uint32_t i = 0; i < buffers; i++) {
         uint32_t set = i < k->binding_count ? k->bindings[i].set : k->param_set;
