@@ -696,9 +696,6 @@ PHASES = ("text/grad/atomics/phases.vyre", (
     ("autodiff/rewrite/extremum_sites.c", None, "if (axis >= n) return false;", ""),
     ("autodiff/rewrite/extremum_vote.c", None, "forget(e, &sites[k - 1]);", ""),
     ("autodiff/rewrite/extremum_vote.c", None, "if (e->own[id]) replace_own(e, id);", ""),
-    ("autodiff/facts/buffer_uses.c", None, "!vy_is_contested(f->p, id)) continue;",
-     "!vy_is_extremum((vy_op)i->op) || buf->cls == VY_SHARED) continue;"),
-    ("autodiff/reverse/sweep_memory.c", None, "if (vy_is_contested(r->p, id)) vy_extremum_reverse(", "if (info->extremum) vy_extremum_reverse("),
     ("autodiff/forward/forward.c", None, "f->w.map[id] = vy_new_arg(&f->w, id, 0);\n        return id;", "return 0;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
