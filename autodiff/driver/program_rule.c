@@ -129,7 +129,7 @@ static const vy_derived *differentiate(vy_module *m, transposed *t, vy_ref rule,
                                      .lean_inputs = t->o->lean_inputs,
                                      .frugal = t->o->frugal};
     const vy_derived *made = t->derive(m, rule, &request, diag);
-    if (!made && strcmp(diag->code, "E0001") != 0) explain_failure(t, diag);
+    if (!made && !vy_diag_is(diag, VY_E_MEMORY)) explain_failure(t, diag);
     return made;
 }
 

@@ -578,6 +578,7 @@ EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
 SHARED_ARMS = ("text/opt/share_arms.vyre", (
     ("ir/pass/scalar/ifconvert.c", None, "&& no == other;", ";"),
     ("ir/pass/scalar/share_arms.c", None, "return x->yields[id] && is_directly_in_arm(x, id, later);", "return x->yields[id];"),
+    ("ir/pass/scalar/share_arms.c", None, "x->gone[id] && !x->before[id] && is_directly_in_arm", "x->gone[id] && is_directly_in_arm"),
     ("ir/pass/scalar/share_arms.c", None, "return x->before[id] && x->before[id] <= head ?", "return x->before[id] ?"),
     ("ir/pass/scalar/share_arms.c", None, "return x->before[id] && x->before[id] <= head ? BEFORE : NOWHERE;", "return NOWHERE;"),
     ("ir/pass/scalar/share_arms.c", None, "if (x->asked[id] == later) return (place)", "if (x->asked[id]) return (place)"),

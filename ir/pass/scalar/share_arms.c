@@ -275,11 +275,12 @@ static uint32_t count_yields(const share *x, uint32_t head)
     return n;
 }
 
-// Emits, at the end of the head's arm, what `later` takes from it.
+// Emits, at the end of the head's arm, what `later` takes from it: not what moves before an `if`
+// inside of `later`.
 static void emit_moved(share *x, uint32_t later)
 {
     for (uint32_t id = later + 1; id < middle_of(x, later); id++)
-        if (x->gone[id] && is_directly_in_arm(x, id, later))
+        if (x->gone[id] && !x->before[id] && is_directly_in_arm(x, id, later))
             vy_rewrite_moved(&x->w, id, NULL, x->w.map);
 }
 
