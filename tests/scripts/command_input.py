@@ -59,7 +59,7 @@ for name in ("large.vyre", "larger.vyre"):
 for data in (b"\x03\x02\x23\x07" + bytes(40), b"\x07\x23\x02\x03" + bytes(40)):
     for args, given in ((("grad", "-"), data), (("grad", file("module", data)), None)):
         got, out, err = run(*args, data=given)
-        if got != 1 or b"E0802" not in err:
+        if got != 1 or b"E0120" not in err:
             bad.append("SPIR-V as %s: status %s, %r" % (args[1], got, err[:200]))
 
 # every truncation of a program, as text and in binary form
