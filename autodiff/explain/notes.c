@@ -101,7 +101,9 @@ static void take_buffers(notes *n, const reverse *r, const vy_program *result)
             note.copy = copy(n, result->buffers.data[b->copy].name);
         if (!vy_vec_push(&n->buffers, note)) n->failed = true;
         if (!facts->wrt) continue;
-        note_gradient g = {copy(n, result->buffers.data[b->adjoint].name), note.name};
+        // What a buffer begins as has that buffer's adjoint (reverse/starts.c).
+        const uint32_t of = facts->heir ? r->build.buffers[facts->heir].adjoint : b->adjoint;
+        note_gradient g = {copy(n, result->buffers.data[of].name), note.name};
         if (!vy_vec_push(&n->gradients, g)) n->failed = true;
     }
     for (uint32_t k = 0; k < r->p->leaves.count && !n->failed; k++) {
