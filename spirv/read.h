@@ -23,7 +23,6 @@ typedef struct vy_read_options {
     // error.
     const vy_define *specs;
     uint32_t spec_count;
-    bool keep_domain; // do not look for the domain: the program is run by workgroups
 } vy_read_options;
 
 VY_API bool vy_spirv_is(const void *data, size_t size); // starts with the magic, in either order

@@ -76,12 +76,11 @@ typedef struct element { // a scalar in memory
     read_index index[MOST_AXES];
 } element;
 
-static bool note_use(reading *r, const element *e, uint32_t k, uint8_t use)
+static void note_use(reading *r, const element *e, uint32_t k, uint8_t use)
 {
     uint8_t *uses = r->uses[e->o->variable];
     r->noted |= (uses[k] & use) != use;
     uses[k] |= use;
-    return true;
 }
 
 // The number of the scalar in its field, row-major; false: not known until it runs, or out of

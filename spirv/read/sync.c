@@ -50,14 +50,13 @@ static const atomic *find_atomic(SpvOp op)
     return NULL;
 }
 
-static vy_value atomic_value(reading *r, const atomic *a, uint32_t pointer, vy_type type,
-                             vy_buffer buffer, const vy_value *index)
+static vy_value atomic_value(reading *r, const atomic *a, vy_type type, vy_buffer buffer,
+                             const vy_value *index)
 {
     const bool one = a->of == SpvOpAtomicIIncrement || a->of == SpvOpAtomicIDecrement;
     const vy_value v =
         one ? vy_int(r->b, type, 1) : read_as(r, type, read_scalar(r, word(r, 6), 0));
     const bool is_signed = vy_type_is_signed(type);
-    (void)pointer;
     if (a->sign && (a->sign > 0) != is_signed) {
         read_refuse(r, "declare the buffer with the type that is compared",
                     "an atomic minimum or maximum of numbers of the other sign");
@@ -68,12 +67,12 @@ static vy_value atomic_value(reading *r, const atomic *a, uint32_t pointer, vy_t
 
 static bool read_atomic(reading *r, const atomic *a)
 {
-    const uint32_t id = word(r, 2), pointer = word(r, 3);
+    const uint32_t id = word(r, 2);
     const vy_type type = read_scalar_type(r, word(r, 1), 0);
     vy_buffer buffer;
     vy_value *index;
-    if (!read_element(r, pointer, READ_IS_READ | READ_IS_WRITTEN, &buffer, &index)) return false;
-    const vy_value v = atomic_value(r, a, pointer, type, buffer, index);
+    if (!read_element(r, word(r, 3), READ_IS_READ | READ_IS_WRITTEN, &buffer, &index)) return false;
+    const vy_value v = atomic_value(r, a, type, buffer, index);
     return !vy_builder_failed(r->b) && read_define(r, id, 1, &v);
 }
 
