@@ -101,7 +101,9 @@ static vy_dim times_of(counting *w, uint32_t at)
     w->count[at] = counting_number(w, "count", "iterations");
     if (!counting_stopped(w)) counting_run_ahead(w, at);
     vy_at(w->c.q->b, s->line, s->column);
-    return counting_value(w, w->count[at]);
+    const vy_dim times = counting_value(w, w->count[at]);
+    w->count[at] = (vy_buffer){0}; // steps that are appended again count anew
+    return times;
 }
 
 static void open_loop(counting *w, uint32_t at)
