@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 import programs  # noqa: E402
 from engines import Command  # noqa: E402
 
-COUNT = int(os.environ.get("VYRE_COUNT", 24))
+COUNT = int(os.environ.get("VYRE_COUNT") or max(8, 48 // int(os.environ.get("VYRE_SHARE", "1"))))
 SEED = int(os.environ.get("VYRE_FRESH_SEED", 20261126)) % 10**6
 LEFT = {}  # why programs were left out: how many
 SCALAR = re.compile(r"(`[^`]+`|\w+): (?:u32|i32|u64|i64|f16|f32|f64|bool)\b(?!\[)")

@@ -50,7 +50,8 @@ def main():
     words, tried, bad = collections.Counter(), collections.Counter(), 0
     with tempfile.TemporaryDirectory() as folder:
         bench = oracle.Bench(os.environ["BUILD"], folder)
-        while min(tried["program"], tried["pipeline"]) < most and bench.used() < seconds:
+        while min(tried["program"], tried["pipeline"]) < most and (
+                bench.used() < seconds or sum(tried.values()) < 24):
             for kind in SMALL:
                 p = make(seed) if kind == "program" else None
                 text = program_text(p, seed) if p else pipeline_text(seed)
