@@ -115,7 +115,8 @@ def with_rules(path, text, r):
 
 
 def passes(path, order):
-    done = vyre("check", path, "--engine", "eval", "--order", order)
+    # A load out of range gives zero; in a call without a use it stays, in other dead code it does not.
+    done = vyre("check", path, "--engine", "eval", "--order", order, "--allow", "out-of-range")
     return done.returncode == 0, (done.stdout + done.stderr)[-3000:]
 
 
@@ -131,7 +132,7 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     number = int(os.environ.get("VYRE_COUNT") or 120 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k custom_rules" % (seed, number))
-    counts, bad, several = {"1": 0, "2": 0}, 0, 0
+    counts, bad, several, rounded = {"1": 0, "2": 0}, 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "p.vyre")
         for at in range(seed, seed + number):
@@ -146,6 +147,7 @@ def main():
                 same, said = passes(path, order)
                 counts[order] += 1
                 if not same and rounds(said):
+                    rounded += 1
                     print("VYRE_SEED=%d, order %s: differs as the constants of the rules do" % (at, order))
                 elif not same:
                     bad += 1
@@ -153,10 +155,11 @@ def main():
                     break
     print("compared: %(1)d gradients, %(2)d second derivatives" % counts)
     print("programs with functions of several results: %d" % several)
+    print("differ as the constants of the rules do: %d" % rounded)
     few = min(counts["1"], several) < max(1, number // 16)
     if few:
         print("too few programs have calls with rules")
-    return 1 if bad or few else 0
+    return 1 if bad or few or rounded > 1 + number // 20 else 0  # one is rare, several are a fault
 
 
 if __name__ == "__main__":
