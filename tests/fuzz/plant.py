@@ -699,8 +699,38 @@ PHASES = ("text/grad/atomics/phases.vyre", (
     ("autodiff/rewrite/extremum_vote.c", None, "if (e->own[id]) replace_own(e, id);", ""),
     ("autodiff/forward/forward.c", None, "f->w.map[id] = vy_new_arg(&f->w, id, 0);\n        return id;", "return 0;"),
 ))
+AGAIN = ("text/grad/pipeline/condition_again.vyre", (
+    ("ir/host/count_whiles.c", None, "w->count[at] = (vy_buffer){0}; // steps", "// steps"),
+))
+# The reader of SPIR-V: what only shaders show.
+SENSES = ("text/shader/senses.comp", (
+    ("spirv/read/operation.c", None, "*out = not(s, ordered(s, true, true)); return true;", "*out = ordered(s, false, false); return true;"),
+    ("spirv/read/operation.c", None, "if (op == SpvOpShiftRightArithmetic) t = as_type(t, AS_SIGNED);", ""),
+))
+ARITHMETIC = ("text/shader/arithmetic.comp", (
+    ("spirv/read/operation.c", None, "case SpvOpFOrdGreaterThan: *out = ordered(s, true, false);", "case SpvOpFOrdGreaterThan: *out = ordered(s, true, true);"),
+    ("spirv/read/values.c", None, "return vy_shr(r->b, vy_shl(r->b, read_as(r, wide, v), bits), bits);", "return v;"),
+    ("spirv/read/extended.c", None, 'return vy_call(c->b, "straight_through", 2, (vy_value[]){root, far});', "return root;"),
+))
+FLOW = ("text/shader/flow.comp", (
+    ("spirv/read/control.c", None, "return op != SpvOpFunctionCall && !(r->facts[id] & READ_OUTLIVES);", "return true;"),
+    ("spirv/read/control.c", None, "steps < 8 && !has_phi(r, merge); steps++", "steps < 8; steps++"),
+    ("spirv/read/control.c", None, "if (op == SpvOpPhi || !result) return op != SpvOpStore && op != SpvOpCopyMemory;",
+     "if (op == SpvOpPhi || !result) return true;"),
+    ("spirv/read/memory.c", None, "t->e.field = before + read_type_of(t->r, member)->fields;", "t->e.field = before + 1;"),
+))
+CHOICE = ("text/shader/choice.comp", (
+    ("spirv/read/switch.c", None, "vy_set(r->b, c->falls, vy_bool(r->b, false));", ""),
+    ("spirv/read/switch.c", None, "e.falls = t->next ? c->falls : (vy_var){0};", ""),
+))
+LANES = ("text/shader/lanes.comp", (
+    ("spirv/read/sync.c", None, "const vy_value from = lane(r, op, read_as(r, VY_U32, given));", "const vy_value from = read_as(r, VY_U32, given);"),
+))
+TYPES = ("text/shader/types.comp", (
+    ("spirv/read/composite.c", None, "return part(p, operand, column * rows + row);", "return part(p, operand, row * rows + column);"),
+))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
