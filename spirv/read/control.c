@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// control.c: functions, blocks and constructs.
+// control.c: blocks and constructs.
 //
 // Blocks are followed from the first one.  A merge instruction opens a construct of the builder,
 // and names where the code goes on behind it; a branch to such a place from the inside leaves the
@@ -15,7 +15,7 @@
 // go to a block of the function that is not built yet, or to where an open construct ends.
 #include "spirv/read/reading.h"
 
-enum { DEEPEST = 400, MOST_INSTRUCTIONS = 4 << 20, MOST_CALLS = 64 };
+enum { DEEPEST = 400, MOST_INSTRUCTIONS = 4 << 20 };
 
 static uint32_t word(const reading *r, uint32_t i) { return read_word(&r->w, r->at, i); }
 
@@ -346,98 +346,4 @@ bool read_follow(reading *r, uint32_t label)
         label = next;
     }
     return true;
-}
-
-// -------------------------------------------------------------------------------------- functions
-static bool keep(reading *r, uint32_t id)
-{
-    const uint32_t type = read_type_id(r, id), n = read_type_of(r, type)->scalars;
-    r->value_at[id] = 0;
-    if (!(r->facts[id] & READ_OUTLIVES) && read_op_of(&r->w, id) != SpvOpPhi) return true;
-    vy_var *vars = vy_arena_alloc(&r->building, (n + 1) * sizeof *vars);
-    if (!vars) return read_no_memory(r);
-    for (uint32_t k = 0; k < n; k++)
-        vars[k] = vy_var_new(r->b, read_name(r, id),
-                             vy_zero(r->b, vy_type_loaded(read_scalar_type(r, type, k))));
-    r->kept[id] = vars;
-    return !vy_builder_failed(r->b);
-}
-
-// Variables for what outlives its constructs; its first block.
-static bool prepare(reading *r, uint32_t function, uint32_t *first)
-{
-    *first = 0;
-    uint32_t at = read_definition(&r->w, function);
-    for (; at < r->w.count && read_op(&r->w, at) != SpvOpFunctionEnd; at = read_next(&r->w, at)) {
-        bool result, type;
-        const SpvOp op = read_op(&r->w, at);
-        read_has_result(op, &result, &type);
-        if (op == SpvOpLabel) r->built[read_word(&r->w, at, 1)] = false;
-        if (op == SpvOpLabel && !*first) *first = read_word(&r->w, at, 1);
-        if (op == SpvOpFunction || op == SpvOpFunctionParameter) continue;
-        if (result && type && !keep(r, read_word(&r->w, at, 2))) return false;
-    }
-    return *first || wrong(r, "a function without blocks");
-}
-
-bool read_function(reading *r, uint32_t id, const vy_var *results)
-{
-    uint32_t first;
-    read_frame frame = {.id = id, .results = results, .caller = r->frame};
-    uint32_t calls = 0;
-    for (const read_frame *f = r->frame; f; f = f->caller, calls++)
-        if (f->id == id) return wrong(r, "a function calls itself");
-    if (calls > MOST_CALLS)
-        return read_fail(r, VY_E_SHADER_LIMIT, "", "calls are nested more than %d deep",
-                         MOST_CALLS);
-    const read_exit_vec outside = r->exits;
-    r->exits = (read_exit_vec){0};
-    r->frame = &frame;
-    vy_function_begin(r->b);
-    const bool ok = prepare(r, id, &first) && read_follow(r, first);
-    if (!vy_builder_failed(r->b)) vy_function_end(r->b);
-    vy_vec_free(&r->exits);
-    r->exits = outside;
-    r->frame = frame.caller;
-    return ok && !vy_builder_failed(r->b);
-}
-
-// Values and pointers of the call are those of its function's parameters.
-static bool pass_arguments(reading *r, uint32_t function)
-{
-    uint32_t i = 4, at = read_next(&r->w, read_definition(&r->w, function));
-    for (; at < r->w.count && read_op(&r->w, at) != SpvOpLabel; at = read_next(&r->w, at)) {
-        if (read_op(&r->w, at) != SpvOpFunctionParameter) continue;
-        const uint32_t type = read_word(&r->w, at, 1), to = read_word(&r->w, at, 2);
-        const uint32_t from = word(r, i++);
-        if (read_type_of(r, type)->op == SpvOpTypePointer) {
-            r->pointers[to] = read_pointer_of(r, from);
-            if (!r->pointers[to]) return false;
-            continue;
-        }
-        vy_value *v = read_room(r, type);
-        if (!v || read_scalar_count(r, from) != read_type_of(r, type)->scalars)
-            return v && wrong(r, "an argument of another type");
-        for (uint32_t k = 0; k < read_type_of(r, type)->scalars; k++)
-            v[k] = read_scalar(r, from, k);
-        if (!keep(r, to) || !read_define(r, to, read_type_of(r, type)->scalars, v)) return false;
-    }
-    return true;
-}
-
-bool read_call(reading *r)
-{
-    const uint32_t at = r->at, id = word(r, 2), function = word(r, 3), type = word(r, 1);
-    if (read_op_of(&r->w, function) != SpvOpFunction) return wrong(r, "a call of no function");
-    const uint32_t n = read_type_of(r, type)->scalars;
-    vy_value *v = read_room(r, type);
-    vy_var *results = vy_arena_alloc(&r->building, (n + 1) * sizeof *results);
-    if (!v || !results) return read_no_memory(r);
-    for (uint32_t k = 0; k < n; k++)
-        results[k] = vy_var_new(r->b, read_name(r, function),
-                                vy_zero(r->b, vy_type_loaded(read_scalar_type(r, type, k))));
-    if (!pass_arguments(r, function) || !read_function(r, function, results)) return false;
-    r->at = at;
-    for (uint32_t k = 0; k < n; k++) v[k] = vy_get(r->b, results[k]);
-    return !n || read_define(r, id, n, v);
 }

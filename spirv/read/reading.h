@@ -133,7 +133,7 @@ bool read_extended(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
                    const uint32_t *operands, vy_value *v);
 bool read_sync(reading *r, bool *mine); // barriers, atomics, lanes
 
-// ---- control.c: blocks and constructs
+// ---- call.c: functions; control.c: blocks and constructs
 bool read_function(reading *r, uint32_t id, const vy_var *results);
 bool read_call(reading *r);
 
@@ -199,6 +199,8 @@ struct reading {
     vy_var **kept;           // by id: variables of its scalars: of OpPhi, and of what outlives
     read_pointer **pointers; // by id
     read_object **objects;   // by id of a variable
+    const char **members;    // names of members of variables, in order
+    uint32_t member_count;
     read_frame *frame;
     read_exit_vec exits; // constructs that are open
     bool *built;         // by id of a label: the block has been built, in this call

@@ -11,6 +11,7 @@
 #include "spirv/read/reading.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEEPEST = 64, MOST_PARAMETERS = 256 };
@@ -141,17 +142,44 @@ static uint32_t rank_of(const read_field *f) { return f->rank ? f->rank : 1; }
 
 // ------------------------------------------------------------------------------------ parameters
 // The name of a parameter: a member's where no other has it, else INSTANCE.MEMBER.
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The members of `type`, if it is a struct, to `list` unless it is NULL; how many.
+static uint32_t list_members(const reading *r, uint32_t type, const char **list)
+{
+    const read_type *t = read_type_of(r, type);
+    if (t->op != SpvOpTypeStruct) return 0;
+    for (uint32_t k = 0; list && k < t->count; k++) list[k] = read_member_name(r, type, k);
+    return t->count;
+}
+
+// The names of the members of all variables outside of functions, in order.
+static bool find_members(reading *r)
+{
+    for (uint32_t round = 0; round < 2; round++) {
+        uint32_t n = 0;
+        for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
+            if (read_op(&r->w, at) != SpvOpVariable) continue;
+            const uint32_t type = read_type_of(r, read_word(&r->w, at, 1))->element;
+            n += list_members(r, type, round ? r->members + n : NULL);
+        }
+        if (round == 0) r->members = vy_arena_alloc(&r->building, (n + 1) * sizeof *r->members);
+        if (!r->members) return read_no_memory(r);
+        r->member_count = n;
+    }
+    qsort(r->members, r->member_count, sizeof *r->members, by_name);
+    return true;
+}
+
 static bool is_unique(const reading *r, const char *name)
 {
-    uint32_t found = 0;
-    for (uint32_t id = 1; id < r->w.bound; id++) {
-        const read_type *pointer = read_type_of(r, read_type_id(r, id));
-        if (read_op_of(&r->w, id) != SpvOpVariable || pointer->op != SpvOpTypePointer) continue;
-        const read_type *t = read_type_of(r, pointer->element);
-        for (uint32_t k = 0; t->op == SpvOpTypeStruct && k < t->count; k++)
-            found += !strcmp(read_member_name(r, pointer->element, k), name);
-    }
-    return found == 1;
+    const char **first = r->members, **end = first + r->member_count;
+    const char **found = bsearch(&name, first, r->member_count, sizeof *first, by_name);
+    return found && !(found > first && !strcmp(found[-1], name)) &&
+           !(found + 1 < end && !strcmp(found[1], name));
 }
 
 // What the variable is called where the name of a member alone does not do: b0_3 without names.
@@ -321,6 +349,7 @@ static bool global(reading *r, uint32_t id)
 
 bool read_globals(reading *r)
 {
+    if (!find_members(r)) return false;
     for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
         if (read_op(&r->w, at) != SpvOpVariable) continue;
         r->at = at;
