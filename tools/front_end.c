@@ -62,7 +62,7 @@ typedef struct call {
     char **words; // of the command line, each malloc'd; NULL ends them
     uint32_t count;
     FILE *said;
-    char result[64]; // the temporary file; "": none yet
+    char result[4096]; // the temporary file; "": none yet
 } call;
 
 static bool add(call *c, const char *before, const char *word, vy_diag *d)
@@ -87,13 +87,15 @@ static bool make_words(call *c, const front_end *f, const options *o, vy_diag *d
 
 static bool temporary(call *c, vy_diag *d)
 {
-    snprintf(c->result, sizeof c->result, "/tmp/vyre-XXXXXX");
-    const int file = mkstemp(c->result);
+    const char *folder = getenv("TMPDIR");
+    const int n = snprintf(c->result, sizeof c->result, "%s/vyre-XXXXXX",
+                           folder && *folder ? folder : "/tmp");
+    const int file = n > 0 && (size_t)n < sizeof c->result ? mkstemp(c->result) : -1;
     if (file >= 0) close(file);
     if (file < 0) c->result[0] = '\0';
     c->said = file < 0 ? NULL : tmpfile();
-    return c->said || fail(d, TOOL_WRITE, "make room in /tmp", "cannot write a temporary file: %s",
-                           strerror(errno));
+    return c->said || fail(d, TOOL_WRITE, "make room in /tmp, or set TMPDIR",
+                           "cannot write a temporary file: %s", strerror(errno));
 }
 
 // Runs it to its end.  False: it could not be started.
