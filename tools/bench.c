@@ -105,7 +105,7 @@ static void lane_finish(lane *l, uint64_t runs)
 static bool bind_forward(lane *l, specs *in, vys_entry what, command *c, vy_diag *d)
 {
     const bool f64 = c->o.eval_type == EVAL_F64;
-    return specs_parse(in, "--in", &c->o.in, d) && binding_create(&l->data, what, f64, d) &&
+    return specs_read(in, &c->o.in, what, d) && binding_create(&l->data, what, f64, d) &&
            binding_set(&l->data, &c->o.set, d) && binding_groups(&l->data, c->o.groups, d) &&
            binding_specs(&l->data, in, "normal:0:1:1", d) && vys_binding_fill(&l->data, d);
 }

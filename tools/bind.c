@@ -2,6 +2,7 @@
 // bind.c: --set and --in to values of parameters.
 #include "tools/bind.h"
 
+#include "tools/file.h"
 #include "tools/number.h"
 
 #include <stdio.h>
@@ -20,18 +21,48 @@ const vys_words option_words = {
 };
 
 // ------------------------------------------------------------------------------------------- SPECs
+// @DIR/
+static bool parse_folder(specs *s, const char *option, const char *argument, vy_diag *d)
+{
+    const char *path = argument + 1;
+    char fix[120];
+    snprintf(fix, sizeof fix, "a folder ends in a slash: %s @%.80s/", option, path);
+    if (!ends_in(path, "/") && strcmp(path, "/"))
+        return fail(d, TOOL_SPEC, is_directory(path) ? fix : "write NAME=@FILE, or @DIR/",
+                    "%s %s: expected NAME=SPEC or @DIR/", option, argument);
+    return names_add(&s->folders, path) || fail_memory(d);
+}
+
 bool specs_parse(specs *s, const char *option, const names *arguments, vy_diag *d)
 {
     *s = (specs){0};
     if (!arguments->count) return true;
     s->data = calloc(arguments->count, sizeof *s->data);
     if (!s->data) return fail_memory(d);
+    const bool folders = !strcmp(option, "--in") || !strcmp(option, "--out");
     for (uint32_t i = 0; i < arguments->count; i++) {
+        const char *word = arguments->data[i];
+        if (folders && word[0] == '@') {
+            if (!parse_folder(s, option, word, d)) return false;
+            continue;
+        }
         spec *now = &s->data[s->count++];
-        if (!spec_parse(now, option, arguments->data[i], d)) return false;
+        if (!spec_parse(now, option, word, d)) return false;
         spec *first = specs_find(s, now->name);
         if (first != now) return fail(d, TOOL_USAGE, "", "%s gives %s twice", option, now->name);
     }
+    return true;
+}
+
+bool specs_add(specs *s, spec now, vy_diag *d)
+{
+    spec *more = realloc(s->data, (s->count + 1) * sizeof *more);
+    if (more) s->data = more;
+    if (!more || !now.name || !now.text) {
+        spec_free(&now);
+        return fail_memory(d);
+    }
+    s->data[s->count++] = now;
     return true;
 }
 
@@ -39,6 +70,7 @@ void specs_free(specs *s)
 {
     for (uint32_t i = 0; i < s->count; i++) spec_free(&s->data[i]);
     spec_free(&s->fallback);
+    names_free(&s->folders);
     free(s->data);
     *s = (specs){0};
 }

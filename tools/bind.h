@@ -18,10 +18,21 @@ typedef struct specs {
     spec *data;
     uint32_t count;
     spec fallback; // of binding_specs
+    names folders; // @DIR/, without the @
 } specs;
 bool specs_parse(specs *s, const char *option, const names *arguments, vy_diag *d);
+// Takes over what the SPEC owns, also where memory for it is missing.
+bool specs_add(specs *s, spec now, vy_diag *d);
 void specs_free(specs *s);
 spec *specs_find(const specs *s, const char *name); // NULL: none
+
+// folder.c: @DIR/ of --in and --out.
+// Parses --in; every other buffer of `what` that has contents is read from the folders, if any.
+bool specs_read(specs *s, const names *arguments, vys_entry what, vy_diag *d);
+// Makes the folder of --out, if there is one, before anything long runs.
+bool folder_make(const specs *out, vy_diag *d);
+// The result goes into the folder of --out, if there is one, and --out does not name it.
+bool folder_result(specs *out, const char *name, vy_diag *d);
 
 bool binding_create(binding *b, vys_entry what, bool f64, vy_diag *d);
 // --set NAME=VALUE

@@ -150,7 +150,7 @@ static bool refuse_options(const command *c, vy_diag *d)
 // The options for data, copied, because each round changes them.
 static bool parse_data(checking *k, const command *c, vy_diag *d)
 {
-    return specs_parse(&k->in, "--in", &c->o.in, d) && specs_parse(&k->ct, "--ct", &c->o.ct, d) &&
+    return specs_read(&k->in, &c->o.in, k->source, d) && specs_parse(&k->ct, "--ct", &c->o.ct, d) &&
            specs_parse(&k->device_ct, "--ct", &c->o.ct, d) && default_outputs(k, d);
 }
 

@@ -32,14 +32,7 @@ static bool add(specs *in, const vy_buffer_info *b, const choices *what, uint64_
         *seed += SEED_STRIDE;
     s.name = strdup(b->name);
     s.text = strdup(s.kind == SPEC_CONST ? "0" : "");
-    spec *more = realloc(in->data, (in->count + 1) * sizeof *more);
-    if (more) in->data = more;
-    if (!more || !s.name || !s.text) {
-        spec_free(&s);
-        return fail_memory(d);
-    }
-    in->data[in->count++] = s;
-    return true;
+    return specs_add(in, s, d);
 }
 
 // Uniform from 0.5 to 1.5: no two alike, none near zero.
@@ -48,14 +41,7 @@ static bool add_cotangent(specs *ct, const char *name, uint64_t seed, vy_diag *d
     spec s = {.kind = SPEC_UNIFORM, .a = 0.5, .b = 1.5, .seed = seed};
     s.name = strdup(name);
     s.text = strdup("");
-    spec *more = realloc(ct->data, (ct->count + 1) * sizeof *more);
-    if (more) ct->data = more;
-    if (!more || !s.name || !s.text) {
-        spec_free(&s);
-        return fail_memory(d);
-    }
-    ct->data[ct->count++] = s;
-    return true;
+    return specs_add(ct, s, d);
 }
 
 // Does derivative `g` take the cotangent of that output?

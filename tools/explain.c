@@ -321,7 +321,7 @@ bool verb_explain(command *c, vy_diag *d)
         m = c->work.derived;
         if (ok) from = vys_entry_result(m);
     }
-    ok = ok && specs_parse(&in, "--in", &c->o.in, d) && explain(c, m, from, &b, &in, d);
+    ok = ok && specs_read(&in, &c->o.in, from, d) && explain(c, m, from, &b, &in, d);
     vys_binding_free(&b);
     specs_free(&in);
     return ok;

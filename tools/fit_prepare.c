@@ -78,7 +78,7 @@ static bool collect_specs(fit *f, command *c, vy_diag *d)
         const bool param = names_have(&c->o.params, b->name) && !is_given(c, b->name);
         if (param && !add_zeros(f, c, b->name, &b->value, d)) return false;
     }
-    return specs_parse(&f->in, "--in", all, d);
+    return specs_read(&f->in, all, vys_entry_result(c->work.derived), d);
 }
 
 static bool give(fit *f, const char *name, uint64_t value, vy_diag *d)
@@ -163,8 +163,10 @@ static bool bind(fit *f, command *c, vy_diag *d)
            (!c->o.resume || fit_take(f, c->o.resume, d));
 }
 
-static bool check_out(const fit *f, vy_diag *d)
+static bool check_out(fit *f, vy_diag *d)
 {
+    for (uint32_t i = 0; i < f->train.param_count; i++)
+        if (!folder_result(&f->out, f->train.params[i], d)) return false;
     for (uint32_t i = 0; i < f->out.count; i++) {
         const spec *o = &f->out.data[i];
         const bound_buffer *b = fit_buffer(f, o->name);
@@ -173,7 +175,7 @@ static bool check_out(const fit *f, vy_diag *d)
                         o->name);
         if (!check_output(o, &b->value, d)) return false;
     }
-    return true;
+    return folder_make(&f->out, d);
 }
 
 // ---------------------------------------------------------------------------------------- together

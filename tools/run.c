@@ -72,15 +72,41 @@ static bool choose_outputs(session *s, const command *c, vys_entry what, vy_diag
     return true;
 }
 
+static bool is_result(const session *s, const vy_buffer_info *info)
+{
+    const bool written = info->cls == VY_INOUT && vy_is_tangent(info->role.kind);
+    return (info->cls == VY_OUT || written) && !vys_binding_source(&s->forward, info);
+}
+
+// Result `index`, or false after the last: the forward outputs, then gradients or tangents.
+static bool result_at(const session *s, uint32_t index, result *out)
+{
+    if (index < s->shown.count) {
+        *out = (result){s->shown.data[index],
+                        &vys_binding_find(&s->forward, s->shown.data[index])->value};
+        return true;
+    }
+    index -= s->shown.count;
+    for (uint32_t i = 0; i < s->backward.buffer_count; i++) {
+        const bound_buffer *b = &s->backward.buffers[i];
+        if (!is_result(s, &b->info)) continue;
+        if (index-- == 0) return *out = (result){b->info.name, &b->value}, true;
+    }
+    return false;
+}
+
 static const bound_buffer *find_out(const session *s, const char *name)
 {
     const bound_buffer *b = vys_binding_find(&s->forward, name);
     return b || !s->backward.buffers ? b : vys_binding_find(&s->backward, name);
 }
 
-// --out NAME=@file.npy
-static bool check_out(const session *s, vy_diag *d)
+// --out NAME=@file.npy, and @DIR/ for all that is printed
+static bool check_out(session *s, vy_diag *d)
 {
+    result r;
+    for (uint32_t i = 0; result_at(s, i, &r); i++)
+        if (!folder_result(&s->out, r.name, d)) return false;
     for (uint32_t i = 0; i < s->out.count; i++) {
         const spec *o = &s->out.data[i];
         const bound_buffer *b = find_out(s, o->name);
@@ -90,7 +116,7 @@ static bool check_out(const session *s, vy_diag *d)
                         "--out %s: there is no buffer of that name", o->name);
         if (!check_output(o, &b->value, d)) return false;
     }
-    return true;
+    return folder_make(&s->out, d);
 }
 
 static bool check_options(const command *c, vy_diag *d)
@@ -194,7 +220,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
     if (!check_options(c, d) || !load_module(c, d)) return false;
     vys_entry what;
     if (!select_entry(c, c->module, &what, d) || !choose_outputs(s, c, what, d) ||
-        !specs_parse(&s->in, "--in", &c->o.in, d) || !parse_given(s, &c->o, d) ||
+        !specs_read(&s->in, &c->o.in, what, d) || !parse_given(s, &c->o, d) ||
         !specs_parse(&s->out, "--out", &c->o.out, d))
         return false;
     vys_entry forward = what;
@@ -211,29 +237,6 @@ static bool session_run(session *s, command *c, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- results
-static bool is_result(const session *s, const vy_buffer_info *info)
-{
-    const bool written = info->cls == VY_INOUT && vy_is_tangent(info->role.kind);
-    return (info->cls == VY_OUT || written) && !vys_binding_source(&s->forward, info);
-}
-
-// Result `index`, or false after the last: the forward outputs, then gradients or tangents.
-static bool result_at(const session *s, uint32_t index, result *out)
-{
-    if (index < s->shown.count) {
-        *out = (result){s->shown.data[index],
-                        &vys_binding_find(&s->forward, s->shown.data[index])->value};
-        return true;
-    }
-    index -= s->shown.count;
-    for (uint32_t i = 0; i < s->backward.buffer_count; i++) {
-        const bound_buffer *b = &s->backward.buffers[i];
-        if (!is_result(s, &b->info)) continue;
-        if (index-- == 0) return *out = (result){b->info.name, &b->value}, true;
-    }
-    return false;
-}
-
 static bool print_json(const session *s, command *c, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
