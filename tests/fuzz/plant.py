@@ -647,6 +647,14 @@ HOST = ("host_control.py", (
     ("ir/text/parse_pipe.c", None, "return has ? ops[assignment - TK_SET_ADD] : TK_END;", "return has ? TK_ADD : TK_END;"),
     ("ir/eval/eval_pipeline.c", None, "r->depth--;\n    return r->pipeline", "return r->pipeline"),
 ))
+# Faults in which file a buffer is read from.
+FOLDER = ("text/cmd/folder.vyre", (
+    ("tools/folder.c", None, "s->folders.count; i-- > 0;", "s->folders.count; i-- > s->folders.count - 1;"),
+    ("tools/folder.c", None, "b.workspace || specs_find(s, b.name)) continue;", "b.workspace) continue;"),
+    ("tools/folder.c", None, "b.cls == VY_OUT || b.workspace", "b.workspace"),
+    ("tools/folder.c", None, "if (!path && own) return no_file(s, b.name, d);", ";"),
+    ("tools/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
+))
 # Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.
 ROUNDS = (
     ("ir/pass/sums/promote.c", None, "if (k != x->axis &&", "if ("),
@@ -731,7 +739,7 @@ TYPES = ("text/shader/types.comp", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
-           IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST)
+           IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
@@ -758,6 +766,7 @@ def link(folder, plant, o, target):
     os.makedirs(os.path.dirname(out))
     lines = subprocess.run(["ninja", "-C", o.build, "-t", "commands", target], capture_output=True, text=True)
     line = (lines.stdout.splitlines() or [""])[-1].replace("-o %s " % target, "-o %s %s " % (out, wrong), 1)
+    line = line.replace(" tools/vyre-grad.p/%s.o " % os.path.basename(changed), " ")  # of the command itself: in no library
     for command in (["cc", "-std=gnu11", "-O1", "-w", "-c", source, "-o", wrong, "-I" + ROOT, "-I" + o.build,
                      "-I" + os.path.join(ROOT, os.path.dirname(changed))], ["sh", "-c", line]):
         done = subprocess.run(command, cwd=o.build, capture_output=True, text=True)
