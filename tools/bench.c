@@ -208,7 +208,6 @@ static bool usable(const command *c, benchmark *b, vy_diag *d)
 {
     const options *o = &c->o;
     vy_scalar v = {.f = 1e-4};
-    if (o->out.count) return fail(d, TOOL_USAGE, "leave it out", "bench takes no --out");
     if (!modes_agree(o, d)) return false;
     if (o->engine == ENGINE_EVAL && (o->against || o->peak))
         return fail(d, TOOL_USAGE, "leave out --engine eval", "--against and --peak need a device");

@@ -138,15 +138,6 @@ static bool default_outputs(checking *k, vy_diag *d)
     return ok || fail_memory(d);
 }
 
-static bool refuse_options(const command *c, vy_diag *d)
-{
-    if (c->o.dot.count)
-        return fail(d, TOOL_USAGE, "use `run --jvp --dot`", "`check` chooses tangents itself");
-    if (c->o.out.count)
-        return fail(d, TOOL_USAGE, "use `run --grad --out`", "`check` writes no arrays");
-    return true;
-}
-
 // The options for data, copied, because each round changes them.
 static bool parse_data(checking *k, const command *c, vy_diag *d)
 {
@@ -197,7 +188,7 @@ static bool second_round(checking *k, command *c, vy_diag *d)
 static bool check_file(checking *k, command *c, vy_diag *d)
 {
     const double start = now_ms();
-    if (!refuse_options(c, d) || !load_module(c, d)) return false;
+    if (!load_module(c, d)) return false;
     check_lanes(c);
     if (!select_entry(c, c->module, &k->source, d) || !parse_data(k, c, d) ||
         !derive_all(k, c, d) || !check_choose(k, c, d) || !bind_derived(k, c, d) ||

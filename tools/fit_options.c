@@ -128,9 +128,6 @@ static bool check_options(const options *o, vy_diag *d)
     if (!o->params.count)
         return fail(d, TOOL_USAGE, "name the inputs to train: --params w,b",
                     "fit needs parameters");
-    if (o->wrt.count || o->order != 1 || o->seed || o->ct.count || o->dot.count)
-        return fail(d, TOOL_USAGE, "leave out --wrt, --order, --seed, --ct and --dot",
-                    "fit differentiates the loss by --params once");
     return (o->steps >= 1 && o->steps <= UINT32_MAX) ||
            fail(d, TOOL_USAGE, "", "--steps is 1 to 4294967295");
 }

@@ -30,6 +30,7 @@ typedef struct option {
 
 #define ALL 0               // every verb
 #define FILES TAKES_PROGRAM // the common options: docs/language.md 10.4
+#define WRT TAKES_WRT
 #define DATA TAKES_DATA
 #define SIZES TAKES_SHAPES
 #define GPU TAKES_DEVICE
@@ -41,15 +42,15 @@ _Static_assert(VERB_COUNT <= 16, "groups of their own have 16 bits");
 static const option table[] = {
     {'p', OPT_TEXT,   AT(program),       FILES, "--program",       "NAME",       "program or pipeline; default: the only one"},
     {0,   OPT_NAMES,  AT(of),            FILES, "--of",            "O[,O]",      "outputs; default: float out buffers, float inout ones it writes"},
-    {0,   OPT_NAMES,  AT(wrt),           FILES, "--wrt",           "W[,W]",      "inputs; default: all float in and inout buffers"},
+    {0,   OPT_NAMES,  AT(wrt),           WRT,   "--wrt",           "W[,W]",      "inputs; default: all float in and inout buffers"},
     {0,   OPT_TEXT,   AT(name),          VERB_BIT(GRAD) | VERB_BIT(JVP), "--name", "NAME", "of the derivative; default: NAME_grad, NAME_jvp"},
     {'o', OPT_TEXT,   AT(output),        TAKES_OUTPUT, "--output",        "PATH",       "file ending in .spv .vyre .h .json, or a directory for all"},
-    {0,   OPT_CHOICE, AT(seed),          FILES, "--seed",          "ones|buffer", "cotangents of outputs: ones, or buffers grad_O"},
-    {0,   OPT_FLAG,   AT(with_value),    FILES, "--with-value",    NULL,         "the derived program also writes the outputs"},
+    {0,   OPT_CHOICE, AT(seed),          WRT,   "--seed",          "ones|buffer", "cotangents of outputs: ones, or buffers grad_O"},
+    {0,   OPT_FLAG,   AT(with_value),    WRT,   "--with-value",    NULL,         "the derived program also writes the outputs"},
     {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
     {0,   OPT_CHOICE, AT(accumulate),    FILES, "--accumulate",    "auto|atomic|gather", "gather: programs over a gradient's elements sum what reaches them; auto: where that pays"},
     {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: as much as the tape limit requires"},
-    {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "run, check, bench: most that tapes and copies may take; default 1 GiB"},
+    {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "most that tapes and copies may take; default of the verbs that run: 1 GiB"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
     {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "reassociation, the device's own functions"},
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},
@@ -63,20 +64,21 @@ static const option table[] = {
     {0,   OPT_CHOICE, AT(written_for),   FILES, "--for",           "any|mesa|lavapipe|other", "drivers whose faults written SPIR-V works around; other: none; default any"},
     {'g', OPT_FLAG,   AT(lines),         FILES, "--lines",         NULL,         "written SPIR-V names its source: path and line numbers"},
     {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
-    {0,   OPT_COUNT,  AT(order),         FILES, "--order",         "N",          "differentiate N times, each time all gradients"},
+    {0,   OPT_COUNT,  AT(order),         WRT,   "--order",         "N",          "differentiate N times, each time all gradients"},
     {0,   OPT_NAMES,  AT(enable),        FILES, "--enable",        "FEATURE[,F]", "optional device features that written SPIR-V may use"},
     {0,   OPT_TEXT,   AT(dump_after),    TAKES_DUMP, "--dump-after",    "PASS",       "print the program after a pass (or all) to stderr"},
     {0,   OPT_FLAG,   AT(quiet),         ALL,   "--quiet",         NULL,         "no notes, no progress"},
     {0,   OPT_FLAG,   AT(verbose),       ALL,   "--verbose",       NULL,         "say more; print whole arrays"},
     {0,   OPT_CHOICE, AT(color),         ALL,   "--color",         "auto|always|never", "colours in diagnostics"},
     {0,   OPT_FLAG,   AT(json),          TAKES_JSON, "--json",          NULL,         "one JSON object on stdout; diagnostics too"},
-    {0,   OPT_FLAG,   AT(grad),          TAKES_GRAD, "--grad",  NULL,         "run the derivative too; inspect: look at its kernels instead"},
+    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(RUN), "--grad", NULL,           "run the derivative too"},
+    {0,   OPT_FLAG,   AT(grad),          VERB_BIT(INSPECT), "--grad", NULL,       "look at the kernels of the derivative instead"},
     {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN) | VERB_BIT(BENCH), "--jvp", NULL, "forward mode: tangents dot_O along dot_W"},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape; @DIR/: DIR/NAME.npy for each not named"},
-    {0,   OPT_LIST,   AT(out),           DATA,  "--out",           "NAME=@FILE", "write a result to FILE.npy, FILE.png (a picture) or FILE.bin; @DIR/: each not named to DIR/NAME.npy"},
-    {0,   OPT_LIST,   AT(ct),            DATA,  "--ct",            "O=SPEC",     "cotangent of an output"},
-    {0,   OPT_LIST,   AT(dot),           DATA,  "--dot",           "W=SPEC",     "tangent of an input, for --jvp; default: ones"},
+    {0,   OPT_LIST,   AT(out),           VERB_BIT(RUN) | VERB_BIT(FIT), "--out",           "NAME=@FILE", "write a result to FILE.npy, FILE.png (a picture) or FILE.bin; @DIR/: each not named to DIR/NAME.npy"},
+    {0,   OPT_LIST,   AT(ct),            VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH), "--ct",            "O=SPEC",     "cotangent of an output"},
+    {0,   OPT_LIST,   AT(dot),           VERB_BIT(RUN) | VERB_BIT(BENCH), "--dot",           "W=SPEC",     "tangent of an input, for --jvp; default: ones"},
     {0,   OPT_TEXT,   AT(groups),        SIZES,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
     {0,   OPT_CHOICE, AT(engine),        DATA,  "--engine",        "vulkan|eval", "device, or the reference interpreter"},
     {0,   OPT_CHOICE, AT(eval_type),     DATA,  "--eval-type",     "declared|f64", "f64: the interpreter computes floats in double"},
@@ -85,7 +87,8 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(report),        DATA,  "--report",        NULL,         "the interpreter reports data races, reads before writes, accesses out of range"},
     {0,   OPT_TEXT,   AT(device),        GPU,   "--device",        "NAME|INDEX", "Vulkan device; default: VYRE_DEVICE, else the best"},
     {0,   OPT_TEXT,   AT(driver),        VERB_BIT(INSPECT), "--driver", "NAME|CHIP|PATH", "a driver's name, its .json, or an AMD chip: navi21, vega10, …"},
-    {0,   OPT_COUNT,  AT(timeout),       TAKES_TIMEOUT, "--timeout", "SECONDS", "most that one submission may take on the device; inspect: one kernel to compile; default 600, 0: no limit"},
+    {0,   OPT_COUNT,  AT(timeout),       DATA,  "--timeout", "SECONDS",           "most that one submission may take on the device; default 600, 0: no limit"},
+    {0,   OPT_COUNT,  AT(timeout),       VERB_BIT(INSPECT), "--timeout", "SECONDS", "most that one kernel may take to compile; default 600, 0: no limit"},
     {0,   OPT_COUNT,  AT(samples),       VERB_BIT(CHECK), "--samples", "N",      "elements of a buffer to compare; default 256, fewer where runs are long"},
     {0,   OPT_CHOICE, AT(allow),         VERB_BIT(CHECK), "--allow", "nothing|out-of-range", "out-of-range: loads that give 0 and stores that do nothing are meant"},
     {0,   OPT_NAMES,  AT(params),        VERB_BIT(FIT), "--params",  "W[,W]",     "the inputs to train"},
@@ -99,7 +102,8 @@ static const option table[] = {
     {0,   OPT_TEXT,   AT(resume),        VERB_BIT(FIT), "--resume",  "FILE",      "go on from there"},
     {'n', OPT_COUNT,  AT(runs),          VERB_BIT(BENCH), "--runs", "N",         "how many runs to time; default 20"},
     {0,   OPT_TEXT,   AT(against),       VERB_BIT(BENCH), "--against", "PLAN",   "also time a gradient written by hand (shaders/README.md)"},
-    {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(BENCH) | VERB_BIT(FIT), "--tolerance", "X", "fit: ends where the losses of 8 steps differ by no more than X times the greatest; default 0, which is never, lbfgs: 1e-6; bench: by which that of --against may differ from ours; default 1e-4"},
+    {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(BENCH), "--tolerance", "X",   "by which the gradient of --against may differ from ours; default 1e-4"},
+    {0,   OPT_TEXT,   AT(tolerance),     VERB_BIT(FIT), "--tolerance", "X",     "ends where the losses of 8 steps differ by no more than X times the greatest; default 0, which is never, lbfgs: 1e-6"},
     {0,   OPT_FLAG,   AT(peak),          VERB_BIT(BENCH), "--peak", NULL,        "measure the device: copy bandwidth, multiply-adds; FILE may be left out"},
     {'h', OPT_FLAG,   AT(help),          ALL,   "--help",          NULL,         "this text"},
     {0,   OPT_FLAG,   AT(version),       ALL,   "--version",       NULL,         "the version"},
@@ -185,12 +189,23 @@ static bool take_value(options *o, const option *opt, const char *name, const ch
 }
 
 // ----------------------------------------------------------------------------------------- reading
-static const option *find_option(const char *name, size_t n)
+static bool has_name(const option *opt, const char *word)
 {
-    for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (table[i].name && strlen(table[i].name) == n && !memcmp(table[i].name, name, n))
-            return &table[i];
-    return NULL;
+    const size_t n = strcspn(word, "=");
+    if (word[1] != '-') return word[1] && opt->letter == word[1];
+    return opt->name && strlen(opt->name) == n && !memcmp(opt->name, word, n);
+}
+
+// The verb's own where several rows have the name.
+static const option *find_option(verb v, const char *word)
+{
+    const option *other = NULL;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        if (!has_name(&table[i], word)) continue;
+        if (takes_option(v, &table[i])) return &table[i];
+        other = &table[i];
+    }
+    return other;
 }
 
 // What other commands call options that have a letter only here.
@@ -234,13 +249,35 @@ static bool unknown_option(const options *o, const char *name, vy_diag *d)
     return fail(d, TOOL_USAGE, fix, "unknown option %.60s", name);
 }
 
-static bool wrong_verb(const options *o, const option *opt, const char *name, vy_diag *d)
+// What takes the place of an option that users of other verbs look for.
+static const struct {
+    verb verb;
+    const char *name, *fix;
+} instead[] = {
+    {VERB_CHECK, "--out", "`check` writes no arrays: use `run --grad --out`"},
+    {VERB_CHECK, "--dot", "`check` chooses tangents itself: use `run --jvp --dot`"},
+    {VERB_BENCH, "--out", "use `run --out`"},
+    {VERB_FIT, "--wrt", "name what is trained: --params"},
+    {VERB_FIT, "--order", "fit differentiates the loss once"},
+    {VERB_FIT, "--seed", "fit differentiates the loss; batches have a seed: --batch X:N:SEED"},
+    {VERB_FIT, "--grad", "fit differentiates the loss itself"},
+    {VERB_FIT, "--ct", "fit differentiates the loss itself"},
+};
+
+static const char *fix_of(verb v, const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(instead); i++)
+        if (instead[i].verb == v && !strcmp(instead[i].name, name)) return instead[i].fix;
+    return NULL;
+}
+
+static bool wrong_verb(const options *o, const char *name, vy_diag *d)
 {
     text who = {0};
     for (verb v = 0; v < VERB_COUNT; v++)
-        if (takes_option(v, opt)) text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
-    fail(d, TOOL_USAGE, NULL, "%s is not an option of `%s`, but of: %s", name, verb_name(o->verb),
-         who.data ? who.data : "");
+        if (takes_option(v, find_option(v, name))) text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
+    fail(d, TOOL_USAGE, fix_of(o->verb, name), "%s is not an option of `%s`, but of: %s", name,
+         verb_name(o->verb), who.data ? who.data : "");
     text_free(&who);
     return false;
 }
@@ -249,21 +286,18 @@ static bool wrong_verb(const options *o, const option *opt, const char *name, vy
 static bool read_option(options *o, int argc, char **argv, int *at, vy_diag *d)
 {
     const char *word = argv[*at], *value = NULL;
-    const option *opt = NULL;
+    const option *opt = find_option(o->verb, word);
     char name[40];
     if (word[1] == '-') {
         const size_t n = strcspn(word, "=");
-        opt = find_option(word, n);
         if (word[n]) value = word + n + 1;
         snprintf(name, sizeof name, "%.*s", n > 39 ? 39 : (int)n, word);
     } else {
-        for (size_t i = 0; i < COUNT_OF(table) && !opt; i++)
-            if (table[i].letter == word[1]) opt = &table[i];
         if (word[1] && word[2]) value = word + 2; // -O2, -oPATH
         snprintf(name, sizeof name, "-%c", word[1]);
     }
     if (!opt) return unknown_option(o, word[1] == '-' ? name : word, d);
-    if (!takes_option(o->verb, opt)) return wrong_verb(o, opt, name, d);
+    if (!takes_option(o->verb, opt)) return wrong_verb(o, name, d);
     if (opt->kind == OPT_FLAG) {
         if (value) return fail(d, TOOL_USAGE, NULL, "%s takes no value", name);
         return take_value(o, opt, name, NULL, d);
@@ -365,7 +399,7 @@ static void option_help(const option *opt, text *out)
 
 void options_help(verb v, text *out)
 {
-    const uint32_t usual = TAKES_PROGRAM | TAKES_OUTPUT | TAKES_JSON;
+    const uint32_t usual = TAKES_PROGRAM | TAKES_WRT | TAKES_OUTPUT | TAKES_JSON;
     if (v == VERB_COUNT) {
         text_puts(
             out,

@@ -15,14 +15,12 @@ enum {
     TAKES_JSON = 16,   // --json: errors, and results
     TAKES_SHAPES = 32, // what gives sizes
     TAKES_DATA = 64,   // contents, results, and what runs it
-    TAKES_DEVICE = 128,  // --device
-    TAKES_TIMEOUT = 256, // --timeout
-    TAKES_GRAD = 512,    // --grad
-    HAS_RESULTS = 1024,  // they are text, or one JSON object: -o x.json writes that
+    TAKES_DEVICE = 128, // --device
+    HAS_RESULTS = 256,  // they are text, or one JSON object: -o x.json writes that
+    TAKES_WRT = 512,    // by what it is derived, how often, from which cotangents
     // Most verbs'.
-    TAKES_MODULE = TAKES_FILE | TAKES_PROGRAM | TAKES_DUMP | TAKES_OUTPUT | TAKES_JSON,
-    TAKES_RUN =
-        TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES | TAKES_DATA | TAKES_DEVICE | TAKES_TIMEOUT,
+    TAKES_MODULE = TAKES_FILE | TAKES_PROGRAM | TAKES_WRT | TAKES_DUMP | TAKES_OUTPUT | TAKES_JSON,
+    TAKES_RUN = TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES | TAKES_DATA | TAKES_DEVICE,
 };
 
 // X(ID, name, function, what it takes, what it does)
@@ -30,17 +28,15 @@ enum {
     X(GRAD, "grad", verb_grad, TAKES_MODULE, "reverse mode: writes the backward program(s)")       \
     X(JVP, "jvp", verb_grad, TAKES_MODULE, "forward mode: writes the program of tangents")         \
     X(COMPILE, "compile", verb_compile, TAKES_MODULE, "forward program to SPIR-V")                 \
-    X(RUN, "run", verb_run, TAKES_RUN | TAKES_GRAD,                                                \
-      "runs a program, or its derivative, on given data")                                          \
+    X(RUN, "run", verb_run, TAKES_RUN, "runs a program, or its derivative, on given data")         \
     X(CHECK, "check", verb_check, TAKES_RUN, "verifies the derivative; exit 3 on failure")         \
     X(PRINT, "print", verb_print, TAKES_MODULE & ~TAKES_DUMP,                                      \
       "parses, checks and prints the canonical text")                                              \
     X(EXPLAIN, "explain", verb_explain, TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES,                 \
       "says how each gradient is accumulated and what is stored")                                  \
     X(BENCH, "bench", verb_bench, TAKES_RUN, "times forward and derivative on the device")         \
-    X(FIT, "fit", verb_fit, TAKES_RUN, "trains parameters on given data")                          \
-    X(INSPECT, "inspect", verb_inspect,                                                            \
-      TAKES_MODULE | HAS_RESULTS | TAKES_DEVICE | TAKES_TIMEOUT | TAKES_GRAD,                      \
+    X(FIT, "fit", verb_fit, TAKES_RUN & ~TAKES_WRT, "trains parameters on given data")             \
+    X(INSPECT, "inspect", verb_inspect, TAKES_MODULE | HAS_RESULTS | TAKES_DEVICE,                 \
       "what a driver's compiler makes of each kernel")                                             \
     X(INFO, "info", verb_info, TAKES_MODULE | HAS_RESULTS | TAKES_DEVICE,                          \
       "parameters, bindings, shapes, push constants, device features")                             \

@@ -655,6 +655,12 @@ FOLDER = ("text/cmd/folder.vyre", (
     ("tools/folder.c", None, "if (!path && own) return no_file(s, b.name, d);", ";"),
     ("tools/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
 ))
+# Faults in which options a verb has.
+OPTIONS = ("command_options.py", (
+    ("tools/options.c", None, ": takes_option(v, &table[i])))", ": true))"),
+    ("tools/options.c", None, "if (takes_option(v, &table[i])) return &table[i];", ";"),
+    ("tools/options.c", None, "if (!takes_option(o->verb, opt)) return wrong_verb(o, name, d);", ""),
+))
 # Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.
 ROUNDS = (
     ("ir/pass/sums/promote.c", None, "if (k != x->axis &&", "if ("),
@@ -739,7 +745,7 @@ TYPES = ("text/shader/types.comp", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
-           IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER)
+           IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
