@@ -275,7 +275,8 @@ static bool wrong_verb(const options *o, const char *name, vy_diag *d)
 {
     text who = {0};
     for (verb v = 0; v < VERB_COUNT; v++)
-        if (takes_option(v, find_option(v, name))) text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
+        if (takes_option(v, find_option(v, name)))
+            text_printf(&who, "%s%s", who.size ? ", " : "", verb_name(v));
     fail(d, TOOL_USAGE, fix_of(o->verb, name), "%s is not an option of `%s`, but of: %s", name,
          verb_name(o->verb), who.data ? who.data : "");
     text_free(&who);
