@@ -12,8 +12,17 @@ typedef struct saved_buffer {
     char *name;
     array value;
 } saved_buffer;
+// What a training is: options, a hash of its text, scalars, as words.
+typedef struct part {
+    char *name, *value;
+} part;
+typedef struct parts {
+    part *data;
+    uint32_t count;
+} parts;
 typedef struct saved {
     uint64_t identity, step;
+    parts parts; // of which identity is; none in files of earlier versions
     saved_buffer *buffers;
     uint32_t count;
 } saved;
@@ -64,11 +73,20 @@ bool fit_print(fit *f, command *c, vy_diag *d);
 // fit_plot.c: a picture of the losses, for c->files; false where it cannot be made.
 bool fit_plot(const fit *f, command *c, vy_diag *d);
 bool fit_plot_check(const char *path, vy_diag *d);
+bool fit_is_size(const fit *f, const char *scalar); // what a step does depends on it
+// fit_identity.c
+bool fit_parts(const fit *f, const command *c, parts *p, vy_diag *d);
+bool parts_add(parts *p, const char *name, size_t n, const char *value, size_t m); // false: memory
+void parts_free(parts *p);
+// Whether the parts show that the checkpoint is of another training; then *d says so instead of
+// what it said before.
+bool fit_is_other(const fit *f, const command *c, vy_diag *d);
+bool fit_differs(const fit *f, const command *c, vy_diag *d); // fails, as the identities differ
 // fit_checkpoint.c
 uint64_t fit_hash(uint64_t hash, const void *data, size_t size); // FNV-1a
 bool fit_save(const fit *f, const command *c, vy_diag *d);       // NAME-STEP.fit, which is new
 bool fit_load(saved *s, const char *path, vy_diag *d);
-bool fit_take(fit *f, const char *path, vy_diag *d); // what was loaded, into f->data
+bool fit_take(fit *f, const command *c, vy_diag *d); // what was loaded, into f->data
 void saved_free(saved *s);
 
 #endif

@@ -9,6 +9,11 @@ bound_buffer *fit_buffer(const fit *f, const char *name)
     return name ? vys_binding_find(&f->data, name) : NULL;
 }
 
+bool fit_is_size(const fit *f, const char *scalar)
+{
+    return strcmp(scalar, f->made.window) && strcmp(scalar, f->made.count);
+}
+
 bool fit_is_kept(const fit *f, const bound_buffer *b)
 {
     bool kept = !strcmp(b->info.name, f->made.step);

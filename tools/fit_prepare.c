@@ -117,9 +117,8 @@ static bool check_rows(fit *f, vy_diag *d)
     const binding *b = &f->data;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
         const bound_scalar *s = &b->scalars[i];
-        const bool ours =
-            !strcmp(s->info.name, f->made.window) || !strcmp(s->info.name, f->made.count);
-        if (!ours) f->identity = fit_hash(f->identity, &s->value, sizeof s->value);
+        if (fit_is_size(f, s->info.name))
+            f->identity = fit_hash(f->identity, &s->value, sizeof s->value);
         if (!f->made.rows || strcmp(s->info.name, f->made.rows) || s->value.u >= f->batch_rows)
             continue;
         return fail(d, TOOL_SHAPE, "give more data, or make the batch smaller",
@@ -158,9 +157,10 @@ static bool bind_data(fit *f, command *c, vy_diag *d)
 static bool bind(fit *f, command *c, vy_diag *d)
 {
     binding *b = &f->data;
-    if (!bind_data(f, c, d)) return blame_batch(f, d);
+    // Of another training, the shapes of a checkpoint need not suit these data.
+    if (!bind_data(f, c, d)) return (!c->o.resume || !fit_is_other(f, c, d)) && blame_batch(f, d);
     return check_rows(f, d) && vys_binding_tape(b, c->o.tape_limit, d) &&
-           (!c->o.resume || fit_take(f, c->o.resume, d));
+           (!c->o.resume || fit_take(f, c, d));
 }
 
 static bool check_out(fit *f, vy_diag *d)

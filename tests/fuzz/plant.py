@@ -655,6 +655,14 @@ FOLDER = ("text/cmd/folder.vyre", (
     ("tools/folder.c", None, "if (!path && own) return no_file(s, b.name, d);", ";"),
     ("tools/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
 ))
+# Faults in what is said of a checkpoint of another training.
+RESUMED = ("fit.py", (
+    ("tools/fit_identity.c", None, "|| !strcmp(is->value, was->value)) continue;", ") continue;"),
+    ("tools/fit_identity.c", None, "if (!s->known || !fit_is_size(f, s->info.name)) continue;", "continue;"),
+    ("tools/fit_identity.c", None, "if (now.code) *d = now;", ";"),
+    ("tools/fit_prepare.c", None, "(!c->o.resume || !fit_is_other(f, c, d)) &&", ""),
+    ("tools/fit_checkpoint.c", None, "if (f->resumed.identity != f->identity) return", "if (0) return"),
+))
 # Faults in which options a verb has.
 OPTIONS = ("command_options.py", (
     ("tools/options.c", None, ": takes_option(v, &table[i])))", ": true))"),
@@ -745,7 +753,7 @@ TYPES = ("text/shader/types.comp", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
-           IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS)
+           IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
