@@ -75,6 +75,7 @@ bool fit_plot(const fit *f, command *c, vy_diag *d);
 bool fit_plot_check(const char *path, vy_diag *d);
 bool fit_is_size(const fit *f, const char *scalar); // what a step does depends on it
 // fit_identity.c
+uint64_t fit_hash(uint64_t hash, const void *data, size_t size); // FNV-1a
 bool fit_parts(const fit *f, const command *c, parts *p, vy_diag *d);
 bool parts_add(parts *p, const char *name, size_t n, const char *value, size_t m); // false: memory
 void parts_free(parts *p);
@@ -83,7 +84,6 @@ void parts_free(parts *p);
 bool fit_is_other(const fit *f, const command *c, vy_diag *d);
 bool fit_differs(const fit *f, const command *c, vy_diag *d); // fails, as the identities differ
 // fit_checkpoint.c
-uint64_t fit_hash(uint64_t hash, const void *data, size_t size); // FNV-1a
 bool fit_save(const fit *f, const command *c, vy_diag *d);       // NAME-STEP.fit, which is new
 bool fit_load(saved *s, const char *path, vy_diag *d);
 bool fit_take(fit *f, const command *c, vy_diag *d); // what was loaded, into f->data

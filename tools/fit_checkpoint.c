@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // fit_checkpoint.c: everything a training needs to go on, in one file.
 //
-//   "vyre-fit 2\n", identity, step, number of parts, of each: length and text of its name and of its
-//   value (fit_identity.c); number of buffers, of each: length of its name, name, type, rank, shape,
-//   elements; at the end a hash of all this.  Numbers: 64 bits, little endian.  "vyre-fit 1\n" has
-//   no parts.
+//   "vyre-fit 2\n", identity, step, number of parts, of each: length and text of its name and of
+//   its value (fit_identity.c); number of buffers, of each: length of its name, name, type, rank,
+//   shape, elements; at the end a hash of all this.  Numbers: 64 bits, little endian.  In
+//   "vyre-fit 1\n" there are no parts.
 //
 // The identity is a hash of the training pipeline's text (program, optimiser, learning rates, seed)
 // and of the scalars: a file of another training is refused.
@@ -18,14 +18,6 @@
 
 static const char magic[] = "vyre-fit 2\n", first_magic[] = "vyre-fit 1\n";
 enum { MAGIC = sizeof magic - 1 };
-
-uint64_t fit_hash(uint64_t hash, const void *data, size_t size)
-{
-    const unsigned char *at = data;
-    hash ^= 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
-}
 
 // ----------------------------------------------------------------------------------------- writing
 static void put(text *t, uint64_t v) { text_add(t, &v, sizeof v); }

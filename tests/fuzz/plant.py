@@ -656,7 +656,7 @@ FOLDER = ("text/cmd/folder.vyre", (
     ("tools/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
 ))
 # Faults in what is said of a checkpoint of another training.
-RESUMED = ("fit.py", (
+RESUMED = ("fit_resume.py", (
     ("tools/fit_identity.c", None, "|| !strcmp(is->value, was->value)) continue;", ") continue;"),
     ("tools/fit_identity.c", None, "if (!s->known || !fit_is_size(f, s->info.name)) continue;", "continue;"),
     ("tools/fit_identity.c", None, "if (now.code) *d = now;", ";"),
