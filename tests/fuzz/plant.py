@@ -802,7 +802,7 @@ def noticed_by_script(folder, plant, o):
                           env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=command,
                                    VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
     lines = done.stdout.splitlines() + done.stderr.splitlines()[-1:]
-    return next((line for line in lines if "<<<" in line), lines[1])[:150] if done.returncode else None
+    return next((line for line in lines if "<<<" in line), lines[:2][-1])[:150] if done.returncode else None
 
 
 def build(folder, plant, o):
