@@ -23,6 +23,7 @@ typedef struct vy_read_options {
     // error.
     const vy_define *specs;
     uint32_t spec_count;
+    bool keep_domain; // launched by workgroups, as the shader is: look for no domain in its guards
 } vy_read_options;
 
 VY_API bool vy_spirv_is(const void *data, size_t size); // starts with the magic, in either order

@@ -56,6 +56,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},
     {'D', OPT_LIST,   AT(define),        FILES, NULL,              "NAME=VALUE", "sets a constant of the module"},
     {0,   OPT_TEXT,   AT(entry),         FILES, "--entry",         "NAME",       "entry point of a SPIR-V module or shader; default: the only one"},
+    {0,   OPT_FLAG,   AT(keep_domain),   FILES, "--keep-domain",   NULL,         "of a shader: launched by workgroups, as --groups says, whatever its guards"},
     {0,   OPT_LIST,   AT(spec),          FILES, "--spec",          "NAME=VALUE", "a specialisation constant of it, by name or number"},
     {'I', OPT_LIST,   AT(include),       FILES, NULL,              "DIR",        "an import that is not beside its file is looked for here"},
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},

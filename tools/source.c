@@ -68,7 +68,10 @@ static bool read_shader(command *c, vy_diag *d)
     bool ok = specs || fail_memory(d);
     for (uint32_t i = 0; ok && i < given->count; i++)
         ok = define(given->data[i], &specs[i], "--spec", d);
-    const vy_read_options how = {.entry = c->o.entry, .specs = specs, .spec_count = given->count};
+    const vy_read_options how = {.entry = c->o.entry,
+                                 .specs = specs,
+                                 .spec_count = given->count,
+                                 .keep_domain = c->o.keep_domain || c->o.groups};
     if (ok) c->module = vy_spirv_read(c->words.data, c->words.size, c->o.file, &how);
     for (uint32_t i = 0; specs && i < given->count; i++) free((char *)specs[i].name);
     free(specs);
@@ -80,8 +83,9 @@ static bool parse(command *c, vy_diag *d)
 {
     const text *t = &c->contents;
     if (c->words.size) return read_shader(c, d);
-    if (c->o.entry || c->o.spec.count)
-        return fail(d, TOOL_USAGE, "leave them out", "--entry and --spec are of SPIR-V modules");
+    if (c->o.entry || c->o.spec.count || c->o.keep_domain)
+        return fail(d, TOOL_USAGE, "leave them out",
+                    "--entry, --spec and --keep-domain are of SPIR-V modules");
     if (!vy_binary_is(t->data, t->size))
         return parse_defined(c, strcmp(c->o.file, "-") ? c->o.file : "stdin", d);
     if (c->o.define.count)

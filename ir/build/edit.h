@@ -90,6 +90,11 @@ static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
     return VY_IS_LEAF(id) ? id : map[id];
 }
 
+// vy_program_end, with a step that changes the program before it is checked.  The step says whether
+// it worked; if not, the module has the error.
+typedef bool vy_program_step(vy_program *p, void *user);
+vy_program *vy_program_end_after(vy_builder *b, vy_program_step *step, void *user);
+
 // ------------------------------------------------------------- builder, for the text front end
 // Variables that a loop's body assigns, so that only those are carried; NULL: all visible ones.
 typedef struct vy_loop_hint {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // read.c: from the words of a module to a program: the entry point, builds until nothing new is
 // noted.
+#include "ir/pass/pass.h"
 #include "spirv/read/reading.h"
 
 #include <stdio.h>
@@ -132,6 +133,15 @@ static bool is_exact(const reading *r) // all floats of it: some operation is de
     return false;
 }
 
+// Before the program is checked: guards decide which control flow is uniform.
+static bool finish(vy_program *p, void *user)
+{
+    const reading *r = user;
+    vy_pass_context c = {0};
+    if (r->options && r->options->keep_domain) return true;
+    return vy_pass_dce(p, &c) && read_domain(p) && vy_pass_dce(p, &c);
+}
+
 static bool build(reading *r)
 {
     uint32_t size[3];
@@ -143,7 +153,7 @@ static bool build(reading *r)
     bool ok = read_declarations(r) && constants_exist(r) && find_workgroup(r, size);
     if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);
     ok = ok && read_globals(r) && read_function(r, r->main, NULL);
-    if (ok && !r->noted) return vy_program_end(r->b) != NULL;
+    if (ok && !r->noted) return vy_program_end_after(r->b, finish, r) != NULL;
     vy_program_abandon(r->b);
     return ok;
 }

@@ -158,6 +158,9 @@ bool read_go(reading *r, uint32_t from, uint32_t to);
 // ---- switch.c: OpSwitch at the end of block `from`, in a construct that its merge block leaves
 bool read_switch(reading *r, uint32_t from);
 
+// ---- domain.c: the program gets the domain that its guards tell of, if they do.  False: failed.
+bool read_domain(vy_program *p);
+
 // ---- facts that builds note
 enum {
     READ_OUTLIVES = 1, // of a value: it is used outside of the construct that computes it

@@ -751,11 +751,31 @@ LANES = ("text/shader/lanes.comp", (
 TYPES = ("text/shader/types.comp", (
     ("spirv/read/composite.c", None, "return part(p, operand, column * rows + row);", "return part(p, operand, row * rows + column);"),
 ))
+DOMAIN = ("text/shader/domain.comp", (
+    ("spirv/read/guards.c", None, "return sense ? make_bound(p, a, b, true, out)", "return sense ? make_bound(p, a, b, false, out)"),
+    ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
+    ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
+))
+DOMAIN_GROUP = ("text/shader/domain_group.comp", (
+    ("spirv/read/domain.c", None, "extent_of(d, &of->data[k], of != &d->all)", "extent_of(d, &of->data[k], false)"),
+    ("spirv/read/domain.c", None, "if (bound->of_group) return times(b, e, size);", ""),
+    ("spirv/read/guards.c", None, "if (effect == VY_CONV) return READ_GROUP_EFFECT;", ""),
+))
+DOMAIN_NONE = ("text/shader/domain_none.comp", (
+    ("spirv/read/domain.c", None, "if (l->index == VY_NUM_GROUPS) return false;", ""),
+    ("spirv/read/domain.c", None, "(d->used[axis] || d->w.p->workgroup[axis] > 1)", "d->used[axis]"),
+    ("spirv/read/domain.c", None, "(d->used[axis] || d->w.p->workgroup[axis] > 1)", "d->w.p->workgroup[axis] > 1"),
+    ("spirv/read/guards.c", None, "(!is_signed && !is_no_difference(p, rest, 0))", "false"),
+    ("spirv/read/guards.c", None, "vy_in_then(s, up, first) == vy_in_then(s, up, last))", "true)"),
+    ("spirv/read/guards.c", None, "if (!first) first = id;", "first = id;"),
+    ("spirv/read/guards.c", None, "i->op == (sense ? VY_OP_AND : VY_OP_OR)", "(i->op == VY_OP_AND || i->op == VY_OP_OR)"),
+))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
+SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

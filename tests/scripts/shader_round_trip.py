@@ -25,6 +25,7 @@ from engines import Command  # noqa: E402
 COUNT = int(os.environ.get("VYRE_COUNT") or max(8, 48 // int(os.environ.get("VYRE_SHARE", "1"))))
 SEED = int(os.environ.get("VYRE_FRESH_SEED", 20261126)) % 10**6
 LEFT = {}  # why programs were left out: how many
+DOMAINS = [0]  # modules that had one
 SCALAR = re.compile(r"(`[^`]+`|\w+): (?:u32|i32|u64|i64|f16|f32|f64|bool)\b(?!\[)")
 
 
@@ -75,6 +76,8 @@ def shader_arguments(text, read, argv, sets, groups):
             out += ["--set", "%s=%s" % (s, values[s])]
         elif s.startswith("_group_base"):
             out += ["--set", s + "=0"]
+        elif s.startswith("len_"):  # of a buffer, which the data tells
+            continue
         elif extent and extent.group(1) in shapes:  # for range guards
             dim = shapes[extent.group(1)][int(extent.group(2))]
             out += ["--set", "%s=%d" % (s, elements(dim, sets, constants))]
@@ -169,16 +172,21 @@ def one(seed, engines):
         size = [str(g) for g in groups] if groups else workgroups(text)
         if not size:
             return leave("domains of more than three variables")
-        got = vyre("run", module, "--json", "--engine", "eval", "--subgroup-size", LANES, "--groups", ",".join(size), *args)
-        if got.returncode:
-            return "%s does not run: %s" % (module, got.stderr)
-        outputs = json.loads(got.stdout)["outputs"]
-        for name in re.findall(r"(\w+): inout ", head(text)):  # only written, it is cleared: docs/language.md 17
-            if re.search(r"\b%s`?: out " % name, head(read.stdout)):
-                outputs.pop(name, None)
-        trouble = differ(json.loads(want.stdout)["outputs"], outputs)
-        if trouble:
-            return "%s: %s" % (module, trouble)
+        launches = [["--groups", ",".join(size)]]
+        if " over(" in read.stdout:  # the domain that its guards tell of
+            launches.append([])
+            DOMAINS[0] += 1
+        for launch in launches:
+            got = vyre("run", module, "--json", "--engine", "eval", "--subgroup-size", LANES, *launch, *args)
+            if got.returncode:
+                return "%s does not run: %s" % (module, got.stderr)
+            outputs = json.loads(got.stdout)["outputs"]
+            for name in re.findall(r"(\w+): inout ", head(text)):  # only written, it is cleared: docs/language.md 17
+                if re.search(r"\b%s`?: out " % name, head(read.stdout)):
+                    outputs.pop(name, None)
+            trouble = differ(json.loads(want.stdout)["outputs"], outputs)
+            if trouble:
+                return "%s %s: %s" % (module, " ".join(launch) or "over its domain", trouble)
     r = random.Random(seed)
     with open("p.spv", "rb") as f:
         words = f.read()
@@ -199,6 +207,7 @@ def main():
             print(wrong[-1])
     for why, n in sorted(LEFT.items()):
         print("%d of %d left out: %s" % (n, COUNT, why))
+    print("%d domains were found" % DOMAINS[0])
     if not wrong and sum(LEFT.values()) > COUNT * 7 // 8:
         wrong.append("too few programs were compared")
         print(wrong[-1])

@@ -14,7 +14,7 @@
 //
 // RUN: vyre-grad print %s
 /* EXPECT
-program main(x: in f32[?], y: inout f32[?], n: u32, a: f32) workgroup(64) {
+program main(x: in f32[?], y: inout f32[?], n: u32, a: f32) workgroup(64) over(i: n) {
 ...
 */
 #version 450

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// domain.c: the domain of a shader, from its guards.
+//
+//   if (gid.x < n) { y[gid.x] = … }          →      over(i: n) { y[i] = … }
+//
+// The program is the shader as it is launched to cover the domain, so extents are ours to choose as
+// long as invocations outside of it do nothing that anybody sees.
+//
+//   - Where a guard is ahead of all effects, barriers and shared memory included, its extent is
+//     that of the domain, and the guard is known to hold.  (Invocations beyond it that have
+//     returned take no part in barriers; those outside of a domain wait there, and do nothing.)
+//   - Where it is ahead of what happens to buffers, but invocations beyond it work for their
+//     workgroup, the domain is whole workgroups, and the guard stays.
+//
+// Of an axis that nothing guards only the caller knows how far it goes: then there is no domain.
+#include "ir/build/rewrite.h"
+#include "ir/pass/pass.h"
+#include "spirv/read/guards.h"
+#include "spirv/read/reading.h"
+
+#include <stdio.h>
+
+typedef struct domain {
+    vy_rewrite w;
+    read_bounds all, of_buffers; // see guards.h: of all effects, of those on buffers
+    bool used[3];                // by axis: does the program see the ids along it?
+    uint32_t rank;
+    uint32_t over[3]; // by axis: the variable
+    uint8_t *known;   // by instruction: what it is in the domain, see IS_FALSE
+} domain;
+enum { IS_OTHER, IS_FALSE, IS_TRUE, IS_VARIABLE }; // IS_VARIABLE + axis
+
+// ----------------------------------------------------------------------------- is there a domain?
+static bool see_leaf(domain *d, uint32_t id) // false: there can be no domain
+{
+    const vy_leaf *l = &d->w.p->leaves.data[VY_LEAF_INDEX(id)];
+    if (l->kind != VY_LEAF_BUILTIN) return true;
+    if (l->index == VY_NUM_GROUPS) return false;
+    if (l->index <= VY_WID) d->used[l->axis] = true;
+    return true;
+}
+
+static bool find_uses(domain *d)
+{
+    const vy_program *p = d->w.p;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
+            if (VY_IS_LEAF(vy_arg(p, id, k)) && !see_leaf(d, vy_arg(p, id, k))) return false;
+    return true;
+}
+
+// Do the first invocations of a subgroup come first in the domain, too?  Then the lane that others
+// read from is in it if they are.
+static bool lanes_stay(const vy_program *p)
+{
+    bool reads = false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        reads |= vy_op_has_lane((vy_op)p->insts.data[id].op);
+    return !reads || (p->workgroup[1] == 1 && p->workgroup[2] == 1);
+}
+
+static bool bounds_axis(const read_bounds *b, uint32_t axis)
+{
+    for (uint32_t k = 0; k < b->count; k++)
+        if (b->data[k].axis == axis) return true;
+    return false;
+}
+
+// The bounds of an axis; NULL: it has none.
+static const read_bounds *bounds_of(const domain *d, uint32_t axis)
+{
+    if (bounds_axis(&d->all, axis)) return &d->all;
+    return bounds_axis(&d->of_buffers, axis) ? &d->of_buffers : NULL;
+}
+
+static bool is_bounded(domain *d)
+{
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        const bool bounded = bounds_of(d, axis) != NULL;
+        if (bounded) d->rank = axis + 1;
+        if (!bounded && (d->used[axis] || d->w.p->workgroup[axis] > 1)) return false;
+    }
+    return d->rank > 0;
+}
+
+static bool has_domain(domain *d)
+{
+    const vy_program *p = d->w.p;
+    if (!find_uses(d)) return false;
+    if (lanes_stay(p)) read_guards(p, &d->w.s, READ_GROUP_EFFECT, &d->all);
+    read_guards(p, &d->w.s, READ_BUFFER_EFFECT, &d->of_buffers);
+    return is_bounded(d);
+}
+
+// ----------------------------------------------------------------------------------------- extents
+// The length of an open buffer is from here on a scalar, which is found in the data.
+static vy_dim length(domain *d, const vy_leaf *l)
+{
+    vy_builder *b = d->w.b;
+    const vy_buf *buffer = &vy_builder_program(b)->buffers.data[l->index];
+    const vy_dim dim = buffer->dims[l->axis];
+    if (vy_builder_program(b)->dims.data[dim.id].op != VY_DIM_UNKNOWN) return dim;
+    char text[320];
+    const char *name = vy_free_name(vy_builder_program(b), "len", buffer->name, text);
+    vy_param_scalar(b, name, VY_U32);
+    vy_program *p = vy_builder_program(b);
+    if (!vy_builder_failed(b))
+        p->dims.data[dim.id] = (vy_dim_node){.op = VY_DIM_SCALAR, .value = p->scalars.count - 1};
+    return dim;
+}
+
+static vy_dim dimension(domain *d, uint32_t id)
+{
+    static const struct {
+        vy_op from;
+        vy_dim_op to;
+    } ops[] = {{VY_OP_ADD, VY_DIM_ADD}, {VY_OP_SUB, VY_DIM_SUB}, {VY_OP_MUL, VY_DIM_MUL},
+               {VY_OP_MIN, VY_DIM_MIN}, {VY_OP_MAX, VY_DIM_MAX}, {VY_OP_DIV, VY_DIM_DIV}};
+    const vy_program *p = d->w.p;
+    vy_builder *b = d->w.b;
+    const vy_scalar *c = vy_id_const(p, id);
+    if (c) return vy_dim_const(b, c->i);
+    if (VY_IS_LEAF(id)) {
+        const vy_leaf l = p->leaves.data[VY_LEAF_INDEX(id)];
+        return l.kind == VY_LEAF_LEN ? length(d, &l) : vy_dim_value(b, (vy_value){id});
+    }
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    const vy_dim x = dimension(d, vy_arg(p, id, 0));
+    if (op == VY_OP_BITCAST) return x;
+    if (op == VY_OP_SHR)
+        return vy_dim_binary(b, VY_DIM_DIV, x,
+                             vy_dim_const(b, 1ll << vy_id_const(p, vy_arg(p, id, 1))->u));
+    const vy_dim y = dimension(d, vy_arg(p, id, 1));
+    for (uint32_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        if (ops[k].from == op) return vy_dim_binary(b, ops[k].to, x, y);
+    return x;
+}
+
+static vy_dim times(vy_builder *b, vy_dim x, uint32_t n)
+{
+    return n == 1 ? x : vy_dim_binary(b, VY_DIM_MUL, x, vy_dim_const(b, n));
+}
+
+// The extent that a bound gives.  whole: in whole workgroups.
+static vy_dim extent_of(domain *d, const read_bound *bound, bool whole)
+{
+    vy_builder *b = d->w.b;
+    const uint32_t size = d->w.p->workgroup[bound->axis];
+    vy_dim e = dimension(d, bound->extent);
+    if (bound->one) e = vy_dim_binary(b, VY_DIM_ADD, e, vy_dim_const(b, 1));
+    if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB, e, dimension(d, bound->offset));
+    if (bound->of_group) return times(b, e, size);
+    if (!whole || size == 1) return e;
+    e = vy_dim_binary(b, VY_DIM_ADD, e, vy_dim_const(b, size - 1));
+    return times(b, vy_dim_binary(b, VY_DIM_DIV, e, vy_dim_const(b, size)), size);
+}
+
+static vy_dim axis_extent(domain *d, uint32_t axis)
+{
+    const read_bounds *of = bounds_of(d, axis);
+    vy_dim e = of ? (vy_dim){0} : vy_dim_const(d->w.b, 1);
+    for (uint32_t k = 0; of && k < of->count; k++) {
+        if (of->data[k].axis != axis) continue;
+        const vy_dim x = extent_of(d, &of->data[k], of != &d->all);
+        e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;
+    }
+    return e;
+}
+
+// ------------------------------------------------------------------------------------- the domain
+static const char *variable_name(const vy_program *p, uint32_t axis, char text[16])
+{
+    for (uint32_t n = 0;; n++) {
+        snprintf(text, 16, n ? "%c%u" : "%c", "ijk"[axis], n + 1);
+        if (!vy_program_find_buffer(p, text).id && vy_program_find_scalar(p, text) == UINT32_MAX)
+            return text;
+    }
+}
+
+static void declare(domain *d)
+{
+    vy_dim extents[3];
+    char text[16];
+    for (uint32_t axis = 0; axis < d->rank; axis++) extents[axis] = axis_extent(d, axis);
+    for (uint32_t axis = d->rank; axis-- > 0;)
+        d->over[axis] =
+            vy_over(d->w.b, variable_name(vy_builder_program(d->w.b), axis, text), extents[axis])
+                .id;
+}
+
+// Does the comparison always have this value in the domain?
+static bool always(const domain *d, uint32_t id, bool value)
+{
+    read_bound b;
+    if (!read_bound_of(d->w.p, id, value, &b)) return false;
+    for (uint32_t k = 0; k < d->all.count; k++)
+        if (read_same_bound(&d->all.data[k], &b)) return true;
+    return false;
+}
+
+static uint8_t value_of(const domain *d, uint32_t id)
+{
+    if (always(d, id, false)) return IS_FALSE;
+    if (always(d, id, true)) return IS_TRUE;
+    if (d->w.p->insts.data[id].op != VY_OP_ADD) return IS_OTHER;
+    const int axis = read_axis_of(d->w.p, id);
+    return axis < 0 || axis >= (int)d->rank ? IS_OTHER : (uint8_t)(IS_VARIABLE + axis);
+}
+
+static bool find_values(domain *d)
+{
+    d->known = vy_rewrite_bytes(&d->w);
+    for (uint32_t id = 1; d->known && id < d->w.p->insts.count; id++)
+        d->known[id] = value_of(d, id);
+    return d->known != NULL;
+}
+
+// Global ids are the variables of the domain.
+static void replace_ids(domain *d)
+{
+    for (uint32_t k = 0; k < d->w.p->leaves.count; k++) {
+        vy_leaf *l = &d->w.p->leaves.data[k];
+        if (l->kind == VY_LEAF_BUILTIN && l->index == VY_GID && l->axis < d->rank)
+            *l = (vy_leaf){.kind = VY_LEAF_OVER, .type = l->type, .index = d->rank - 1 - l->axis};
+    }
+}
+
+static uint32_t replace(void *pass, uint32_t id)
+{
+    domain *d = pass;
+    const uint8_t known = d->known[id];
+    if (known == IS_OTHER) return 0;
+    d->w.map[id] =
+        known >= IS_VARIABLE ? d->over[known - IS_VARIABLE] : vy_bool(d->w.b, known == IS_TRUE).id;
+    return id;
+}
+
+static void rebuild(domain *d)
+{
+    replace_ids(d);
+    if (!vy_rewrite_open(&d->w)) return;
+    declare(d);
+    vy_rewrite_range(&d->w, 1, d->w.p->insts.count, replace, d);
+}
+
+bool read_domain(vy_program *p)
+{
+    domain d = {0};
+    vy_pass_context c = {0};
+    const bool ok = vy_rewrite_begin(&d.w, p);
+    if (ok && has_domain(&d) && find_values(&d)) rebuild(&d);
+    return vy_rewrite_end(&d.w, ok, &c.changed) && (!c.changed || vy_pass_cleanup(p, &c));
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// guards.h: what a shader's conditions say about the invocations that do something.
+#ifndef VYRE_READ_GUARDS_H
+#define VYRE_READ_GUARDS_H
+
+#include "ir/core/flow.h"
+
+// The id of an invocation, or of its workgroup, along an axis, and the offset, are together less
+// than the extent, or than the extent and one.
+typedef struct read_bound {
+    uint32_t axis, extent; // a value that is computed of leaves
+    uint32_t offset;       // the same; 0: none
+    bool of_group, one;
+} read_bound;
+
+enum { READ_MOST_BOUNDS = 16 };
+typedef struct read_bounds {
+    uint32_t count;
+    read_bound data[READ_MOST_BOUNDS];
+} read_bounds;
+
+// What an instruction does that others may see.
+typedef enum read_effect {
+    READ_NO_EFFECT,
+    READ_GROUP_EFFECT,  // its workgroup: shared memory, barriers, operations among lanes
+    READ_BUFFER_EFFECT, // anybody
+} read_effect;
+read_effect read_effect_of(const vy_program *p, uint32_t id);
+
+// Adds what holds wherever an effect of that kind or a stronger one happens.
+void read_guards(const vy_program *p, const vy_structure *s, read_effect least, read_bounds *out);
+// The bound that holds where comparison `id` is `sense`, and nowhere else; false: there is none.
+bool read_bound_of(const vy_program *p, uint32_t id, bool sense, read_bound *out);
+// The axis of which `id` is the global id; -1: it is none.
+int read_axis_of(const vy_program *p, uint32_t id);
+static inline bool read_same_bound(const read_bound *a, const read_bound *b)
+{
+    return a->axis == b->axis && a->extent == b->extent && a->offset == b->offset &&
+           a->of_group == b->of_group && a->one == b->one;
+}
+
+#endif

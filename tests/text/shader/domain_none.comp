@@ -1,0 +1,51 @@
+// No domain, because only the caller knows how many workgroups run: something is done ahead of the guard, an
+// axis has none, invocations beside it repeat an addition, the number of workgroups is seen, the guard is no
+// bound, a sum may wrap.
+//
+// RUN: for d in FIRST AXIS REPEATED GROUPS STRIDE EITHER WRAPS NAN; do vyre-grad print %s -D $d | grep workgroup; done
+/* EXPECT
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
+program main(count: inout u32[?], n: u32) workgroup(4, 2) {
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
+program main(y: inout f32[?], n: u32, m: i32) workgroup(4, 2) {
+program main(y: inout f32[?], f: f32) workgroup(4, 2) {
+*/
+#version 450
+layout(local_size_x = 4, local_size_y = 2) in;
+layout(push_constant) uniform P { uint n; int m; float f; } p;
+layout(binding = 0) buffer Y { float y[]; };
+layout(binding = 1) buffer C { uint count[]; };
+
+void main()
+{
+    const uvec3 g = gl_GlobalInvocationID;
+#if defined(FIRST)
+    if (gl_LocalInvocationIndex == 0) y[gl_WorkGroupID.x * 100] += 1.0;
+    if (g.x >= p.n || g.y >= p.n) return;
+    y[g.x * 100 + g.y + 1] += 1.0;
+#elif defined(AXIS)
+    if (g.x >= p.n || g.y >= p.n) return;
+    y[(g.z * 100 + g.y) * p.n + g.x] += 1.0;
+#elif defined(REPEATED)
+    if (g.x >= p.n) return;
+    atomicAdd(count[g.x], 1);
+#elif defined(GROUPS)
+    if (g.x >= p.n || g.y >= p.n) return;
+    y[g.y * p.n + g.x] += float(gl_NumWorkGroups.x);
+#elif defined(STRIDE)
+    if (g.x % 4 >= p.n || g.y >= p.n) return;
+    y[g.y * p.n + g.x] += 1.0;
+#elif defined(EITHER)
+    if (g.x >= p.n && g.y >= p.n) return;
+    y[g.y * p.n + g.x] += 1.0;
+#elif defined(WRAPS)
+    if (g.x + p.m >= p.n || g.y >= p.n) return;
+    y[g.y * p.n + g.x] += 1.0;
+#else
+    if (!(float(g.x) < p.f) || g.y >= 2) return;
+    y[g.y * 100 + g.x] += 1.0;
+#endif
+}
