@@ -29,7 +29,14 @@
 // EXPECT: grad_x f32[8] = [1, 1, 1, 1, 1, 1, 1, 1]
 // RUN: vyre-grad check %s -D ROWS --in x=1,2,3,4,5,6,7,8 --set n=2
 // CONTAINS: ok:
+//
+// Lanes beyond the guard give others what they have.
+// RUN: vyre-grad print %s -D LANES
+// CONTAINS: workgroup(4) over(i: (n + 3) / 4 * 4)
+// RUN: vyre-grad run %s -D LANES --engine eval,vulkan --in x=1,2,3,4,5,6 --in y[6]=zeros --set n=6
+// EXPECT: y f32[6] = [1, 1, 1, 1, -3, -3]
 #version 450
+#extension GL_KHR_shader_subgroup_arithmetic : enable
 layout(local_size_x = 4) in;
 layout(push_constant) uniform P { uint n; } p;
 layout(binding = 0) readonly buffer X { float x[]; };
@@ -48,6 +55,9 @@ void main()
     part[l] = i < p.n ? x[i] : 0.0;
     barrier();
     if (i < p.n) y[i] = x[i] * part[3 - l];
+#elif defined(LANES)
+    const float least = subgroupMin(i < p.n ? x[i] : -3.0);
+    if (i < p.n) y[i] = least;
 #else
     const uint row = gl_WorkGroupID.x;
     if (row >= p.n) return;

@@ -2,11 +2,13 @@
 // axis has none, invocations beside it repeat an addition, the number of workgroups is seen, the guard is no
 // bound, a sum may wrap.
 //
-// RUN: for d in FIRST AXIS REPEATED GROUPS STRIDE EITHER WRAPS NAN; do vyre-grad print %s -D $d | grep workgroup; done
+// RUN: for d in FIRST AXIS REPEATED GROUPS STRIDE EITHER BOTH ARMS WRAPS NAN; do vyre-grad print %s -D $d | grep workgroup; done
 /* EXPECT
 program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(count: inout u32[?], n: u32) workgroup(4, 2) {
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(y: inout f32[?], n: u32) workgroup(4, 2) {
@@ -41,6 +43,14 @@ void main()
 #elif defined(EITHER)
     if (g.x >= p.n && g.y >= p.n) return;
     y[g.y * p.n + g.x] += 1.0;
+#elif defined(BOTH)
+    if (all(greaterThanEqual(g.xy, uvec2(p.n)))) return;
+    y[g.y * p.n + g.x] += 1.0;
+#elif defined(ARMS)
+    if (g.x < p.n && g.y < p.n)
+        y[g.y * p.n + g.x] += 1.0;
+    else
+        y[g.y * 100 + g.x] -= 1.0;
 #elif defined(WRAPS)
     if (g.x + p.m >= p.n || g.y >= p.n) return;
     y[g.y * p.n + g.x] += 1.0;
