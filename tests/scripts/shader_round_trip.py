@@ -33,7 +33,7 @@ WORDS = "floats that are added by compare and exchange, as words"
 
 
 def vyre(*args, timeout=120):
-    done = subprocess.run([VYRE, *args], capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run([VYRE, *args], capture_output=True, text=True, errors="replace", timeout=timeout)
     if done.returncode < 0 or done.returncode >= 99 or "internal" in done.stderr:
         sys.exit("vyre-grad %s: status %d\n%s" % (" ".join(args), done.returncode, done.stderr))
     return done
