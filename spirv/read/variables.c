@@ -347,13 +347,23 @@ static bool global(reading *r, uint32_t id)
     }
 }
 
+static bool is_parameter(const reading *r, uint32_t at)
+{
+    const SpvStorageClass storage = (SpvStorageClass)read_word(&r->w, at, 3);
+    return storage == SpvStorageClassPushConstant || storage == SpvStorageClassUniform ||
+           storage == SpvStorageClassStorageBuffer;
+}
+
+// Parameters come first, as in text: passes remove arrays behind them, and those keep their places.
 bool read_globals(reading *r)
 {
     if (!find_members(r)) return false;
-    for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
-        if (read_op(&r->w, at) != SpvOpVariable) continue;
-        r->at = at;
-        if (!global(r, read_word(&r->w, at, 2))) return false;
-    }
+    for (uint32_t round = 0; round < 2; round++)
+        for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
+            if (read_op(&r->w, at) != SpvOpVariable || is_parameter(r, at) != (round == 0))
+                continue;
+            r->at = at;
+            if (!global(r, read_word(&r->w, at, 2))) return false;
+        }
     return true;
 }

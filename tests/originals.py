@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a SPIR-V compute module binds, byte by byte, and how the program that is read from it calls the parts.
+
+The offsets and strides of a module say where each scalar lies; docs/language.md 17 says which parameter it becomes.
+So contents made here for parameters can be given to the module itself (tests/raw_vulkan.py), and what it leaves can be
+compared with what the program computes.  It shares nothing with spirv/read, which it is to judge.
+"""
+import collections
+import struct
+
+NAMES = {(True, 16): "e", (True, 32): "f", (True, 64): "d"}
+INTS = {8: "b", 16: "h", 32: "i", 64: "q"}
+# Numbers of instructions and decorations that matter here.
+NAME, MEMBER_NAME, ENTRY, DECORATE, MEMBER_DECORATE, VARIABLE = 5, 6, 15, 71, 72, 59
+INT, FLOAT, VECTOR, MATRIX, IMAGE, ARRAY, RUNTIME, STRUCT, POINTER, CONSTANT, SPEC = 21, 22, 23, 24, 25, 28, 29, 30, 32, 43, 50
+BLOCK, BUFFER_BLOCK, ROW_MAJOR, ARRAY_STRIDE, MATRIX_STRIDE, BINDING, SET, OFFSET = 2, 3, 4, 6, 7, 33, 34, 35
+UNIFORM, PUSH, STORAGE = 2, 9, 12
+NOT_NUMBERS = set(range(25, 28)) | {4472, 5341, 31}  # images, samplers, rays, opaque types
+
+Part = collections.namedtuple("Part", "name code dims places")  # a field: places: [(index, byte)]
+Variable = collections.namedtuple("Variable", "kind set binding size parts")
+
+
+class Unknown(Exception):
+    """The module has what cannot be laid out here."""
+
+
+class Module:
+    def __init__(self, data):
+        self.words = struct.unpack("<%dI" % (len(data) // 4), data[:len(data) // 4 * 4])
+        if not self.words or self.words[0] != 0x07230203:
+            raise Unknown("no SPIR-V of this machine's order")
+        self.at, self.names, self.members, self.of, self.of_member = {}, {}, {}, {}, {}
+        self.variables, self.ops, self.entries = [], collections.Counter(), []
+        self.instructions = 0
+        for op, w in self.each():
+            self.ops[op] += 1
+            self.instructions += 1
+            self.take(op, w)
+
+    def each(self):
+        at = 5
+        while at < len(self.words):
+            n = self.words[at] >> 16
+            if n == 0 or at + n > len(self.words):
+                raise Unknown("malformed")
+            yield self.words[at] & 0xffff, self.words[at:at + n]
+            at += n
+
+    def take(self, op, w):
+        if op == NAME:
+            self.names[w[1]] = text(w[2:])
+        elif op == MEMBER_NAME:
+            self.members[w[1], w[2]] = text(w[3:])
+        elif op == ENTRY and w[1] == 5:
+            self.entries.append(text(w[3:]))
+        elif op == DECORATE:
+            self.of[w[1], w[2]] = w[3] if len(w) > 3 else True
+        elif op == MEMBER_DECORATE:
+            self.of_member[w[1], w[2], w[3]] = w[4] if len(w) > 4 else True
+        elif INT <= op <= POINTER or op == 20:
+            self.at[w[1]] = (op, w)
+        elif op in (CONSTANT, SPEC):
+            self.at[w[2]] = (op, w)
+        elif op == VARIABLE:
+            self.variables.append((w[3], w[2], w[1]))
+
+    def images(self):
+        return any(self.ops[op] for op in NOT_NUMBERS - {31})
+
+    def floats(self):
+        """Does it compute with floats?"""
+        return self.ops[FLOAT] and any(self.ops[op] for op in (12, *range(127, 149), *range(142, 149)))
+
+    # ---- layout
+    def length(self, constant):
+        if constant not in self.at:
+            raise Unknown("an array whose length is computed")
+        return self.at[constant][1][3]
+
+    def leaves(self, type_id, byte, n, row_major=False, stride=16):
+        """(path, code, dims, [(index, byte)]) of each field; n: elements of runtime arrays; and the bytes in all."""
+        op, w = self.at.get(type_id, (0, ()))
+        if op in (INT, FLOAT):
+            code = NAMES.get((True, w[2])) if op == FLOAT else INTS.get(w[2])
+            if not code:
+                raise Unknown("numbers of %d bits" % w[2])
+            if op == INT and not w[3]:
+                code = code.upper()
+            return [("", code, (), [((), byte)])], w[2] // 8
+        if op == STRUCT:
+            return self.struct(w, byte, n)
+        if op in (VECTOR, MATRIX, ARRAY, RUNTIME):
+            return self.several(op, w, byte, n, row_major, stride)
+        raise Unknown("a block of what are no numbers")
+
+    def struct(self, w, byte, n):
+        out, size = [], 0
+        for k, member in enumerate(w[2:]):
+            offset = self.of_member.get((w[1], k, OFFSET))
+            if offset is None:
+                raise Unknown("a block without offsets")
+            inner, has = self.leaves(member, byte + offset, n, (w[1], k, ROW_MAJOR) in self.of_member,
+                                     self.of_member.get((w[1], k, MATRIX_STRIDE), 16))
+            name = self.members.get((w[1], k)) or "m%d" % k
+            out += [(name + ("." + path if path else ""), code, dims, places) for path, code, dims, places in inner]
+            size = max(size, offset + has)
+        return out, size
+
+    def several(self, op, w, byte, n, row_major, stride):
+        count = w[3] if op in (VECTOR, MATRIX) else n if op == RUNTIME else self.length(w[3])
+        step = stride
+        if op == VECTOR:
+            step = stride if row_major else self.at[w[2]][1][2] // 8
+        elif op in (ARRAY, RUNTIME):
+            step = self.of.get((w[1], ARRAY_STRIDE))
+        elif row_major:  # columns lie beside each other
+            step = self.at[self.at[w[2]][1][2]][1][2] // 8
+        if step is None:
+            raise Unknown("an array without a stride")
+        merged, size = None, 0
+        for k in range(count):
+            inner, has = self.leaves(w[2], byte + k * step, n, row_major, stride)
+            rows = [(path, code, (count, *dims), [((k, *i), at) for i, at in places])
+                    for path, code, dims, places in inner]
+            merged = rows if merged is None else [
+                (p, c, d, places + more) for (p, c, d, places), (_, _, _, more) in zip(merged, rows)]
+            size = k * step + has
+        return merged or [], size
+
+    # ---- parameters
+    def name(self, variable, type_id, path, only):
+        first = path.partition(".")[0]
+        every = [self.members.get((t, k), "") for _, _, p in self.variables
+                 for t in [self.pointee(p)] for k in range(len(self.at[t][1]) - 2 if self.at.get(t, (0,))[0] == STRUCT else 0)]
+        if every.count(first) == 1:
+            return path
+        block = self.names.get(variable) or self.names.get(type_id) or "b%d_%d" % (
+            self.of.get((variable, SET), 0), self.of.get((variable, BINDING), 0))
+        if only and not self.members.get((type_id, 0)):
+            return block
+        return block + "." + path
+
+    def pointee(self, pointer):
+        return self.at[pointer][1][3]
+
+    def interface(self, n):
+        """The variables that a host provides, with n elements in runtime arrays."""
+        out = []
+        for storage, variable, pointer in self.variables:
+            if storage not in (UNIFORM, PUSH, STORAGE):
+                continue
+            type_id = self.pointee(pointer)
+            leaves, size = self.leaves(type_id, 0, n)
+            buffer = storage == STORAGE or (type_id, BUFFER_BLOCK) in self.of
+            parts = [Part(self.name(variable, type_id, path, len(leaves) == 1), code, dims, places)
+                     for path, code, dims, places in leaves]
+            out.append(Variable("storage" if buffer else "push" if storage == PUSH else "uniform",
+                                self.of.get((variable, SET), 0), self.of.get((variable, BINDING), 0), size, parts))
+        return out
+
+
+def text(words):
+    return struct.pack("<%dI" % len(words), *words).split(b"\0")[0].decode("utf-8", "replace")

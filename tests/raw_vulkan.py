@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs one SPIR-V compute module as it is, with the buffers that its bindings name, through the Vulkan loader alone.
+
+  tests/raw_vulkan.py JOB.json      what tools/corpus writes: module, entry, groups, bindings (set, binding, kind, file),
+                                    push (file); each binding's file has its contents, and afterwards what the module left
+
+It is a process of its own: a driver may crash on a stranger's module.  No part of vkrt is used, so that what our
+runtime does to a kernel cannot hide what the kernel does.
+"""
+import ctypes
+import json
+import sys
+
+P, U32, U64, SIZE = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
+KINDS = {"uniform": (6, 0x10), "storage": (7, 0x20)}  # VkDescriptorType, VkBufferUsageFlags
+FEATURES = (49, 51)  # VkStructureType of the features of Vulkan 1.1 and 1.2
+ATOMIC_FLOAT = (b"VK_EXT_shader_atomic_float", 1000260000)
+
+
+def struct(*fields):
+    return type("S", (ctypes.Structure,), {"_fields_": [("f%d" % k, t) for k, t in enumerate(fields)]})
+
+
+class Failure(Exception):
+    pass
+
+
+VK = ctypes.CDLL("libvulkan.so.1")
+
+
+def call(name, *args):
+    status = getattr(VK, name)(*args)
+    if status:
+        raise Failure("%s: %d" % (name, status))
+
+
+def make(name, device, info, handle=U64):
+    out = handle()
+    call(name, device, ctypes.byref(info), None, ctypes.byref(out))
+    return out
+
+
+class Features(ctypes.Structure):
+    _fields_ = [("type", U32), ("next", P), ("has", U32 * 60)]
+
+
+def chain(physical, names):
+    """Everything that the device can do: VkPhysicalDeviceFeatures2 and what hangs on it."""
+    whole = Features(type=1000059000)
+    keep = [whole] + [Features(type=kind) for kind in FEATURES + ATOMIC_FLOAT[1:] * len(names)]
+    for a, b in zip(keep, keep[1:]):
+        a.next = ctypes.addressof(b)
+    VK.vkGetPhysicalDeviceFeatures2(physical, ctypes.byref(whole))
+    return keep
+
+
+def extensions(physical):
+    n = U32()
+    VK.vkEnumerateDeviceExtensionProperties(physical, None, ctypes.byref(n), None)
+    rows = (ctypes.c_char * 260 * n.value)()
+    VK.vkEnumerateDeviceExtensionProperties(physical, None, ctypes.byref(n), rows)
+    have = {bytes(row[:256]).split(b"\0")[0] for row in rows}
+    return [e for e in ATOMIC_FLOAT[:1] if e in have]
+
+
+def open_device():
+    app = struct(U32, P, P, U32, P, U32, U32)(0, None, None, 0, None, 0, 0x403000)
+    info = struct(U32, P, U32, P, U32, P, U32, P)(1, None, 0, ctypes.addressof(app), 0, None, 0, None)
+    instance = P()
+    call("vkCreateInstance", ctypes.byref(info), None, ctypes.byref(instance))
+    n, physical = U32(1), P()
+    status = VK.vkEnumeratePhysicalDevices(instance, ctypes.byref(n), ctypes.byref(physical))
+    if status not in (0, 5) or not n.value:
+        raise Failure("no device")
+    names = extensions(physical)
+    keep = chain(physical, names)
+    one = ctypes.c_float(1)
+    queues = struct(U32, P, U32, U32, U32, P)(2, None, 0, 0, 1, ctypes.addressof(one))
+    listed = (ctypes.c_char_p * len(names))(*names)
+    info = struct(U32, P, U32, U32, P, U32, P, U32, P, P)(
+        3, ctypes.addressof(keep[0]), 0, 1, ctypes.addressof(queues), 0, None, len(names),
+        ctypes.addressof(listed) if names else None, None)
+    device, queue = P(), P()
+    call("vkCreateDevice", physical, ctypes.byref(info), None, ctypes.byref(device))
+    VK.vkGetDeviceQueue(device, 0, 0, ctypes.byref(queue))
+    return physical, device, queue
+
+
+def memory_type(physical, bits):
+    """One that the host sees, whose writes need no flushing."""
+    table = (U32 * 130)()
+    VK.vkGetPhysicalDeviceMemoryProperties(physical, ctypes.byref(table))
+    for k in range(table[0]):
+        if bits >> k & 1 and table[1 + 2 * k] & 6 == 6:
+            return k
+    raise Failure("no memory that the host sees")
+
+
+class Buffer:
+    def __init__(self, physical, device, data, usage):
+        self.size = max(len(data), 16)
+        info = struct(U32, P, U32, U64, U32, U32, U32, P)(12, None, 0, self.size, usage, 0, 0, None)
+        self.handle = make("vkCreateBuffer", device, info)
+        needs = struct(U64, U64, U32)()
+        VK.vkGetBufferMemoryRequirements(device, self.handle, ctypes.byref(needs))
+        info = struct(U32, P, U64, U32)(5, None, needs.f0, memory_type(physical, needs.f2))
+        memory, self.at = make("vkAllocateMemory", device, info), P()
+        call("vkBindBufferMemory", device, self.handle, memory, U64(0))
+        call("vkMapMemory", device, memory, U64(0), U64(needs.f0), 0, ctypes.byref(self.at))
+        ctypes.memset(self.at, 0, self.size)
+        ctypes.memmove(self.at, data, len(data))
+
+
+def layouts(device, bindings):
+    """A descriptor set layout for each set up to the highest."""
+    out, keep = [], []
+    row = struct(U32, U32, U32, U32, P)
+    for s in range(max([b["set"] for b in bindings], default=-1) + 1):
+        mine = [row(b["binding"], KINDS[b["kind"]][0], 1, 0x20, None) for b in bindings if b["set"] == s]
+        rows = (row * max(len(mine), 1))(*mine)
+        keep.append(rows)
+        info = struct(U32, P, U32, U32, P)(32, None, 0, len(mine), ctypes.addressof(rows))
+        out.append(make("vkCreateDescriptorSetLayout", device, info))
+    return out
+
+
+def pipeline(device, job, sets):
+    with open(job["module"], "rb") as f:
+        words = f.read()
+    text = ctypes.create_string_buffer(words, len(words))
+    module = make("vkCreateShaderModule", device,
+                  struct(U32, P, U32, SIZE, P)(16, None, 0, len(words), ctypes.addressof(text)))
+    handles = (U64 * max(len(sets), 1))(*[s.value for s in sets])
+    size = (job["push_size"] + 3) // 4 * 4
+    push = struct(U32, U32, U32)(0x20, 0, size)
+    layout = make("vkCreatePipelineLayout", device, struct(U32, P, U32, U32, P, U32, P)(
+        30, None, 0, len(sets), ctypes.addressof(handles), size > 0, ctypes.addressof(push)))
+    name = ctypes.create_string_buffer(job["entry"].encode())
+    stage = struct(U32, P, U32, U32, U64, P, P)
+    info = struct(U32, P, U32, stage, U64, U64, U32)(
+        29, None, 0, stage(18, None, 0, 0x20, module.value, ctypes.addressof(name), None), layout.value, 0, 0)
+    out = U64()
+    call("vkCreateComputePipelines", device, U64(0), 1, ctypes.byref(info), None, ctypes.byref(out))
+    return out, layout
+
+
+def write_sets(device, bindings, buffers, sets):
+    if not bindings:
+        return None
+    rows = struct(U32, U32)
+    sizes = (rows * 2)(*[rows(k[0], 64) for k in KINDS.values()])
+    pool = make("vkCreateDescriptorPool", device,
+                struct(U32, P, U32, U32, U32, P)(33, None, 0, len(sets), 2, ctypes.addressof(sizes)))
+    handles, out = (U64 * len(sets))(*[s.value for s in sets]), (U64 * len(sets))()
+    info = struct(U32, P, U64, U32, P)(34, None, pool.value, len(sets), ctypes.addressof(handles))
+    call("vkAllocateDescriptorSets", device, ctypes.byref(info), out)
+    for b, buffer in zip(bindings, buffers):
+        whole = struct(U64, U64, U64)(buffer.handle.value, 0, buffer.size)
+        info = struct(U32, P, U64, U32, U32, U32, U32, P, P, P)(
+            35, None, out[b["set"]], b["binding"], 0, 1, KINDS[b["kind"]][0], None, ctypes.addressof(whole), None)
+        VK.vkUpdateDescriptorSets(device, 1, ctypes.byref(info), 0, None)
+    return out
+
+
+def record(device, job, run, layout, sets, count):
+    pool = make("vkCreateCommandPool", device, struct(U32, P, U32, U32)(39, None, 0, 0))
+    commands = P()
+    call("vkAllocateCommandBuffers", device, ctypes.byref(struct(U32, P, U64, U32, U32)(40, None, pool.value, 0, 1)),
+         ctypes.byref(commands))
+    call("vkBeginCommandBuffer", commands, ctypes.byref(struct(U32, P, U32, P)(42, None, 0, None)))
+    VK.vkCmdBindPipeline(commands, 1, run)
+    if sets:
+        VK.vkCmdBindDescriptorSets(commands, 1, layout, 0, count, sets, 0, None)
+    if job["push_size"]:
+        with open(job["push"], "rb") as f:
+            data = f.read().ljust((job["push_size"] + 3) // 4 * 4, b"\0")
+        VK.vkCmdPushConstants(commands, layout, 0x20, 0, len(data), data)
+    VK.vkCmdDispatch(commands, *job["groups"])
+    call("vkEndCommandBuffer", commands)
+    return commands
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as f:
+        job = json.load(f)
+    physical, device, queue = open_device()
+    buffers = []
+    for b in job["bindings"]:
+        with open(b["file"], "rb") as f:
+            buffers.append(Buffer(physical, device, f.read(), KINDS[b["kind"]][1]))
+    sets = layouts(device, job["bindings"])
+    run, layout = pipeline(device, job, sets)
+    written = write_sets(device, job["bindings"], buffers, sets)
+    commands = record(device, job, run, layout, written, len(sets))
+    listed = P(commands.value)
+    submit = struct(U32, P, U32, P, P, U32, P, U32, P)(4, None, 0, None, None, 1, ctypes.addressof(listed), 0, None)
+    call("vkQueueSubmit", queue, 1, ctypes.byref(submit), U64(0))
+    call("vkQueueWaitIdle", queue)
+    for b, buffer in zip(job["bindings"], buffers):
+        with open(b["file"], "wb") as f:
+            f.write(ctypes.string_at(buffer.at, buffer.size))
+
+
+try:
+    main()
+except Failure as e:
+    sys.exit(str(e))
