@@ -13,8 +13,9 @@ NAMES = {(True, 16): "e", (True, 32): "f", (True, 64): "d"}
 INTS = {8: "b", 16: "h", 32: "i", 64: "q"}
 # Numbers of instructions and decorations that matter here.
 NAME, MEMBER_NAME, ENTRY, DECORATE, MEMBER_DECORATE, VARIABLE = 5, 6, 15, 71, 72, 59
-INT, FLOAT, VECTOR, MATRIX, IMAGE, ARRAY, RUNTIME, STRUCT, POINTER, CONSTANT, SPEC = 21, 22, 23, 24, 25, 28, 29, 30, 32, 43, 50
-BLOCK, BUFFER_BLOCK, ROW_MAJOR, ARRAY_STRIDE, MATRIX_STRIDE, BINDING, SET, OFFSET = 2, 3, 4, 6, 7, 33, 34, 35
+INT, FLOAT, VECTOR, MATRIX, IMAGE, ARRAY, RUNTIME, STRUCT, POINTER, CONSTANT, SPEC, FUNCTION = \
+    21, 22, 23, 24, 25, 28, 29, 30, 32, 43, 50, 54
+SPEC_ID, BUFFER_BLOCK, ROW_MAJOR, ARRAY_STRIDE, MATRIX_STRIDE, BINDING, SET, OFFSET = 1, 3, 4, 6, 7, 33, 34, 35
 UNIFORM, PUSH, STORAGE = 2, 9, 12
 NOT_NUMBERS = set(range(25, 28)) | {4472, 5341, 31}  # images, samplers, rays, opaque types
 
@@ -63,7 +64,7 @@ class Module:
             self.at[w[1]] = (op, w)
         elif op in (CONSTANT, SPEC):
             self.at[w[2]] = (op, w)
-        elif op == VARIABLE:
+        elif op == VARIABLE and not self.ops[FUNCTION]:
             self.variables.append((w[3], w[2], w[1]))
 
     def images(self):
@@ -72,6 +73,22 @@ class Module:
     def floats(self):
         """Does it compute with floats?"""
         return self.ops[FLOAT] and any(self.ops[op] for op in (12, *range(127, 149), *range(142, 149)))
+
+    def specialised(self, given):
+        """The words with these values of specialisation constants, by name or number, as defaults."""
+        words = list(self.words)
+        by = {n: i for (i, d), n in self.of.items() if d == SPEC_ID}
+        by = {**{self.names.get(i, ""): i for i in by.values()}, **{str(n): i for n, i in by.items()}}
+        at = 5
+        while at < len(words):
+            op, n = words[at] & 0xffff, words[at] >> 16
+            for name, value in given:
+                if op == SPEC and n == 4 and by.get(name) == words[at + 2]:
+                    kind = self.at[words[at + 1]][0]
+                    words[at + 3] = struct.unpack("<I", struct.pack("<f", float(value)) if kind == FLOAT else
+                                                  struct.pack("<i", int(value)))[0]
+            at += n
+        return struct.pack("<%dI" % len(words), *words)
 
     # ---- layout
     def length(self, constant):

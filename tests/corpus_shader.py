@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One shader of tools/corpus: compiled, read, run beside its original, differentiated, checked."""
+import json
+import math
+import os
+import random
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import time
+
+import originals
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+PARAMETER = re.compile(r"(`[^`]+`|\w+): (?:(in|out|inout) )?(\w+)(?:\[([^\]]*)\])?[,)]")
+TYPES = {"f": "f32", "d": "f64", "e": "f16", "i": "i32", "I": "u32", "q": "i64", "Q": "u64", "h": "i16", "H": "u16",
+         "b": "i8", "B": "u8"}
+
+
+def run(argv, seconds):
+    """(status, stdout, stderr, seconds it took); status "timeout"."""
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return "timeout", "", "", seconds
+    return done.returncode, done.stdout, done.stderr, time.monotonic() - begin
+
+
+def cause(status, error):
+    """Code and words of the first error, without what is of one shader only."""
+    if status == "timeout":
+        return "timeout"
+    if isinstance(status, int) and status < 0:
+        return "CRASH: signal %d" % -status
+    found = re.search(r"error: (.*?) \[(E\d+)\]", error)
+    if not found:
+        return "status %s: %s" % (status, error.strip()[:80])
+    words = re.sub(r"`[^`]*`|'[^']*'|/tmp/\S*", "…", re.sub(r"\(word \d+\)|, word \d+", "", found.group(1)))
+    return "%s %s" % (found.group(2), re.sub(r"\d+", "N", words)[:140])
+
+
+class Shader:
+    """One file, and what is found out about it."""
+
+    def __init__(self, path, folder, options, scratch):
+        self.path, self.folder, self.o, self.dir = path, folder, options, scratch
+        self.spv, self.why, self.seconds, self.found = path, {}, {}, {}
+        self.module, self.groups = None, [int(g) for g in options.groups.split(",")]
+
+    def command(self, stage, verb, *rest):
+        argv = [self.o.vyre, verb, self.spv, *rest]
+        status, out, error, took = run(argv, self.o.seconds)
+        if self.o.keep:
+            with open(os.path.join(self.dir, "commands"), "a", encoding="utf-8") as f:
+                f.write(shlex.join(argv) + "\n")
+        self.seconds[stage] = took
+        if status != 0:
+            self.why[stage] = cause(status, error)
+        return out if status == 0 else None
+
+    def compile(self):
+        if self.path.endswith(".spv"):
+            return True
+        self.spv = os.path.join(self.dir, "x.spv")
+        argv = ["glslangValidator", "-g", "-V", "--target-env", "vulkan1.2", "-S", "comp"]
+        argv += ["-I" + i for i in (os.path.dirname(self.path), *self.o.include)] + ["-D" + d for d in self.o.define]
+        status, out, _, _ = run([*argv, self.source(), "-o", self.spv], self.o.seconds)
+        if status != 0:
+            self.why["compile"] = "; ".join(re.findall(r"ERROR: (.*)", out)[:1])[:140]
+        return status == 0
+
+    def source(self):
+        """The path of the text; glslang wants an extension for `#include`, which glslc does without."""
+        with open(self.path, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        if "#include" not in text or "GL_GOOGLE_include" in text:
+            return self.path
+        path = os.path.join(self.dir, os.path.basename(self.path))
+        wanted = "\\g<0>\n#extension GL_GOOGLE_include_directive : require\n#line 2"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(re.sub(r"#version.*", wanted, text, count=1))
+        return path
+
+    def classify(self):
+        try:
+            with open(self.spv, "rb") as f:
+                self.module = originals.Module(f.read())
+        except originals.Unknown as e:
+            self.why["compile"] = str(e)
+            return False
+        m = self.module
+        self.found.update(instructions=m.instructions, floats=bool(m.floats()), images=m.images())
+        if not m.entries:
+            self.why["compile"] = "no compute shader"
+        return bool(m.entries)
+
+    def specialise(self):
+        """Both readings take the module with other defaults."""
+        given = [g.split("=", 1) for g in self.o.spec]
+        with open(self.spv, "rb") as f:
+            before = f.read()
+        words = self.module.specialised(given)
+        if words != before:
+            self.spv = os.path.join(self.dir, "spec.spv")
+            with open(self.spv, "wb") as f:
+                f.write(words)
+
+    def go(self):
+        if not self.compile() or not self.classify():
+            return self
+        self.specialise()
+        text = self.command("read", "print")
+        self.found["read"] = text is not None
+        if text is None:
+            return self
+        self.found["whiles"] = len(re.findall(r"\bwhile\b", text))
+        self.derive()
+        try:
+            self.fill(text, -1)
+        except originals.Unknown as e:
+            self.why["forward"] = "not laid out: %s" % e
+            return self
+        if self.o.device:
+            self.judge(text)
+        if self.o.check and self.found.get("derived"):
+            self.check()
+        return self
+
+    def derive(self):
+        where = os.path.join(self.dir, "grad")
+        os.makedirs(where, exist_ok=True)
+        done = self.command("grad", "grad", "-o", where)
+        self.found["derived"] = done is not None
+        if done is None:
+            return
+        atomics = 0
+        for name in os.listdir(where):
+            if name.endswith(".vyre"):
+                with open(os.path.join(where, name), encoding="utf-8") as f:
+                    atomics += len(re.findall(r"\batomic_\w+\(", f.read()))
+        self.found["atomics"], self.found["plain"] = atomics, atomics == 0
+
+    # ---- data
+    def fill(self, text, low):
+        """Contents for what the module binds, floats from `low` to 1; the arguments that give the program the same."""
+        self.variables = self.module.interface(self.o.elements)
+        self.outputs, self.arguments, r = {}, [], random.Random(1)
+        head = text.partition("program ")[2].partition("\n{")[0].partition("(")[2]
+        parameters = {m.group(1).strip("`"): m.groups()[1:] for m in PARAMETER.finditer(head)}
+        self.data = {}
+        for v in self.variables:
+            data = self.data.setdefault(v[:3], bytearray(16))
+            data.extend(bytes(max(v.size - len(data), 0)))
+        parts = [(v, self.flat(v, p, parameters)) for v in self.variables for p in v.parts]
+        for v, part in parts:
+            for _, byte in part.places:
+                cleared = parameters.get(part.name, "")[:1] == ("out",)
+                value = 0 if cleared else self.number(part.code, v.kind, r, low)
+                struct.pack_into("<" + part.code, self.data[v[:3]], byte, value)
+        for v, part in parts:
+            self.give(part, v, parameters)
+        if parameters:
+            raise originals.Unknown("parameter %s" % sorted(parameters)[0])
+
+    def flat(self, v, part, parameters):
+        """The part; of several variables on one binding, of which one buffer is made, all that is bound."""
+        _, type_name, dims = parameters.get(part.name, (None, None, None))
+        others = sum(o[:3] == v[:3] for o in self.variables) > 1
+        if not others or dims != "?" or (len(part.dims) == 1 and TYPES[part.code] == type_name):
+            return part
+        code = next(c for c, t in TYPES.items() if t == type_name)
+        size = struct.calcsize("<" + code)
+        n = len(self.data[v[:3]]) // size
+        return part._replace(code=code, dims=(n,), places=[((k,), k * size) for k in range(n)])
+
+    @staticmethod
+    def number(code, kind, r, low):
+        if code in "efd":
+            return 0.75 if kind != "storage" else struct.unpack("<e", struct.pack("<e", r.uniform(low, 1)))[0]
+        return 4 if kind != "storage" else r.randrange(4)
+
+    def give(self, part, variable, parameters):
+        cls, type_name, _ = parameters.pop(part.name, (None, None, None))
+        data = self.data[variable[:3]]
+        values = [struct.unpack_from("<" + part.code, data, byte)[0] for _, byte in part.places]
+        if cls is None and type_name:
+            self.arguments += ["--set", "%s=%r" % (part.name, values[0])]
+        for k, value in enumerate(values if part.dims and len(values) <= 256 else []):
+            if parameters.pop("%s.%d" % (part.name, k), None):
+                self.arguments += ["--set", "%s.%d=%r" % (part.name, k, value)]
+        if cls is None:
+            return
+        if TYPES[part.code] != type_name:
+            raise originals.Unknown("%s is %s" % (part.name, type_name))
+        path = os.path.join(self.dir, "in%d.bin" % len(self.arguments))
+        with open(path, "wb") as f:
+            f.write(struct.pack("<%d%s" % (len(values), part.code), *values))
+        dims = ",".join(str(d) for d in part.dims or (1,))
+        self.arguments += ["--in", "%s[%s]=%s" % (part.name, dims, "zeros" if cls == "out" else "@" + path)]
+        if cls != "in":
+            self.outputs[part.name] = (variable, part)
+
+    # ---- the original
+    def original(self):
+        """What the module itself leaves in its buffers; None: it does not run."""
+        left = {}
+        job = {"module": self.spv, "entry": self.module.entries[0], "groups": self.groups, "bindings": []}
+        job["push_size"] = 0
+        for (kind, number, binding), data in self.data.items():
+            path = os.path.join(self.dir, "raw%d_%d.bin" % (number, binding) if kind != "push" else "push.bin")
+            with open(path, "wb") as f:
+                f.write(data)
+            if kind == "push":
+                job.update(push=path, push_size=len(data))
+            else:
+                left[kind, number, binding] = path
+                job["bindings"].append({"set": number, "binding": binding, "kind": kind, "file": path})
+        name = os.path.join(self.dir, "job.json")
+        with open(name, "w", encoding="utf-8") as f:
+            json.dump(job, f)
+        status, _, error, _ = run([sys.executable, os.path.join(HERE, "raw_vulkan.py"), name], self.o.seconds)
+        if status != 0:
+            self.why["original"] = "the original does not run: %s" % (error.strip()[-80:] or status)
+            return None
+        return {where: open(path, "rb").read() for where, path in left.items()}
+
+    def compare(self):
+        """The first difference from what the original leaves; "": none; None: they did not both run."""
+        argv = ["--json", "--engine", "eval", "--subgroup-size", self.o.lanes, "--groups", self.o.groups]
+        out = self.command("forward", "run", *argv, *self.arguments)
+        left = self.original() if out is not None else None
+        if left is None:
+            return None
+        outputs = json.loads(out)["outputs"]
+        for name, (v, part) in self.outputs.items():
+            raw = [struct.unpack_from("<" + part.code, left[v[:3]], byte)[0] for _, byte in part.places]
+            got = [float(x) for x in outputs[name]["data"]] if name in outputs else raw
+            scale = max([abs(x) for x in raw if math.isfinite(x)], default=0)
+            for k, (a, b) in enumerate(zip(raw, got)):
+                if not (a == b or (a != a and b != b) or abs(a - b) <= 1e-3 * abs(a) + 1e-5 * scale):
+                    return "%s[%d]: %r, as read %r" % (name, k, a, b)
+        return ""
+
+    def judge(self, text):
+        """Is it as the original?  Not where several invocations race, or negative numbers become unsigned ones."""
+        difference = self.compare()
+        if difference is None:
+            return
+        self.found["equal"] = not difference
+        if not difference:
+            return
+        self.found["difference"] = difference
+        report = run([self.o.vyre, "run", self.spv, "--report", "--engine", "eval", "--subgroup-size", self.o.lanes,
+                      "--groups", self.o.groups, *self.arguments], self.o.seconds)[2]
+        races, reads = (re.findall(r"(\d+) data races.*?(\d+) reads", report) or [(0, 0)])[0]
+        if int(races) or int(reads):
+            self.why["forward"] = "the original " + ("has data races" if int(races) else "reads what nothing wrote")
+            del self.found["equal"]
+            return
+        self.fill(text, 0)
+        self.why["forward"] = "DIFFERS, not with positive numbers" if self.compare() == "" else "DIFFERS"
+
+    def check(self):
+        argv = ["--groups", self.o.groups, "--samples", "4", "--allow", "out-of-range", "--quiet"]
+        self.found["checked"] = self.command("check", "check", *argv, *self.arguments) is not None
