@@ -2,6 +2,7 @@
 // test_grad_memory.c: vy_grad when memory runs out, at every allocation that it makes.
 #include "autodiff/grad.h"
 #include "ir/core/ir.h"
+#include "tests/unit/failing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,9 +77,7 @@ static long check(const char *text, const vy_grad_options *o, bool pipeline)
     vy_module_free(g);
     g = NULL;
     long n = 0;
-    const char *given = getenv("VYRE_SHARE"); // n: of the later allocations every nth fails
-    const long share = given && atol(given) > 1 ? atol(given) : 1;
-    for (; !g && n < 100000; n += n < 300 ? 1 : share) {
+    for (; !g && n < 100000; n = next_failing(n)) {
         vy_test_fail_after(n);
         g = vy_grad(m, o, &d);
         vy_test_fail_after(-1);
@@ -166,9 +165,7 @@ static void check_pipeline(const char *text, bool forward)
     vy_module *want = derive(m, forward, &d);
     if (!want) fail_msg("%s\n%s", d.text, text);
     long n = 0;
-    const char *given = getenv("VYRE_SHARE");
-    const long share = given && atol(given) > 1 ? atol(given) : 1;
-    for (; !g && n < 100000; n += n < 300 ? 1 : share) {
+    for (; !g && n < 100000; n = next_failing(n)) {
         vy_test_fail_after(n);
         g = derive(m, forward, &d);
         vy_test_fail_after(-1);

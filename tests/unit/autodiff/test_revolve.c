@@ -5,6 +5,7 @@
 #include "autodiff/explain.h"
 #include "autodiff/grad.h"
 #include "ir/core/ir.h"
+#include "tests/unit/failing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,7 @@ static void test_memory(void **state)
     (void)state;
     vy_module *m = parse(1, "checkpoint(revolve, 2)");
     vy_module *g = NULL;
-    for (long n = 0; !g; n += 1 + n / 40) {
+    for (long n = 0; !g; n = next_failing(n)) {
         vy_diag d = {0};
         vy_test_fail_after(n);
         g = vy_grad(m, &(vy_grad_options){.program = "f"}, &d);

@@ -4,6 +4,7 @@
 #include "tests/unit/eval_util.h"
 
 #include "ir/eval/eval.h"
+#include "tests/unit/failing.h"
 
 static void expect(const test_program *t, const vy_eval_buffer *buffers, uint32_t n,
                    const vy_eval_scalar *scalars, uint32_t scalar_count, const char *code,
@@ -217,7 +218,7 @@ static void test_out_of_memory(void **state)
     const vy_eval_buffer v[3] = {{"a", a, s22, 2}, {"b", b, s22, 2}, {"c", c, s22, 2}};
     const vy_eval_options o = {.report_races = true, .report_uninitialised = true};
     long n = 0;
-    for (bool ok = false; !ok; n++) {
+    for (bool ok = false; !ok; n = next_failing(n)) {
         vy_diag d;
         vy_eval_report r;
         vy_test_fail_after(n);

@@ -4,6 +4,7 @@
 #include "tests/unit/eval_util.h"
 #include "ir/core/ir.h"
 #include "ir/pipeline.h"
+#include "tests/unit/failing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +167,7 @@ static void test_memory(void **state)
 {
     (void)state;
     bool done = false;
-    for (long n = 0; !done; n++) {
+    for (long n = 0; !done; n = next_failing(n)) {
         vy_test_fail_after(n);
         vy_module *m = parse(ONE TWO SOURCE ONE);
         vy_diag d = {0};

@@ -3,6 +3,7 @@
 #include "tests/unit/eval_util.h"
 #include "ir/pass/pass.h"
 #include "ir/facts/range.h"
+#include "tests/unit/failing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -1111,7 +1112,7 @@ static void test_no_memory(void **state)
 {
     (void)state;
     bool whole = false;
-    for (long n = 0; !whole; n += 1 + n / 40) {
+    for (long n = 0; !whole; n = next_failing(n)) {
         test_program t = random_program(5);
         vy_test_fail_after(n);
         vy_opt_options o = {.level = 3};
@@ -1124,7 +1125,7 @@ static void test_no_memory(void **state)
     size_t size;
     void *block = vy_binary_write(t.m, &size);
     whole = false;
-    for (long n = 0; !whole; n += 1 + n / 40) {
+    for (long n = 0; !whole; n = next_failing(n)) {
         size_t other;
         vy_test_fail_after(n);
         void *again = vy_binary_write(t.m, &other);

@@ -4,6 +4,7 @@
 #include "tests/unit/eval_util.h"
 #include "ir/binary/binary.h"
 #include "ir/core/pipe.h"
+#include "tests/unit/failing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -647,7 +648,7 @@ static void test_no_memory(void **state)
         vy_module_free(m);
     }
     vy_module *m = make_rich();
-    for (long n = 0;; n++) {
+    for (long n = 0;; n = next_failing(n)) {
         size_t size;
         vy_test_fail_after(n);
         char *text = vy_print(m, &size);
@@ -657,13 +658,13 @@ static void test_no_memory(void **state)
     }
     size_t size = 0;
     void *block = NULL;
-    for (long n = 0; !block; n++) {
+    for (long n = 0; !block; n = next_failing(n)) {
         vy_test_fail_after(n);
         block = vy_binary_write(m, &size);
         vy_test_fail_after(-1);
     }
     done = false;
-    for (long n = 0; !done; n++) {
+    for (long n = 0; !done; n = next_failing(n)) {
         vy_test_fail_after(n);
         vy_module *b = vy_binary_read(block, size);
         vy_test_fail_after(-1);

@@ -6,6 +6,7 @@
 #include "session/bind.h"
 #include "session/fit.h"
 #include "session/session.h"
+#include "tests/unit/failing.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -772,9 +773,9 @@ static void every_allocation(void **state)
         float want[4], got[4];
         vy_diag d = {0};
         good(whole(s, loop, &settings[k], want, &d), &d);
-        long n = 0, step = 1;
+        long n = 0;
         bool ok = false;
-        for (; !ok && n < 1000000; n += step) {
+        for (; !ok && n < 1000000; n = next_failing(n)) {
             d = (vy_diag){0};
             memset(got, 0, sizeof got);
             allocations_left = n + 1;
@@ -782,7 +783,6 @@ static void every_allocation(void **state)
             allocations_left = -1;
             if (!ok && strcmp(d.code, "E0001") && strcmp(d.code, "E0903"))
                 fail_msg("%ld: [%s] %s", n, d.code, d.text);
-            if (n > 3000) step = 7;
         }
         assert_true(ok && n > 100);
         assert_memory_equal(want, got, sizeof want);
@@ -892,13 +892,12 @@ static void memory_runs_out(vys_session *s, const char *optimiser)
     vy_diag d = {0};
     good(train_by(s, optimiser, 2, 2, want, &d), &d);
     bool ok = false;
-    for (long n = 0, step = 1; !ok && n < 1000000; n += step) {
+    for (long n = 0; !ok && n < 1000000; n = next_failing(n)) {
         d = (vy_diag){0};
         allocations_left = n + 1;
         ok = train_by(s, optimiser, 2, 2, got, &d);
         allocations_left = -1;
         if (!ok && strcmp(d.code, "E0001")) fail_msg("%ld: [%s] %s", n, d.code, d.text);
-        if (n > 300) step = optimiser ? 97 : 13;
     }
     assert_true(ok);
     assert_memory_equal(want, got, sizeof want);

@@ -4,6 +4,7 @@
 #include "ir/core/ir.h"
 #include "spirv/spirv.h"
 #include "ir/build/edit.h"
+#include "tests/unit/failing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -495,7 +496,7 @@ static void lack_of_memory_is_an_error(void **state)
         vy_module *m = parse(corpus[i]);
         vy_diag d;
         vy_compiled *c = NULL;
-        for (long n = 0; !c && n < 100000; n += 1 + n / 16) {
+        for (long n = 0; !c && n < 100000; n = next_failing(n)) {
             vy_test_fail_after(n);
             c = vy_compile(vy_module_program(m, 0), NULL, &d);
             vy_test_fail_after(-1);
