@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // codes.h: diagnostics of the session layer.  X(id, code, blame, standard fix)
 //
-// The command has them too, and more of its own (tools/codes.h); those of programs are in
+// The command has them too, and more of its own (tools/data/codes.h); those of programs are in
 // ir/diag_codes.h.  docs/diagnostics.md explains them.
 // clang-format off
 X(MEMORY,      "E0001", SYSTEM,  "close other programs or use a smaller input")

@@ -10,7 +10,7 @@
 // and at the end `# N programs, N gradients refused, N kernels, N different`.  Run by
 // tests/scripts/radv.py.
 #include "session/work.h"
-#include "tools/probe.h"
+#include "tools/command/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

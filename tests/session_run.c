@@ -24,7 +24,7 @@
 // An answer is one line: {"outputs": {"y": {"type": "f32", "shape": [4], "data": [1, 4, 9, 16]},
 // …}} with the float outputs (all outputs if none is of float) and the gradients, or
 // {"error": {"code": "E0806", "text": "…", "fix": "…"}}.
-#include "tools/bind.h"
+#include "tools/command/bind.h"
 
 #include "session/session.h"
 

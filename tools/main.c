@@ -3,7 +3,7 @@
 //
 // A verb prepares everything it will write in memory and in temporary files; only when all has gone
 // well are files renamed and stdout written.  So a failure leaves nothing half done.
-#include "tools/gpu.h"
+#include "tools/command/gpu.h"
 
 #include <fcntl.h>
 #include <stdio.h>

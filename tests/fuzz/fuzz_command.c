@@ -5,9 +5,9 @@
 //   s  letter of a type, then NAME=SPEC        o  the words of a command line, one a line
 //   n  letter of a type, then a number         d  line, column (two bytes each), then a source text
 #include "tests/fuzz/fuzz.h"
-#include "tools/data.h"
-#include "tools/number.h"
-#include "tools/options.h"
+#include "tools/data/data.h"
+#include "tools/data/number.h"
+#include "tools/command/options.h"
 
 #include <stdlib.h>
 #include <string.h>

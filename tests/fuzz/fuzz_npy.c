@@ -2,7 +2,7 @@
 // fuzz_npy.c: arbitrary bytes as a .npy file.  An array that reads is printed, converted to every
 // element type, and written: the file must read back the same.
 #include "tests/fuzz/fuzz.h"
-#include "tools/data.h"
+#include "tools/data/data.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -649,25 +649,25 @@ HOST = ("host_control.py", (
 ))
 # Faults in which file a buffer is read from.
 FOLDER = ("text/cmd/folder.vyre", (
-    ("tools/folder.c", None, "s->folders.count; i-- > 0;", "s->folders.count; i-- > s->folders.count - 1;"),
-    ("tools/folder.c", None, "b.workspace || specs_find(s, b.name)) continue;", "b.workspace) continue;"),
-    ("tools/folder.c", None, "b.cls == VY_OUT || b.workspace", "b.workspace"),
-    ("tools/folder.c", None, "if (!path && own) return no_file(s, b.name, d);", ";"),
-    ("tools/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
+    ("tools/command/folder.c", None, "s->folders.count; i-- > 0;", "s->folders.count; i-- > s->folders.count - 1;"),
+    ("tools/command/folder.c", None, "b.workspace || specs_find(s, b.name)) continue;", "b.workspace) continue;"),
+    ("tools/command/folder.c", None, "b.cls == VY_OUT || b.workspace", "b.workspace"),
+    ("tools/command/folder.c", None, "if (!path && own) return no_file(s, b.name, d);", ";"),
+    ("tools/command/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
 ))
 # Faults in what is said of a checkpoint of another training.
 RESUMED = ("fit_resume.py", (
-    ("tools/fit_identity.c", None, "|| !strcmp(is->value, was->value)) continue;", ") continue;"),
-    ("tools/fit_identity.c", None, "if (!s->known || !fit_is_size(f, s->info.name)) continue;", "continue;"),
-    ("tools/fit_identity.c", None, "if (now.code) *d = now;", ";"),
-    ("tools/fit_prepare.c", None, "(!c->o.resume || !fit_is_other(f, c, d)) &&", ""),
-    ("tools/fit_checkpoint.c", None, "if (f->resumed.identity != f->identity) return", "if (0) return"),
+    ("tools/verbs/fit/fit_identity.c", None, "|| !strcmp(is->value, was->value)) continue;", ") continue;"),
+    ("tools/verbs/fit/fit_identity.c", None, "if (!s->known || !fit_is_size(f, s->info.name)) continue;", "continue;"),
+    ("tools/verbs/fit/fit_identity.c", None, "if (now.code) *d = now;", ";"),
+    ("tools/verbs/fit/fit_prepare.c", None, "(!c->o.resume || !fit_is_other(f, c, d)) &&", ""),
+    ("tools/verbs/fit/fit_checkpoint.c", None, "if (f->resumed.identity != f->identity) return", "if (0) return"),
 ))
 # Faults in which options a verb has.
 OPTIONS = ("command_options.py", (
-    ("tools/options.c", None, ": takes_option(v, &table[i])))", ": true))"),
-    ("tools/options.c", None, "if (takes_option(v, &table[i])) return &table[i];", ";"),
-    ("tools/options.c", None, "if (!takes_option(o->verb, opt)) return wrong_verb(o, name, d);", ""),
+    ("tools/command/options.c", None, ": takes_option(v, &table[i])))", ": true))"),
+    ("tools/command/options.c", None, "if (takes_option(v, &table[i])) return &table[i];", ";"),
+    ("tools/command/options.c", None, "if (!takes_option(o->verb, opt)) return wrong_verb(o, name, d);", ""),
 ))
 # Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.
 ROUNDS = (

@@ -63,7 +63,7 @@ def main():
     with open(os.path.join(ROOT, "docs", "diagnostics.md"), encoding="utf-8") as f:
         explained = re.findall(r"^\| (E\d{4}) \| [^|]+ \|[^\n]+\|$", f.read(), re.MULTILINE)
     library = codes("ir/diag_codes.h")
-    tool = codes("tools/codes.h") + [c for c in codes("session/codes.h") if c not in codes("tools/codes.h")]
+    tool = codes("tools/data/codes.h") + [c for c in codes("session/codes.h") if c not in codes("tools/data/codes.h")]
     tool = [c for c in tool if c[1] not in dict((code, name) for name, code in library)]
     if len(library) < 60 or len(tool) < 14:
         sys.exit("the tables of codes are not read: has their form changed?")

@@ -29,6 +29,8 @@ AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/facts", "autodiff/stor
             "autodiff/verify"]
 SPIRV = ["spirv/words", "spirv/read", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/target", "spirv/plan", "spirv/driver", "spirv/write"]
 ROOMS = (IR + AUTODIFF, IR + SPIRV)  # autodiff and spirv do not use each other
+TOOLS = ["tools/data", "tools/command", "tools/verbs/explain", "tools/verbs/check", "tools/verbs/bench", "tools/verbs/fit", "tools/verbs",
+         "tools"]
 GENERATED = {"spirv/spirv_opcodes.h": "spirv/words", "spirv/mathlib_text.h": "spirv/emit",
              "autodiff/optimiser_texts.h": "autodiff/train"}
 OUTER = {
@@ -81,12 +83,16 @@ def may_use(name, target, installed):
             return "%s may not use it" % top
         if top != "vkrt" and not target.startswith(top + "/") and target not in installed:
             return "it is private"
-        return None
+        return to_the_left(name, target, TOOLS) if name.startswith("tools/") and target.startswith("tools/") else None
     if target in installed:
         return None if target.split("/")[0] in (top, "ir") else "%s may not use it" % top
     if name in installed:
         return None
-    order = ROOMS[top == "spirv"]
+    return to_the_left(name, target, ROOMS[top == "spirv"])
+
+
+def to_the_left(name, target, order):
+    """None, or why a file of one room may not use one of another."""
     here, there = room(name, order), room(target, order)
     if here is None:
         return "%s is in no room: list its folder" % name
@@ -228,7 +234,7 @@ def products(wrong):
 
 
 def readmes(wrong):
-    for order in ROOMS + (["vkrt", "session"],):
+    for order in ROOMS + (["vkrt", "session"], TOOLS):
         for folder in (r for r in order if not r.endswith(".h")):
             name = folder + "/README.md"
             try:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// test_shader.c: what the command reads from shaders written by hand (tools/shader.c): the right
+// test_shader.c: what the command reads from shaders written by hand (tools/verbs/bench/shader.c): the right
 // facts from a valid module; a diagnostic and no harm from a damaged one that no validator has
 // seen, and when memory runs out.
 #include <stdbool.h>
@@ -15,10 +15,10 @@ static void *test_realloc(void *p, size_t n) { return refused() ? NULL : realloc
 
 #define calloc test_calloc
 #define realloc test_realloc
-#include "tools/shader.c"
+#include "tools/verbs/bench/shader.c"
 #undef calloc
 #undef realloc
-#include "tools/text.c"
+#include "tools/data/text.c"
 
 #include "tests/shader_shared.comp.h"
 #include "tests/vkrt_affine.comp.h"

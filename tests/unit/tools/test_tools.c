@@ -7,17 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/array.c"
-#include "tools/file.c"
-#include "tools/fill.c"
-#include "tools/npy.c"
-#include "tools/number.c"
-#include "tools/png.c"
-#include "tools/spec.c"
-#include "tools/text.c"
+#include "tools/data/array.c"
+#include "tools/data/file.c"
+#include "tools/data/fill.c"
+#include "tools/data/npy.c"
+#include "tools/data/number.c"
+#include "tools/data/png.c"
+#include "tools/data/spec.c"
+#include "tools/data/text.c"
 
 // Options with these verbs in place of the command's own; the second is a new verb.
-#include "tools/options.h"
+#include "tools/command/options.h"
 #undef VERBS
 #define VERBS(X)                                                                                   \
     X(GRAD, "grad", , TAKES_MODULE, "")                                                            \
@@ -32,7 +32,7 @@
     X(INSPECT, "inspect", , 0, "")                                                                 \
     X(INFO, "info", , 0, "")                                                                       \
     X(DEVICES, "devices", , 0, "")
-#include "tools/options.c"
+#include "tools/command/options.c"
 
 // cmocka has a macro `fail`, so it comes after them.
 #include <setjmp.h>

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// front_end.c: see front_end.h.
+//
+// The compiler is a child process, so that nothing of it is linked, and one that crashes is an
+// error like another.  It writes to a temporary file; what it prints is read if it fails.
+#include "tools/command/front_end.h"
+
+#include "tools/data/file.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MOST_WORDS = 12 };
+
+typedef struct front_end {
+    const char *suffix, *command, *package;
+    const char *words[MOST_WORDS]; // behind the command; NULL ends them
+    const char *output;            // the option before the name of the result
+} front_end;
+
+static const front_end front_ends[] = {
+    {".comp",
+     "glslangValidator",
+     "glslang-tools",
+     {"-V", "-g", "-S", "comp", "--target-env", "vulkan1.2", NULL},
+     "-o"},
+    {".glsl",
+     "glslangValidator",
+     "glslang-tools",
+     {"-V", "-g", "-S", "comp", "--target-env", "vulkan1.2", NULL},
+     "-o"},
+    {".hlsl",
+     "dxc",
+     "the DirectX shader compiler",
+     {"-spirv", "-T", "cs_6_2", "-E", "main", "-fspv-debug=line", NULL},
+     "-Fo"},
+    {".slang", "slangc", "Slang", {"-target", "spirv", "-g", NULL}, "-o"},
+};
+
+static const front_end *front_end_of(const char *path)
+{
+    const size_t n = strlen(path);
+    for (size_t i = 0; i < COUNT_OF(front_ends); i++) {
+        const size_t m = strlen(front_ends[i].suffix);
+        if (n > m && !strcasecmp(path + n - m, front_ends[i].suffix)) return &front_ends[i];
+    }
+    return NULL;
+}
+
+bool front_end_takes(const char *path) { return front_end_of(path) != NULL; }
+
+// ---------------------------------------------------------------------------------------- the call
+typedef struct call {
+    char **words; // of the command line, each malloc'd; NULL ends them
+    uint32_t count;
+    FILE *said;
+    char result[4096]; // the temporary file; "": none yet
+} call;
+
+static bool add(call *c, const char *before, const char *word, vy_diag *d)
+{
+    const size_t n = strlen(before) + strlen(word) + 1;
+    char *both = malloc(n);
+    if (!both) return fail_memory(d);
+    snprintf(both, n, "%s%s", before, word);
+    c->words[c->count++] = both;
+    return true;
+}
+
+static bool make_words(call *c, const front_end *f, const options *o, vy_diag *d)
+{
+    c->words = calloc(MOST_WORDS + 5 + o->define.count + o->include.count, sizeof *c->words);
+    bool ok = (c->words || fail_memory(d)) && add(c, "", f->command, d);
+    for (uint32_t i = 0; ok && f->words[i]; i++) ok = add(c, "", f->words[i], d);
+    for (uint32_t i = 0; ok && i < o->define.count; i++) ok = add(c, "-D", o->define.data[i], d);
+    for (uint32_t i = 0; ok && i < o->include.count; i++) ok = add(c, "-I", o->include.data[i], d);
+    return ok && add(c, "", f->output, d) && add(c, "", c->result, d) && add(c, "", o->file, d);
+}
+
+static bool temporary(call *c, vy_diag *d)
+{
+    const char *folder = getenv("TMPDIR");
+    const int n = snprintf(c->result, sizeof c->result, "%s/vyre-XXXXXX",
+                           folder && *folder ? folder : "/tmp");
+    const int file = n > 0 && (size_t)n < sizeof c->result ? mkstemp(c->result) : -1;
+    if (file >= 0) close(file);
+    if (file < 0) c->result[0] = '\0';
+    c->said = file < 0 ? NULL : tmpfile();
+    return c->said || fail(d, TOOL_WRITE, "make room in /tmp, or set TMPDIR",
+                           "cannot write a temporary file: %s", strerror(errno));
+}
+
+// Runs it to its end.  False: it could not be started.
+static bool run(call *c, const front_end *f, int *status, vy_diag *d)
+{
+    posix_spawn_file_actions_t to;
+    pid_t child;
+    if (posix_spawn_file_actions_init(&to)) return fail_memory(d);
+    posix_spawn_file_actions_adddup2(&to, fileno(c->said), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&to, fileno(c->said), STDERR_FILENO);
+    const int error = posix_spawnp(&child, f->command, &to, NULL, c->words, environ);
+    posix_spawn_file_actions_destroy(&to);
+    char fix[100];
+    snprintf(fix, sizeof fix, "install %s, or give a .spv", f->package);
+    if (error)
+        return fail(d, TOOL_UNAVAILABLE, fix, "%s shaders need %s: %s", f->suffix, f->command,
+                    strerror(error));
+    while (waitpid(child, status, 0) < 0 && errno == EINTR) {}
+    return true;
+}
+
+// The first line of what it said that is about an error, else the last one.
+static bool refused(call *c, const front_end *f, const char *path, vy_diag *d)
+{
+    char line[512], said[512] = "";
+    rewind(c->said);
+    while (fgets(line, sizeof line, c->said)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (*line && strcmp(line, path)) snprintf(said, sizeof said, "%s", line);
+        if (strstr(line, "ERROR") || strstr(line, "error")) break;
+    }
+    return fail(d, TOOL_INPUT, "correct the shader", "%s refuses %s: %.300s", f->command, path,
+                *said ? said : "it ended without saying why");
+}
+
+bool front_end_compile(const options *o, text *out, vy_diag *d)
+{
+    const front_end *f = front_end_of(o->file);
+    call c = {0};
+    int status = 0;
+    if (access(o->file, R_OK))
+        return fail(d, TOOL_READ, NULL, "cannot open %s: %s", o->file, strerror(errno));
+    bool ok = temporary(&c, d) && make_words(&c, f, o, d) && run(&c, f, &status, d);
+    if (ok && (!WIFEXITED(status) || WEXITSTATUS(status))) ok = refused(&c, f, o->file, d);
+    ok = ok && file_read(c.result, FILE_LIMIT, out, d);
+    if (*c.result) unlink(c.result);
+    if (c.said) fclose(c.said);
+    for (uint32_t i = 0; i < c.count; i++) free(c.words[i]);
+    free(c.words);
+    return ok;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// fit.h: one training, for the files of `vyre-grad fit`.
+#ifndef VYRE_TOOL_FIT_H
+#define VYRE_TOOL_FIT_H
+
+#include "tools/command/runner.h"
+
+#include "autodiff/train.h"
+
+// What a checkpoint file holds: everything that a step needs from earlier ones.
+typedef struct saved_buffer {
+    char *name;
+    array value;
+} saved_buffer;
+// What a training is: options, a hash of its text, scalars, as words.
+typedef struct part {
+    char *name, *value;
+} part;
+typedef struct parts {
+    part *data;
+    uint32_t count;
+} parts;
+typedef struct saved {
+    uint64_t identity, step;
+    parts parts; // of which identity is; none in files of earlier versions
+    saved_buffer *buffers;
+    uint32_t count;
+} saved;
+
+typedef struct fit {
+    // the request
+    specs in, out;
+    names zeros; // further SPECs: what begins as zeros
+    names batch;
+    uint64_t batch_rows;
+    text optimiser; // its text, if it is the user's
+    vy_train_options train;
+    saved resumed;
+    // the training
+    vy_training made;
+    uint64_t identity; // of what one step does
+    binding data;
+    runner run;
+    uint64_t first, done; // steps: where it began, how far it is
+    uint64_t window;      // most steps of one submission
+    double *losses;       // by step, from `first`
+    uint64_t loss_room;
+    void *read;                // those of one window
+    bool interrupted, stopped; // by SIGINT; because the loss is no finite number
+    bool settled;              // because losses differ by no more than the tolerance
+    double compile_ms, device_ms, began;
+    double cpu_began;
+} fit;
+
+static inline bool fit_ended(const fit *f) { return f->stopped || f->settled; }
+// Losses read in this run: of each step, and of the one that changed nothing.
+static inline uint64_t fit_loss_count(const fit *f) { return f->done - f->first + fit_ended(f); }
+
+// fit_buffers.c.  Kept in checkpoints: the parameters, what the optimiser has, `step`.
+bound_buffer *fit_buffer(const fit *f, const char *name);
+bool fit_is_kept(const fit *f, const bound_buffer *b);
+// fit_options.c
+bool fit_options(fit *f, command *c, vy_diag *d);
+// fit_prepare.c: the module in c->work.derived, its data, code for the engine.
+bool fit_prepare(fit *f, command *c, vy_diag *d);
+bool fit_train(fit *f, command *c, vys_entry what, vy_diag *d); // its first half
+bool fit_set_count(fit *f, uint64_t steps, vy_diag *d);         // of the next window
+// fit_run.c: all windows.
+bool fit_run(fit *f, command *c, vy_diag *d);
+// fit_print.c
+void fit_report(const fit *f, const command *c, bool last);
+bool fit_print(fit *f, command *c, vy_diag *d);
+// fit_plot.c: a picture of the losses, for c->files; false where it cannot be made.
+bool fit_plot(const fit *f, command *c, vy_diag *d);
+bool fit_plot_check(const char *path, vy_diag *d);
+bool fit_is_size(const fit *f, const char *scalar); // what a step does depends on it
+// fit_identity.c
+uint64_t fit_hash(uint64_t hash, const void *data, size_t size); // FNV-1a
+bool fit_parts(const fit *f, const command *c, parts *p, vy_diag *d);
+bool parts_add(parts *p, const char *name, size_t n, const char *value, size_t m); // false: memory
+void parts_free(parts *p);
+// Whether the parts show that the checkpoint is of another training; then *d says so instead of
+// what it said before.
+bool fit_is_other(const fit *f, const command *c, vy_diag *d);
+bool fit_differs(const fit *f, const command *c, vy_diag *d); // fails, as the identities differ
+// fit_checkpoint.c
+bool fit_save(const fit *f, const command *c, vy_diag *d); // NAME-STEP.fit, which is new
+bool fit_load(saved *s, const char *path, vy_diag *d);
+bool fit_take(fit *f, const command *c, vy_diag *d); // what was loaded, into f->data
+void saved_free(saved *s);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// fit_buffers.c: which buffers a training has.
+#include "tools/verbs/fit/fit.h"
+
+#include <string.h>
+
+bound_buffer *fit_buffer(const fit *f, const char *name)
+{
+    return name ? vys_binding_find(&f->data, name) : NULL;
+}
+
+bool fit_is_size(const fit *f, const char *scalar)
+{
+    return strcmp(scalar, f->made.window) && strcmp(scalar, f->made.count);
+}
+
+bool fit_is_kept(const fit *f, const bound_buffer *b)
+{
+    bool kept = !strcmp(b->info.name, f->made.step);
+    for (uint32_t i = 0; i < f->train.param_count; i++)
+        kept |= !strcmp(b->info.name, f->train.params[i]);
+    for (uint32_t i = 0; i < f->made.state_count; i++)
+        kept |= !strcmp(b->info.name, f->made.states[i]);
+    return kept;
+}
