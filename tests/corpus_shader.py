@@ -119,14 +119,17 @@ class Shader:
         if text is None:
             return self
         self.found["whiles"] = len(re.findall(r"\bwhile\b", text))
+        self.text = text
         self.derive()
         try:
-            self.fill(text, -1)
+            self.domain = self.head(text)
+            self.own = self.command("own", "print", "--keep-domain")
+            self.fill(-1)
         except originals.Unknown as e:
             self.why["forward"] = "not laid out: %s" % e
             return self
         if self.o.device:
-            self.judge(text)
+            self.judge()
         if self.o.check and self.found.get("derived"):
             self.check()
         return self
@@ -146,12 +149,17 @@ class Shader:
         self.found["atomics"], self.found["plain"] = atomics, atomics == 0
 
     # ---- data
-    def fill(self, text, low):
+    @staticmethod
+    def head(text):
+        """The parameters of the program: name: (class, type, dimensions)."""
+        head = text.partition("program ")[2].partition("workgroup(")[0].partition("(")[2]
+        return {m.group(1).strip("`"): m.groups()[1:] for m in PARAMETER.finditer(head)}
+
+    def fill(self, low):
         """Contents for what the module binds, floats from `low` to 1; the arguments that give the program the same."""
         self.variables = self.module.interface(self.o.elements)
         self.outputs, self.arguments, r = {}, [], random.Random(1)
-        head = text.partition("program ")[2].partition("\n{")[0].partition("(")[2]
-        parameters = {m.group(1).strip("`"): m.groups()[1:] for m in PARAMETER.finditer(head)}
+        parameters = self.head(self.own)
         self.data = {}
         for v in self.variables:
             data = self.data.setdefault(v[:3], bytearray(16))
@@ -246,7 +254,7 @@ class Shader:
                     return "%s[%d]: %r, as read %r" % (name, k, a, b)
         return ""
 
-    def judge(self, text):
+    def judge(self):
         """Is it as the original?  Not where several invocations race, or negative numbers become unsigned ones."""
         difference = self.compare()
         if difference is None:
@@ -262,9 +270,14 @@ class Shader:
             self.why["forward"] = "the original " + ("has data races" if int(races) else "reads what nothing wrote")
             del self.found["equal"]
             return
-        self.fill(text, 0)
+        self.fill(0)
         self.why["forward"] = "DIFFERS, not with positive numbers" if self.compare() == "" else "DIFFERS"
 
     def check(self):
-        argv = ["--groups", self.o.groups, "--samples", "4", "--allow", "out-of-range", "--quiet"]
+        """With the domain, where there is one, whose extents may be lengths of buffers."""
+        argv = ["--samples", "4", "--allow", "out-of-range", "--quiet"]
+        if not re.search(r"\bover\(", self.text.partition("{")[0]):
+            argv += ["--groups", self.o.groups]
+        own = self.head(self.own)
+        argv += [a for name in self.domain if name not in own for a in ("--set", "%s=%d" % (name, self.o.elements))]
         self.found["checked"] = self.command("check", "check", *argv, *self.arguments) is not None

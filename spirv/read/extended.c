@@ -310,6 +310,8 @@ bool read_extended(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
     bool mine;
     if (!vectors(&c, instruction, v, &mine) || mine) return !vy_builder_failed(r->b);
     if (!matrices(&c, instruction, v, &mine) || mine) return !vy_builder_failed(r->b);
+    if (!read_pack(r, instruction, type, n, operands, v, &mine)) return false;
+    if (mine) return true;
     const named *f = find(instruction);
     for (uint32_t k = 0; k < c.scalars; k++) {
         const vy_type t = read_scalar_type(r, type, k);

@@ -147,7 +147,9 @@ static vy_value load_array(reading *r, const element *e)
     vy_value index[MOST_AXES + 1];
     note_use(r, e, e->field, READ_IS_READ);
     if (!array_index(r, e, index)) return read_any(r, f->type);
-    const vy_value v = vy_load(r->b, f->buffer, index);
+    vy_value v = {0};
+    if (e->o->alias) return read_alias_load(r, e->o->alias, f, e->index, &v) ? v : (vy_value){0};
+    v = vy_load(r->b, f->buffer, index);
     return f->type == VY_BOOL ? vy_ne(r->b, v, vy_int(r->b, VY_U32, 0)) : v;
 }
 
@@ -183,7 +185,9 @@ static bool store_element(reading *r, const element *e, vy_value v)
     if (is_array(e->o, e->field)) {
         note_use(r, e, e->field, READ_IS_WRITTEN);
         if (f->type == VY_BOOL) v = vy_cast(r->b, VY_U32, v);
-        if (array_index(r, e, index)) vy_store(r->b, f->buffer, index, v);
+        if (!array_index(r, e, index)) return !vy_builder_failed(r->b);
+        if (e->o->alias) return read_alias_store(r, e->o->alias, f, e->index, v);
+        vy_store(r->b, f->buffer, index, v);
     } else if (number_of(e, &n)) {
         vy_set(r->b, e->o->vars[n], v);
     } else {
@@ -318,7 +322,9 @@ bool read_array_length(reading *r)
         return read_fail(r, VY_E_SHADER_WORDS, "", "the length of what is no array");
     const vy_buffer buffer = e.o->fields[e.field].buffer;
     note_use(r, &e, e.field, READ_IS_READ);
-    const vy_value v = buffer.id ? vy_len(r->b, buffer, 0) : read_any(r, VY_U32);
+    const vy_value v = !buffer.id   ? read_any(r, VY_U32)
+                       : e.o->alias ? read_alias_length(r, e.o->alias, &e.o->fields[e.field])
+                                    : vy_len(r->b, buffer, 0);
     return read_define(r, id, 1, &v);
 }
 
@@ -333,7 +339,12 @@ bool read_element(reading *r, uint32_t pointer, uint8_t use, vy_buffer *buffer, 
     note_use(r, &t.e, t.e.field, use);
     *index = vy_arena_alloc(&r->building, (MOST_AXES + 1) * sizeof **index);
     if (!*index) return read_no_memory(r);
+    const read_field *f = &t.e.o->fields[t.e.field];
     array_index(r, &t.e, *index);
-    *buffer = t.e.o->fields[t.e.field].buffer;
-    return true;
+    *buffer = f->buffer;
+    if (!t.e.o->alias || !f->buffer.id) return true;
+    if (f->type != t.e.o->alias->type)
+        return read_refuse(r, "declare the binding with one scalar type",
+                           "an atomic of one of several variables on one binding");
+    return read_alias_index(r, t.e.o->alias, f, t.e.index, *index);
 }

@@ -314,20 +314,6 @@ static bool scalar_operation(scalars *s, SpvOp op, vy_value *out)
 }
 
 // ------------------------------------------------------------------------------ all of a value
-static bool bitcast(reading *r, uint32_t type, uint32_t operand, vy_value *v)
-{
-    const uint32_t n = read_type_of(r, type)->scalars;
-    const vy_type to = read_scalar_type(r, type, 0);
-    const vy_type from = read_scalar_type(r, read_type_id(r, operand), 0);
-    if (n != read_scalar_count(r, operand) || vy_type_size(to) != vy_type_size(from))
-        return read_refuse(r, "convert the parts", "a bitcast between numbers of different widths");
-    const bool narrow = vy_type_size(to) < 4 && vy_type_is_float(to) != vy_type_is_float(from);
-    if (narrow) return read_refuse(r, "use 32-bit numbers", "a bitcast between f16 and integers");
-    for (uint32_t k = 0; k < n; k++)
-        v[k] = read_narrow(r, to, read_as(r, vy_type_loaded(to), read_scalar(r, operand, k)));
-    return !vy_builder_failed(r->b);
-}
-
 static bool select_scalars(reading *r, uint32_t type, const uint32_t *operands, vy_value *v)
 {
     const uint32_t conditions = read_scalar_count(r, operands[0]);
@@ -343,7 +329,7 @@ bool read_operation(reading *r, SpvOp op, uint32_t type, uint32_t n, const uint3
     bool mine = false;
     if (!read_composite(r, op, type, n, operands, v, &mine)) return false;
     if (mine) return true;
-    if (op == SpvOpBitcast && n == 1) return bitcast(r, type, operands[0], v);
+    if (op == SpvOpBitcast && n == 1) return read_bitcast(r, type, operands[0], v);
     if (op == SpvOpSelect && n == 3) return select_scalars(r, type, operands, v);
     if (n == 0 || n > NUMBERS)
         return read_refuse(r, "write it in other operations", read_op_name(op));

@@ -70,9 +70,11 @@ vy_value read_as(reading *r, vy_type type, vy_value v); // the same bits in anot
 typedef struct read_field {
     vy_type type; // as it lies in memory
     uint32_t rank;
-    const uint32_t *dims; // 0: a runtime array
-    uint32_t first;       // its first scalar, where its scalars are kept apart
-    vy_buffer buffer;     // else; none: nothing accesses it
+    const uint32_t *dims;    // 0: a runtime array
+    uint32_t first;          // its first scalar, where its scalars are kept apart
+    uint32_t offset;         // in a block: of its first scalar, in bytes, …
+    const uint32_t *strides; // … and from one to the next, by axis
+    vy_buffer buffer;        // else; none: nothing accesses it
     const char *name;
 } read_field;
 
@@ -84,6 +86,13 @@ typedef enum read_kind {
     READ_BUILTIN,
 } read_kind;
 
+typedef struct read_alias { // one of several variables on one binding: see alias.c
+    vy_buffer buffer;
+    vy_type type;
+    bool words;  // it has several types, and type is u32
+    uint8_t use; // of all fields
+} read_alias;
+
 typedef struct read_object {
     read_kind kind;
     uint32_t variable; // the id of its OpVariable
@@ -92,6 +101,7 @@ typedef struct read_object {
     read_field *fields;
     vy_var *vars;      // of VARIABLE
     vy_value *scalars; // of PARAMETER; none: nothing reads it
+    read_alias *alias; // of BUFFER; NULL: its binding is its own
     SpvBuiltIn builtin;
 } read_object;
 
@@ -108,6 +118,26 @@ typedef struct read_pointer {
     uint32_t rank;
     const read_index *index; // along the axes above it
 } read_pointer;
+
+// ---- parameters.c
+enum { READ_MOST_SCALARS = 256 }; // parameters of a block; others of it are buffers
+uint32_t read_elements(const read_field *f);
+uint32_t read_rank(const read_field *f);
+// Its dimensions in the program; a field without axes has one element.  NULL: failed.
+const vy_dim *read_dims(reading *r, const read_field *f);
+const char *read_joined(reading *r, const char *a, const char *b); // a.b
+bool read_member_names(reading *r);                                // finds which are unique
+bool read_declare(reading *r, read_object *o);
+// ---- alias.c
+bool read_aliases(reading *r, uint32_t n, read_object **objects); // finds them
+bool read_alias_load(reading *r, const read_alias *a, const read_field *f, const read_index *index,
+                     vy_value *out);
+bool read_alias_store(reading *r, const read_alias *a, const read_field *f, const read_index *index,
+                      vy_value v);
+// The element of the buffer that is such a scalar; false: none is, which has been reported.
+bool read_alias_index(reading *r, const read_alias *a, const read_field *f, const read_index *index,
+                      vy_value *out);
+vy_value read_alias_length(reading *r, const read_alias *a, const read_field *f);
 
 bool read_globals(reading *r); // the variables outside of functions, parameters among them
 bool read_variable(reading *r, uint32_t id); // OpVariable of a function
@@ -131,6 +161,12 @@ bool read_composite(reading *r, SpvOp op, uint32_t type, uint32_t n, const uint3
                     vy_value *v, bool *mine);
 bool read_extended(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
                    const uint32_t *operands, vy_value *v);
+vy_value read_f16_of_bits(reading *r, vy_value bits); // pack.c: an f16 from the low half of a u32
+vy_value read_bits_of_f16(reading *r, vy_value x);    // … and back: u32
+// Functions that pack small numbers into one, or unpack them; *mine: it is such a one.
+bool read_bitcast(reading *r, uint32_t type, uint32_t operand, vy_value *v);
+bool read_pack(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
+               const uint32_t *operands, vy_value *v, bool *mine);
 bool read_sync(reading *r, bool *mine); // barriers, atomics, lanes
 
 // ---- call.c: functions; control.c: blocks and constructs

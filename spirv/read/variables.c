@@ -11,36 +11,29 @@
 #include "spirv/read/reading.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 64, MOST_PARAMETERS = 256 };
+enum { DEEPEST = 64 };
 
 // ----------------------------------------------------------------------------------------- fields
 typedef struct walk {
     reading *r;
     read_object *o;
-    uint32_t dims[DEEPEST], rank, depth, scalars;
+    uint32_t dims[DEEPEST], strides[DEEPEST], rank, depth, scalars;
+    uint32_t offset, matrix_stride; // in bytes
+    bool row_major, in_matrix;
     const char *path; // the name so far
 } walk;
-
-static const char *joined(reading *r, const char *a, const char *b)
-{
-    if (!*a) return b;
-    const size_t n = strlen(a) + strlen(b) + 2;
-    char *out = vy_arena_alloc(&r->building, n);
-    if (!out) return read_no_memory(r), "";
-    snprintf(out, n, "%s.%s", a, b);
-    return out;
-}
 
 static bool add_field(walk *w, vy_type type)
 {
     read_field *f = &w->o->fields[w->o->field_count++];
-    uint32_t *dims = vy_arena_alloc(&w->r->building, (w->rank + 1) * sizeof *dims);
+    uint32_t *dims = vy_arena_alloc(&w->r->building, (2 * w->rank + 1) * sizeof *dims);
     if (!dims) return read_no_memory(w->r);
     *f = (read_field){.type = type, .rank = w->rank, .dims = dims, .name = w->path};
     f->first = w->scalars;
+    f->offset = w->offset;
+    f->strides = memcpy(dims + w->rank, w->strides, w->rank * sizeof *dims);
     uint32_t n = 1;
     for (uint32_t k = 0; k < w->rank; k++) {
         dims[k] = w->dims[k];
@@ -62,16 +55,39 @@ static const char *member_name(walk *w, uint32_t type, uint32_t member)
     return made;
 }
 
+static uint32_t member_layout(const walk *w, uint32_t type, uint32_t member, SpvDecoration d)
+{
+    const uint32_t *word = read_member_decoration(w->r, type, member, d);
+    return word ? *word : 0;
+}
+
 static bool add_members(walk *w, uint32_t type)
 {
     const char *before = w->path;
+    const uint32_t start = w->offset;
     bool ok = true;
     for (uint32_t k = 0; ok && k < read_type_of(w->r, type)->count; k++) {
-        w->path = joined(w->r, before, member_name(w, type, k));
+        w->path = read_joined(w->r, before, member_name(w, type, k));
+        w->offset = start + member_layout(w, type, k, SpvDecorationOffset);
+        w->matrix_stride = member_layout(w, type, k, SpvDecorationMatrixStride);
+        w->row_major = read_member_decoration(w->r, type, k, SpvDecorationRowMajor) != NULL;
         ok = add_fields(w, read_word_of(&w->r->w, type, 2 + k));
     }
     w->path = before;
+    w->offset = start;
     return ok;
+}
+
+// Bytes from one element to the next, where the variable is a block.
+static uint32_t stride_of(const walk *w, uint32_t type, const read_type *t)
+{
+    const uint32_t *word = read_decoration(w->r, type, SpvDecorationArrayStride);
+    const uint32_t size = vy_type_size(t->scalar);
+    switch (t->op) {
+    case SpvOpTypeVector: return w->in_matrix && w->row_major ? w->matrix_stride : size;
+    case SpvOpTypeMatrix: return w->row_major ? size : w->matrix_stride;
+    default: return word ? *word : 0;
+    }
 }
 
 static bool add_fields(walk *w, uint32_t type)
@@ -90,7 +106,11 @@ static bool add_fields(walk *w, uint32_t type)
         return read_refuse(w->r, "use buffers of numbers, vectors, matrices and structs",
                            read_op_name(t->op));
     w->depth++;
-    if (!is_struct) w->dims[w->rank++] = t->count;
+    if (!is_struct) {
+        w->strides[w->rank] = stride_of(w, type, t);
+        w->dims[w->rank++] = t->count;
+    }
+    w->in_matrix = t->op == SpvOpTypeMatrix;
     const bool ok = is_struct ? add_members(w, type) : add_fields(w, t->element);
     w->rank -= !is_struct;
     w->depth--;
@@ -109,7 +129,8 @@ static read_object *make_object(reading *r, uint32_t id, read_kind kind, const c
     if (!o->fields) return read_no_memory(r), NULL;
     walk w = {.r = r, .o = o, .path = path};
     if (!add_fields(&w, o->type)) return NULL;
-    if (!r->uses[id]) r->uses[id] = vy_arena_alloc(&r->arena, o->field_count + 1 + MOST_PARAMETERS);
+    if (!r->uses[id])
+        r->uses[id] = vy_arena_alloc(&r->arena, o->field_count + 1 + READ_MOST_SCALARS);
     if (!r->uses[id]) return read_no_memory(r), NULL;
     read_pointer *p = vy_arena_alloc(&r->building, sizeof *p);
     if (!p) return read_no_memory(r), NULL;
@@ -119,165 +140,16 @@ static read_object *make_object(reading *r, uint32_t id, read_kind kind, const c
     return o;
 }
 
-static uint32_t elements(const read_field *f)
-{
-    uint32_t n = 1;
-    for (uint32_t k = 0; k < f->rank; k++)
-        if (__builtin_mul_overflow(n, f->dims[k], &n)) return UINT32_MAX;
-    return n;
-}
-
-// Its dimensions in the program; a field without axes has one element.
-static const vy_dim *dims_of(reading *r, const read_field *f)
-{
-    vy_dim *dims = vy_arena_alloc(&r->building, (f->rank + 1) * sizeof *dims);
-    if (!dims) return read_no_memory(r), NULL;
-    dims[0] = vy_dim_const(r->b, 1);
-    for (uint32_t k = 0; k < f->rank; k++)
-        dims[k] = f->dims[k] ? vy_dim_const(r->b, f->dims[k]) : vy_dim_unknown(r->b);
-    return dims;
-}
-
-static uint32_t rank_of(const read_field *f) { return f->rank ? f->rank : 1; }
-
-// ------------------------------------------------------------------------------------ parameters
-// The name of a parameter: a member's where no other has it, else INSTANCE.MEMBER.
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-// The members of `type`, if it is a struct, to `list` unless it is NULL; how many.
-static uint32_t list_members(const reading *r, uint32_t type, const char **list)
-{
-    const read_type *t = read_type_of(r, type);
-    if (t->op != SpvOpTypeStruct) return 0;
-    for (uint32_t k = 0; list && k < t->count; k++) list[k] = read_member_name(r, type, k);
-    return t->count;
-}
-
-// The names of the members of all variables outside of functions, in order.
-static bool find_members(reading *r)
-{
-    for (uint32_t round = 0; round < 2; round++) {
-        uint32_t n = 0;
-        for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
-            if (read_op(&r->w, at) != SpvOpVariable) continue;
-            const uint32_t type = read_type_of(r, read_word(&r->w, at, 1))->element;
-            n += list_members(r, type, round ? r->members + n : NULL);
-        }
-        if (round == 0) r->members = vy_arena_alloc(&r->building, (n + 1) * sizeof *r->members);
-        if (!r->members) return read_no_memory(r);
-        r->member_count = n;
-    }
-    qsort(r->members, r->member_count, sizeof *r->members, by_name);
-    return true;
-}
-
-static bool is_unique(const reading *r, const char *name)
-{
-    const char **first = r->members, **end = first + r->member_count;
-    const char **found = bsearch(&name, first, r->member_count, sizeof *first, by_name);
-    return found && !(found > first && !strcmp(found[-1], name)) &&
-           !(found + 1 < end && !strcmp(found[1], name));
-}
-
-// What the variable is called where the name of a member alone does not do: b0_3 without names.
-static const char *block_name(reading *r, const read_object *o)
-{
-    const char *name = read_name(r, o->variable);
-    if (!*name) name = read_name(r, o->type);
-    if (*name) return name;
-    const uint32_t *set = read_decoration(r, o->variable, SpvDecorationDescriptorSet);
-    const uint32_t *binding = read_decoration(r, o->variable, SpvDecorationBinding);
-    char *made = vy_arena_alloc(&r->building, 32);
-    if (!made) return read_no_memory(r), "";
-    snprintf(made, 32, "b%u_%u", set ? *set : 0, binding ? *binding : 0);
-    return made;
-}
-
-static const char *parameter_name(reading *r, const read_object *o, const char *path)
-{
-    const size_t n = strcspn(path, ".");
-    char *first = vy_arena_alloc(&r->building, n + 1);
-    if (!first) return read_no_memory(r), "";
-    memcpy(first, path, n);
-    if (is_unique(r, first)) return path;
-    const bool named = *read_member_name(r, o->type, 0) != 0;
-    if (!named && o->field_count == 1) return block_name(r, o);
-    return joined(r, block_name(r, o), path);
-}
-
-static vy_buffer_class class_of(uint8_t use)
-{
-    if (!(use & READ_IS_WRITTEN)) return VY_IN;
-    return use & READ_IS_READ ? VY_INOUT : VY_OUT;
-}
-
-static bool declare_buffers(reading *r, read_object *o)
-{
-    const uint8_t *uses = r->uses[o->variable];
-    for (uint32_t k = 0; k < o->field_count; k++) {
-        read_field *f = &o->fields[k];
-        if (!uses[k]) continue;
-        const vy_dim *dims = dims_of(r, f);
-        if (!dims) return false;
-        f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), class_of(uses[k]), f->type,
-                                    rank_of(f), dims);
-    }
-    return !vy_builder_failed(r->b);
-}
-
-// dir.0, dir.1, … of a vector.
-static const char *element_name(reading *r, const read_object *o, const read_field *f, uint32_t k)
-{
-    const char *name = parameter_name(r, o, f->name);
-    if (!f->rank) return name;
-    char *made = vy_arena_alloc(&r->building, strlen(name) + 16);
-    if (!made) return read_no_memory(r), "";
-    snprintf(made, strlen(name) + 16, "%s.%u", name, k);
-    return made;
-}
-
-// Scalar parameters, of those that something reads; fields that are indexed at run time, or long
-// ones, are buffers.
-static bool declare_parameters(reading *r, read_object *o)
-{
-    uint8_t *uses = r->uses[o->variable];
-    o->scalars = vy_arena_alloc(&r->building, MOST_PARAMETERS * sizeof *o->scalars);
-    if (!o->scalars) return read_no_memory(r);
-    for (uint32_t k = 0; k < o->field_count; k++) {
-        read_field *f = &o->fields[k];
-        const uint32_t n = elements(f);
-        if (f->first >= MOST_PARAMETERS || n > MOST_PARAMETERS - f->first)
-            uses[k] |= READ_IS_INDEXED;
-        if (uses[k] & READ_IS_INDEXED) continue;
-        for (uint32_t i = 0; i < n; i++)
-            if (uses[o->field_count + f->first + i])
-                o->scalars[f->first + i] =
-                    vy_param_scalar(r->b, element_name(r, o, f, i), vy_type_loaded(f->type));
-    }
-    for (uint32_t k = 0; k < o->field_count; k++) {
-        read_field *f = &o->fields[k];
-        const vy_dim *dims =
-            uses[k] & READ_IS_INDEXED && uses[k] & READ_IS_READ ? dims_of(r, f) : NULL;
-        if (dims)
-            f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), VY_IN, f->type,
-                                        rank_of(f), dims);
-    }
-    return !vy_builder_failed(r->b);
-}
-
 // ------------------------------------------------------------------------------- other variables
 static bool declare_arrays(reading *r, read_object *o, bool shared)
 {
     for (uint32_t k = 0; k < o->field_count; k++) {
         read_field *f = &o->fields[k];
-        const vy_dim *dims = dims_of(r, f);
+        const vy_dim *dims = read_dims(r, f);
         if (!dims) return false;
         const vy_type type = f->type == VY_BOOL ? VY_U32 : f->type;
-        f->buffer = shared ? vy_shared_array(r->b, f->name, type, rank_of(f), dims)
-                           : vy_local_array(r->b, f->name, type, rank_of(f), dims);
+        f->buffer = shared ? vy_shared_array(r->b, f->name, type, read_rank(f), dims)
+                           : vy_local_array(r->b, f->name, type, read_rank(f), dims);
     }
     return !vy_builder_failed(r->b);
 }
@@ -291,7 +163,7 @@ static bool declare_variables(reading *r, read_object *o)
     if (!o->vars) return read_no_memory(r);
     for (uint32_t k = 0; k < o->field_count; k++) {
         const read_field *f = &o->fields[k];
-        for (uint32_t i = 0; i < elements(f); i++)
+        for (uint32_t i = 0; i < read_elements(f); i++)
             o->vars[f->first + i] =
                 vy_var_new(r->b, f->name, vy_zero(r->b, vy_type_loaded(f->type)));
     }
@@ -315,13 +187,11 @@ bool read_variable(reading *r, uint32_t id)
     return !initial || read_store_to(r, r->pointers[id], initial);
 }
 
-// A variable outside of functions.
+// A variable outside of functions that is no parameter.
 static bool global(reading *r, uint32_t id)
 {
     const SpvStorageClass storage = (SpvStorageClass)read_word_of(&r->w, id, 3);
     const uint32_t *builtin = read_decoration(r, id, SpvDecorationBuiltIn);
-    const uint32_t type = read_type_of(r, read_type_id(r, id))->element;
-    const bool block = read_decoration(r, type, SpvDecorationBufferBlock) != NULL;
     read_object *o;
     switch (storage) {
     case SpvStorageClassInput:
@@ -332,38 +202,60 @@ static bool global(reading *r, uint32_t id)
     case SpvStorageClassWorkgroup:
         o = make_object(r, id, READ_SHARED, *read_name(r, id) ? read_name(r, id) : "shared");
         return o && declare_arrays(r, o, true);
-    case SpvStorageClassPushConstant:
-        o = make_object(r, id, READ_PARAMETER, "");
-        return o && declare_parameters(r, o);
-    case SpvStorageClassUniform:
-    case SpvStorageClassStorageBuffer:
-        if (read_type_of(r, type)->op != SpvOpTypeStruct) return true; // refused where it is used
-        o = make_object(r, id,
-                        block || storage == SpvStorageClassStorageBuffer ? READ_BUFFER
-                                                                         : READ_PARAMETER,
-                        "");
-        return o && (o->kind == READ_BUFFER ? declare_buffers(r, o) : declare_parameters(r, o));
     default: return true; // images and the like: refused where they are used
     }
 }
 
-static bool is_parameter(const reading *r, uint32_t at)
+// Push constants, uniform blocks and storage buffers are; *kind: which.  Arrays of blocks are
+// refused where they are used.
+static bool is_parameter(const reading *r, uint32_t at, read_kind *kind)
 {
     const SpvStorageClass storage = (SpvStorageClass)read_word(&r->w, at, 3);
-    return storage == SpvStorageClassPushConstant || storage == SpvStorageClassUniform ||
-           storage == SpvStorageClassStorageBuffer;
+    const uint32_t type = read_type_of(r, read_word(&r->w, at, 1))->element;
+    const bool block = read_decoration(r, type, SpvDecorationBufferBlock) != NULL;
+    *kind = block || storage == SpvStorageClassStorageBuffer ? READ_BUFFER : READ_PARAMETER;
+    if (storage == SpvStorageClassPushConstant) return true;
+    return (storage == SpvStorageClassUniform || storage == SpvStorageClassStorageBuffer) &&
+           read_type_of(r, type)->op == SpvOpTypeStruct;
+}
+
+// The next variable outside of functions from word `at` on; 0: there is none.
+static uint32_t next_variable(const reading *r, uint32_t at)
+{
+    while (at < r->w.functions && read_op(&r->w, at) != SpvOpVariable) at = read_next(&r->w, at);
+    return at < r->w.functions ? at : 0;
+}
+
+static bool parameters(reading *r)
+{
+    uint32_t n = 0, at;
+    read_kind kind;
+    for (at = READ_HEADER; (at = next_variable(r, at)); at = read_next(&r->w, at)) n++;
+    read_object **list = vy_arena_alloc(&r->building, (n + 1) * sizeof *list);
+    if (!list) return read_no_memory(r);
+    n = 0;
+    for (at = READ_HEADER; (at = next_variable(r, at)); at = read_next(&r->w, at)) {
+        if (!is_parameter(r, at, &kind)) continue;
+        r->at = at;
+        if (!(list[n++] = make_object(r, read_word(&r->w, at, 2), kind, ""))) return false;
+    }
+    bool ok = read_aliases(r, n, list);
+    for (uint32_t k = 0; ok && k < n; k++) {
+        r->at = read_definition(&r->w, list[k]->variable);
+        ok = read_declare(r, list[k]);
+    }
+    return ok;
 }
 
 // Parameters come first, as in text: passes remove arrays behind them, and those keep their places.
 bool read_globals(reading *r)
 {
-    if (!find_members(r)) return false;
-    for (uint32_t round = 0; round < 2; round++)
-        for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
-            if (read_op(&r->w, at) != SpvOpVariable || is_parameter(r, at) != (round == 0))
-                continue;
-            r->at = at;
-            if (!global(r, read_word(&r->w, at, 2))) return false;
-        }
+    read_kind kind;
+    if (!read_member_names(r) || !parameters(r)) return false;
+    for (uint32_t at = READ_HEADER; (at = next_variable(r, at)); at = read_next(&r->w, at)) {
+        if (is_parameter(r, at, &kind)) continue;
+        r->at = at;
+        if (!global(r, read_word(&r->w, at, 2))) return false;
+    }
     return true;
 }

@@ -751,6 +751,25 @@ LANES = ("text/shader/lanes.comp", (
 TYPES = ("text/shader/types.comp", (
     ("spirv/read/composite.c", None, "return part(p, operand, column * rows + row);", "return part(p, operand, row * rows + column);"),
 ))
+ALIAS = ("text/shader/alias.comp", (
+    ("spirv/read/variables.c", None, "w->offset = start + member_layout(w, type, k, SpvDecorationOffset);", "w->offset = start;"),
+    ("spirv/read/alias.c", None, "if (of[end].binding != of[k].binding) break;", "break;"),
+    ("spirv/read/alias.c", None, "vy_sub(r->b, all, skip)", "all"),
+    ("spirv/read/alias.c", None, "a->use |= r->uses", "a->use = r->uses"),
+))
+ALIAS_WORDS = ("text/shader/alias_words.comp", (
+    ("spirv/read/alias.c", None, "a->words ? 1 : vy_type_size(a->type);", "vy_type_size(a->type);"),
+    ("spirv/read/alias.c", None, "const vy_value in = vy_and(r->b, byte, vy_int(r->b, VY_U32, 3));", "const vy_value in = byte;"),
+    ("spirv/read/alias.c", None, "if (vy_type_is_float(type)) return read_f16_of_bits(r, bits);", ""),
+    ("spirv/read/alias.c", None, "return read_narrow(r, type, read_as(r, vy_type_loaded(type), bits));", "return read_as(r, vy_type_loaded(type), bits);"),
+))
+PACK = ("text/shader/pack.comp", (
+    ("spirv/read/pack.c", None, "word(r, 0x38800000)", "word(r, 0x38000000)"),
+    ("spirv/read/pack.c", None, "word(r, 0x400)", "word(r, 0)"),
+    ("spirv/read/pack.c", None, "return p->is_signed ? clamped(r, p, x) : x;", "return x;"),
+    ("spirv/read/pack.c", None, "const vy_value scaled = vy_mul(r->b, clamped(r, p, x), number(r, p->most));", "const vy_value scaled = vy_mul(r->b, x, number(r, p->most));"),
+    ("spirv/read/pack.c", None, "a > b ? part(r, b, k % (a / b), bits[k / (a / b)])", "a > b ? part(r, b, 0, bits[k / (a / b)])"),
+))
 DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/guards.c", None, "return sense ? make_bound(p, a, b, true, out)", "return sense ? make_bound(p, a, b, false, out)"),
     ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
@@ -771,7 +790,7 @@ DOMAIN_NONE = ("text/shader/domain_none.comp", (
     ("spirv/read/guards.c", None, "i->op == (sense ? VY_OP_AND : VY_OP_OR)", "(i->op == VY_OP_AND || i->op == VY_OP_OR)"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// parameters.c: what a host provides becomes parameters of the program: what they are called, their
+// classes.
+#include "spirv/read/reading.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *read_joined(reading *r, const char *a, const char *b)
+{
+    if (!*a) return b;
+    const size_t n = strlen(a) + strlen(b) + 2;
+    char *out = vy_arena_alloc(&r->building, n);
+    if (!out) return read_no_memory(r), "";
+    snprintf(out, n, "%s.%s", a, b);
+    return out;
+}
+
+uint32_t read_elements(const read_field *f)
+{
+    uint32_t n = 1;
+    for (uint32_t k = 0; k < f->rank; k++)
+        if (__builtin_mul_overflow(n, f->dims[k], &n)) return UINT32_MAX;
+    return n;
+}
+
+// Its dimensions in the program; a field without axes has one element.
+const vy_dim *read_dims(reading *r, const read_field *f)
+{
+    vy_dim *dims = vy_arena_alloc(&r->building, (f->rank + 1) * sizeof *dims);
+    if (!dims) return read_no_memory(r), NULL;
+    dims[0] = vy_dim_const(r->b, 1);
+    for (uint32_t k = 0; k < f->rank; k++)
+        dims[k] = f->dims[k] ? vy_dim_const(r->b, f->dims[k]) : vy_dim_unknown(r->b);
+    return dims;
+}
+
+uint32_t read_rank(const read_field *f) { return f->rank ? f->rank : 1; }
+
+// ------------------------------------------------------------------------------------- names
+// The name of a parameter: a member's where no other has it, else INSTANCE.MEMBER.
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The members of `type`, if it is a struct, to `list` unless it is NULL; how many.
+static uint32_t list_members(const reading *r, uint32_t type, const char **list)
+{
+    const read_type *t = read_type_of(r, type);
+    if (t->op != SpvOpTypeStruct) return 0;
+    for (uint32_t k = 0; list && k < t->count; k++) list[k] = read_member_name(r, type, k);
+    return t->count;
+}
+
+// The names of the members of all variables outside of functions, in order.
+bool read_member_names(reading *r)
+{
+    for (uint32_t round = 0; round < 2; round++) {
+        uint32_t n = 0;
+        for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
+            if (read_op(&r->w, at) != SpvOpVariable) continue;
+            const uint32_t type = read_type_of(r, read_word(&r->w, at, 1))->element;
+            n += list_members(r, type, round ? r->members + n : NULL);
+        }
+        if (round == 0) r->members = vy_arena_alloc(&r->building, (n + 1) * sizeof *r->members);
+        if (!r->members) return read_no_memory(r);
+        r->member_count = n;
+    }
+    qsort(r->members, r->member_count, sizeof *r->members, by_name);
+    return true;
+}
+
+static bool is_unique(const reading *r, const char *name)
+{
+    const char **first = r->members, **end = first + r->member_count;
+    const char **found = bsearch(&name, first, r->member_count, sizeof *first, by_name);
+    return found && !(found > first && !strcmp(found[-1], name)) &&
+           !(found + 1 < end && !strcmp(found[1], name));
+}
+
+// What the variable is called where the name of a member alone does not do: b0_3 without names.
+static const char *block_name(reading *r, const read_object *o)
+{
+    const char *name = read_name(r, o->variable);
+    if (!*name) name = read_name(r, o->type);
+    if (*name) return name;
+    const uint32_t *set = read_decoration(r, o->variable, SpvDecorationDescriptorSet);
+    const uint32_t *binding = read_decoration(r, o->variable, SpvDecorationBinding);
+    char *made = vy_arena_alloc(&r->building, 32);
+    if (!made) return read_no_memory(r), "";
+    snprintf(made, 32, "b%u_%u", set ? *set : 0, binding ? *binding : 0);
+    return made;
+}
+
+static const char *parameter_name(reading *r, const read_object *o, const char *path)
+{
+    const size_t n = strcspn(path, ".");
+    char *first = vy_arena_alloc(&r->building, n + 1);
+    if (!first) return read_no_memory(r), "";
+    memcpy(first, path, n);
+    if (is_unique(r, first)) return path;
+    const bool named = *read_member_name(r, o->type, 0) != 0;
+    if (!named && o->field_count == 1) return block_name(r, o);
+    return read_joined(r, block_name(r, o), path);
+}
+
+static vy_buffer_class class_of(uint8_t use)
+{
+    if (!(use & READ_IS_WRITTEN)) return VY_IN;
+    return use & READ_IS_READ ? VY_INOUT : VY_OUT;
+}
+
+// The flat buffer of several variables on one binding, called as the first of them.
+static bool declare_alias(reading *r, read_object *o, read_field *f)
+{
+    const vy_dim open = vy_dim_unknown(r->b);
+    read_alias *a = o->alias;
+    if (!a->buffer.id)
+        a->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), class_of(a->use), a->type,
+                                    1, &open);
+    f->buffer = a->buffer;
+    return !vy_builder_failed(r->b);
+}
+
+static bool declare_buffers(reading *r, read_object *o)
+{
+    const uint8_t *uses = r->uses[o->variable];
+    for (uint32_t k = 0; k < o->field_count; k++) {
+        read_field *f = &o->fields[k];
+        if (!uses[k]) continue;
+        if (o->alias) {
+            if (!declare_alias(r, o, f)) return false;
+            continue;
+        }
+        const vy_dim *dims = read_dims(r, f);
+        if (!dims) return false;
+        f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), class_of(uses[k]), f->type,
+                                    read_rank(f), dims);
+    }
+    return !vy_builder_failed(r->b);
+}
+
+// dir.0, dir.1, … of a vector.
+static const char *element_name(reading *r, const read_object *o, const read_field *f, uint32_t k)
+{
+    const char *name = parameter_name(r, o, f->name);
+    if (!f->rank) return name;
+    char *made = vy_arena_alloc(&r->building, strlen(name) + 16);
+    if (!made) return read_no_memory(r), "";
+    snprintf(made, strlen(name) + 16, "%s.%u", name, k);
+    return made;
+}
+
+// Scalar parameters, of those that something reads; fields that are indexed at run time, or long
+// ones, are buffers.
+static bool declare_parameters(reading *r, read_object *o)
+{
+    uint8_t *uses = r->uses[o->variable];
+    o->scalars = vy_arena_alloc(&r->building, READ_MOST_SCALARS * sizeof *o->scalars);
+    if (!o->scalars) return read_no_memory(r);
+    for (uint32_t k = 0; k < o->field_count; k++) {
+        read_field *f = &o->fields[k];
+        const uint32_t n = read_elements(f);
+        if (f->first >= READ_MOST_SCALARS || n > READ_MOST_SCALARS - f->first)
+            uses[k] |= READ_IS_INDEXED;
+        if (uses[k] & READ_IS_INDEXED) continue;
+        for (uint32_t i = 0; i < n; i++)
+            if (uses[o->field_count + f->first + i])
+                o->scalars[f->first + i] =
+                    vy_param_scalar(r->b, element_name(r, o, f, i), vy_type_loaded(f->type));
+    }
+    for (uint32_t k = 0; k < o->field_count; k++) {
+        read_field *f = &o->fields[k];
+        const vy_dim *dims =
+            uses[k] & READ_IS_INDEXED && uses[k] & READ_IS_READ ? read_dims(r, f) : NULL;
+        if (dims)
+            f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), VY_IN, f->type,
+                                        read_rank(f), dims);
+    }
+    return !vy_builder_failed(r->b);
+}
+
+bool read_declare(reading *r, read_object *o)
+{
+    return o->kind == READ_BUFFER ? declare_buffers(r, o) : declare_parameters(r, o);
+}
