@@ -37,19 +37,44 @@ static bool gradients(const vy_program *p, const char ***names, uint32_t *count)
     return *names != NULL;
 }
 
-bool vys_grad_options(const vys_work *w, vys_entry from, bool again, bool seeded,
-                      const char ***results, vy_grad_options *g, vy_diag *d)
+// What is kept less and less: the values of `storage`.
+enum {
+    FASTEST,
+    LEAN,                          // only what cannot be recomputed
+    SQRT,                          // √n states of long loops
+    REVOLVE,                       // of outermost repeats MOST_STATES, then one less, … 1
+    MOST_STATES = 10,              // as the schedule has (ir/host/revolve.c)
+    AGAIN = REVOLVE + MOST_STATES, // checkpoints in checkpoints: segments of segments
+    LEAST = AGAIN + 1,             // … in checkpoints
+};
+
+static uint32_t cuts(uint32_t storage)
+{
+    return storage < AGAIN ? storage >= SQRT : storage - AGAIN + 2;
+}
+
+static uint32_t states_of(uint32_t storage)
+{
+    if (storage < REVOLVE) return 0;
+    return storage < AGAIN ? AGAIN - storage : 1;
+}
+
+bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, const char ***results,
+                      vy_grad_options *g, vy_diag *d)
 {
     const vys_settings *s = &w->settings;
-    const uint32_t storage = s->keep == VYS_KEEP_SQRT && w->storage < 2 ? 2 : w->storage;
+    const uint32_t storage = s->keep == VYS_KEEP_SQRT && w->storage < SQRT ? SQRT : w->storage;
+    w->revolves = from.pipeline != NULL && !s->forward;
     *g = (vy_grad_options){.program = vys_entry_name(from),
                            .apart = s->level == VYS_O0 || s->level == VYS_O1,
                            .seed_buffer = seeded,
                            .with_value = s->with_value,
                            .deterministic = s->deterministic,
                            .lean_sums = w->lean,
-                           .frugal = storage > 0,
-                           .checkpoint = storage > 1 ? storage - 1 : 0,
+                           .frugal = storage > FASTEST,
+                           .checkpoint = cuts(storage),
+                           .revolve = states_of(storage),
+                           .revolved = &w->revolves,
                            .accumulate = s->accumulate,
                            .of = s->of_count ? s->of : NULL,
                            .of_count = s->of_count,
@@ -76,7 +101,7 @@ static void advise_lower_order(uint32_t done, vy_diag *d)
                  done + 1, done);
 }
 
-static vy_module *derive_once(const vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
+static vy_module *derive_once(vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
                               bool seeded, vy_accumulate how, vy_diag *d)
 {
     vy_grad_options g;
@@ -109,7 +134,7 @@ static bool has_wide_integers(const vy_module *m)
 
 // Programs over the elements may divide in 64 bits where the program itself does not; a device that
 // has no such integers adds by atomics then.
-static vy_module *derive_for(const vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
+static vy_module *derive_for(vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
                              bool seeded, vy_diag *d)
 {
     vy_module *derived = derive_once(w, m, from, done, seeded, w->settings.accumulate, d);
@@ -156,18 +181,34 @@ bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t 
     return last && name_result(w, d);
 }
 
+// Where no repeat follows the schedule, fewer states change nothing.
+static uint32_t less(const vys_work *w)
+{
+    const bool skip = w->storage >= SQRT && w->storage < AGAIN && !w->revolves;
+    return skip ? AGAIN : w->storage + 1;
+}
+
+vys_store vys_stores(const vys_work *w, uint32_t *states)
+{
+    static const vys_store stores[] = {VYS_STORE_FASTEST, VYS_STORE_LEAN, VYS_STORE_SQRT};
+    const bool revolves = w->storage >= REVOLVE && w->storage < AGAIN;
+    *states = revolves && w->revolves ? states_of(w->storage) : 0;
+    if (w->storage < REVOLVE) return stores[w->storage];
+    if (revolves) return w->revolves ? VYS_STORE_REVOLVE : VYS_STORE_SQRT;
+    return VYS_STORE_SEGMENTS;
+}
+
 bool vys_derive_with_less(vys_work *w, vy_diag *d)
 {
-    enum { MOST = 4 }; // checkpoints in checkpoints in checkpoints
     const vys_settings *s = &w->settings;
     const bool tape = vys_diag_is(d, VYS_TAPE) || vy_diag_is(d, VY_E_EVAL_LIMIT);
     const bool terms = s->deterministic && !w->lean;
-    if (!tape || (!terms && (s->keep != VYS_KEEP_AUTO || w->storage >= MOST || order(s) > 1)))
+    if (!tape || (!terms && (s->keep != VYS_KEEP_AUTO || w->storage >= LEAST || order(s) > 1)))
         return false;
     if (terms)
         w->lean = true;
     else
-        w->storage++;
+        w->storage = less(w);
     vy_module_free(w->derived);
     w->derived = NULL;
     *d = (vy_diag){0};

@@ -18,11 +18,23 @@ typedef struct vys_work {
     vy_module *derived;      // by vys_derive
     vy_module *ordered;      // by vys_order_sums
     bool lean; // deterministic: terms of all invocations take more than the tape limit
-    // What vys_derive tapes: 0 the fastest choice, 1 only what is needed, from 2 on checkpoints.
+    // What vys_derive tapes: 0 the fastest choice, 1 only what is needed, from 2 on checkpoints
+    // (derive.c).
     uint32_t storage;
+    bool revolves; // a pipeline: false once its repeats turn out not to follow that schedule
 } vys_work;
 
 VYS_API void vys_work_free(vys_work *w); // what it made
+
+// What `storage` means for the derivative that was made last; *states: of REVOLVE, else 0.
+typedef enum vys_store {
+    VYS_STORE_FASTEST,
+    VYS_STORE_LEAN,
+    VYS_STORE_SQRT,
+    VYS_STORE_REVOLVE,
+    VYS_STORE_SEGMENTS,
+} vys_store;
+VYS_API vys_store vys_stores(const vys_work *w, uint32_t *states);
 
 // Differentiates `from` into w->derived as the settings say.  `seeds`: names of buffers whose
 // cotangent is a buffer: then all cotangents of that order are.
@@ -37,7 +49,7 @@ VYS_API bool vys_derive_with_less(vys_work *w, vy_diag *d);
 VYS_API bool vys_order_sums(vys_work *w, vys_entry *what, vy_diag *d);
 // The options that vys_derive passes to vy_grad.  again: for a derivative, all of whose gradients
 // are outputs: their names are stored in *results, which the caller frees.
-VYS_API bool vys_grad_options(const vys_work *w, vys_entry from, bool again, bool seeded,
+VYS_API bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded,
                               const char ***results, vy_grad_options *g, vy_diag *d);
 // Runs the optimiser on `m`, in place.  data: the data that the result will run with; NULL: any.
 // final: it runs here and will not be differentiated again.

@@ -161,21 +161,41 @@ static vy_module *finish(vy_module *out, uint32_t order, const pipeline_try *t, 
     return NULL;
 }
 
+// What is differentiated, ready for it: the last pipeline of `work`.
+static bool prepare(vy_module *work, const pipeline_try *t)
+{
+    const vy_grad_options *o = t->options;
+    const uint32_t last = work->pipelines.count - 1; // after rules
+    if (!vy_host_flatten(work, last)) return false;
+    if (o->forward) return true;
+    if (!vy_host_count_whiles(work, last, t->which)) return false;
+    if (!o->checkpoint || !o->revolve) return true;
+    if (vy_host_request_revolve(work->pipelines.data[last], o->revolve)) return true;
+    vy_diag_set(&work->diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return false;
+}
+
+static vy_pipeline *derive_steps(vy_module *work, const vy_pipeline *source, pipeline_try *t)
+{
+    const bool revolve = may_revolve(source, t->options);
+    vy_pipeline *l = derive_once(work, source, revolve, t);
+    const bool revolved = l && revolve;
+    if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
+        l = derive_once(work, source, false, t);
+    if (t->options->revolve && t->options->revolved) *t->options->revolved = revolved;
+    return l;
+}
+
 static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_diag *diag)
 {
-    const uint32_t last = work->pipelines.count - 1; // after rules
+    const uint32_t last = work->pipelines.count - 1;
     vy_module *out = NULL;
-    if (!vy_host_flatten(work, last) ||
-        (!t->options->forward && !vy_host_count_whiles(work, last, t->which))) {
+    if (!prepare(work, t)) {
         *diag = work->diag;
         return NULL;
     }
-    const vy_pipeline *source = work->pipelines.data[last];
     work->order = order;
-    const bool revolve = may_revolve(source, t->options);
-    vy_pipeline *l = derive_once(work, source, revolve, t);
-    if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
-        l = derive_once(work, source, false, t);
+    vy_pipeline *l = derive_steps(work, work->pipelines.data[last], t);
     if (l && !t->options->forward && !keep_states(work, t->observer)) l = NULL;
     if (!l)
         *diag = work->diag;

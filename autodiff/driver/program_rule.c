@@ -127,7 +127,8 @@ static const vy_derived *differentiate(vy_module *m, transposed *t, vy_ref rule,
                                      .deterministic = t->o->deterministic,
                                      .lean_sums = t->o->lean_sums,
                                      .lean_inputs = t->o->lean_inputs,
-                                     .frugal = t->o->frugal};
+                                     .frugal = t->o->frugal,
+                                     .checkpoint = t->o->checkpoint};
     const vy_derived *made = t->derive(m, rule, &request, diag);
     if (!made && !vy_diag_is(diag, VY_E_MEMORY)) explain_failure(t, diag);
     return made;

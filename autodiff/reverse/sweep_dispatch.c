@@ -236,6 +236,7 @@ static bool derive(dispatch *d)
                                .lean_sums = o->lean_sums,
                                .lean_inputs = !has_open_shapes(d),
                                .frugal = o->frugal,
+                               .checkpoint = o->checkpoint,
                                .accumulate = o->accumulate};
     for (uint32_t i = 1; i < buffers; i++) {
         const bound_param *p = &d->params[i];

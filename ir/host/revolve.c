@@ -383,18 +383,37 @@ static bool revolve(vy_module *m, const vy_pipe_step *source, int64_t k)
     return ok;
 }
 
-bool vy_host_revolves(const vy_pipeline *l, uint32_t at)
+static bool is_outermost(const vy_pipeline *l, uint32_t at)
 {
-    const vy_pipe_step *s = &l->steps.data[at];
     uint32_t open = 0;
-    if (s->kind != VY_PIPE_REPEAT || s->keep != VY_KEEP_REVOLVE) return false;
-    const vy_dim_node *k = &l->signature->dims.data[s->keep_count.id];
     for (uint32_t i = 0; i < at; i++) {
         const vy_pipe_kind kind = l->steps.data[i].kind;
         if (kind == VY_PIPE_REPEAT || kind == VY_PIPE_CHECKPOINT) open++;
         if (kind == VY_PIPE_END) open--;
     }
-    return open == 0 && k->op == VY_DIM_CONST && k->value >= 1 && k->value <= INT32_MAX;
+    return open == 0;
+}
+
+bool vy_host_revolves(const vy_pipeline *l, uint32_t at)
+{
+    const vy_pipe_step *s = &l->steps.data[at];
+    if (s->kind != VY_PIPE_REPEAT || s->keep != VY_KEEP_REVOLVE) return false;
+    const vy_dim_node *k = &l->signature->dims.data[s->keep_count.id];
+    return k->op == VY_DIM_CONST && k->value >= 1 && k->value <= INT32_MAX && is_outermost(l, at);
+}
+
+bool vy_host_request_revolve(vy_pipeline *l, uint32_t k)
+{
+    vy_program *p = l->signature;
+    const vy_dim states = {p->dims.count};
+    if (!vy_vec_push(&p->dims, ((vy_dim_node){.op = VY_DIM_CONST, .value = k}))) return false;
+    for (uint32_t at = 0; at < l->steps.count; at++) {
+        vy_pipe_step *s = &l->steps.data[at];
+        if (s->kind != VY_PIPE_REPEAT) continue;
+        if (s->keep == VY_KEEP_ALL) s->keep = VY_KEEP_REVOLVE, s->keep_count = states;
+        at = s->partner; // what is inside is no outermost one
+    }
+    return true;
 }
 
 bool vy_host_revolve(vy_module *m, const vy_pipeline *source)

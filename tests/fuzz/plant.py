@@ -663,6 +663,15 @@ RESUMED = ("fit_resume.py", (
     ("tools/verbs/fit/fit_prepare.c", None, "(!c->o.resume || !fit_is_other(f, c, d)) &&", ""),
     ("tools/verbs/fit/fit_checkpoint.c", None, "if (f->resumed.identity != f->identity) return", "if (0) return"),
 ))
+# Faults in what is kept within --tape-limit.
+LIMIT = ("text/explain/limit.vyre", (
+    ("session/derive.c", None, "return skip ? AGAIN : w->storage + 1;", "return w->storage + 1;"),
+    ("session/derive.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),
+    ("session/derive.c", None, "if (storage < REVOLVE) return 0;", "return 0;"),
+    ("ir/host/revolve.c", None, "if (s->keep == VY_KEEP_ALL) s->keep = VY_KEEP_REVOLVE", "if (0) s->keep = VY_KEEP_REVOLVE"),
+    ("autodiff/reverse/sweep_dispatch.c", None, ".checkpoint = o->checkpoint,", ""),
+    ("tools/verbs/explain/explain_keep.c", None, "return bytes->known && bytes->value > limit_of(c);", "return bytes->known && bytes->value >= limit_of(c);"),
+))
 # Faults in which options a verb has.
 OPTIONS = ("command_options.py", (
     ("tools/command/options.c", None, ": takes_option(v, &table[i])))", ": true))"),
@@ -794,6 +803,7 @@ SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_W
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
+SCRIPTS += (LIMIT,)
 SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
@@ -819,7 +829,7 @@ def link(folder, plant, o, target):
     os.makedirs(os.path.dirname(out))
     lines = subprocess.run(["ninja", "-C", o.build, "-t", "commands", target], capture_output=True, text=True)
     line = (lines.stdout.splitlines() or [""])[-1].replace("-o %s " % target, "-o %s %s " % (out, wrong), 1)
-    line = line.replace(" tools/vyre-grad.p/%s.o " % os.path.basename(changed), " ")  # of the command itself: in no library
+    line = line.replace(" tools/vyre-grad.p/%s.o " % changed[6:].replace("/", "_"), " ")  # of the command itself: in no library
     for command in (["cc", "-std=gnu11", "-O1", "-w", "-c", source, "-o", wrong, "-I" + ROOT, "-I" + o.build,
                      "-I" + os.path.join(ROOT, os.path.dirname(changed))], ["sh", "-c", line]):
         done = subprocess.run(command, cwd=o.build, capture_output=True, text=True)

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Gradients of random pipelines (tests/fuzz/pipelines.py) past `vyre-grad check`: differences, dual
 numbers, races, with atomics and with gathers; of each fifth one the second derivative.  What passes
-something as flat(…) computes what it computes without.
+something as flat(…) computes what it computes without, and what keeps less for --tape-limit the same
+gradients, in f64 to 1e-9.
 
 From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of pipelines,
 VYRE_ORDER=2 the order of all.
 """
+import json
 import os
 import re
 import subprocess
@@ -20,16 +22,43 @@ import pipelines  # noqa: E402
 COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 ENGINE = os.environ.get("VYRE_ENGINE", "eval")
 ORDER = os.environ.get("VYRE_ORDER", "")  # 2: second derivatives of all
+BUFFERS = sum((["--in", b + "=normal:0:1:7"] for b in "xkpw"), [])
 WAYS = (("5", "3", "auto"), ("4", "2", "atomic"), ("3", "1", "gather"))
 
 
 def results(path, text, values):
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
-    buffers = sum((["--in", b + "=normal:0:1:7"] for b in "xkpw"), [])
-    done = subprocess.run([COMMAND, "run", path, "-p", "f", *values, *buffers, "--engine", ENGINE, "--verbose"],
+    done = subprocess.run([COMMAND, "run", path, "-p", "f", *values, *BUFFERS, "--engine", ENGINE, "--verbose"],
                           capture_output=True, text=True, check=False)
     return done.stdout
+
+
+def gradients(path, args):
+    """By name; None: refused, which a limit may do."""
+    done = subprocess.run([COMMAND, "run", path, "-p", "f", "--grad", *args, "--engine", "eval", "--eval-type", "f64", "--json"],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        return None
+    return {k: v["data"] for k, v in json.loads(done.stdout)["outputs"].items()}
+
+
+def differ(x, y):
+    return any(p != q and not (isinstance(p, (int, float)) and isinstance(q, (int, float)) and abs(p - q) <= 1e-9 * max(1, abs(p), abs(q)))
+               for k in x for p, q in zip(x[k], y[k]))
+
+
+def limited(path, args, counts):
+    """A limit at which the gradient is another one; None: there is none."""
+    usual = gradients(path, args)
+    for limit in ("1200", "600", "300", "150") if usual else ():
+        less = gradients(path, [*args, "--tape-limit", limit])
+        if less is None:
+            break
+        counts["limited"] += 1
+        if differ(usual, less):
+            return limit
+    return None
 
 
 def check(path, seed, counts):
@@ -44,6 +73,9 @@ def check(path, seed, counts):
     counts["flat"] += text != plain
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
+    limit = seed % 4 == 0 and limited(path, [*values[:2], "--set", "T=9", *values[4:], *BUFFERS, "--accumulate", way], counts)
+    if limit:
+        return "--tape-limit %s changes the gradients" % limit
     done = subprocess.run([COMMAND, "check", path, "-p", "f", *values, "--accumulate", way, "--order", order,
                            "--wrt", ",".join(wrt), "--engine", ENGINE], capture_output=True, text=True, check=False)
     if re.search(r"^ok: ", done.stdout, re.M) and done.returncode == 0:
@@ -62,7 +94,7 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or 60 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
-    counts, bad = {"right": 0, "refused": 0, "overlapping": 0, "flat": 0}, 0
+    counts, bad = {"right": 0, "refused": 0, "overlapping": 0, "flat": 0, "limited": 0}, 0
     with tempfile.TemporaryDirectory() as folder:
         for k in range(seed, seed + count):
             why = check(os.path.join(folder, "p.vyre"), k, counts)

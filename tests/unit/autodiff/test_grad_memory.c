@@ -101,6 +101,7 @@ static void every_allocation(void **unused)
     for (size_t k = 0; k < sizeof programs / sizeof *programs; k++)
         for (uint32_t level = 0; level <= programs[k].most; level++) {
             const vy_grad_options o = {.checkpoint = level,
+                                       .revolve = level > 1 ? 3 : 0,
                                        .accumulate = VY_ACCUMULATE_GATHER,
                                        .frugal = level || k % 2,
                                        .seed_buffer = k % 3 == 0,

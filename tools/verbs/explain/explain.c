@@ -123,18 +123,19 @@ static void put_workspaces(const vy_explanation *e, text *out)
     }
 }
 
-static void put_storage(const vy_explanation *e, const vy_module *m, text *out)
+static void put_storage(const vy_explanation *e, const command *c, text *out)
 {
     text_puts(out, "\nstored\n");
     if (!e->workspace_count) {
         text_puts(out, "  nothing: no tape, no workspace\n");
         return;
     }
-    put_values(e, m, out);
+    put_values(e, c->module, out);
     put_workspaces(e, out);
     text_puts(out, "  tapes ");
     explain_amount(&e->tape_all, " bytes, all workspaces ", out);
     explain_amount(&e->work_all, " bytes\n", out);
+    explain_keep_text(c, &e->work_all, out);
 }
 
 // -------------------------------------------------------------------------------------- operations
@@ -229,8 +230,9 @@ static void put_operations(const vy_explanation *e, text *out)
         text_puts(out, "  at most: both arms of every `if` are counted\n");
 }
 
-void explain_text(const vy_explanation *e, const vy_module *m, text *out)
+void explain_text(const vy_explanation *e, const command *c, text *out)
 {
+    const vy_module *m = c->module;
     text_printf(out, "%s, reverse mode: %u kernel%s", e->program, e->step_count,
                 e->step_count == 1 ? "" : "s");
     for (uint32_t i = 0; i < e->step_count; i++)
@@ -247,35 +249,69 @@ void explain_text(const vy_explanation *e, const vy_module *m, text *out)
     explain_adjoints(e, out);
     explain_accesses(e, m, out);
     put_loops(e, m, out);
-    put_storage(e, m, out);
+    put_storage(e, c, out);
     put_operations(e, out);
 }
 
 // ---------------------------------------------------------------------------------------- the verb
-static bool of_program(command *c, const vy_module *m, const vy_grad_options *g,
-                       const vy_opt_options *opt, const vy_sizes *sizes, vy_diag *d)
+typedef struct explaining {
+    command *c;
+    const vy_module *m; // the command's, or a derivative that is differentiated again
+    vys_entry from;
+    const vy_opt_options *opt;
+    const vy_sizes *sizes;
+    vy_grad_options g;
+    const char **results; // owned: names in `g`
+} explaining;
+
+static bool request(explaining *x, vy_diag *d)
 {
-    vy_explanation *e = vy_explain(m, g, opt, sizes, d);
-    if (!e) return fail_memory(d); // unless *d is filled already
+    command *c = x->c;
+    free(x->results);
+    x->results = NULL;
+    return vys_grad_options(&c->work, x->from, x->m != c->module, c->o.seed == SEED_BUFFER,
+                            &x->results, &x->g, d);
+}
+
+// Run once more, as `run` would, where the workspaces are beyond the limit.  A derivative that is
+// differentiated again keeps what is fastest.
+static bool again(explaining *x, const vy_amount *bytes)
+{
+    return x->m == x->c->module && explain_with_less(x->c, bytes);
+}
+
+static bool of_program(explaining *x, vy_diag *d)
+{
+    command *c = x->c;
+    vy_explanation *e = NULL;
+    do {
+        vy_explanation_free(e);
+        e = request(x, d) ? vy_explain(x->m, &x->g, x->opt, x->sizes, d) : NULL;
+        if (!e) return fail_memory(d); // unless *d is filled already
+    } while (again(x, &e->work_all));
     bool ok = true;
     if (c->o.json)
-        ok = explain_json(e, c->module, &c->out) || fail_memory(d);
+        ok = explain_json(e, c, &c->out) || fail_memory(d);
     else
-        explain_text(e, c->module, &c->out);
+        explain_text(e, c, &c->out);
     vy_explanation_free(e);
     return ok;
 }
 
-static bool of_pipeline(command *c, const vy_module *m, const vy_grad_options *g,
-                        const vy_opt_options *opt, const vy_sizes *sizes, vy_diag *d)
+static bool of_pipeline(explaining *x, vy_diag *d)
 {
-    vy_pipeline_explanation *e = vy_explain_pipeline(m, g, opt, sizes, d);
-    if (!e) return fail_memory(d);
+    command *c = x->c;
+    vy_pipeline_explanation *e = NULL;
+    do {
+        vy_pipeline_explanation_free(e);
+        e = request(x, d) ? vy_explain_pipeline(x->m, &x->g, x->opt, x->sizes, d) : NULL;
+        if (!e) return fail_memory(d);
+    } while (again(x, &e->gradient.bytes));
     bool ok = true;
     if (c->o.json)
-        ok = explain_pipeline_json(e, c->module, &c->out) || fail_memory(d);
+        ok = explain_pipeline_json(e, c, &c->out) || fail_memory(d);
     else
-        explain_pipeline_text(e, c->module, &c->out);
+        explain_pipeline_text(e, c, &c->out);
     vy_pipeline_explanation_free(e);
     return ok;
 }
@@ -283,27 +319,21 @@ static bool of_pipeline(command *c, const vy_module *m, const vy_grad_options *g
 static bool explain(command *c, const vy_module *m, vys_entry from, binding *b, specs *in,
                     vy_diag *d)
 {
-    const bool again = m != c->module;
-    const char **results = NULL;
-    vy_grad_options g;
     vys_sizes z = {0};
     bool ok = binding_create(b, from, false, d) && binding_set(b, &c->o.set, d) &&
               binding_specs(b, in, "normal:0:1:1", d) && vys_binding_infer_some(b, d) &&
               (!c->o.groups || binding_groups(b, c->o.groups, d)) && vys_sizes_of(&z, b, d) &&
-              take_settings(c, d) &&
-              vys_grad_options(&c->work, from, again, c->o.seed == SEED_BUFFER, &results, &g, d);
+              take_settings(c, d);
     c->work.settings.interpreter = false;
     const vys_facts anywhere = {0};
     const vys_asked asked = {&anywhere, &c->work.settings, NULL};
     const vy_opt_options opt = vys_opt_options(&asked, false);
+    explaining x = {.c = c, .m = m, .from = from, .opt = &opt, .sizes = &z.sizes};
     progress_begin(c, "differentiating");
-    if (ok && vy_explains_pipeline(m, &g))
-        ok = of_pipeline(c, m, &g, &opt, &z.sizes, d);
-    else if (ok)
-        ok = of_program(c, m, &g, &opt, &z.sizes, d);
+    ok = ok && request(&x, d) && (vy_explains_pipeline(m, &x.g) ? of_pipeline : of_program)(&x, d);
     progress_end();
     vys_sizes_free(&z);
-    free(results);
+    free(x.results);
     return ok;
 }
 

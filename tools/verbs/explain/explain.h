@@ -3,13 +3,14 @@
 #ifndef VYRE_TOOL_EXPLAIN_H
 #define VYRE_TOOL_EXPLAIN_H
 
+#include "tools/command/command.h"
 #include "tools/data/json_out.h"
 
 #include "autodiff/explain.h"
 
-// `m`: the module whose lines are shown.
-bool explain_json(const vy_explanation *e, const vy_module *m, text *out); // false: memory
-void explain_text(const vy_explanation *e, const vy_module *m, text *out);
+// c->module: whose lines are shown.
+bool explain_json(const vy_explanation *e, const command *c, text *out); // false: memory
+void explain_text(const vy_explanation *e, const command *c, text *out);
 
 // ---- explain_json.c: parts of both objects.  False and NULL: memory.
 bool explain_put_amount(cJSON *o, const char *key, const vy_amount *a);
@@ -21,9 +22,16 @@ cJSON *explain_put_workspace(const vy_explain_workspace *w, cJSON *list); // all
 bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON *list);
 
 // ---- explain_pipeline.c, explain_pipeline_json.c
-void explain_pipeline_text(const vy_pipeline_explanation *e, const vy_module *m, text *out);
-bool explain_pipeline_json(const vy_pipeline_explanation *e, const vy_module *m,
+void explain_pipeline_text(const vy_pipeline_explanation *e, const command *c, text *out);
+bool explain_pipeline_json(const vy_pipeline_explanation *e, const command *c,
                            text *out); // false: memory
+
+// ---- explain_keep.c
+// Whether workspaces of so many bytes are beyond the limit, and less can be kept: then c->work is
+// set to keep less.
+bool explain_with_less(command *c, const vy_amount *bytes);
+void explain_keep_text(const command *c, const vy_amount *bytes, text *out);
+bool explain_keep_json(const command *c, const vy_amount *bytes, cJSON *top); // false: memory
 
 // ---- explain_cells.c
 void explain_line(const vy_module *m, uint32_t line, text *out); // "line 3", "line 3 of b.vyre"

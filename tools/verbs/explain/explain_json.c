@@ -192,8 +192,9 @@ static bool put_operations(const vy_explanation *e, cJSON *o)
            put_pair(x, "gradient", &g->each_flops, &g->all_flops);
 }
 
-bool explain_json(const vy_explanation *e, const vy_module *m, text *out)
+bool explain_json(const vy_explanation *e, const command *c, text *out)
 {
+    const vy_module *m = c->module;
     cJSON *top = cJSON_CreateObject();
     cJSON *steps = top ? cJSON_CreateStringArray(e->steps, (int)e->step_count) : NULL;
     bool ok = steps && json_string(top, "program", e->program);
@@ -211,6 +212,7 @@ bool explain_json(const vy_explanation *e, const vy_module *m, text *out)
          put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
          put_pair(top, "tape_bytes", &e->tape_each, &e->tape_all) &&
          explain_put_amount(top, "workspace_bytes", &e->work_all) &&
+         explain_keep_json(c, &e->work_all, top) &&
          put_operations(e, cJSON_AddObjectToObject(top, "operations")) &&
          put_bool(top, "conditional", e->forward.conditional || e->gradient.conditional) &&
          json_number(top, "ratio", explain_ratio(e), 4);

@@ -144,7 +144,7 @@ static void put_workspace(const vy_explain_workspace *w, text *out)
     explain_amount(&w->all, " bytes\n", out);
 }
 
-static void put_memory(const vy_pipeline_explanation *e, text *out)
+static void put_memory(const vy_pipeline_explanation *e, const command *c, text *out)
 {
     text_puts(out, "\nworkspaces\n");
     for (uint32_t i = 0; i < e->workspace_count; i++) put_workspace(&e->workspaces[i], out);
@@ -152,6 +152,7 @@ static void put_memory(const vy_pipeline_explanation *e, text *out)
     explain_amount(&e->forward.bytes, " bytes; gradient ", out);
     explain_amount(&e->gradient.bytes, " bytes, tapes ", out);
     explain_amount(&e->tape, "\n", out);
+    explain_keep_text(c, &e->gradient.bytes, out);
 }
 
 // ----------------------------------------------------------------------------------------- steps
@@ -193,12 +194,13 @@ static void put_steps(const vy_pipeline_explanation *e, text *out)
     }
 }
 
-void explain_pipeline_text(const vy_pipeline_explanation *e, const vy_module *m, text *out)
+void explain_pipeline_text(const vy_pipeline_explanation *e, const command *c, text *out)
 {
+    const vy_module *m = c->module;
     text_printf(out, "%s, reverse mode of a pipeline: %s\n", e->forward.name, e->gradient.name);
     put_adjoints(e, out);
     put_tapes(e, m, out);
     put_requests(e, m, out);
-    put_memory(e, out);
+    put_memory(e, c, out);
     put_steps(e, out);
 }

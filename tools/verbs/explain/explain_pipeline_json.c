@@ -83,8 +83,9 @@ static bool put_steps(const vy_pipeline_explanation *e, cJSON *o)
     return o != NULL;
 }
 
-bool explain_pipeline_json(const vy_pipeline_explanation *e, const vy_module *m, text *out)
+bool explain_pipeline_json(const vy_pipeline_explanation *e, const command *c, text *out)
 {
+    const vy_module *m = c->module;
     cJSON *top = cJSON_CreateObject();
     const bool ok =
         top && json_string(top, "pipeline", e->forward.name) &&
@@ -95,7 +96,8 @@ bool explain_pipeline_json(const vy_pipeline_explanation *e, const vy_module *m,
         put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
         put_steps(e, cJSON_AddObjectToObject(top, "steps")) &&
         explain_put_amount(top, "tape_bytes", &e->tape) &&
-        put_pair(top, "workspace_bytes", &e->forward.bytes, &e->gradient.bytes);
+        put_pair(top, "workspace_bytes", &e->forward.bytes, &e->gradient.bytes) &&
+        explain_keep_json(c, &e->gradient.bytes, top);
     if (ok) return json_finish(top, out);
     cJSON_Delete(top);
     return false;
