@@ -52,8 +52,8 @@ typedef struct vy_grad_options {
     // again inside and across the segments (fourth roots, eighth roots); implies frugal.  Any
     // number is accepted; cutting stops when no loop is left to cut.
     uint32_t checkpoint;
-    // Of a pipeline, with `checkpoint`: its outermost repeats keep `revolve` states (from 1 up; more
-    // than 10 are 10), at the positions at which the fewest iterations run again, in place of
+    // Of a pipeline, with `checkpoint`: its outermost repeats keep `revolve` states (from 1 up;
+    // more than 10 are 10), at the positions at which the fewest iterations run again, in place of
     // ⌈√n⌉.  0, and where a repeat does not allow it: ⌈√n⌉.  *revolved, unless NULL, is then set to
     // whether the derivative does that; else it is left alone.
     uint32_t revolve;
