@@ -164,7 +164,9 @@ class Shader:
         for v in self.variables:
             data = self.data.setdefault(v[:3], bytearray(16))
             data.extend(bytes(max(v.size - len(data), 0)))
-        parts = [(v, self.flat(v, p, parameters)) for v in self.variables for p in v.parts]
+        shared = [v[:3] for v in self.variables]
+        parts = [(v, self.flat(v, p, parameters)) for v in self.variables for p in v.parts
+                 if shared.count(v[:3]) == 1 or p.name in parameters]  # what nothing uses has no say
         for v, part in parts:
             for _, byte in part.places:
                 cleared = parameters.get(part.name, "")[:1] == ("out",)

@@ -40,6 +40,7 @@ static bool prepare(reading *r, uint32_t function, uint32_t *first)
         if (op == SpvOpFunction || op == SpvOpFunctionParameter) continue;
         if (result && type && !keep(r, read_word(&r->w, at, 2))) return false;
     }
+    r->frame->end = at;
     return *first || wrong(r, "a function without blocks");
 }
 

@@ -25,19 +25,11 @@ static bool wrong(reading *r, const char *what)
 }
 
 // ----------------------------------------------------------------------------------------- blocks
-// The instruction that ends the block which begins at `at`; 0: it has no end.
-static bool ends_block(SpvOp op)
-{
-    return op == SpvOpBranch || op == SpvOpBranchConditional || op == SpvOpSwitch ||
-           op == SpvOpReturn || op == SpvOpReturnValue || op == SpvOpKill ||
-           op == SpvOpUnreachable || op == SpvOpTerminateInvocation;
-}
-
 // The merge instruction of the block, before its end; 0: it has none.
 static uint32_t merge_of(const reading *r, uint32_t label)
 {
     uint32_t at = read_definition(&r->w, label);
-    while (at < r->w.count && !ends_block(read_op(&r->w, at))) {
+    while (at < r->w.count && !read_ends_block(read_op(&r->w, at))) {
         const SpvOp op = read_op(&r->w, at);
         if (op == SpvOpSelectionMerge || op == SpvOpLoopMerge) return at;
         at = read_next(&r->w, at);
@@ -182,7 +174,7 @@ static uint32_t test_block(const reading *r, uint32_t header, uint32_t merge, ui
     uint32_t label = header;
     for (uint32_t steps = 0; steps < 8 && !has_phi(r, merge); steps++) {
         uint32_t at = read_next(&r->w, read_definition(&r->w, label));
-        for (; at < r->w.count && !ends_block(read_op(&r->w, at)); at = read_next(&r->w, at)) {
+        for (; at < r->w.count && !read_ends_block(read_op(&r->w, at)); at = read_next(&r->w, at)) {
             const SpvOp op = read_op(&r->w, at);
             if (op == SpvOpSelectionMerge || (op == SpvOpLoopMerge && label != header)) return 0;
             if ((op == SpvOpPhi && label != header) || !only_tests(r, at, op)) return 0;
@@ -242,7 +234,9 @@ static bool loop(reading *r, uint32_t header, uint32_t merge, uint32_t again)
 {
     if (!deeper(r) || !read_open_exit(r, (read_exit){.label = merge, .is_loop = true}))
         return false;
-    vy_while(r->b);
+    vy_loop_hint hint;
+    if (!read_carried(r, header, &hint)) return false;
+    vy_while_hint(r->b, &hint);
     if (!loop_body(r, header, merge, again)) return false;
     if (again != header) { // the end of the iteration, which each `continue` reaches
         r->exits.count--;
@@ -264,7 +258,7 @@ static bool build_block(reading *r, uint32_t label, uint32_t *end)
     for (; at < r->w.count; at = read_next(&r->w, at)) {
         r->at = at;
         const SpvOp op = read_op(&r->w, at);
-        if (ends_block(op)) {
+        if (read_ends_block(op)) {
             *end = at;
             return true;
         }

@@ -115,12 +115,14 @@ static bool room(reading *r)
     r->pointers = vy_arena_alloc(&r->building, n * sizeof *r->pointers);
     r->objects = vy_arena_alloc(&r->building, n * sizeof *r->objects);
     r->built = vy_arena_alloc(&r->building, n * sizeof *r->built);
+    r->seen = vy_arena_alloc(&r->building, n * sizeof *r->seen);
+    r->seen_now = r->privates.count = 0;
     r->notes.count = r->values.count = r->exits.count = 0;
     r->depth = r->line = r->column = 0;
     r->instructions = 0;
     r->at = 0;
     return (r->types && r->note_at && r->value_at && r->kept && r->pointers && r->objects &&
-            r->built) ||
+            r->built && r->seen) ||
            read_no_memory(r);
 }
 
@@ -202,6 +204,7 @@ vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
     vy_vec_free(&r.notes);
     vy_vec_free(&r.values);
     vy_vec_free(&r.exits);
+    vy_vec_free(&r.privates);
     vy_arena_free(&r.building);
     vy_arena_free(&r.arena);
     return m;

@@ -191,6 +191,8 @@ bool read_edge(reading *r, uint32_t from, uint32_t to);
 bool read_follow(reading *r, uint32_t label);
 // … after a branch to it, which may leave constructs instead.
 bool read_go(reading *r, uint32_t from, uint32_t to);
+// ---- carried.c: what the body of the loop with this header may assign, of what is visible here
+bool read_carried(reading *r, uint32_t header, vy_loop_hint *hint);
 // ---- switch.c: OpSwitch at the end of block `from`, in a construct that its merge block leaves
 bool read_switch(reading *r, uint32_t from);
 
@@ -209,8 +211,8 @@ VY_VEC_TYPE(read_value_vec, vy_value);
 VY_VEC_TYPE(read_note_vec, read_note);
 
 typedef struct read_frame { // a function that is being inlined
-    uint32_t id;
-    const vy_var *results; // of each scalar
+    uint32_t id, end;       // end: the word of its OpFunctionEnd
+    const vy_var *results;  // of each scalar
     struct read_frame *caller;
 } read_frame;
 
@@ -243,6 +245,9 @@ struct reading {
     read_frame *frame;
     read_exit_vec exits; // constructs that are open
     bool *built;         // by id of a label: the block has been built, in this call
+    uint32_t *seen;      // by id of a label: the last search that has reached it
+    uint32_t seen_now;
+    vy_id_vec privates; // variables outside of functions that an invocation has of its own
     uint32_t depth;
     uint64_t instructions;
 };

@@ -28,7 +28,6 @@ typedef struct cases {
     vy_value selector;
     target_vec targets;
     vy_var falls;
-    uint32_t *seen; // by label: the last target from which it has been reached, + 1
 } cases;
 
 static uint32_t case_count(const cases *c)
@@ -62,30 +61,30 @@ static bool add(cases *c, uint32_t label)
 }
 
 // ------------------------------------------------------------------------------- what falls where
-static bool visit(cases *c, vy_id_vec *todo, uint32_t seen, uint32_t label)
+static bool visit(cases *c, vy_id_vec *todo, uint32_t label)
 {
-    if (label >= c->r->w.bound || c->seen[label] == seen || read_exit_to(c->r, label)) return true;
-    c->seen[label] = seen;
+    reading *r = c->r;
+    if (label >= r->w.bound || r->seen[label] == r->seen_now || read_exit_to(r, label)) return true;
+    r->seen[label] = r->seen_now;
     return vy_vec_push(todo, label) || read_no_memory(c->r);
 }
 
 // The labels that the block ends in.
-static bool visit_next(cases *c, vy_id_vec *todo, uint32_t seen, uint32_t label)
+static bool visit_next(cases *c, vy_id_vec *todo, uint32_t label)
 {
     const read_words *w = &c->r->w;
     bool ok = true;
     for (uint32_t at = read_definition(w, label); at && at < w->count; at = read_next(w, at)) {
         const SpvOp op = read_op(w, at);
-        if (op == SpvOpBranch) return ok && visit(c, todo, seen, read_word(w, at, 1));
+        if (op == SpvOpBranch) return ok && visit(c, todo, read_word(w, at, 1));
         if (op == SpvOpBranchConditional)
-            return ok && visit(c, todo, seen, read_word(w, at, 2)) &&
-                   visit(c, todo, seen, read_word(w, at, 3));
+            return ok && visit(c, todo, read_word(w, at, 2)) && visit(c, todo, read_word(w, at, 3));
         if (op == SpvOpSwitch) // its cases, and what they fall into
             for (uint32_t i = 2; ok && i < read_length(w, at); i++)
                 ok = read_op_of(w, read_word(w, at, i)) != SpvOpLabel ||
-                     visit(c, todo, seen, read_word(w, at, i));
+                     visit(c, todo, read_word(w, at, i));
         if (op == SpvOpSelectionMerge || op == SpvOpLoopMerge)
-            ok = ok && visit(c, todo, seen, read_word(w, at, 1));
+            ok = ok && visit(c, todo, read_word(w, at, 1));
         if (op == SpvOpReturn || op == SpvOpReturnValue || op == SpvOpUnreachable ||
             op == SpvOpFunctionEnd)
             return ok;
@@ -96,13 +95,13 @@ static bool visit_next(cases *c, vy_id_vec *todo, uint32_t seen, uint32_t label)
 static bool find_next(cases *c, target *t)
 {
     vy_id_vec todo = {0};
-    const uint32_t seen = (uint32_t)(t - c->targets.data) + 1;
-    bool ok = visit(c, &todo, seen, t->label);
+    c->r->seen_now++;
+    bool ok = visit(c, &todo, t->label);
     while (ok && todo.count) {
         const uint32_t label = todo.data[--todo.count];
         target *other = label == t->label ? NULL : find(c, label);
         if (!other) {
-            ok = visit_next(c, &todo, seen, label);
+            ok = visit_next(c, &todo, label);
             continue;
         }
         t->next = label;
@@ -191,8 +190,6 @@ bool read_switch(reading *r, uint32_t from)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a switch without a merge block");
     if (case_count(&c) > MOST_CASES)
         return read_fail(r, VY_E_SHADER_LIMIT, "", "a switch of more than %d cases", MOST_CASES);
-    c.seen = vy_arena_alloc(&r->building, r->w.bound * sizeof *c.seen);
-    if (!c.seen) return read_no_memory(r);
     const vy_scalar *known = vy_id_const(vy_builder_program(r->b), c.selector.id);
     uint32_t to = c.other;
     for (uint32_t k = 0; known && k < case_count(&c); k++)

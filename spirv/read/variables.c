@@ -198,7 +198,8 @@ static bool global(reading *r, uint32_t id)
         o = make_object(r, id, READ_BUILTIN, "");
         if (o && builtin) o->builtin = (SpvBuiltIn)*builtin;
         return o && (builtin || read_refuse(r, "", "an input that is no built-in variable"));
-    case SpvStorageClassPrivate: return read_variable(r, id);
+    case SpvStorageClassPrivate:
+        return (vy_vec_push(&r->privates, id) || read_no_memory(r)) && read_variable(r, id);
     case SpvStorageClassWorkgroup:
         o = make_object(r, id, READ_SHARED, *read_name(r, id) ? read_name(r, id) : "shared");
         return o && declare_arrays(r, o, true);

@@ -49,6 +49,13 @@ void read_has_result(SpvOp op, bool *result, bool *type)
     *type = row && row->type;
 }
 
+bool read_ends_block(SpvOp op)
+{
+    return op == SpvOpBranch || op == SpvOpBranchConditional || op == SpvOpSwitch ||
+           op == SpvOpReturn || op == SpvOpReturnValue || op == SpvOpKill ||
+           op == SpvOpUnreachable || op == SpvOpTerminateInvocation;
+}
+
 const char *read_op_name(SpvOp op)
 {
     const op_row *row = row_of(op);

@@ -65,6 +65,7 @@ static inline uint32_t read_word_of(const read_words *m, uint32_t id, uint32_t i
 const char *read_string(const read_words *m, uint32_t at, uint32_t i);
 // Whether the operation has a result id, and a type before it.
 void read_has_result(SpvOp op, bool *result, bool *type);
+bool read_ends_block(SpvOp op);     // branches, returns, …
 const char *read_op_name(SpvOp op); // "OpLoad"; "an unknown instruction"
 
 #endif
