@@ -147,7 +147,8 @@ static bool declare_arrays(reading *r, read_object *o, bool shared)
         read_field *f = &o->fields[k];
         const vy_dim *dims = read_dims(r, f);
         if (!dims) return false;
-        const vy_type type = f->type == VY_BOOL ? VY_U32 : f->type;
+        // What the program has no arrays of is in arrays of words.
+        const vy_type loaded = vy_type_loaded(f->type), type = loaded == VY_BOOL ? VY_U32 : loaded;
         f->buffer = shared ? vy_shared_array(r->b, f->name, type, read_rank(f), dims)
                            : vy_local_array(r->b, f->name, type, read_rank(f), dims);
     }
