@@ -15,7 +15,7 @@ extern "C" {
 // once.  A program that becomes several is replaced by a pipeline; if `name` is a program, the
 // other programs of the module are dropped.
 //
-// Errors (vy_diag): E0503 an atomic addition that cannot be replaced, with place and fix: one whose
+// Errors (vy_diag): E0506 an atomic addition that cannot be replaced, with place and fix: one whose
 // old value is used, or to shared memory.  NULL then, with *diag filled.  The caller frees the
 // module.
 VY_API vy_module *vy_deterministic(const vy_module *m, const char *name, vy_diag *diag);

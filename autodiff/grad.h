@@ -79,8 +79,8 @@ typedef struct vy_grad_options {
 // source.
 //
 // Errors (vy_diag): E0501 an output or input that does not exist; E0502 something that has no
-// derivative; E0503 a construct that reverse mode cannot handle; each with place and fix.  NULL
-// then, with *diag filled.  The module is the caller's to free.
+// derivative; each with place and fix.  NULL then, with *diag filled.  The module is the caller's
+// to free.
 VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
 
 // Forward mode: tangents beside values.  Returns a new module holding one program, NAME_jvp, or a
@@ -93,8 +93,7 @@ VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy
 // and the primal's scalars.  An inout buffer of the primal is changed as the primal does.
 //
 // Of the options it reads program, of, wrt, with_value, deterministic and lean_sums.  Errors as for
-// vy_grad; E0503 also for what forward mode cannot follow yet: exchanges by atomics, and old values
-// of atomics.
+// vy_grad; E0502 also for exchanges by atomics, and old values of atomics.
 VY_API vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
 
 // The default choice of outputs and inputs (docs/language.md 9.1).

@@ -76,7 +76,6 @@ X(BINARY_CONTENT,    "E0404", PROGRAM, "the file was not made by `vy_binary_writ
 /* E05xx differentiation */
 X(BUFFER_NOT_FOUND,   "E0501", PROGRAM, "name a buffer parameter of the program")
 X(NOT_DIFFERENTIABLE, "E0502", PROGRAM, "cut the dependence with stop_grad(…), or compute it another way")
-X(GRAD_UNSUPPORTED,   "E0503", PROGRAM, "write the computation another way")
 X(GRAD_NAME,          "E0504", PROGRAM, "rename the parameter")
 X(GRAD_PROGRAM,       "E0505", PROGRAM, "name one of the module's programs")
 X(NO_ORDER,           "E0506", PROGRAM, "leave out --deterministic, or do not use what depends on the order")

@@ -89,18 +89,6 @@ bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, cons
 
 static uint32_t order(const vys_settings *s) { return s->order ? s->order : 1; }
 
-static void advise_lower_order(uint32_t done, vy_diag *d)
-{
-    if (done == 1)
-        snprintf(
-            d->fix, sizeof d->fix,
-            "second derivatives of this program are not supported yet: derive once, with order 1");
-    else
-        snprintf(d->fix, sizeof d->fix,
-                 "derivatives of order %u of this program are not supported yet: use order %u",
-                 done + 1, done);
-}
-
 static vy_module *derive_once(vys_work *w, const vy_module *m, vys_entry from, uint32_t done,
                               bool seeded, vy_accumulate how, vy_diag *d)
 {
@@ -118,8 +106,6 @@ static vy_module *derive_once(vys_work *w, const vy_module *m, vys_entry from, u
     if (derived && vy_module_ok(derived)) return derived;
     if (derived) take_diag(derived, d);
     vy_module_free(derived);
-    if (done && vy_diag_is(d, VY_E_GRAD_UNSUPPORTED)) // not in the user's own program
-        advise_lower_order(done, d);
     return NULL;
 }
 

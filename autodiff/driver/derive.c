@@ -179,6 +179,28 @@ static bool would_unroll(const derivation *d)
     return ok && unrolled;
 }
 
+// ---------------------------------------------------------------------------------------- roles
+static void number_role(vy_derivative_role *role, const vy_program *source)
+{
+    const bool scalar = role->kind == VY_IS_SCALAR_GRADIENT || role->kind == VY_IS_SCALAR_TANGENT;
+    const uint32_t id = role->of && !scalar ? vy_program_find_buffer(source, role->of).id : 0;
+    if (!id) return;
+    role->parameter = id;
+    if (role->root && !source->buffers.data[id].role.root) role->root_parameter = id;
+}
+
+// Roles name parameters of the source.  What was differentiated has other numbers for those that
+// follow arrays, as workspaces do, where rewriting has removed or added an array.
+void vy_number_roles(vy_module *m, const vy_program *source)
+{
+    for (uint32_t k = 0; k < m->programs.count; k++)
+        for (uint32_t i = 1; i < m->programs.data[k]->buffers.count; i++)
+            number_role(&m->programs.data[k]->buffers.data[i].role, source);
+    for (uint32_t k = 0; k < m->pipelines.count; k++)
+        for (uint32_t i = 1; i < m->pipelines.data[k]->signature->buffers.count; i++)
+            number_role(&m->pipelines.data[k]->signature->buffers.data[i].role, source);
+}
+
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
                      const reverse_observer *observer, vy_diag *diag)
 {
@@ -188,6 +210,7 @@ vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
     vy_module *out = gathers && would_unroll(&d) ? derive_loops(&d, observer) : NULL;
     d.unrolled = true;
     if (!out) out = derive(&d, observer, diag);
+    if (out) vy_number_roles(out, source);
     if (vy_memory_failures() == before) return out;
     // An alternative or an analysis was given up for want of memory: this is not the result that
     // there would have been.

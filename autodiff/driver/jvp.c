@@ -117,7 +117,10 @@ vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *op
                              vy_diag *diag)
 {
     vy_module *out = vy_result_module(source);
-    if (out && push_forward(out, source, options)) return out;
+    if (out && push_forward(out, source, options)) {
+        vy_number_roles(out, source);
+        return out;
+    }
     if (out)
         *diag = out->diag;
     else

@@ -46,6 +46,8 @@ const vy_program *vy_choose_program(const vy_module *m, const char *name, vy_dia
 uint32_t vy_next_order(const vy_program *p); // of its derivative
 // An empty module for the derivative of p, with its order; NULL: memory.
 vy_module *vy_result_module(const vy_program *p);
+// The roles of the module's parameters name those of `source` by its numbers.
+void vy_number_roles(vy_module *m, const vy_program *source);
 // ---- jvp.c
 // The forward derivative of one program, in a module of its own.
 vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *options,

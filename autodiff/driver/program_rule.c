@@ -109,7 +109,7 @@ static void explain_failure(const transposed *t, vy_diag *diag)
 {
     const vy_diag why = *diag;
     *diag = (vy_diag){0};
-    vy_diag_set(diag, VY_E_GRAD_UNSUPPORTED, t->p->line,
+    vy_diag_set(diag, VY_E_NOT_DIFFERENTIABLE, t->p->line,
                 vy_check_column(t->p->module, t->p->line, t->p->name),
                 t->kind == VY_JVP ? "state @vjp, too" : "state @jvp, too",
                 "of its rule `%s`, which is differentiated: %s", t->rule->name, why.text);

@@ -75,7 +75,7 @@ static bool derive(dispatch *d)
     if (!request.of_count || !request.wrt_count) return false;
     d->made = r->derive(r->out, (vy_ref){d->call->callee, d->call->pipeline}, &request, &why);
     if (!d->made) {
-        vy_reverse_fail(r, VY_E_GRAD_UNSUPPORTED, d->id, why.fix, "`%s`, dispatched here: %s",
+        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, d->id, why.fix, "`%s`, dispatched here: %s",
                         d->callee->name, why.text);
         r->out->diag.code = why.code;
         return false;

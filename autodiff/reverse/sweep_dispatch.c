@@ -200,7 +200,7 @@ static bool is_given(const reverse *r, uint32_t adjoint)
 
 static void explain_failure(dispatch *d, const vy_diag *why)
 {
-    vy_reverse_fail(d->r, VY_E_GRAD_UNSUPPORTED, d->id, why->fix, "`%s`, dispatched here: %s",
+    vy_reverse_fail(d->r, VY_E_NOT_DIFFERENTIABLE, d->id, why->fix, "`%s`, dispatched here: %s",
                     d->callee->name, why->text);
     d->r->out->diag.code = why->code;
 }

@@ -46,13 +46,7 @@ uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index)
     for (uint32_t k = 0; k < rank; k++) {
         if (proved(r, buffer, k, index[k])) continue;
         vy_value i = {index[k]}, extent = {vy_extent_leaf(b, buffer, k)};
-        vy_type t = vy_value_type(b, i);
-        if (vy_type_is_signed(t)) all = vy_and(b, all, vy_le(b, vy_zero(b, t), i));
-        if (t == VY_I32)
-            i = vy_cast(b, VY_U32, i);
-        else
-            extent = vy_cast(b, t, extent);
-        all = vy_and(b, all, vy_lt(b, i, extent));
+        all = vy_and_in_range(b, all, i, extent);
     }
     return all.id;
 }

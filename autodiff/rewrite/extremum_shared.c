@@ -19,12 +19,12 @@
 //
 // Barriers need uniform control flow, so all this is placed in the innermost region that the whole
 // workgroup executes, ahead of the barrier that ends the phase, or of the region's end.  Candidates
-// leave the arms of `if`s through local arrays, which become values.  Where a divergent loop
-// updates one element repeatedly,
+// leave the arms of `if`s through local arrays, which become values.  Of a divergent loop,
 //
 //   for j in lindex..n step 64 { atomic_max(t[c], e(j)); }
 //
-// an invocation's maximum, the last one among equals, is a single candidate, after the loop.  The
+// an invocation's maximum, the last one among equals, is a single candidate, after the loop; where
+// c changes in the loop, it has one for each element (extremum_loops.c, extremum_candidate.c).  The
 // candidates of an invocation in one phase are numbered, so that its last one wins.  In a uniform
 // loop without barriers each iteration is a phase: among equals of several iterations the last
 // iteration's wins.
@@ -66,17 +66,6 @@ static bool find_points(vy_voting *e)
     return true;
 }
 
-// Are the first n operands of the atomic defined before loop `id`, and so the same whenever the
-// loop executes it?
-static bool all_before(const vy_voting *e, uint32_t atomic, uint32_t n, uint32_t id)
-{
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t a = vy_arg(e->w.p, atomic, k);
-        if (!VY_IS_LEAF(a) && a > id) return false;
-    }
-    return true;
-}
-
 static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
 {
     const vy_program *p = e->w.p;
@@ -87,16 +76,6 @@ static bool add_site(vy_voting *e, const uint32_t *differs, uint32_t id)
         if (vy_is_loop((vy_op)p->insts.data[up].op)) s.loop = up;
     s.point = e->point[(s.outer ? vy_closer(p, &e->w.s, s.outer) : id) + 1];
     uint32_t rank = vy_candidate_rank(e, &s);
-    if (s.loop && !all_before(e, id, rank, s.loop))
-        return vy_refuse_candidate(
-            e, VY_E_GRAD_UNSUPPORTED, id,
-            "let the whole workgroup run the loop's iterations, with conditions inside it",
-            "at an element that changes in a loop that its invocations do not run "
-            "together cannot be differentiated yet");
-    if (s.loop && e->used[id])
-        return vy_refuse_candidate(
-            e, VY_E_GRAD_UNSUPPORTED, id, "do not use the old value",
-            "whose old value is used in a loop cannot be differentiated yet");
     s.places = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.places);
     s.index = vy_arena_alloc(&e->w.arena, (rank + 1) * sizeof *s.index);
     if (s.places && s.index && vy_vec_push(&e->sites, s)) return true;
@@ -126,8 +105,10 @@ static bool find_sites(vy_voting *e)
         if (!add_site(e, differs, id)) return false;
         e->of[id] = e->sites.count;
     }
+    if (!vy_candidate_loops(e)) return false;
     for (uint32_t k = e->sites.count; k-- > 0;) {
         vy_candidate *s = &e->sites.data[k];
+        if (!vy_candidate_leads(e, s)) continue;
         s->next = e->first_at[s->point];
         e->first_at[s->point] = k + 1;
     }

@@ -44,11 +44,11 @@ static bool is_shared(const vy_voting *e, uint32_t id)
     return e->w.p->buffers.data[inst_of(e, id)->aux].cls == VY_SHARED;
 }
 
-bool vy_refuse_candidate(const vy_voting *e, vy_code code, uint32_t id, const char *fix,
-                         const char *why)
+// Refuses site `id`: text of the diagnostic after the memory's name.  Returns false.
+static bool refuse(const vy_voting *e, uint32_t id, const char *fix, const char *why)
 {
     const vy_inst *i = inst_of(e, id);
-    vy_fail(e->w.p->module, code, i->line, i->column, fix, "%s on %s `%s` %s",
+    vy_fail(e->w.p->module, VY_E_NOT_DIFFERENTIABLE, i->line, i->column, fix, "%s on %s `%s` %s",
             vy_op_infos[i->op].text, is_shared(e, id) ? "shared array" : "buffer",
             e->w.p->buffers.data[i->aux].name, why);
     return false;
@@ -92,6 +92,19 @@ static uint32_t group_axes(const vy_voting *e, uint32_t id, uint32_t axis)
     for (uint32_t k = 0; k < rank; k++)
         if (is_group(e->w.p, vy_arg(e->w.p, id, k), axis)) bits |= 1u << k;
     return bits;
+}
+
+uint32_t vy_candidate_group(const vy_voting *e, const vy_candidate *s, uint32_t k)
+{
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (is_group(e->w.p, vy_arg(e->w.p, s->atomic, k), axis)) return axis + 1;
+    return 0;
+}
+
+bool vy_candidate_inside(const vy_voting *e, const vy_candidate *s, uint32_t k)
+{
+    const uint32_t a = vy_arg(e->w.p, s->atomic, k);
+    return !VY_IS_LEAF(a) && a >= s->outer && !vy_candidate_group(e, s, k);
 }
 
 // Does one workgroup own the elements of the group?
@@ -171,14 +184,14 @@ static uint32_t other_access(const survey *x, uint64_t set, uint32_t site, bool 
 static bool check_site(const survey *x, uint32_t site)
 {
     if (other_access(x, x->phases.phase[site].loads, site, true))
-        return vy_refuse_candidate(
-            x->e, VY_E_NOT_DIFFERENTIABLE, site,
+        return refuse(
+            x->e, site,
             "put a barrier between them, or use two arrays, or indices that cannot be equal",
             "may change an element that another kind of atomic changes between the same barriers; "
             "the result depends on which comes first, and has no derivative");
     if (other_access(x, x->phases.after[site].loads, site, false))
-        return vy_refuse_candidate(
-            x->e, VY_E_NOT_DIFFERENTIABLE, site,
+        return refuse(
+            x->e, site,
             "put a barrier after it, or use two arrays, or indices that cannot be equal",
             "may change an element that is loaded or stored before the next barrier; the result "
             "depends on which comes first, and has no derivative");

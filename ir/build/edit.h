@@ -125,6 +125,8 @@ void vy_buffer_role(vy_builder *b, vy_buffer buf, const vy_derivative_role *role
 // The extent of an axis as a u32 leaf of the program being built: the constant, u32 scalar
 // parameter or num_groups that its dimension is, else a VY_LEAF_LEN leaf.
 uint32_t vy_extent_leaf(vy_builder *b, uint32_t buffer, uint32_t axis);
+// `so_far`, and 0 ≤ index < extent; index: of any integer type.
+vy_value vy_and_in_range(vy_builder *b, vy_value so_far, vy_value index, vy_value extent);
 
 // What is built next gets the source place of `id` of `old`.
 void vy_pass_at(vy_builder *b, const vy_program *old, uint32_t id);

@@ -186,3 +186,14 @@ void vy_loop_end(vy_builder *b)
     b->carried.count = f.carry_start;
     vy_vec_free(&ids);
 }
+
+vy_value vy_and_in_range(vy_builder *b, vy_value so_far, vy_value index, vy_value extent)
+{
+    const vy_type t = vy_value_type(b, index);
+    if (vy_type_is_signed(t)) so_far = vy_and(b, so_far, vy_le(b, vy_zero(b, t), index));
+    if (t == VY_I32)
+        index = vy_cast(b, VY_U32, index);
+    else
+        extent = vy_cast(b, t, extent);
+    return vy_and(b, so_far, vy_lt(b, index, extent));
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a compiler may refuse in programs of several invocations (E0503), a smallest program (probe)
+"""What a compiler may refuse in programs of several invocations (E0502), a smallest program (probe)
 for each such feature, and how often it was made, differentiated and refused.
 
 The generator makes programs with all of them whether they are refused or not: a refused one is

@@ -13,7 +13,7 @@ BARRIER = "barrier();"
 MEETINGS = ((3, "exchange"), (1.5, "rounds"), (2, "tree"), (1.6, "scan"), (1.5, "tiles"), (1.2, "ping pong"),
             (1.2, "shared atomic"), (1, "broadcast"), (1, "guarded"), (1.2, "integer exchange"), (1.2, "segment"),
             (0.8, "one for all"), (1.1, "shared extreme"), (0.8, "block extreme"), (1, "recounted"))
-EXTREMES = ("all", "all", "arm", "twice", "own loop", "common loop", "own element", "beside a sum", "beside the other")
+EXTREMES = ("all", "all", "arm", "twice", "own loop", "common loop", "lane loop", "lane loops", "own element", "beside a sum", "beside the other")
 SUBGROUPS = ((3, "add"), (1, "min"), (1, "max"), (0.8, "mul"), (1.3, "inclusive_add"), (1.3, "exclusive_add"),
              (1, "any"), (1, "all"), (1.4, "bits"), (1, "loop"), (1, "first lane adds"))
 SHUFFLES = ((1.2, "broadcast"), (1.2, "shuffle"), (1.2, "shuffle_xor"))
@@ -336,7 +336,7 @@ class Meetings:
         return self.seen("shared atomic", out)
 
     def m_shared_extreme(self, c):
-        """Candidates for an extremum: of all lanes, in an arm, several of a lane, in a loop."""
+        """Candidates for an extremum: of all lanes, in an arm, several of a lane, in a loop of all or of each lane."""
         a, op = self.array([(self.lanes, "lindex")]), self.r.choice(("min", "max"))
         place = self.r.choice(("lindex % 2u", "0u", "lindex / 2u"))
 
@@ -357,6 +357,19 @@ class Meetings:
                 other, a.name, self.lanes - 1), [self.stored(c)]), candidate(c, "0u")]
         elif form == "arm":
             out.append(S("if", "if {0}", [self.condition(c, 1)], [[candidate(Scope(c), place)]]))
+        elif form.startswith("lane loop"):  # which not all lanes run together, at elements that change
+            k, trips = c.name("k"), self.r.choice(("lindex % 3u + 1u", "3u - lindex % 2u", "(lindex * 5u + 2u) % 4u"))
+            i = Scope(c)
+            i.vars.append((k, "u32", False))
+            i.loops, i.cost = 1, c.cost * 3
+            changing = ("%s %% %du" % (k, min(self.lanes, 2)), "(%s + lindex) %% %du" % (k, self.lanes))
+            places = [self.r.choice(changing), self.r.choice(changing + (place,))]
+            if form == "lane loops":
+                self.r.shuffle(places)
+            body = [candidate(i, at) for at in places[:2 if form == "lane loops" else 1]]
+            if self.chance(0.3):
+                body[-1] = S("if", "if {0}", [self.condition(i, 1)], [[body[-1]]])
+            out.append(S("for", "for %s in 0u..%s" % (k, trips), [], [body]))
         elif form.endswith("loop"):
             k = c.name("k")
             i = Scope(c)

@@ -10,7 +10,7 @@
 Oracles: those of tests/unit/autodiff/gradcheck_file.c (finite differences, levels, text, other ways to the
 gradient, …) on every program, with all floats in double at several launches, and as written;
 `device`: run --grad on both engines, default and precise in turn, with the validation layers on;
-`command`: print and grad of the command agree with what they read.  A refusal (E0503) is counted,
+`command`: print and grad of the command agree with what they read.  A refusal (E0502) is counted,
 never a failure.
 
 The programs go through one process (harness.py), which is restarted when a program ends or hangs
@@ -55,7 +55,7 @@ class Bench(Command):
 
     def differentiates(self, text):
         status, _, err, trouble = self.run([self.command, "grad", self.write("probe.vyre", text)])
-        if status not in (0, 1) or trouble or (status and "E0503" not in err):
+        if status not in (0, 1) or trouble or (status and "E0502" not in err):
             raise RuntimeError("a probe of features.py fails: " + (trouble or err))
         return status == 0, err.split("\n")[0].split("error: ")[-1]
 

@@ -722,12 +722,30 @@ APART = ("text/grad/atomics/apart.vyre", (
 PHASES = ("text/grad/atomics/phases.vyre", (
     ("autodiff/rewrite/extremum_sites.c", None, "return vy_lane_owns(&x->facts, x->differs, site);", "return true;"),
     ("autodiff/rewrite/extremum_sites.c", None, "&& !vy_surely_apart(&x->apart, id, site);", ";"),
-    ("autodiff/rewrite/extremum_vote.c", None, "return !VY_IS_LEAF(a) && a > s->outer;", "return true;"),
+    ("autodiff/rewrite/extremum_sites.c", None, "return !VY_IS_LEAF(a) && a >= s->outer && !vy_candidate_group(e, s, k);",
+     "return true;"),
     ("autodiff/rewrite/extremum_sites.c", None, "return by && by->u == shape[axis] &&", "return false &&"),
     ("autodiff/rewrite/extremum_sites.c", None, "if (axis >= n) return false;", ""),
-    ("autodiff/rewrite/extremum_vote.c", None, "forget(e, &sites[k - 1]);", ""),
+    ("autodiff/rewrite/extremum_vote.c", None, "vy_candidate_each(e, s, forget);", ";"),
     ("autodiff/rewrite/extremum_vote.c", None, "if (e->own[id]) replace_own(e, id);", ""),
     ("autodiff/forward/forward.c", None, "f->w.map[id] = vy_new_arg(&f->w, id, 0);\n        return id;", "return 0;"),
+))
+# Faults in what candidates of loops that lanes do not run together have in common.
+DIVERGENT = ("text/grad/atomics/divergent.vyre", (
+    ("autodiff/rewrite/extremum_sites.c", None, "return !VY_IS_LEAF(a) && a >= s->outer", "return !VY_IS_LEAF(a) && a > s->outer"),
+    ("autodiff/rewrite/extremum_loops.c", None, "&& a >= site(x, k)->loop)", "&& a > site(x, k)->loop)"),
+    ("autodiff/rewrite/extremum_loops.c", None, " || !is_apart(x, j, k)) join", ") join"),
+    ("autodiff/rewrite/extremum_loops.c", None, "if (pairs++ >= MOST_PAIRS || !other_axes(x, j, k) ||", "if (pairs++ >= MOST_PAIRS ||"),
+    ("autodiff/rewrite/extremum_loops.c", None, "(x->made && vy_surely_apart(&x->apart, a, b));", "false;"),
+    ("autodiff/rewrite/extremum_loops.c", None, "| other_axes(x, s->leader, k);", ";"),
+    ("autodiff/rewrite/extremum_loops.c", None, "if (group && group == vy_candidate_group(e, b, axis)) return false;", ""),
+    ("autodiff/rewrite/extremum_loops.c", None, "!s->loop || uses_old[vy_candidate_inst(x->e, s)->aux];",
+     "!s->loop || x->e->used[s->atomic];"),
+    ("autodiff/rewrite/extremum_candidate.c", None, "if (s->loop) v = with_earlier(e, s, index, v);", ""),
+    ("autodiff/rewrite/extremum_candidate.c", None, "set(e, s, s->candidate, s->index, none_yet(e, s));", ""),
+    ("autodiff/rewrite/extremum_candidate.c", None, "if (has_place(e, s, k)) set_place(e, s->places[k], index[k]);", ";"),
+    ("autodiff/rewrite/extremum_candidate.c", None, "all = vy_and_in_range(e->w.b, all, s->index[k], extent);", "(void)extent;"),
+    ("autodiff/driver/derive.c", None, "role->parameter = id;", ""),
 ))
 AGAIN = ("text/grad/pipeline/condition_again.vyre", (
     ("ir/host/count_whiles.c", None, "w->count[at] = (vy_buffer){0}; // steps", "// steps"),
@@ -801,7 +819,7 @@ MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, 
 SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
-SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
+SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (LIMIT,)
 SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)

@@ -81,7 +81,7 @@ def check(path, seed, counts):
     if re.search(r"^ok: ", done.stdout, re.M) and done.returncode == 0:
         counts["right"] += 1
         return None
-    if "[E0503]" in done.stderr:
+    if "[E0502]" in done.stderr:
         counts["refused"] += 1
         return None
     if "[E0720]" in done.stderr or "overlap" in done.stderr:  # the generator's own: slices that meet

@@ -11,7 +11,7 @@
 //                  gradient, to rounding
 //
 // Each unoptimised, and at one of the levels with the options that devices need.  What one way
-// refuses (E0502, E0503, E0506) and another does not is noted, with the reason.
+// refuses (E0502, E0506) and another does not is noted, with the reason.
 enum { ORDERS = 3 };
 
 static vy_grad_options request(const gradcheck *c, const vy_module *m)
@@ -32,8 +32,7 @@ static vy_grad_options request(const gradcheck *c, const vy_module *m)
 
 static bool is_refusal(const vy_diag *d)
 {
-    return strcmp(d->code, "E0503") == 0 || strcmp(d->code, "E0502") == 0 ||
-           strcmp(d->code, "E0506") == 0;
+    return strcmp(d->code, "E0502") == 0 || strcmp(d->code, "E0506") == 0;
 }
 
 static bool adds_atomically(const vy_program *p)

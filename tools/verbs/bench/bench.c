@@ -143,8 +143,8 @@ static bool bind_derivative(lane lanes[2], specs *given, vys_entry what, command
 static bool stands_alone(const command *c, const vy_diag *d)
 {
     const options *o = &c->o;
-    return vy_diag_is(d, VY_E_GRAD_UNSUPPORTED) && !o->ct.count && !o->of.count && !o->wrt.count &&
-           !o->against;
+    return vy_diag_is(d, VY_E_NOT_DIFFERENTIABLE) && !o->ct.count && !o->of.count &&
+           !o->wrt.count && !o->against;
 }
 
 // What is timed: the forward program and its derivative, where it has one.

@@ -38,8 +38,7 @@ bool check_derive_forward(checking *k, command *c, vy_diag *d)
     if (ok) k->forward.what = vys_entry_result(k->forward.module);
     if (ok) return true;
     snprintf(k->no_forward, sizeof k->no_forward, "%s", why.text);
-    if (vy_diag_is(&why, VY_E_GRAD_UNSUPPORTED) || vy_diag_is(&why, VY_E_NOT_DIFFERENTIABLE))
-        return true;
+    if (vy_diag_is(&why, VY_E_NOT_DIFFERENTIABLE)) return true;
     *d = why;
     return false;
 }
