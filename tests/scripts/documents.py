@@ -57,7 +57,7 @@ def named(files):
 
 # Files that CONTRIBUTING.md tells the reader to create.
 EXAMPLES = {"CONTRIBUTING.md": ("ir/pass/scalar/repeated_barriers.c", "tests/text/opt/repeated_barriers.vyre",
-                                "tools/list.c", "tests/text/cmd/list.vyre")}
+                                "tools/verbs/list.c", "tests/text/cmd/list.vyre")}
 
 
 def cited(files):
