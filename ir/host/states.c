@@ -186,13 +186,13 @@ static const use *find_copy(const states *w, uint32_t tape)
 }
 
 // ------------------------------------------------------------------------------- never overwritten
-// Is the slice that the copy reads in an iteration never written again, by `u`?
+// Is the slice that the copy reads in an iteration never written again, by `u`?  Outside of the
+// repeat no index has its counter.
 static bool leaves_alone(const states *w, const use *copy, int64_t offset, const use *u)
 {
     const uint32_t repeat = copy->block - 1;
     int64_t at;
     if (!u->gives || u->step < repeat) return true;
-    if (u->step > w->l->steps.data[repeat].partner) return false;
     return vy_slice_turn(&w->slices, repeat, u->arg->index[0], &at) &&
            (at > offset || (at == offset && u->step < copy->step && u->block == copy->block));
 }

@@ -510,9 +510,12 @@ STATES = ("pipelines_derive.py", (
     ("ir/host/fuse_access.c", None, "return i->op == VY_OP_STORE && !depth;", "return i->op == VY_OP_STORE;"),
     ("autodiff/gather/gather.c", None, "if (g->r->buffers.data[buffer].cls == VY_INOUT) return true;", ""),
     ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
-    ("ir/host/states.c", None, "if (u->step > w->l->steps.data[repeat].partner) return false;", ""),
     ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
-    ("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),
+))
+READ_AHEAD = ("text/pipeline/read_ahead.vyre", (("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),))
+BEGIN_ORDER = ("text/pipeline/begin_order.test", (
+    ("ir/build/pipe_drop.c", None, "if (ok && next == count) {", "if (0) {"),
+    ("ir/build/pipe_drop.c", None, "for (uint32_t i = 0; ok && i < l->steps.count; i++) {", "for (uint32_t i = l->steps.count; ok && i-- > 0;) {"),
 ))
 # … that random pipelines seldom meet.
 TURNS = ("text/grad/pipeline/states.vyre", (
@@ -820,7 +823,8 @@ SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_W
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
-SCRIPTS += (LIMIT,)
+SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
+SCRIPTS += (LIMIT, READ_AHEAD, BEGIN_ORDER)
 SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
