@@ -57,7 +57,6 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("autodiff/reverse/sweep_memory.c", None, "vy_emit(r->b, VY_OP_ZERO, VY_VOID, info->adjoint, n, extents);", ""),
     ("autodiff/reverse/sweep_control.c", None, "elses[n++] = or_zero(r, t->adjoint[1] ? t->adjoint[1] : base",
      "elses[n++] = or_zero(r, base ? base : t->adjoint[1]"),
-    ("ir/build/live_mark.c", None, "!(clears && up == w->w.s.parent[l->zero])", "!clears"),
     ("autodiff/storage/repeatable.c", None, "return facts->last_write < (outermost ? outermost : id);",
      "return true;"),
     ("autodiff/storage/repeatable.c", None, "return facts->last_write < (outermost ? outermost : id);",
@@ -512,6 +511,7 @@ STATES = ("pipelines_derive.py", (
     ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
     ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
 ))
+LIFETIMES = ("text/opt/lifetimes.vyre", (("ir/build/live_mark.c", None, "!(clears && up == w->w.s.parent[l->zero])", "!clears"),))
 READ_AHEAD = ("text/pipeline/read_ahead.vyre", (("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),))
 BEGIN_ORDER = ("text/pipeline/begin_order.test", (
     ("ir/build/pipe_drop.c", None, "if (ok && next == count) {", "if (0) {"),
@@ -824,7 +824,7 @@ SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_W
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
-SCRIPTS += (LIMIT, READ_AHEAD, BEGIN_ORDER)
+SCRIPTS += (LIMIT, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
 SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
