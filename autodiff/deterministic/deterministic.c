@@ -44,12 +44,23 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
     return made;
 }
 
+// Of the invocation's own element, whose old value has a use that depends on no other invocation.
 static void add_plainly(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
 {
-    const vy_inst *i = &o->w.p->insts.data[id];
-    vy_buffer buf = {i->aux};
-    vy_value sum = vy_add(o->w.b, vy_load(o->w.b, buf, at), v);
-    vy_store(o->w.b, buf, at, sum);
+    const vy_buffer buf = {o->w.p->insts.data[id].aux};
+    const vy_value old = vy_load(o->w.b, buf, at);
+    vy_store(o->w.b, buf, at, vy_add(o->w.b, old, v));
+    o->w.map[id] = old.id;
+}
+
+// The same in a wide sum, beside which the buffer holds what it began with.
+static void add_widely(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
+{
+    const uint32_t buffer = o->w.p->insts.data[id].aux;
+    const bool owned = vy_strength_of(o->w.p, id) >= VY_STRENGTH_OWNED;
+    const vy_value held = owned ? vy_load(o->w.b, (vy_buffer){buffer}, at) : (vy_value){0};
+    if (owned) o->w.map[id] = vy_wide_total(o->w.b, o->sums[buffer], at, held).id;
+    vy_wide_add(o->w.b, o->sums[buffer], at, v, owned);
 }
 
 static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v)
@@ -57,7 +68,7 @@ static void add_term(vy_ordering *o, uint32_t id, const vy_value *at, vy_value v
     const uint32_t buffer = o->w.p->insts.data[id].aux;
     const bool owned = vy_strength_of(o->w.p, id) >= VY_STRENGTH_OWNED;
     if (o->wide) {
-        vy_wide_add(o->w.b, o->sums[buffer], at, v, owned);
+        add_widely(o, id, at, v);
     } else if (owned) {
         add_plainly(o, id, at, v);
     } else if (o->partials[buffer].on) {

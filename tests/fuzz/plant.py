@@ -511,6 +511,10 @@ STATES = ("pipelines_derive.py", (
     ("ir/host/states.c", None, "(at > offset || (at == offset", "(at > -99 || (at == offset"),
     ("ir/host/states.c", None, "index[0] = vy_dim_binary(b, VY_DIM_ADD, index[0], vy_dim_const(b, s->offset));", ";"),
 ))
+OLD_OWN = ("text/deterministic/old_own.vyre", (
+    ("autodiff/deterministic/deterministic.c", None, "o->w.map[id] = old.id;", ";"),
+    ("autodiff/deterministic/deterministic.c", None, "vy_wide_total(o->w.b, o->sums[buffer], at, held).id;", "held.id;"),
+))
 LIFETIMES = ("text/opt/lifetimes.vyre", (("ir/build/live_mark.c", None, "!(clears && up == w->w.s.parent[l->zero])", "!clears"),))
 READ_AHEAD = ("text/pipeline/read_ahead.vyre", (("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),))
 BEGIN_ORDER = ("text/pipeline/begin_order.test", (
@@ -823,8 +827,7 @@ SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_W
            IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
-SCRIPTS += (APART, PHASES)  # atomic_min and atomic_max
-SCRIPTS += (LIMIT, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
+SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
 SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)

@@ -8,6 +8,8 @@ make(seed) is (kind, text, text of the same program with indices that the compil
 invocations provably store to the same element (E0313).  What is accepted must not race, what is
 refused must.  make_old(seed) uses the old values of atomics, which have a derivative where the
 elements belong to one invocation each (E0502 otherwise): the gradient must be right.
+make_ordered(seed) adds floats by atomics, for --deterministic, which refuses (E0506) what depends on
+the order of additions.
 """
 import random
 
@@ -114,3 +116,24 @@ def make_old(seed):
         body = "if %s == %s { %s }" % (r.choice(own[-1:] + "i"), r.choice(("0u", "2u", "K")), body)
     return "program p(x: in f32[N], z: inout f32[%s], y: out f32[%s], N: u32, M: u32, K: u32) over(%s) { var v = x[i]; %s y[%s] = v; }\n" % (
         length, extents, "i: N" if maker.rank == 1 else "i: N, j: " + maker.j, body, own)
+
+
+def make_ordered(seed):
+    """(a program for --deterministic, whether it may be refused): sums of floats by atomics, and in
+    some what depends on the order of additions: old values, other atomics on the same elements."""
+    maker = Maker(seed)
+    maker.kind, r = "sums", maker.r
+    lines, odd, at = [], False, maker.index()
+    for n in range(r.choice((1, 1, 2, 3))):
+        at = at if r.random() < 0.6 else maker.index()
+        value = r.choice(("x[i] * 0.7", "x[i] * x[i]", "sin(x[i]) * f32(i + 1)", "x[i] / 3.0"))
+        way = r.choice(("add", "add", "add", "loop", "test", "old", "drop", "max", "min"))
+        add = "atomic_add(z[%s], %s)" % (at, value)
+        odd |= way in ("old", "max", "min")
+        lines.append({"add": add + ";", "loop": "for k%d in 0u..%s { %s; }" % (n, r.choice(("2u", "M", "K")), add), "test": "if x[i] > 0.3 { %s; }" % add,
+                      "old": "v += %s;" % add, "drop": "let o%d = %s; v += 0.0 * x[i];" % (n, add),
+                      "max": "atomic_max(z[%s], %s);" % (at, value), "min": "atomic_min(z[%s], %s);" % (at, value)}[way])
+    extents, own = ("N", "i") if maker.rank == 1 else ("N, " + maker.j, "i, j")
+    text = "program p(x: in f32[N], z: inout f32[%s], y: out f32[%s], N: u32, M: u32, K: u32) over(%s) { var v = x[i]; %s y[%s] = v; }\n" % (
+        r.choice(("N", "3", "M", "600")), extents, "i: N" if maker.rank == 1 else "i: N, j: " + maker.j, " ".join(lines), own)
+    return text, odd

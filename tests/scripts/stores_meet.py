@@ -6,7 +6,8 @@ interpreter's data races: random programs of tests/fuzz/stores.py.
 
 A sum that is accepted, `y[i] += e` into an `out` buffer, has no race at any size; a store that is
 refused (E0313) has one when the compiler cannot analyse its index.  And where the old value of an
-atomic has a derivative, it is right.  From a fresh seed that is printed; VYRE_SEED sets the seed,
+atomic has a derivative, it is right.  Under --deterministic results do not depend on the order of
+invocations, nor do gradients; only what may depend on it is refused (E0506).  From a fresh seed that is printed; VYRE_SEED sets the seed,
 VYRE_COUNT the number of programs.
 """
 import os
@@ -65,6 +66,34 @@ def look_old(path, seed, count):
     return None
 
 
+def shuffled(path, order, grad):
+    """Results, to the last bit, or the code of the error."""
+    done = subprocess.run([COMMAND, "run", path, "--engine", "eval", "--deterministic", *grad, "--in", "x=normal:0:1:5", "--in", "z=normal:0:1:9",
+                           "--set", "N=9", "--set", "M=4", "--set", "K=3", "--shuffle", str(order), "--verbose"], capture_output=True, text=True, check=False)
+    if done.returncode and "[E" not in done.stderr:
+        raise RuntimeError("%s: exit status %d\n%s" % (path, done.returncode, done.stderr))
+    return done.stderr.split("[E")[1][:4] if done.returncode else done.stdout
+
+
+def look_ordered(path, seed, count):
+    text, odd = stores.make_ordered(seed)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    for grad in ((), ("--grad",)):
+        first = shuffled(path, 0, grad)
+        said = first if len(first) == 4 else ""
+        count["ordered" + "".join(grad), said] = count.get(("ordered" + "".join(grad), said), 0) + 1
+        if said and said != "0506" and not grad:
+            return "--deterministic: E" + said
+        if said == "0506" and not odd:
+            return "is refused (E0506), and does not depend on the order"
+        if said:
+            return None
+        if any(shuffled(path, k, grad) != first for k in (1, 2, 3)):
+            return "depends on the order of invocations under --deterministic %s" % " ".join(grad)
+    return None
+
+
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     number = int(os.environ.get("VYRE_COUNT") or 1000 // int(os.environ["VYRE_SHARE"]))
@@ -72,13 +101,14 @@ def main():
     count, bad = {}, 0
     with tempfile.TemporaryDirectory() as folder:
         for at in range(seed, seed + number):
-            for make, see in ((lambda: stores.make(at)[1], look), (lambda: stores.make_old(at), look_old)):
+            for make, see in ((lambda: stores.make(at)[1], look), (lambda: stores.make_old(at), look_old),
+                              *(((lambda: stores.make_ordered(at)[0], look_ordered),) if at % 2 == 0 else ())):
                 wrong = see(os.path.join(folder, "p.vyre"), at, count)
                 if wrong:
                     bad += 1
                     print("VYRE_SEED=%d: %s\n  %s" % (at, make().strip(), wrong))
     print(", ".join("%s %s: %d" % (kind, "E" + said if said else "accepted", n) for (kind, said), n in sorted(count.items())))
-    few = [w for w in (("sums", ""), ("sums", "0304"), ("stores", "0313"), ("shared", "0313"), ("old", ""), ("old", "0502")) if count.get(w, 0) < (number // 30 if number >= 500 else 1)]
+    few = [w for w in (("sums", ""), ("sums", "0304"), ("stores", "0313"), ("shared", "0313"), ("old", ""), ("old", "0502"), ("ordered", ""), ("ordered", "0506")) if count.get(w, 0) < (number // 30 if number >= 500 else 1)]
     for kind, said in few:
         print("too few %s that are %s" % (kind, said or "accepted"))
     return 1 if bad or few else 0
