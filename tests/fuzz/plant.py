@@ -513,7 +513,6 @@ STATES = ("pipelines_derive.py", (
 ))
 OLD_OWN = ("text/deterministic/old_own.vyre", (
     ("autodiff/deterministic/deterministic.c", None, "o->w.map[id] = old.id;", ";"),
-    ("autodiff/deterministic/deterministic.c", None, "vy_wide_total(o->w.b, o->sums[buffer], at, held).id;", "held.id;"),
 ))
 LIFETIMES = ("text/opt/lifetimes.vyre", (("ir/build/live_mark.c", None, "!(clears && up == w->w.s.parent[l->zero])", "!clears"),))
 READ_AHEAD = ("text/pipeline/read_ahead.vyre", (("ir/build/pipe_uses.c", None, "return at < u->count;", "return true;"),))
