@@ -84,20 +84,34 @@ static bool is_group(const vy_program *p, uint32_t id, uint32_t axis)
            l->index + 1 + axis == p->overs.count;
 }
 
+// Operand k of an access.  Where one arm has computed it, `if c { … i / 8 … }`, and the access is in
+// another of the same condition, it is what that arm yields.
+static uint32_t index_of(const vy_voting *e, uint32_t access, uint32_t k)
+{
+    const vy_program *p = e->w.p;
+    const uint32_t id = vy_arg(p, access, k);
+    uint32_t then, other;
+    const uint32_t choice = vy_choice(p, &e->w.s, id, &then, &other);
+    for (uint32_t up = e->w.s.parent[access]; choice && up; up = e->w.s.parent[up])
+        if (p->insts.data[up].op == VY_OP_IF && vy_arg(p, up, 0) == vy_arg(p, choice, 0))
+            return vy_in_then(&e->w.s, up, access) ? then : other;
+    return id;
+}
+
 // The axes of the index that are the workgroup's place along an axis of the launch, as bits.
 static uint32_t group_axes(const vy_voting *e, uint32_t id, uint32_t axis)
 {
     const uint32_t rank = vy_rank_of(e->w.p, id);
     uint32_t bits = 0;
     for (uint32_t k = 0; k < rank; k++)
-        if (is_group(e->w.p, vy_arg(e->w.p, id, k), axis)) bits |= 1u << k;
+        if (is_group(e->w.p, index_of(e, id, k), axis)) bits |= 1u << k;
     return bits;
 }
 
 uint32_t vy_candidate_group(const vy_voting *e, const vy_candidate *s, uint32_t k)
 {
     for (uint32_t axis = 0; axis < 3; axis++)
-        if (is_group(e->w.p, vy_arg(e->w.p, s->atomic, k), axis)) return axis + 1;
+        if (is_group(e->w.p, index_of(e, s->atomic, k), axis)) return axis + 1;
     return 0;
 }
 
