@@ -84,8 +84,8 @@ static bool is_group(const vy_program *p, uint32_t id, uint32_t axis)
            l->index + 1 + axis == p->overs.count;
 }
 
-// Operand k of an access.  Where one arm has computed it, `if c { … i / 8 … }`, and the access is in
-// another of the same condition, it is what that arm yields.
+// Operand k of an access.  Where one arm has computed it, `if c { … i / 8 … }`, and the access is
+// in another of the same condition, it is what that arm yields.
 static uint32_t index_of(const vy_voting *e, uint32_t access, uint32_t k)
 {
     const vy_program *p = e->w.p;
