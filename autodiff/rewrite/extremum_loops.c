@@ -24,7 +24,9 @@ enum { MOST_PAIRS = 64 }; // earlier sites of a loop that one is compared with
 typedef struct sharing {
     vy_voting *e;
     vy_apart apart;
-    bool made; // apart
+    bool made;        // apart
+    uint32_t *last;   // by buffer and kind: the last site so far, + 1
+    uint32_t *before; // by site: the one before it of the same buffer and kind, + 1
 } sharing;
 
 static vy_candidate *site(const sharing *x, uint32_t k) { return &x->e->sites.data[k]; }
@@ -78,20 +80,15 @@ static void join(sharing *x, uint32_t j, uint32_t k)
     if (b < a) site(x, a)->leader = b;
 }
 
-static bool are_alike(const sharing *x, uint32_t j, uint32_t k)
-{
-    const vy_inst *a = vy_candidate_inst(x->e, site(x, j)),
-                  *b = vy_candidate_inst(x->e, site(x, k));
-    return a->aux == b->aux && a->op == b->op;
-}
-
 // Joins site k with those before it that may pass a candidate to its element.
 static void join_earlier(sharing *x, uint32_t k)
 {
-    uint32_t pairs = 0;
-    for (uint32_t j = k; j-- > 0 && site(x, j)->loop == site(x, k)->loop;) {
-        if (!are_alike(x, j, k)) continue;
-        if (pairs++ >= MOST_PAIRS || !other_axes(x, j, k) || !is_apart(x, j, k)) join(x, j, k);
+    const vy_inst *i = vy_candidate_inst(x->e, site(x, k));
+    uint32_t *last = &x->last[2 * i->aux + (i->op == VY_OP_ATOMIC_MAX)], pairs = 0;
+    x->before[k] = *last;
+    *last = k + 1;
+    for (uint32_t j = x->before[k]; j-- && site(x, j)->loop == site(x, k)->loop; j = x->before[j]) {
+        if (pairs++ >= MOST_PAIRS || !is_apart(x, j, k)) join(x, j, k);
         if (pairs > MOST_PAIRS) return;
     }
 }
@@ -136,6 +133,9 @@ static void share(sharing *x, const uint8_t *uses_old, uint32_t k)
 static bool begin(sharing *x)
 {
     bool any = false;
+    x->last = vy_rewrite_table(&x->e->w, 2 * x->e->w.p->buffers.count * sizeof *x->last);
+    x->before = vy_rewrite_table(&x->e->w, (x->e->sites.count + 1) * sizeof *x->before);
+    if (!x->last || !x->before) return false;
     for (uint32_t k = 1; k < x->e->sites.count; k++)
         any |= site(x, k)->loop && site(x, k)->loop == site(x, k - 1)->loop;
     x->made = any && vy_apart_make(&x->apart, x->e->w.p, &x->e->w.s, &x->e->w.arena);

@@ -741,7 +741,6 @@ DIVERGENT = ("text/grad/atomics/divergent.vyre", (
     ("autodiff/rewrite/extremum_sites.c", None, "return !VY_IS_LEAF(a) && a >= s->outer", "return !VY_IS_LEAF(a) && a > s->outer"),
     ("autodiff/rewrite/extremum_loops.c", None, "&& a >= site(x, k)->loop)", "&& a > site(x, k)->loop)"),
     ("autodiff/rewrite/extremum_loops.c", None, " || !is_apart(x, j, k)) join", ") join"),
-    ("autodiff/rewrite/extremum_loops.c", None, "if (pairs++ >= MOST_PAIRS || !other_axes(x, j, k) ||", "if (pairs++ >= MOST_PAIRS ||"),
     ("autodiff/rewrite/extremum_loops.c", None, "(x->made && vy_surely_apart(&x->apart, a, b));", "false;"),
     ("autodiff/rewrite/extremum_loops.c", None, "| other_axes(x, s->leader, k);", ";"),
     ("autodiff/rewrite/extremum_loops.c", None, "if (group && group == vy_candidate_group(e, b, axis)) return false;", ""),
