@@ -292,6 +292,7 @@ typedef struct vy_buffer_info {
     const vy_dim *dims;
     uint32_t set, binding; // parameters
     bool workspace;        // compiler-made: the runtime allocates it (text: @workspace)
+    bool owned;            // each element is one invocation's (text: @owned)
     vy_init init;
     const char *init_from; // VY_INIT_COPY: name of the parameter it starts as a copy of
     vy_derivative_role role;
@@ -419,6 +420,9 @@ VY_API vy_value vy_param_scalar(vy_builder *b, const char *name, vy_type type);
 VY_API void vy_buffer_binding(vy_builder *b, vy_buffer buf, uint32_t set, uint32_t binding);
 // Marks a compiler-made buffer, which the runtime allocates (text: @workspace).
 VY_API void vy_buffer_workspace(vy_builder *b, vy_buffer buf);
+// Promises that all accesses to an element of a parameter in one dispatch are by one invocation
+// (text: @owned): its gradient is added to without atomics.  The interpreter checks it (E0716).
+VY_API void vy_buffer_owned(vy_builder *b, vy_buffer buf);
 // What an `out` or workspace buffer starts with (from: for VY_INIT_COPY, else NULL).
 VY_API void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from);
 VY_API void vy_workgroup(vy_builder *b, uint32_t x, uint32_t y, uint32_t z);

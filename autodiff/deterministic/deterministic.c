@@ -274,8 +274,9 @@ bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_adjoint_b
          choose_additions(&o, &any);
     if (ok && any) replace_additions(&o);
     vy_program *first = vy_rewrite_take(&o.w, ok);
+    vy_pass_context c = {0};
     if (first) stages[0] = first;
-    if (ok && any) ok = first && make_stages(&o, p, stages);
+    if (ok && any) ok = first && vy_pass_cleanup(first, &c) && make_stages(&o, p, stages);
     vy_arena_free(&o.arena);
     return ok;
 }

@@ -3,6 +3,7 @@
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/stages/stages.h"
 #include "autodiff/reverse/sweeps.h"
+#include "ir/pass/pass.h"
 
 #include <stdio.h>
 
@@ -24,6 +25,7 @@ vy_builder *vy_total_begin(vy_ordering *o, uint32_t id, const char *suffix)
     if (o->use[id] & VY_USE_PLAIN) buf->cls = VY_INOUT, buf->init = VY_INIT_NONE;
     p->name = own;
     p->overs.count = 0;
+    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].owned = false;
     vy_workgroup(b, 64, 1, 1);
     p->has_workgroup = false;
     return b;
@@ -36,7 +38,8 @@ vy_program *vy_total_end(vy_builder *b)
         vy_leaf *l = &p->leaves.data[k];
         if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
     }
-    if (p && vy_drop_stage(p)) return p;
+    vy_pass_context c = {0};
+    if (p && vy_pass_cleanup(p, &c) && vy_drop_stage(p)) return p;
     vy_program_free(p);
     return NULL;
 }

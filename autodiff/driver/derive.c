@@ -112,6 +112,8 @@ static vy_module *derive(derivation *d, const reverse_observer *observer, vy_dia
         reverse r = {.p = primal, .options = d->options, .out = out};
         ok = vy_differentiate(primal, d->source, observer, &r);
     }
+    // Only its stages are named by it: those of the next derivative are named as those of a text.
+    for (uint32_t k = 0; ok && k < out->programs.count; k++) out->programs.data[k]->stem = NULL;
     if (!ok) {
         if (out && !vy_module_ok(out))
             *diag = out->diag;

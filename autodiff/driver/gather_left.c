@@ -12,6 +12,7 @@
 //   step_grad_add_k_reverse(…);
 #include "autodiff/driver/gather_left.h"
 
+#include "autodiff/driver/observed.h"
 #include "autodiff/gather/gather.h"
 
 static bool is_there(const vy_module *m, const vy_program *p)
@@ -45,7 +46,10 @@ bool vy_gather_left(vy_module *m, uint32_t order, const vy_grad_options *options
     vy_program **programs = vy_arena_alloc(&arena, (count + 1) * sizeof *programs);
     bool ok = programs != NULL;
     if (!ok) vy_fail_oom(m);
-    for (uint32_t k = 0; ok && k < count; k++) programs[k] = m->programs.data[k];
+    for (uint32_t k = 0; ok && k < count; k++) {
+        programs[k] = m->programs.data[k];
+        if (programs[k]->order < order) vy_text_gradients(programs[k]);
+    }
     // A program that is gathered leaves the module, and its stages come last.
     for (uint32_t k = 0; ok && k < count; k++)
         if (is_there(m, programs[k]) && programs[k]->order < order && adds_gradients(programs[k]))

@@ -109,6 +109,7 @@ static bool push_forward(vy_module *out, const vy_program *source, const vy_grad
         ok = false;
     }
     if (!ok) vy_fail_oom(out); // unless something else was said before
+    for (uint32_t k = 0; k < out->programs.count; k++) out->programs.data[k]->stem = NULL;
     for (uint32_t k = 0; k < f.count; k++) vy_program_free(f.data[k]);
     return ok;
 }

@@ -58,5 +58,7 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
 // ---- text_roles.c
 // Has `p` a parameter of a name that its n-th derivative would give to one made for parameter `of`?
 bool vy_text_is_taken(const vy_program *p, const char *of, uint32_t n);
+// Gives the gradients of a derivative that was read from text their role.
+void vy_text_gradients(vy_program *p);
 
 #endif

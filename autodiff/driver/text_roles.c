@@ -42,6 +42,17 @@ bool vy_text_is_taken(const vy_program *p, const char *of, uint32_t n)
     return false;
 }
 
+void vy_text_gradients(vy_program *p)
+{
+    for (uint32_t i = 1; p->order && i < p->buffers.count; i++) {
+        vy_buf *b = &p->buffers.data[i];
+        const bool result = b->cls == VY_OUT || b->cls == VY_INOUT;
+        const char *of = result && !b->workspace ? after_prefix(b->name, prefixes[GRAD]) : NULL;
+        if (!of || b->role.kind != VY_IS_PARAMETER) continue;
+        b->role = (vy_derivative_role){.kind = VY_IS_GRADIENT, .of = of};
+    }
+}
+
 vy_derivative_role vy_role_of(const vy_program *derived, vy_buffer b, const vy_program *source)
 {
     const vy_buffer_info info = vy_program_buffer(derived, b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // race_free_owner.c: buffers each element of which is loaded by at most one invocation, so that
-// additions to their adjoints need no atomics.  Proofs: their index maps (injective.c), or that the
-// primal has no race:
+// additions to their adjoints need no atomics.  Proofs: `@owned`, their index maps (injective.c),
+// or that the primal has no race:
 //
 //   out[p[i]] = x[p[i]] * w;
 //   grad_x[p[i]] += grad_out[p[i]] * w;       // a plain addition, no atomic
@@ -16,7 +16,7 @@
 //   so two of them are no race, and x may be longer;
 // - the buffers of the stores have no views: aliasing parameters are not compared here.
 //
-// Both proofs exclude other invocations only.  An invocation that reaches an element twice loads,
+// All of them exclude other invocations only.  An invocation that reaches an element twice loads,
 // adds and stores.
 
 #include "autodiff/facts/facts.h"
@@ -163,12 +163,12 @@ static bool prove_by_maps(grad_facts *f)
     return ok;
 }
 
-// Tapes of a derivative that is differentiated again.
-static bool take_own(grad_facts *f)
+// `@owned`, as the tapes of a derivative are that is differentiated again.
+static bool take_owned(grad_facts *f)
 {
     for (uint32_t i = 1; i < f->p->buffers.count; i++)
-        f->buffers[i].exclusive |= f->p->buffers.data[i].own;
+        f->buffers[i].exclusive |= f->p->buffers.data[i].owned;
     return true;
 }
 
-bool vy_exclusive(grad_facts *f) { return prove_by_stores(f) && take_own(f) && prove_by_maps(f); }
+bool vy_exclusive(grad_facts *f) { return prove_by_stores(f) && take_owned(f) && prove_by_maps(f); }

@@ -32,7 +32,9 @@ static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer
     if (cls <= VY_INOUT && !vy_reverse_is_free(f->r, name)) return 0;
     if (f->w.p->host && cls == VY_LOCAL) // it may have lengths of parameters
         return vy_build_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
-    return vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
+    const vy_buffer made = vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims);
+    if (b->owned) vy_buffer_owned(f->w.b, made);
+    return made.id;
 }
 
 // The tangent of an input, of an output, or of both.
@@ -58,6 +60,7 @@ uint32_t vy_forward_workspace(const vy_rewrite *w, uint32_t like, const char *na
         dims[0] = vy_dim_binary(w->b, VY_DIM_MAX, dims[0], vy_dim_const(w->b, 0));
     const vy_buffer made = vy_param_buffer(w->b, name, VY_INOUT, type, b->rank, dims);
     vy_buffer_workspace(w->b, made);
+    if (b->owned) vy_buffer_owned(w->b, made);
     return made.id;
 }
 

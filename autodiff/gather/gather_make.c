@@ -100,7 +100,7 @@ static void make_domain(gather_making *w, const gather_site *site)
     char text[64];
     p->overs.count = 0;
     for (uint32_t k = 1; k < p->buffers.count; k++)
-        p->buffers.data[k].own = false; // another domain
+        p->buffers.data[k].owned = false; // another domain
     for (uint32_t k = 0; k < site->access.rank; k++) {
         if (!(site->axes >> k & 1)) continue;
         name_axis(w, site, k, text);

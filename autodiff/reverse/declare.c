@@ -107,7 +107,7 @@ void vy_reverse_domain(reverse *r)
 // What the derivative has for a buffer is accessed where and by whom that is.
 static void inherit(const reverse *r, uint32_t b, uint32_t like)
 {
-    if (b) vy_builder_program(r->b)->buffers.data[b].own = r->p->buffers.data[like].own;
+    if (r->p->buffers.data[like].owned) vy_buffer_owned(r->b, (vy_buffer){b});
 }
 
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)

@@ -19,6 +19,7 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/access.h"
+#include "ir/core/mem.h"
 
 #include <stdio.h>
 
@@ -337,12 +338,24 @@ static void declare_workspaces(reverse *r)
     }
 }
 
+// Of each leaf: does an instruction use it?  Leaves that optimisations left behind say nothing.
+static uint8_t *used_leaves(reverse *r)
+{
+    const vy_program *p = r->p;
+    uint8_t *used = vy_reverse_zeroed(r, p->leaves.count + 1, 1);
+    for (uint32_t id = 1; used && id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++)
+            if (VY_IS_LEAF(vy_arg(p, id, k))) used[VY_LEAF_INDEX(vy_arg(p, id, k))] = 1;
+    return used;
+}
+
 // Lengths that no buffer of the result has: declares the output after all, unread.
 static void declare_for_lengths(reverse *r)
 {
-    for (uint32_t k = 0; k < r->p->leaves.count; k++) {
+    uint8_t *used = used_leaves(r);
+    for (uint32_t k = 0; used && k < r->p->leaves.count; k++) {
         const vy_leaf *l = &r->p->leaves.data[k];
-        if (l->kind != VY_LEAF_LEN || r->build.buffers[l->index].twin) continue;
+        if (!used[k] || l->kind != VY_LEAF_LEN || r->build.buffers[l->index].twin) continue;
         // The reverse program may get it from an adjoint, and then has no buffer for the counting
         // program.
         bool own = r->p->buffers.data[l->index].workspace ||
@@ -352,6 +365,7 @@ static void declare_for_lengths(reverse *r)
             own ? vy_reverse_declare_workspace(r, name, l->index, VY_INIT_NONE, NULL)
                 : vy_reverse_declare_copy(r, VY_OUT, l->index);
     }
+    vy_free(used);
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
         built_buffer *info = &r->build.buffers[i];
         if (info->kind != ADJ_ONES || info->twin || r->p->host) continue;

@@ -307,7 +307,7 @@ static void declare(reverse *r, tape_group *g)
     if (begins) vy_tape_begin_with(r, g->first);
     vy_buf *tape = &vy_builder_program(r->b)->buffers.data[g->buffer];
     tape->made = VY_MADE_TAPE;
-    tape->own = !r->p->host;
+    if (!r->p->host) vy_buffer_owned(r->b, (vy_buffer){g->buffer});
 }
 
 static bool group_values(reverse *r, tape_group_vec *groups)

@@ -17,7 +17,8 @@
 //     name, line, workgroup ×3, flags (1: the workgroup was written by the user, 2: @exact, 4: its
 //       order is not the module's, 8: it has a rule), order with flag 4, the rule's name with 8
 //     scalars (name, type, line)   dimensions (op, value | a, b)
-//     buffers (name, class, type, rank, dims, set, binding, view, workspace, init, from, line)
+//     buffers (name, class, type, rank, dims, set, binding, view, flags (1: workspace, 2:
+//       @owned), init, from, line)
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)
 //     instructions (op, type, flags, line delta, column, name, aux, operands)
 //   An operand is 2·leaf+1 or 2·(distance back to the instruction).

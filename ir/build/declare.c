@@ -187,6 +187,13 @@ void vy_buffer_workspace(vy_builder *b, vy_buffer buf)
     b->p->buffers.data[buf.id].workspace = true;
 }
 
+void vy_buffer_owned(vy_builder *b, vy_buffer buf)
+{
+    if (vy_builder_failed(b) || !buf.id || buf.id >= b->p->buffers.count) return;
+    vy_buf *info = &b->p->buffers.data[buf.id];
+    if (info->cls <= VY_INOUT) info->owned = true;
+}
+
 void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from)
 {
     if (vy_builder_failed(b) || !buf.id || buf.id >= b->p->buffers.count) return;

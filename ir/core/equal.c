@@ -102,7 +102,7 @@ static bool same_buffer(const compare *c, const vy_buf *x, const vy_buf *y)
         if (c->dims_a[x->dims[k].id] != c->dims_b[y->dims[k].id]) return false;
     if (x->cls > VY_INOUT) return true;
     return same_name(x->name, y->name) && x->set == y->set && x->binding == y->binding &&
-           x->workspace == y->workspace && x->init == y->init &&
+           x->workspace == y->workspace && x->owned == y->owned && x->init == y->init &&
            same_name(x->init_from, y->init_from) && (x->view_of != 0) == (y->view_of != 0);
 }
 

@@ -124,8 +124,7 @@ typedef struct vy_buf {
     uint32_t view_of; // 0, or the buffer whose binding this is a view of (other front ends)
     bool workspace;
     vy_made made; // not in the text
-    // Of each element all accesses are by one invocation: a tape, its adjoint, a copy of either.
-    bool own; // not in the text
+    bool owned;   // `@owned`: all accesses to an element in one dispatch are by one invocation
     vy_init init;
     const char *init_from;
     vy_derivative_role role; // in derivatives; names in the module's arena.  Not in the text
@@ -191,7 +190,7 @@ struct vy_program {
     const char *name;
     // Its gradient, its tangents are this program or pipeline (program_rule.c); or NULL.
     const char *rules[VY_RULES_OF];
-    const char *stem; // name of the program it was derived from, for those of its stages; or NULL
+    const char *stem; // while its stages are made: the program it is derived from; or NULL
     uint32_t line;
     uint32_t order;        // of the derivative: the n of `@order(n)`
     uint32_t workgroup[3]; // {0,0,0} until known; defaulted by vy_program_end

@@ -117,6 +117,7 @@ vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b)
                             .set = buf->set,
                             .binding = buf->binding,
                             .workspace = buf->workspace,
+                            .owned = buf->owned,
                             .init = buf->init,
                             .init_from = buf->init_from,
                             .role = role_of(buf),

@@ -96,7 +96,10 @@ typedef struct vy_bound {
     bool owned;        // `data` is freed by the machine
     vy_touch *touches; // VY_TOUCH_CLASSES per element, or NULL
     uint32_t *written; // per element: 1 + workgroup of the first write, or 0; or NULL
-    uint32_t *owner;   // if an atomic is @owned, per element: who updated it, see eval_marks.c
+    // If an atomic is @owned, per element: who updated it; if the buffer is, who accessed it
+    // (eval_marks.c).
+    uint32_t *owner;
+    bool one_owner; // the buffer is
     // Shared arrays of launches with invocations outside the domain, else NULL.  Per element: 1 +
     // the last workgroup in which a store was dropped; in which the element was filled.
     uint64_t *dropped, *filled;
@@ -267,6 +270,7 @@ void vy_path_mix(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t choic
 // at `at`, whose value is `old`.
 bool vy_marks_make(vy_machine *m);
 void vy_mark_out_of_range(vy_machine *m, const vy_xinst *x);
+void vy_mark_access(vy_machine *m, const vy_xinst *x); // all lanes, at m->offsets
 void vy_mark_update(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t at, vy_scalar old);
 
 // eval_partial.c: after vy_eval_launch; the others when m->offsets are known

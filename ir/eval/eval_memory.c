@@ -29,6 +29,7 @@ static void find_offsets(vy_machine *m, const vy_xinst *x, const vy_bound *b)
             })
     }
     if (outside && x->flags & VY_FLAG_INRANGE) vy_mark_out_of_range(m, x);
+    if (b->one_owner) vy_mark_access(m, x);
 }
 
 // Reports that `what` happened in one lane.

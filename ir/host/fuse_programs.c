@@ -109,7 +109,9 @@ static vy_buffer declare(fusing *f, const part *t, uint32_t buffer)
     if (t->local[buffer]) return vy_local_array(f->b, name, of->type, 1, &one);
     for (uint32_t k = 0; k < of->rank; k++) dims[k] = t->dims[of->dims[k].id];
     if (of->cls == VY_LOCAL) return vy_local_array(f->b, name, of->type, of->rank, dims);
-    return vy_param_buffer(f->b, name, of->cls, of->type, of->rank, dims);
+    const vy_buffer made = vy_param_buffer(f->b, name, of->cls, of->type, of->rank, dims);
+    if (of->owned) vy_buffer_owned(f->b, made);
+    return made;
 }
 
 static void declare_buffers(fusing *f, part *t, const part *first, const uint32_t *same)
@@ -124,6 +126,7 @@ static void declare_buffers(fusing *f, part *t, const part *first, const uint32_
         t->local[i] = first->local[same[i]];
         vy_buf *both = &vy_builder_program(f->b)->buffers.data[t->buffers[i]];
         if (of->cls != VY_IN && both->cls == VY_IN) both->cls = VY_INOUT; // reads, then writes
+        both->owned = false; // the two may have different owners
     }
 }
 

@@ -167,7 +167,7 @@ struct vy_decl {
     uint8_t kind, type; // of the value; of the elements
     uint8_t cls;        // vy_buffer_class of arrays
     uint8_t state;      // DK_CONST: 0 new, 1 being evaluated, 2 known
-    bool has_type, workspace, has_set, has_binding;
+    bool has_type, workspace, owned, has_set, has_binding;
     bool undefined; // DK_LOCAL: declared without clearing it; or an ST_ARRAY that only clears
     uint8_t init;
     uint32_t line, column;

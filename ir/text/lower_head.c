@@ -24,6 +24,7 @@ static void lower_parameters(vy_lower *l, const vy_func *fn)
                               d->has_binding ? d->binding : info.binding);
         }
         if (d->workspace) vy_buffer_workspace(l->b, b);
+        if (d->owned) vy_buffer_owned(l->b, b);
         if (d->init)
             vy_buffer_init(l->b, b, (vy_init)d->init,
                            d->init == VY_INIT_COPY ? d->init_from->text : NULL);

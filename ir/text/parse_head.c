@@ -18,12 +18,13 @@ static void parse_parameter_attributes(vy_front *f, vy_decl *d)
         vy_advance(f);
         bool set = vy_at_word(f, "set"), binding = vy_at_word(f, "binding");
         bool workspace = vy_at_word(f, "workspace"), init = vy_at_word(f, "init");
+        bool owned = vy_at_word(f, "owned");
         char text[48];
-        if (!set && !binding && !workspace && !init)
+        if (!set && !binding && !workspace && !init && !owned)
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, NULL,
                            "there is no attribute %s of a parameter", vy_token_text(&f->tok, text));
         if ((set && d->has_set) || (binding && d->has_binding) || (workspace && d->workspace) ||
-            (init && d->init))
+            (init && d->init) || (owned && d->owned))
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it once",
                            "attribute %s is given twice", vy_token_text(&f->tok, text));
         vy_advance(f);
@@ -33,6 +34,7 @@ static void parse_parameter_attributes(vy_front *f, vy_decl *d)
         d->has_set |= set;
         d->has_binding |= binding;
         d->workspace |= workspace;
+        d->owned |= owned;
     }
 }
 

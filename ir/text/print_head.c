@@ -28,6 +28,7 @@ static void print_buffer(printer *o, const vy_buf *b, uint32_t position)
     if (b->set) print_attribute(o, "@set(", b->set);
     if (b->binding != position) print_attribute(o, "@binding(", b->binding);
     if (b->workspace) print_str(o, "@workspace ");
+    if (b->owned) print_str(o, "@owned ");
     print_init(o, b);
     print_identifier(o, b->name);
     print_str(o, ": ");

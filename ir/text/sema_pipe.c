@@ -186,10 +186,11 @@ void vy_sema_pipeline(vy_front *f, vy_func *fn)
     f->loop = NULL;
     vy_sema_parameters(f, fn);
     for (const vy_decl *d = fn->params; d && !f->failed; d = d->next)
-        if (d->workspace || d->init)
+        if (d->workspace || d->init || d->owned)
             vy_front_error(f, VY_E_ATTRIBUTE, d->line, d->column,
-                           "declare it with `buffer` inside the pipeline",
-                           "parameters of pipelines are neither @workspace nor @init");
+                           d->owned ? "write it in the programs that the pipeline dispatches"
+                                    : "declare it with `buffer` inside the pipeline",
+                           "parameters of pipelines are neither @workspace, @init nor @owned");
     f->in_steps = true;
     sema_steps(f, fn->steps);
     f->in_steps = false;

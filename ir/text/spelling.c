@@ -30,6 +30,7 @@ static const struct {
     {VY_SPELL_ATTRIBUTES, "binding"},
     {VY_SPELL_ATTRIBUTES, "workspace"},
     {VY_SPELL_ATTRIBUTES, "init"},
+    {VY_SPELL_ATTRIBUTES, "owned"},
     {VY_SPELL_ATTRIBUTES, "exact"},
     {VY_SPELL_ATTRIBUTES, "lowered"},
     {VY_SPELL_ATTRIBUTES, "order"},

@@ -127,7 +127,7 @@ class Meetings:
         "shared atomic_max", "barrier loop", "barrier while", "shared compound", "shared integer store",
         "segment store", "sum of shared", "map at[i]", "map at[i]+c") + tuple(
             "histogram " + op for op in ("add", "sub", "min", "max", "and", "or", "xor"))
-    KINDS = ("own [j, i]", "own i*K+k", "own row", "conditional shared store", "ping pong arrays", "own lane",
+    KINDS = ("own [j, i]", "@owned", "own i*K+k", "own row", "conditional shared store", "ping pong arrays", "own lane",
              "own last lane first", "own lane+c", "own lane^1", "own 3*lane", "? extreme", "? sum") + tuple(
                  "beside " + k for k in several.BESIDE) + tuple(
                      "shared extreme " + k for k in EXTREMES) + tuple(

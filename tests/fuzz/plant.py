@@ -120,7 +120,7 @@ UNITS = {
         ("ir/facts/low_bits.c", None, "if ((UINT64_C(1) << least(y.count, 63)) <= most) return keep(0, 0);", ""),
     ),
     "test_stages": (
-        ("autodiff/gather/gather_make.c", None, "p->buffers.data[k].own = false;", ";"),
+        ("autodiff/gather/gather_make.c", None, "p->buffers.data[k].owned = false;", ";"),
     ),
     "test_ir": (
         ("ir/core/names.c", None, "strcmp(name_at(p, table, n->slots[slot] - 1), name) != 0",
@@ -284,6 +284,22 @@ UNITS = {
         ("spirv/target/lavapipe_rounding.c", None, "type, negative, up, down", "type, negative, down, down"),
         ("spirv/target/lavapipe_rounding.c", None, "SpvOpFOrdEqual, bools, n, zero", "SpvOpFOrdNotEqual, bools, n, n"),
     ),
+    "test_as_text": (  # what one derivative knows and its text does not say; `@owned`
+        ("ir/text/print_head.c", None, "if (b->owned) print_str", "if (0) print_str"),
+        ("ir/core/equal.c", None, "x->owned == y->owned", "true"),
+        ("ir/binary/binary_declarations.c", None, "(unsigned)f->owned << 1", "0u"),
+        ("ir/text/lower_head.c", None, "if (d->owned)", "if (0)"),
+        ("autodiff/storage/tape.c", None, "if (!r->p->host) vy_buffer_owned(r->b, (vy_buffer){g->buffer});", ""),
+        ("autodiff/facts/race_free_owner.c", None, "take_owned(f)", "true"),
+        ("autodiff/driver/gather_left.c", None, "vy_text_gradients(programs[k]);", "continue;"),
+        ("autodiff/driver/derive.c", None, "out->programs.data[k]->stem = NULL;", "continue;"),
+        ("autodiff/driver/jvp.c", None, "out->programs.data[k]->stem = NULL;", "continue;"),
+        ("autodiff/deterministic/deterministic.c", None, "vy_pass_cleanup(first, &c) &&", ""),
+        ("autodiff/deterministic/totals.c", None, "vy_pass_cleanup(p, &c) &&", ""),
+        ("autodiff/reverse/params.c", None, "!used[k] || ", ""),
+        ("ir/eval/eval_memory.c", None, "if (b->one_owner) vy_mark_access(m, x);", ""),
+        ("ir/eval/eval_marks.c", None, "(*at & ~OWNED) != me)", "false)"),
+    ),
     "test_quirks": (  # drivers that get too many or too few workarounds, hooks called for another's
         ("spirv/target/quirks.c", None, "version < quirks[k].right", "version > quirks[k].right"),
         ("spirv/target/quirks.c", None, "default: return VY_QUIRKS_ALL;", "default: return 0;"),
@@ -415,7 +431,7 @@ DIRECTED = (
     ("autodiff/deterministic/accumulators.c", None, "inside = vy_and(b, inside, is_within(b, index[k], n));", ""),
     ("autodiff/deterministic/accumulators.c", None, "vy_add(b, vy_mul(b, e, n), ", "vy_add(b, e, "),
     # stages, and what their dispatches clear
-    ("autodiff/deterministic/totals.c", None, "if (p && vy_drop_stage(p)) return p;", "if (p) return p;"),
+    ("autodiff/deterministic/totals.c", None, "vy_drop_stage(p)) return p;", "true) return p;"),
     ("autodiff/gather/gather_kept.c", None, "if (kept->link) *link = kept->link;", ""),
     ("autodiff/deterministic/deterministic.c", None, "link = kept->link;", "link += 0;"),
     ("autodiff/stages/stages_shape.c", None, "&& other->role.parameter == b->role.parameter)", ")"),

@@ -205,6 +205,9 @@ class Several(Maps, Meetings, Maker):
                 shape.append("K")
                 self.kinds_seen.append("own row")
             self.rest.append("%s: %s @F[%s]" % (name, cls, ", ".join(shape)))
+            if self.chance(0.3):
+                self.p.owned.add(name)
+                self.kinds_seen.append("@owned")
             # Reverse mode treats a buffer that is only stored or only read differently from one
             # with both.
             use = self.pick([(3, "both"), (2, "store"), (1 if cls == "inout" else 0, "load")])

@@ -51,6 +51,7 @@ class Program:
         self.second, self.has_second = "f64", False
         self.scalars = {}       # values of the scalars that are not sizes
         self.permutations = []  # integer buffers that hold one
+        self.owned = set()      # parameters that are declared @owned
         # Programs of several invocations: sizes (and numbers of groups) to run at.  The first is
         # `sets`; then one for the types as written, an odd one, and those for the device.
         self.launches = []
@@ -98,7 +99,8 @@ class Program:
         for f in self.functions:
             f.lines("", out)
         over = " over(%s)" % self.domain if self.domain else ""
-        out.append("program p(%s)%s%s" % (", ".join(self.params), self.workgroup, over))
+        out.append("program p(%s)%s%s" % (", ".join(
+            "@owned " * (q.split(":")[0] in self.owned) + q for q in self.params), self.workgroup, over))
         out.append("{")
         for s in self.body:
             s.lines("    ", out)

@@ -11,7 +11,10 @@
 // axes hold.  A domain variable of extent 1 distinguishes no invocations and needs no axis: a
 // domain of one invocation owns everything.
 //
-// Needs: a domain (`over`).  Sets VY_STRENGTH_OWNED (docs/language.md 16); keeps all else.
+// A buffer that is declared `@owned` needs no proof.
+//
+// Needs: nothing; without a domain (`over`) nothing is proved.  Sets VY_STRENGTH_OWNED
+// (docs/language.md 16); keeps all else.
 #include "ir/core/access.h"
 #include "ir/pass/pass.h"
 
@@ -52,6 +55,8 @@ static bool owned(const vy_program *p, uint32_t buffer, const owner_map *m)
 {
     if (p->buffers.data[buffer].cls > VY_INOUT || p->buffers.data[buffer].view_of) return false;
     if (!m->axes[buffer * m->stride + m->overs]) return false;
+    if (p->buffers.data[buffer].owned) return true;
+    if (!m->overs) return false;
     for (uint32_t v = 0; v < m->overs; v++)
         if (!m->axes[buffer * m->stride + v] && !single(p, v)) return false;
     return true;
@@ -61,7 +66,6 @@ bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c)
 {
     owner_map m = {.overs = p->overs.count, .stride = p->overs.count + 1};
     size_t n = (size_t)p->buffers.count * m.stride;
-    if (!m.overs) return true;
     m.axes = vy_realloc(NULL, n * sizeof *m.axes);
     if (!m.axes) {
         vy_fail_oom(p->module);

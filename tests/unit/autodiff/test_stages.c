@@ -232,9 +232,9 @@ static void test_whose_elements(void **state)
         for (uint32_t i = 1; i < grad->programs.data[k]->buffers.count; i++) {
             const vy_buf *b = &grad->programs.data[k]->buffers.data[i];
             if (b->made != VY_MADE_TAPE) continue;
-            own += b->own;
+            own += b->owned;
             read += grad->programs.data[k]->gathers;
-            assert_false(b->own && grad->programs.data[k]->gathers);
+            assert_false(b->owned && grad->programs.data[k]->gathers);
         }
     assert_true(own > 0 && read > 0);
     vy_module_free(grad);

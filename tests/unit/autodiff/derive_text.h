@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// derive_text.h: does a derivative's text say all that its next derivative depends on?
+//
+// Each program and pipeline p of a module is differentiated in each mode, and the module g is
+// printed and parsed again: g' == g, also in the binary form.  Then both are differentiated, and
+// the two results must print the same bytes.  What a pass left beside the text (a flag of a buffer,
+// a role, a link) and a later pass read would make a difference here.
+#ifndef VYRE_DERIVE_TEXT_H
+#define VYRE_DERIVE_TEXT_H
+
+#include "autodiff/grad.h"
+#include "ir/core/ir.h"
+#include "ir/pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct mode {
+    const char *name;
+    vy_grad_options options;
+} mode;
+
+static const mode modes[] = {
+    {"grad", {0}},
+    {"atomic", {.accumulate = VY_ACCUMULATE_ATOMIC}},
+    {"again", {.again = true, .accumulate = VY_ACCUMULATE_ATOMIC}},
+    {"sqrt", {.checkpoint = 1, .seed_buffer = true}},
+    {"deterministic", {.deterministic = true, .with_value = true}},
+    {"jvp", {.forward = true}},
+};
+enum { MODES = sizeof modes / sizeof *modes };
+
+static int wrong, compared, refused; // over all modules
+
+static vy_module *derive(const vy_module *m, const char *name, const mode *how, vy_diag *d)
+{
+    vy_grad_options o = how->options;
+    o.program = name;
+    *d = (vy_diag){0};
+    return o.forward ? vy_jvp(m, &o, d) : vy_grad(m, &o, d);
+}
+
+static void report(const char *file, const char *name, const mode *a, const mode *b,
+                   const char *what)
+{
+    printf("%s %s: %s%s%s: %s\n", file, name, a->name, b ? ", " : "", b ? b->name : "", what);
+    wrong++;
+}
+
+static const char *root_of(const vy_module *g)
+{
+    const uint32_t n = vy_module_pipeline_count(g);
+    if (n) return vy_pipeline_name(vy_module_pipeline(g, n - 1));
+    return vy_program_name(vy_module_program(g, vy_module_program_count(g) - 1));
+}
+
+// With SHOW=1 in the environment: the first one, as a.vyre and b.vyre.
+static void show_difference(const char *a, const char *b)
+{
+    if (!getenv("SHOW")) return;
+    FILE *x = fopen("a.vyre", "w"), *y = fopen("b.vyre", "w");
+    if (x && y) fputs(a, x), fputs(b, y);
+    if (x) fclose(x);
+    if (y) fclose(y);
+    exit(1);
+}
+
+static void compare(const char *file, const char *name, const mode *first, const mode *then,
+                    const vy_module *g, const vy_module *read)
+{
+    vy_diag da, db;
+    vy_module *a = derive(g, root_of(g), then, &da), *b = derive(read, root_of(read), then, &db);
+    char *x = a ? vy_print(a, NULL) : NULL, *y = b ? vy_print(b, NULL) : NULL;
+    compared++;
+    refused += !a && !b;
+    if (!a != !b) {
+        report(file, name, first, then, a ? "only the text is refused" : "only the text is not");
+        printf("    %s %s\n", a ? db.code : da.code, a ? db.text : da.text);
+    } else if (a && (!x || !y || strcmp(x, y) != 0)) {
+        report(file, name, first, then, "the derivatives differ");
+        if (x && y) show_difference(x, y);
+    }
+    free(x);
+    free(y);
+    vy_module_free(a);
+    vy_module_free(b);
+}
+
+// A text names what has no name in the module; names are no part of what is compared.
+static void drop_names_of(vy_program *p)
+{
+    for (uint32_t i = 0; i < p->insts.count; i++) p->insts.data[i].name = 0;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls > VY_INOUT) p->buffers.data[i].name = "array";
+}
+
+static void drop_names(vy_module *m)
+{
+    for (uint32_t k = 0; k < m->programs.count; k++) drop_names_of(m->programs.data[k]);
+    for (uint32_t k = 0; k < m->functions.count; k++) drop_names_of(m->functions.data[k].code);
+    for (uint32_t k = 0; k < m->pipelines.count; k++)
+        for (uint32_t i = 0; i < m->pipelines.data[k]->steps.count; i++)
+            if (m->pipelines.data[k]->steps.data[i].counter)
+                m->pipelines.data[k]->steps.data[i].counter = "t";
+}
+
+static void check_mode(const char *file, const vy_module *m, const char *name, const mode *how)
+{
+    vy_diag d;
+    vy_module *g = derive(m, name, how, &d);
+    if (!g) return;
+    size_t size = 0, bytes = 0;
+    char *text = vy_print(g, &size);
+    vy_module *read = text ? vy_parse(text, size, file) : NULL;
+    void *binary = vy_binary_write(g, &bytes);
+    vy_module *loaded = binary ? vy_binary_read(binary, bytes) : NULL;
+    if (!read || !vy_module_ok(read)) {
+        report(file, name, how, NULL, "its text is no program");
+        if (read) printf("    %s\n", vy_module_diag(read)->text);
+    } else {
+        if (!vy_module_equal(g, read)) report(file, name, how, NULL, "its text is another module");
+        if (!loaded || !vy_module_equal(g, loaded))
+            report(file, name, how, NULL, "its binary form is another module");
+        drop_names(g);
+        drop_names(read);
+        for (int k = 0; k < MODES; k++) compare(file, name, how, &modes[k], g, read);
+    }
+    free(text);
+    free(binary);
+    vy_module_free(loaded);
+    vy_module_free(read);
+    vy_module_free(g);
+}
+
+static void check_all(const char *file, const vy_module *m)
+{
+    for (int k = 0; k < MODES; k++) {
+        for (uint32_t i = 0; i < vy_module_program_count(m); i++)
+            check_mode(file, m, vy_program_name(vy_module_program(m, i)), &modes[k]);
+        for (uint32_t i = 0; i < vy_module_pipeline_count(m); i++)
+            check_mode(file, m, vy_pipeline_name(vy_module_pipeline(m, i)), &modes[k]);
+    }
+}
+
+#endif
