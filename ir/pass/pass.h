@@ -11,13 +11,14 @@ bool vy_pass_forward(vy_program *p, vy_pass_context *c); // store→load, redund
 bool vy_pass_dse(vy_program *p, vy_pass_context *c);     // dead stores
 bool vy_pass_licm(vy_program *p, vy_pass_context *c);
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c);
-bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c);     // cheap pure arms → select
-bool vy_pass_mark_in_range(vy_program *p, vy_pass_context *c); // sets VY_FLAG_INRANGE
-bool vy_pass_algebra(vy_program *p, vy_pass_context *c);       // inexact rules, if fast_math
-bool vy_pass_implied(vy_program *p, vy_pass_context *c);       // conditions whose value is known
-bool vy_pass_share_arms(vy_program *p, vy_pass_context *c);    // of later ifs on one condition
-bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c);      // neighbouring ifs on one condition
-bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c);    // neighbouring loops over one range
+bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c);      // cheap pure arms → select
+bool vy_pass_mark_in_range(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_INRANGE
+bool vy_pass_algebra(vy_program *p, vy_pass_context *c);        // inexact rules, if fast_math
+bool vy_pass_implied(vy_program *p, vy_pass_context *c);        // conditions whose value is known
+bool vy_pass_nested_selects(vy_program *p, vy_pass_context *c); // choices inside of choices
+bool vy_pass_share_arms(vy_program *p, vy_pass_context *c);     // of later ifs on one condition
+bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition
+bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c);     // neighbouring loops over one range
 bool vy_pass_merge_additions(vy_program *p, vy_pass_context *c); // additions to one element
 // Results that every iteration sets to the same value.
 bool vy_pass_invariant_results(vy_program *p, vy_pass_context *c);

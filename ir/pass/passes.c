@@ -37,6 +37,7 @@ static const struct {
     {"fuse_ifs",           vy_pass_fuse_ifs,           2}, // of newly equal conditions
     {"share_arms",         vy_pass_share_arms,         2}, // what is left of ifs becomes cheap
     {"ifconvert",          vy_pass_ifconvert,          2},
+    {"nested_selects",     vy_pass_nested_selects,     2}, // selects that were ifs, too
     {"forward",            vy_pass_forward,            2},
     {"licm",               vy_pass_licm,               2},
     {"merge_additions",    vy_pass_merge_additions,    2}, // of loops that ifconvert freed of ifs

@@ -609,6 +609,12 @@ IMPLIED = ("text/opt/implied.vyre", (
     ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),
     ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
 ))
+NESTED = ("text/opt/nested_selects.vyre", (
+    ("ir/pass/scalar/nested_selects.c", None, "vy_type_is_float(vy_id_type(p, id))", "true"),
+    ("ir/pass/scalar/nested_selects.c", None, "if (!other) x->uses[id]--;", "x->uses[id]--;"),
+    ("ir/pass/scalar/nested_selects.c", None, "x->condition[id] && !x->uses[id]; }", "x->condition[id]; }"),
+    ("ir/pass/scalar/nested_selects.c", None, "vy_arg(p, id, 0), k == 1);", "vy_arg(p, id, 0), true);"),
+))
 FUSED = ("text/grad/pipeline/fused.vyre", (
     ("ir/host/fuse_stages.c", None, "vy_fuse_covers(q->a, u) &&", ""),
     ("ir/host/fuse_stages.c", None, "vy_type_loaded(b->type) == b->type &&", ""),
@@ -838,7 +844,7 @@ DOMAIN_NONE = ("text/shader/domain_none.comp", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
-           IMPLIED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
+           IMPLIED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)

@@ -152,6 +152,14 @@ static void build_implied(frame *f)
     vy_end(f->b);
 }
 
+// The inner select matters only where the outer one takes it.
+static void build_nested_selects(frame *f)
+{
+    vy_value c = vy_lt(f->b, f->i, f->m), a = load1(f->b, f->x, f->i);
+    vy_value v = half(f, vy_select(f->b, c, a, f32(f->b, 1)));
+    store1(f->b, f->y, f->i, vy_select(f->b, c, v, f32(f->b, 2)));
+}
+
 // Two ifs on one condition read the same element; what is between them depends on the first.
 static void build_share_arms(frame *f)
 {
@@ -316,6 +324,7 @@ static uint32_t stats(const vy_program *p, int what)
     case 11: return count_flag(p, VY_FLAG_ONCE);
     case 8: return count_op(p, VY_OP_IF);
     case 9: return count_op(p, VY_OP_SG_ADD);
+    case 12: return count_op(p, VY_OP_SELECT);
     case 10: return place_of(p, VY_OP_SIN);
     default: { // order: depths of loads
         vy_structure s;
@@ -353,6 +362,7 @@ static const struct one {
     {"fuse_ifs", build_fuse_ifs, 8, 1, 2},
     {"implied", build_implied, 8, 0, 1},
     {"share_arms", build_share_arms, 1, 1, 2},
+    {"nested_selects", build_nested_selects, 12, 1, 2},
     {"fuse_loops", build_fuse_loops, 1, 1, 2},
     {"merge_additions", build_merge_additions, 6, 1, 2},
     {"subgroup_reduce", build_subgroup_reduce, 9, 1, 0},
@@ -1088,6 +1098,7 @@ static void test_random(void **state)
                                          "fuse_ifs",
                                          "implied",
                                          "share_arms",
+                                         "nested_selects",
                                          "promote_sums",
                                          "promote_rows",
                                          "fuse_loops",
