@@ -123,12 +123,13 @@ class Shader:
         self.derive()
         try:
             self.domain = self.head(text)
-            self.own = self.command("own", "print", "--keep-domain")
+            own = self.command("own", "print", "--keep-domain")
+            self.own = own or text  # barriers behind a guard: only the domain makes them legal
             self.fill(-1)
         except originals.Unknown as e:
             self.why["forward"] = "not laid out: %s" % e
             return self
-        if self.o.device:
+        if self.o.device and own:
             self.judge()
         if self.o.check and self.found.get("derived"):
             self.check()

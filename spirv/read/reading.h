@@ -167,7 +167,11 @@ vy_value read_bits_of_f16(reading *r, vy_value x);    // … and back: u32
 bool read_bitcast(reading *r, uint32_t type, uint32_t operand, vy_value *v);
 bool read_pack(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
                const uint32_t *operands, vy_value *v, bool *mine);
-bool read_sync(reading *r, bool *mine); // barriers, atomics, lanes
+// ---- lanes.c: a scan, and a sum of clusters, by the operation of this name
+vy_value read_scan(reading *r, const char *name, bool exclusive, vy_value x);
+vy_value read_cluster(reading *r, const char *name, uint32_t size, vy_value x);
+bool read_lanes(reading *r, SpvOp op, bool *mine); // quads, ballots
+bool read_sync(reading *r, bool *mine);            // barriers, atomics, lanes
 
 // ---- call.c: functions; control.c: blocks and constructs
 bool read_function(reading *r, uint32_t id, const vy_var *results);

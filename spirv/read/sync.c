@@ -122,23 +122,42 @@ static vy_type signed_as(vy_type t, int sign)
     return sign > 0 ? VY_I32 : VY_U32;
 }
 
-// type, result, scope, operation, value
+// How many lanes a cluster has; 0: it is no number that is known, which has been reported.
+static uint32_t cluster_size(reading *r)
+{
+    uint32_t size = 0;
+    if (read_constant_u32(r, word(r, 6), &size) && size && !(size & (size - 1))) return size;
+    if (!vy_builder_failed(r->b)) read_fail(r, VY_E_SHADER_WORDS, "", "a cluster of no power of 2");
+    return 0;
+}
+
+static vy_value reduced(reading *r, const group *g, uint32_t how, uint32_t cluster, vy_value x)
+{
+    const bool sum = !strcmp(g->name, "add");
+    switch (how) {
+    case SpvGroupOperationReduce: return vy_subgroup(r->b, g->name, x);
+    case SpvGroupOperationInclusiveScan:
+        return sum ? vy_subgroup(r->b, "inclusive_add", x) : read_scan(r, g->name, false, x);
+    case SpvGroupOperationExclusiveScan:
+        return sum ? vy_subgroup(r->b, "exclusive_add", x) : read_scan(r, g->name, true, x);
+    default: return read_cluster(r, g->name, cluster, x);
+    }
+}
+
+// type, result, scope, operation, value, lanes in a cluster
 static bool reduce(reading *r, const group *g)
 {
     const uint32_t how = word(r, 4), id = word(r, 2), type = word(r, 1);
-    const bool scan = how != SpvGroupOperationReduce;
-    const char *name = g->name;
-    if (scan && strcmp(name, "add"))
-        return read_refuse(r, "use sums, or a loop over lanes", "a scan other than of sums");
-    if (how > SpvGroupOperationExclusiveScan)
+    const bool clusters = how == SpvGroupOperationClusteredReduce;
+    if (how > SpvGroupOperationExclusiveScan && !clusters)
         return read_refuse(r, "use the whole subgroup", "an operation among some lanes");
-    if (scan) name = how == SpvGroupOperationInclusiveScan ? "inclusive_add" : "exclusive_add";
-    vy_value *v = read_room(r, type);
+    const uint32_t cluster = clusters ? cluster_size(r) : 0;
+    vy_value *v = !clusters || cluster ? read_room(r, type) : NULL;
     if (!v) return false;
     for (uint32_t k = 0; k < read_type_of(r, type)->scalars; k++) {
         const vy_type t = vy_type_loaded(read_scalar_type(r, type, k));
         const vy_value x = read_as(r, signed_as(t, g->sign), read_scalar(r, word(r, 5), k));
-        v[k] = read_as(r, t, vy_subgroup(r->b, name, x));
+        v[k] = read_as(r, t, reduced(r, g, how, cluster, x));
     }
     return !vy_builder_failed(r->b) && read_define(r, id, read_type_of(r, type)->scalars, v);
 }
@@ -207,7 +226,5 @@ bool read_sync(reading *r, bool *mine)
     const atomic *a = find_atomic(op);
     const group *g = find_group(op);
     if (a) return read_atomic(r, a);
-    if (g) return reduce(r, g);
-    *mine = false;
-    return true;
+    return g ? reduce(r, g) : read_lanes(r, op, mine);
 }

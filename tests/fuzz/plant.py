@@ -801,6 +801,11 @@ CHOICE = ("text/shader/choice.comp", (
 LANES = ("text/shader/lanes.comp", (
     ("spirv/read/sync.c", None, "const vy_value from = lane(r, op, read_as(r, VY_U32, given));", "const vy_value from = read_as(r, VY_U32, given);"),
 ))
+LANES_MORE = ("text/shader/lanes_more.comp", (
+    ("spirv/read/lanes.c", None, "return below(r, last, 1, neutral(r, name, t), (vy_value){0});", "return last;"),
+    ("spirv/read/lanes.c", None, "const vy_value has = vy_and(r->b, mine, c);", "const vy_value has = c;"),
+    ("spirv/read/lanes.c", None, "if (how == SpvGroupOperationInclusiveScan) under = vy_or(r->b, under, bit);", ""),
+))
 TYPES = ("text/shader/types.comp", (
     ("spirv/read/composite.c", None, "return part(p, operand, column * rows + row);", "return part(p, operand, row * rows + column);"),
 ))
@@ -843,7 +848,7 @@ DOMAIN_NONE = ("text/shader/domain_none.comp", (
     ("spirv/read/guards.c", None, "i->op == (sense ? VY_OP_AND : VY_OP_OR)", "(i->op == VY_OP_AND || i->op == VY_OP_OR)"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
