@@ -336,7 +336,8 @@ bool read_operation(reading *r, SpvOp op, uint32_t type, uint32_t n, const uint3
     for (uint32_t k = 0; k < read_type_of(r, type)->scalars; k++) {
         scalars s = {.r = r, .b = r->b, .type = read_scalar_type(r, type, k), .n = n};
         s.of = read_scalar_type(r, read_type_id(r, operands[0]), k);
-        for (uint32_t i = 0; i < n; i++) s.a[i] = read_scalar(r, operands[i], k);
+        for (uint32_t i = 0; i < n; i++) // offset and count of bit fields are one for all
+            s.a[i] = read_scalar(r, operands[i], read_scalar_count(r, operands[i]) > 1 ? k : 0);
         if (vy_builder_failed(r->b) || !scalar_operation(&s, op, &v[k])) return false;
     }
     return true;
