@@ -231,9 +231,15 @@ static void use_dim(void *user, vy_dim d)
                "pipeline `%s`: a counter, value or length is used where it is not known",
                c->l->name);
     c->total += c->sizes[d.id];
+    // The positions of checkpoint(revolve, k) are such expressions; the derivative of a derivative
+    // that is made at once has other ones.
+    const char *fix =
+        c->sig->order > 1
+            ? "derive it at once, with --order, from the text that this derivative is of"
+            : "read what is computed from a buffer, with value(…)";
     if (c->ok && c->total > VY_MAX_DIM_NODES)
-        refuse(c, VY_E_LIMIT, "read what is computed from a buffer, with value(…)",
-               "the integer expressions of `%s`, expanded, are too large", c->l->name);
+        refuse(c, VY_E_LIMIT, fix, "the integer expressions of `%s`, expanded, are too large",
+               c->l->name);
 }
 
 static bool use_buffer(check *c, vy_buffer buffer, bool reads, bool writes)
