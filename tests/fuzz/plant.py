@@ -293,7 +293,6 @@ UNITS = {
         ("autodiff/facts/race_free_owner.c", None, "take_owned(f)", "true"),
         ("autodiff/driver/gather_left.c", None, "vy_text_gradients(programs[k]);", "continue;"),
         ("autodiff/driver/derive.c", None, "out->programs.data[k]->stem = NULL;", "continue;"),
-        ("autodiff/driver/jvp.c", None, "out->programs.data[k]->stem = NULL;", "continue;"),
         ("autodiff/deterministic/deterministic.c", None, "vy_pass_cleanup(first, &c) &&", ""),
         ("autodiff/deterministic/totals.c", None, "vy_pass_cleanup(p, &c) &&", ""),
         ("autodiff/reverse/params.c", None, "!used[k] || ", ""),
