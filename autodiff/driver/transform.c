@@ -71,8 +71,8 @@ static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
            x->structural_zeros == y->structural_zeros && x->in_place == y->in_place &&
            x->with_value == y->with_value && x->deterministic == y->deterministic &&
            x->lean_sums == y->lean_sums && x->lean_inputs == y->lean_inputs &&
-           x->frugal == y->frugal && x->checkpoint == y->checkpoint &&
-           x->accumulate == y->accumulate && x->again == y->again;
+           x->frugal == y->frugal && x->checkpoint == y->checkpoint && x->revolve == y->revolve &&
+           x->accumulate == y->accumulate && x->again == y->again && x->apart == y->apart;
 }
 
 static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,

@@ -109,6 +109,10 @@ PLANTS = (  # what is changed, what is compiled, old, new
 
 # Faults for which one unit test has the best programs: that test is built with the fault in it.
 UNITS = {
+    "test_transform": (
+        ("autodiff/driver/transform.c", None, "&& x->apart == y->apart;", ";"),
+        ("autodiff/driver/transform.c", None, "&& x->revolve == y->revolve &&", "&&"),
+    ),
     "test_access": (
         ("autodiff/affine/flat.c", None, "!in_range(l, 1) || !never_wraps(l)", "!in_range(l, 1)"),
         ("autodiff/affine/flat.c", None, "if (vy_type_size(b->type) < 4) return false;", ""),

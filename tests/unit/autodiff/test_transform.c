@@ -106,12 +106,18 @@ static void equal_requests(void **state)
     refused(m, (vy_ref){0}, &(vy_grad_options){.add = unknown + 2, .add_count = 1}, "E0501");
     // Each of these requests something else.
     const char *const x[] = {"x"}, *const a[] = {"a"};
-    const vy_grad_options other[] = {
-        {.wrt = x, .wrt_count = 1}, {.wrt = a, .wrt_count = 1},
-        {.seed_buffer = true},      {.with_value = true},
-        {.deterministic = true},    {.frugal = true},
-        {.checkpoint = 1},          {.again = true},
-        {.lean_sums = true},        {.accumulate = VY_ACCUMULATE_ATOMIC}};
+    const vy_grad_options other[] = {{.wrt = x, .wrt_count = 1},
+                                     {.wrt = a, .wrt_count = 1},
+                                     {.seed_buffer = true},
+                                     {.with_value = true},
+                                     {.deterministic = true},
+                                     {.frugal = true},
+                                     {.checkpoint = 1},
+                                     {.again = true},
+                                     {.lean_sums = true},
+                                     {.accumulate = VY_ACCUMULATE_ATOMIC},
+                                     {.apart = true},
+                                     {.revolve = 3}};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         const vy_derived *o = transform(m, (vy_ref){0}, &other[i]);
         assert_ptr_equal(vy_module_derived(m, (uint32_t)i + 1), o);
