@@ -109,10 +109,6 @@ PLANTS = (  # what is changed, what is compiled, old, new
 
 # Faults for which one unit test has the best programs: that test is built with the fault in it.
 UNITS = {
-    "test_transform": (
-        ("autodiff/driver/transform.c", None, "&& x->apart == y->apart;", ";"),
-        ("autodiff/driver/transform.c", None, "&& x->revolve == y->revolve &&", "&&"),
-    ),
     "test_access": (
         ("autodiff/affine/flat.c", None, "!in_range(l, 1) || !never_wraps(l)", "!in_range(l, 1)"),
         ("autodiff/affine/flat.c", None, "if (vy_type_size(b->type) < 4) return false;", ""),
@@ -235,6 +231,8 @@ UNITS = {
          "(vy_file_place){s->file, line, s->text, s->size};"),
     ),
     "test_transform": (
+        ("autodiff/driver/transform.c", None, "&& x->apart == y->apart;", ";"),
+        ("autodiff/driver/transform.c", None, "&& x->revolve == y->revolve &&", "&&"),
         ("autodiff/reverse/declare.c", None, ".parameter = like,", ".parameter = like + 1,"),
     ),
     "test_transform_more": (
