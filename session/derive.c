@@ -64,7 +64,7 @@ bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, cons
 {
     const vys_settings *s = &w->settings;
     const uint32_t storage = s->keep == VYS_KEEP_SQRT && w->storage < SQRT ? SQRT : w->storage;
-    w->revolves = from.pipeline != NULL && !s->forward;
+    if (!s->forward) w->revolves = from.pipeline != NULL;
     *g = (vy_grad_options){.program = vys_entry_name(from),
                            .apart = s->level == VYS_O0 || s->level == VYS_O1,
                            .seed_buffer = seeded,

@@ -57,6 +57,28 @@ static bool bind_derived(checking *k, command *c, vy_diag *d)
            vys_binding_tape(&k->cotangents, c->o.tape_limit, d);
 }
 
+static void drop_derived(checking *k)
+{
+    derivative *const made[] = {&k->first, &k->gradient, &k->valued, &k->seeded, &k->forward};
+    for (size_t i = 0; i < COUNT_OF(made); i++) {
+        vy_module_free(made[i]->module);
+        *made[i] = (derivative){0};
+    }
+}
+
+// Keeps less, as `run` does, where tapes are beyond the limit.
+static bool bind_within(checking *k, command *c, vy_diag *d)
+{
+    while (!bind_derived(k, c, d)) {
+        if (k->first.module || !derive_with_less(c, d)) return false;
+        vys_binding_free(&k->cotangents);
+        k->cotangents = (binding){0};
+        drop_derived(k);
+        if (!derive_all(k, c, d)) return false;
+    }
+    return true;
+}
+
 // --------------------------------------------------------------------------------------- execution
 static vy_check_subject subject(vys_entry r) { return (vy_check_subject){r.program, r.pipeline}; }
 
@@ -191,7 +213,7 @@ static bool check_file(checking *k, command *c, vy_diag *d)
     if (!load_module(c, d)) return false;
     check_lanes(c);
     if (!select_entry(c, c->module, &k->source, d) || !parse_data(k, c, d) ||
-        !derive_all(k, c, d) || !check_choose(k, c, d) || !bind_derived(k, c, d) ||
+        !derive_all(k, c, d) || !check_choose(k, c, d) || !bind_within(k, c, d) ||
         !specs_all_used(&k->ct, false, &k->cotangents, &k->start, d) || !optimize_all(k, c, d) ||
         !run_round(k, c, d) || !second_round(k, c, d))
         return false;
@@ -239,7 +261,6 @@ bool verb_check(command *c, vy_diag *d)
     if (k.more) free_round(k.more);
     free(k.more);
     free_round(&k);
-    derivative *const made[] = {&k.first, &k.gradient, &k.valued, &k.seeded, &k.forward};
-    for (size_t i = 0; i < COUNT_OF(made); i++) vy_module_free(made[i]->module);
+    drop_derived(&k);
     return ok;
 }
