@@ -695,7 +695,6 @@ RESUMED = ("fit_resume.py", (
 # Faults in what is kept within --tape-limit.
 LIMIT = ("text/explain/limit.vyre", (
     ("tools/verbs/check/check.c", None, "if (k->first.module || !derive_with_less(c, d)) return false;", "return false;"),
-    ("session/derive.c", None, "if (!s->forward) w->revolves =", "w->revolves = !s->forward &&"),
     ("session/derive.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),
     ("session/derive.c", None, "if (storage < REVOLVE) return 0;", "return 0;"),
     ("ir/host/revolve.c", None, "if (s->keep == VY_KEEP_ALL) s->keep = VY_KEEP_REVOLVE", "if (0) s->keep = VY_KEEP_REVOLVE"),
