@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # ONCE
-"""Every C file of the product and every unit test is in a meson.build: none is forgotten."""
+"""Every C file of the product and every unit test is in a meson.build: none is forgotten.  What git has in the root of
+the tree is listed here: nothing that a test left behind came in."""
 import glob
 import json
 import os
+import subprocess
 import sys
 
 ROOT, BUILD = os.environ["SRC"], os.environ["BUILD"]
+TOP = {".ci", ".clang-format", ".gitattributes", ".gitignore", "CONTRIBUTING.md", "LICENSE", "README.md", "autodiff", "docs", "examples", "ir",
+       "meson.build", "meson_options.txt", "python", "session", "shaders", "spirv", "tests", "tools", "vkrt"}
 with open(os.path.join(BUILD, "meson-info", "intro-targets.json")) as f:
     built = {s for t in json.load(f) for part in t["target_sources"]
              for s in part.get("sources", [])}
@@ -17,4 +21,8 @@ for path in wrong:
     print("%s is not built: list it in %s" % (
         path, "tests/meson.build" if path.startswith("tests/")
         else path.split("/")[0] + "/meson.build"))
-sys.exit(bool(wrong))
+known = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=False).stdout  # empty without git
+strange = {path.split("/")[0] for path in known.splitlines()} - TOP
+for name in sorted(strange):
+    print("%s does not belong into the root of the tree" % name)
+sys.exit(bool(wrong or strange))
