@@ -81,7 +81,8 @@ static bool simplify(vy_program *p, bool *unrolled)
 {
     vy_opt_options options = {.level = 2};
     vy_pass_context c = {.options = &options};
-    if (!vy_pass_own_atomics(p, &c) || !vy_pass_forward(p, &c) || !vy_pass_constant_trips(p, &c))
+    if (!vy_pass_own_atomics(p, &c) || !vy_pass_forward(p, &c) || !vy_pass_count_loops(p, &c) ||
+        !vy_pass_constant_trips(p, &c))
         return false;
     c.changed = false;
     if (*unrolled && !vy_pass_unroll(p, &c)) return false;

@@ -135,7 +135,8 @@ static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type typ
         return one ? span : wrapped(r, span, type);
     }
     int64_t low;
-    vy_dim bound = vy_type_is_signed(type) && k && k->i >= 0 ? upper_bound(r, x, depth) : none;
+    const bool stays = vy_type_is_signed(type) || (k && least(r, x) >= k->i);
+    vy_dim bound = stays && k && k->i >= 0 ? upper_bound(r, x, depth) : none;
     if (!bound.id) return none;
     bool down = __builtin_sub_overflow(least(r, x), k->i, &low) || !is_representable(type, low);
     if (down && vy_type_size(type) == 4) return none;
@@ -192,10 +193,12 @@ static vy_dim upper_bound(const vy_bounds *r, uint32_t id, uint32_t depth)
     const vy_inst *i = &p->insts.data[id];
     if (i->op == VY_OP_LOOP) // the variable is below `to`
         return upper_bound(r, vy_arg(p, id, 1), depth + 1);
-    if (i->op == VY_OP_CAST) { // a negative number would become a huge unsigned one
+    if (i->op == VY_OP_CAST ||
+        i->op == VY_OP_BITCAST) { // a negative number would become a huge unsigned one
         vy_type from = vy_id_type(p, vy_arg(p, id, 0));
         bool keeps = vy_type_is_integer(from) &&
-                     (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type));
+                     (!vy_type_is_signed(from) || vy_type_is_signed((vy_type)i->type) ||
+                      vy_interval_of(&r->lows->ranges, vy_arg(p, id, 0)).lo >= 0);
         // Truncated to 32 bits, a negative number may become anything.
         if (keeps && vy_type_is_signed(from) && vy_type_size((vy_type)i->type) < vy_type_size(from))
             keeps = vy_interval_of(&r->lows->ranges, vy_arg(p, id, 0)).lo >= INT32_MIN;

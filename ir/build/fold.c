@@ -311,6 +311,7 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(SELECT, is_bool,  EXACT, IS(2, 0),                      emit2(f, VY_OP_AND, A, B))           \
     R(SELECT, is_bool,  EXACT, all_ones(f, 1),                emit2(f, VY_OP_OR, A, C))            \
     R(CAST,   always,   EXACT, f->in == f->type,              A)                                   \
+    R(BITCAST, always,  EXACT, INNER(0, BITCAST) && vy_id_type(f->b->p, INNER(0, BITCAST)[0]) == f->type, INNER(0, BITCAST)[0]) \
     R(BITCAST, always,  EXACT, f->in == f->type,              A)                                   \
     R(STOP_GRAD, always, EXACT, INNER(0, STOP_GRAD),          A)                                   \
     R(STRAIGHT_THROUGH, always, EXACT, A == B,                A)                                   \

@@ -140,8 +140,9 @@ static bool finish(vy_program *p, void *user)
 {
     const reading *r = user;
     vy_pass_context c = {0};
-    if (r->options && r->options->keep_domain) return true;
-    return vy_pass_dce(p, &c) && read_domain(p) && vy_pass_dce(p, &c);
+    const bool keep = r->options && r->options->keep_domain;
+    return vy_pass_dce(p, &c) && (keep || read_domain(p)) && vy_pass_count_loops(p, &c) &&
+           vy_pass_dce(p, &c) && vy_pass_cleanup(p, &c);
 }
 
 static bool build(reading *r)

@@ -62,6 +62,9 @@ class Maker:
         start, one = self.constant(t, -5, 0) if up else self.constant(t, 3, 9), "1u" if t == "u32" else self.constant(t, 1, 2)
         on, other = (r.choice(("<", "<=")), ">") if up else (">" if t == "u32" else r.choice((">", ">=")), "<")
         test = r.choice(("%s %s %s" % (k, on, end), "%s %s %s" % (end, on.replace("<" if up else ">", other), k)))
+        if t != "f32" and up and r.random() < 0.3:  # tested in the other sign, or until it is reached
+            one = self.constant(t, 1, 1)
+            test = r.choice(("%s != %s" % (k, self.constant(t, 0, 9)), "%s(%s) < %s(max(%s, %s))" % (("u32", k, "u32", end, self.constant(t, 0, 0)) if t == "i32" else ("i32", k, "i32", end, "0u"))))
         move = "%s %s= %s;" % (k, "+" if up else "-", one)
         head = "%svar %s = %s; " % (before, k, start)
         if "break" in kind:
@@ -69,7 +72,10 @@ class Maker:
                                     "for q%s in 0u..40u { %s if !(%s) { break; } %s }" % (k, body, test, move)))
         if r.random() < 0.3:
             test = r.choice(("{} && a < 40.0", "h % 97u != 5u && {}", "{} && x[i] < 3.5", "!(!({}) || u[i] > 8u)")).format(test)
-        return "%swhile %s { %s %s }" % (head, test, body, r.choice((move, move + " h += 1u;")))
+        after = r.choice(("", " h = h * 5u + %s;" % {"i32": "u32(%s)", "u32": "%s", "f32": "u32(%s + 99.0)"}[t] % k))
+        if r.random() < 0.2:  # an arm of its own goes on
+            move = "if h %% 3u == 1u { %s continue; } h += 1u; %s" % (move, move)
+        return "%swhile %s { %s %s }%s" % (head, test, body, r.choice((move, move + " h += 1u;")), after)
 
     def body(self, k, t, depth):
         r = self.r

@@ -855,7 +855,20 @@ SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, AL
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
-SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE)
+COUNTING = ("text/opt/count_loops.vyre", (
+    ("ir/pass/scalar/find_counter.c", None, "c->down = by.down != negative;", "c->down = by.down;"),
+    ("ir/pass/scalar/find_counter.c", None, "const uint64_t room = by ? by - !c->reaches : 0;", "const uint64_t room = 0;"),
+    ("ir/pass/scalar/find_counter.c", None, "return least == 0 || (n &&", "return true || (n &&"),
+    ("ir/pass/scalar/find_counter.c", None, "return same_change(&a, &b) ? a : (change){0};", "return a;"),
+    ("ir/pass/scalar/find_counter.c", None, "return k ? k->u != 0 : is_positive(", "return k ? k->u != 0 : true || is_positive("),
+    ("ir/pass/scalar/find_counter.c", None, "effect != VY_PURE && effect != VY_READ) return false;", "effect == VY_CTRL) return false;"),
+    ("ir/pass/scalar/find_counter.c", None, "c->differs = op == VY_OP_NE || op == VY_OP_EQ;", "c->differs = false;"),
+    ("ir/pass/scalar/count_loops.c", None, "if (!r->of->reaches) return r->bound;", "return r->bound;"),
+    ("ir/pass/scalar/count_loops.c", None, "r.from = r.of->reaches ? r.bound : vy_add(", "r.from = vy_add("),
+    ("ir/pass/scalar/count_loops.c", None, "&& !vy_exits(p, loop);", ";"),
+    ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
+))
+SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

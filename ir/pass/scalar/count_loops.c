@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// count_loops.c: a `while` that counts becomes a counted loop.
+//
+//   var k = 0; while k < n { …; k += 2; }      →      for k in 0..n step 2 { … }
+//
+// So its trip count is known before it runs: the derivative needs no run that counts, its tapes
+// have a size, and k is an affine index.  Loops that others wrote count in many ways:
+//
+//   - up or down, to what may be reached or not, by a constant or by what is surely positive;
+//   - tested as a number of the other sign, `u32(k) < n`: then it is counted in that type, since
+//     additions wrap alike in both;
+//   - with further exits: they stay exits, and need not count in the iteration that leaves.
+//
+// The bound must not change in the loop.  Where the numbers from the first to the bound are no
+// range of the type, or may be none, the loop counts its iterations, and k is computed.  Loops that
+// surely pass the end of their type stay as they are; one that may, because it counts in larger
+// steps to a bound that is not known, ends there (docs/language.md 8.2).
+#include "ir/pass/pass.h"
+#include "ir/pass/scalar/find_counter.h"
+
+typedef struct counting {
+    vy_rewrite w;
+    uint32_t *uses;
+    vy_counting_loop *loops; // by instruction
+} counting;
+
+static const vy_inst *inst(const counting *x, uint32_t id)
+{
+    return &x->w.p->insts.data[VY_IS_LEAF(id) ? 0 : id];
+}
+
+// The value ahead of the loop, in the new program.
+static uint32_t ahead(counting *x, uint32_t loop, uint32_t id)
+{
+    if (VY_IS_LEAF(id) || id < loop) return vy_new(&x->w, id);
+    const vy_inst *i = inst(x, id);
+    uint32_t args[VY_MAX_RANK];
+    for (uint32_t k = 0; k < i->nargs; k++) args[k] = ahead(x, loop, vy_arg(x->w.p, id, k));
+    return vy_emit(x->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
+}
+
+typedef struct range { // of a loop that is rebuilt, in the new program
+    const vy_counting_loop *of;
+    vy_type type, number; // of its counter; of numbers of iterations
+    vy_value init, bound, by, from, to;
+    uint32_t counter;
+} range;
+
+static vy_value as(counting *x, vy_type type, uint32_t id)
+{
+    const vy_value v = {id};
+    if (vy_builder_failed(x->w.b) || vy_id_type(vy_builder_program(x->w.b), id) == type) return v;
+    return vy_bitcast(x->w.b, type, v);
+}
+
+static vy_value one(counting *x, vy_type t) { return vy_int(x->w.b, t, 1); }
+
+// The step as a positive number of the type.
+static vy_value positive_step(counting *x, uint32_t loop, const range *r, vy_type t)
+{
+    const uint64_t by = vy_counting_step(&x->w, r->of);
+    return by ? vy_int(x->w.b, t, (int64_t)by) : as(x, t, ahead(x, loop, r->of->step));
+}
+
+// How far the bound is, in steps.
+static vy_value trips(counting *x, const range *r)
+{
+    vy_builder *b = x->w.b;
+    const vy_counting_loop *c = r->of;
+    const vy_type u = r->number;
+    const vy_value low = c->down ? r->bound : r->init, high = c->down ? r->init : r->bound;
+    const vy_value by = as(x, u, r->by.id), zero = vy_int(b, u, 0);
+    const vy_value far = vy_sub(b, as(x, u, high.id), as(x, u, low.id));
+    if (c->differs) return far;
+    if (c->down && !c->reaches && vy_counting_step(&x->w, c) == 1)
+        return vy_sub(b, as(x, u, vy_max(b, high, low).id), as(x, u, low.id));
+    if (c->reaches)
+        return vy_select(b, vy_le(b, low, high), vy_add(b, vy_div(b, far, by), one(x, u)), zero);
+    const vy_value last = vy_div(b, vy_sub(b, far, one(x, u)), by);
+    return vy_select(b, vy_lt(b, low, high), vy_add(b, last, one(x, u)), zero);
+}
+
+// The first number behind the bound; if there is none, behind the one before it.
+static vy_value behind(counting *x, const range *r)
+{
+    vy_builder *b = x->w.b;
+    if (!r->of->reaches) return r->bound;
+    const vy_value most = vy_int(b, r->type, (int64_t)(vy_greatest(r->type).u - 1));
+    return vy_add(b, vy_min(b, r->bound, most), one(x, r->type));
+}
+
+static range range_of(counting *x, uint32_t loop)
+{
+    vy_builder *b = x->w.b;
+    range r = {.of = &x->loops[loop]};
+    r.number = vy_iteration_type(r.of->type);
+    r.type = r.of->form == VY_COUNTS_TRIPS ? r.number : r.of->type;
+    r.init = as(x, r.of->type, vy_new(&x->w, vy_slot_init(x->w.p, loop, r.of->slot)));
+    r.bound = as(x, r.of->type, ahead(x, loop, r.of->bound));
+    r.by = positive_step(x, loop, &r, r.type);
+    if (r.of->form == VY_COUNTS_UP) {
+        r.from = r.init;
+        r.to = behind(x, &r);
+    } else if (r.of->form == VY_COUNTS_DOWN) {
+        r.from = r.of->reaches ? r.bound : vy_add(b, r.bound, one(x, r.type));
+        r.to = vy_add(b, r.init, one(x, r.type));
+    } else {
+        r.from = vy_int(b, r.type, 0);
+        r.to = trips(x, &r);
+    }
+    return r;
+}
+
+// The counter of the old loop, where it has made that many steps.
+static vy_value after(counting *x, const range *r, vy_value steps)
+{
+    vy_builder *b = x->w.b;
+    const vy_value way = as(x, r->of->type, vy_mul(b, steps, as(x, r->number, r->by.id)).id);
+    return r->of->down ? vy_sub(b, r->init, way) : vy_add(b, r->init, way);
+}
+
+// … where the loop has ended, having counted to its end.
+static vy_value last_value(counting *x, const range *r)
+{
+    vy_builder *b = x->w.b;
+    if (r->of->form == VY_COUNTS_UP && vy_counting_step(&x->w, r->of) == 1)
+        return vy_max(b, r->init, r->to);
+    return after(x, r, r->of->form == VY_COUNTS_TRIPS ? r->to : trips(x, r));
+}
+
+static uint32_t replace(void *pass, uint32_t id);
+
+static uint32_t rebuild(counting *x, uint32_t loop)
+{
+    const vy_program *p = x->w.p;
+    vy_counting_loop *c = &x->loops[loop];
+    vy_remade l;
+    if (!vy_remake(&x->w, &l, loop, 0)) return 0;
+    vy_rewrite_at(&x->w, loop);
+    range r = range_of(x, loop);
+    const vy_value step = c->form == VY_COUNTS_UP ? r.by : one(x, r.type);
+    const uint32_t bounds[3] = {r.from.id, r.to.id, step.id}, carry = vy_carry(loop, c->slot);
+    const vy_type type = vy_id_type(p, carry);
+    const bool used = x->uses[vy_result(p, &x->w.s, loop, c->slot)] && !vy_exits(p, loop);
+    const vy_value last = used ? last_value(x, &r) : (vy_value){0};
+    r.counter = vy_remake_counted(&x->w, &l, r.type,
+                                  c->form == VY_COUNTS_DOWN ? VY_FLAG_REVERSE : 0, bounds);
+    x->w.map[loop] = r.counter;
+    const vy_value k =
+        c->form == VY_COUNTS_TRIPS ? after(x, &r, (vy_value){r.counter}) : (vy_value){r.counter};
+    vy_rewrite_as(&x->w, carry, as(x, type, k.id).id);
+    vy_remake_body(&x->w, &l, replace, x);
+    vy_remake_next(&x->w, &l);
+    vy_remake_end(&x->w, &l);
+    if (used) x->w.map[vy_result(p, &x->w.s, loop, c->slot)] = as(x, type, last.id).id;
+    return vy_remake_last(&x->w, &l);
+}
+
+// The counted loop that the test, or the comparison of it, is of; 0: it is of none.
+static uint32_t tested(const counting *x, uint32_t id)
+{
+    uint32_t loop = inst(x, id)->op == VY_OP_TEST ? x->w.s.partner[id] : x->w.s.parent[id];
+    if (!loop || inst(x, loop)->op != VY_OP_WHILE || !x->loops[loop].form) return 0;
+    return inst(x, id)->op == VY_OP_TEST || x->loops[loop].compare == id ? loop : 0;
+}
+
+static uint32_t replace(void *pass, uint32_t id)
+{
+    counting *x = pass;
+    if (x->loops[id].form) return rebuild(x, id);
+    const uint32_t loop = tested(x, id);
+    if (!loop) return 0;
+    if (inst(x, id)->op != VY_OP_TEST) x->w.map[id] = vy_bool(x->w.b, x->loops[loop].sense).id;
+    return id;
+}
+
+static bool find_loops(counting *x, bool *any)
+{
+    const vy_program *p = x->w.p;
+    x->uses = vy_rewrite_uses(&x->w);
+    x->loops = vy_rewrite_table(&x->w, p->insts.count * sizeof *x->loops);
+    for (uint32_t id = 1; id < p->insts.count && !x->w.oom; id++) {
+        vy_counting_loop c = {0};
+        if (p->insts.data[id].op != VY_OP_WHILE || !vy_find_counter(&x->w, id, &c)) continue;
+        x->loops[id] = c;
+        *any = true;
+    }
+    return !x->w.oom;
+}
+
+bool vy_pass_count_loops(vy_program *p, vy_pass_context *c)
+{
+    counting x = {0};
+    bool any = false, ok = vy_rewrite_begin(&x.w, p) && find_loops(&x, &any), made = false;
+    if (ok && any) vy_rewrite_run(&x.w, replace, &x);
+    ok = vy_rewrite_end(&x.w, ok, &made);
+    c->changed |= made;
+    return ok && (!made || vy_pass_cleanup(p, c));
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+// find_counter.c: which loops count, and how; see find_counter.h.
+#include "ir/pass/scalar/find_counter.h"
+
+enum { DEEPEST = 16, MOST_CHOICES = 8 }; // of which both arms are followed
+
+static const vy_inst *inst(const vy_rewrite *w, uint32_t id)
+{
+    return &w->p->insts.data[VY_IS_LEAF(id) ? 0 : id];
+}
+
+static bool is_word(vy_type t) { return t == VY_I32 || t == VY_U32 || t == VY_I64 || t == VY_U64; }
+
+// Without changes of the sign.
+static uint32_t plain(const vy_rewrite *w, uint32_t id)
+{
+    while (inst(w, id)->op == VY_OP_BITCAST && is_word((vy_type)inst(w, id)->type) &&
+           is_word(vy_id_type(w->p, vy_arg(w->p, id, 0))))
+        id = vy_arg(w->p, id, 0);
+    return id;
+}
+
+// ------------------------------------------------------------------------------------- invariance
+// Is it the same in all iterations, and may it be computed ahead of the loop?
+static bool is_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id, uint32_t depth)
+{
+    if (VY_IS_LEAF(id) || id < loop) return true;
+    const vy_inst *i = inst(w, id);
+    const vy_effect effect = vy_op_infos[i->op].effect;
+    if (depth == DEEPEST || i->nargs > VY_MAX_RANK ||
+        (effect != VY_PURE && (effect != VY_READ || w->p->buffers.data[i->aux].cls != VY_IN)))
+        return false;
+    for (uint32_t k = 0; k < i->nargs; k++)
+        if (!is_invariant(w, loop, vy_arg(w->p, id, k), depth + 1)) return false;
+    return true;
+}
+
+static bool is_positive(const vy_rewrite *w, uint32_t id, uint32_t depth)
+{
+    const vy_program *p = w->p;
+    const vy_scalar *c = vy_id_const(p, id);
+    if (c) return c->i > 0;
+    if (VY_IS_LEAF(id)) {
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+        return l->kind == VY_LEAF_BUILTIN &&
+               (l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE);
+    }
+    const vy_op op = (vy_op)inst(w, id)->op;
+    return depth < DEEPEST && (op == VY_OP_MUL || op == VY_OP_ADD || op == VY_OP_BITCAST) &&
+           is_positive(w, plain(w, vy_arg(p, id, 0)), depth + 1) &&
+           (op == VY_OP_BITCAST || is_positive(w, plain(w, vy_arg(p, id, 1)), depth + 1));
+}
+
+// ---------------------------------------------------------------------------------------- the step
+// What is known of conditions: in iterations after which the loop goes on, on one way through them.
+enum { MOST_KNOWN = 32 };
+typedef struct known {
+    uint32_t count;
+    struct {
+        uint32_t id;
+        bool sense;
+    } data[MOST_KNOWN];
+} known;
+
+// Equal values: also results of one `if` whose arms yield the same for both.
+static bool same_value(const vy_rewrite *w, uint32_t x, uint32_t y)
+{
+    uint32_t a, b, c, d;
+    if (x == y) return true;
+    const uint32_t one = vy_choice(w->p, &w->s, x, &a, &b);
+    return one && one == vy_choice(w->p, &w->s, y, &c, &d) && a == c && b == d;
+}
+
+static int truth(const vy_rewrite *w, const known *k, uint32_t id, uint32_t depth) // -1: not known
+{
+    const vy_scalar *c = vy_id_const(w->p, id);
+    if (c) return c->u != 0;
+    if (inst(w, id)->op == VY_OP_NOT && depth < DEEPEST) {
+        const int t = truth(w, k, vy_arg(w->p, id, 0), depth + 1);
+        return t < 0 ? t : !t;
+    }
+    for (uint32_t i = k->count; i-- > 0;)
+        if (same_value(w, k->data[i].id, id)) return k->data[i].sense;
+    return -1;
+}
+
+static void learn(const vy_rewrite *w, known *k, uint32_t id, bool sense, uint32_t depth)
+{
+    const vy_inst *i = inst(w, id);
+    uint32_t yes, no;
+    if (VY_IS_LEAF(id) || depth == DEEPEST || k->count == MOST_KNOWN) return;
+    k->data[k->count].id = id;
+    k->data[k->count++].sense = sense;
+    if (i->op == VY_OP_NOT) learn(w, k, vy_arg(w->p, id, 0), !sense, depth + 1);
+    for (uint32_t n = 0; n < 2 && i->op == (sense ? VY_OP_AND : VY_OP_OR); n++)
+        learn(w, k, vy_arg(w->p, id, n), sense, depth + 1);
+    const uint32_t choice = vy_choice(w->p, &w->s, id, &yes, &no);
+    if (!choice) return;
+    const int if_yes = truth(w, k, yes, 0), if_no = truth(w, k, no, 0);
+    const uint32_t condition = vy_arg(w->p, choice, 0);
+    if (if_yes == !sense) {
+        learn(w, k, condition, false, depth + 1);
+        learn(w, k, no, sense, depth + 1);
+    } else if (if_no == !sense) {
+        learn(w, k, condition, true, depth + 1);
+        learn(w, k, yes, sense, depth + 1);
+    }
+}
+
+typedef struct change { // of a counter, by one iteration
+    bool known;
+    uint32_t step; // 0: none
+    bool down;
+} change;
+
+static bool same_change(const change *a, const change *b)
+{
+    return a->known && b->known && a->step == b->step && a->down == b->down;
+}
+
+static change change_of(const vy_rewrite *w, uint32_t carry, uint32_t next, const known *k,
+                        uint32_t depth);
+
+static change in_arm(const vy_rewrite *w, uint32_t carry, uint32_t next, const known *k,
+                     uint32_t condition, bool sense, uint32_t depth)
+{
+    known more = *k;
+    learn(w, &more, condition, sense, 0);
+    return change_of(w, carry, next, &more, depth);
+}
+
+// `next` as what is added to it by the way.
+static uint32_t addend(const vy_rewrite *w, uint32_t loop, uint32_t next, bool *down,
+                       uint32_t *step)
+{
+    const vy_inst *i = inst(w, next);
+    for (uint32_t k = 0; k < 2 && (i->op == VY_OP_ADD || (i->op == VY_OP_SUB && k == 0)); k++) {
+        *step = vy_arg(w->p, next, 1 - k);
+        *down = i->op == VY_OP_SUB;
+        if (is_invariant(w, loop, *step, 0)) return vy_arg(w->p, next, k);
+    }
+    return 0;
+}
+
+// What an iteration adds to the carried value: nothing, step = 0, or what it adds once.
+static change change_of(const vy_rewrite *w, uint32_t carry, uint32_t next, const known *k,
+                        uint32_t depth)
+{
+    const vy_program *p = w->p;
+    change c = {.known = true};
+    uint32_t yes, no;
+    next = plain(w, next);
+    if (next == carry) return c;
+    const uint32_t rest = addend(w, vy_arg(p, carry, 0), next, &c.down, &c.step);
+    const uint32_t choice = vy_choice(p, &w->s, next, &yes, &no);
+    if (depth == MOST_CHOICES || (!rest && !choice)) return (change){0};
+    if (rest) {
+        const change before = change_of(w, carry, rest, k, depth + 1);
+        return before.known && !before.step ? c : (change){0};
+    }
+    const uint32_t condition = vy_arg(p, choice, 0);
+    const int known = truth(w, k, condition, 0);
+    if (known >= 0) return change_of(w, carry, known ? yes : no, k, depth + 1);
+    const change a = in_arm(w, carry, yes, k, condition, true, depth + 1);
+    const change b = in_arm(w, carry, no, k, condition, false, depth + 1);
+    return same_change(&a, &b) ? a : (change){0};
+}
+
+static bool find_step(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
+{
+    const vy_program *p = w->p;
+    known goes_on = {0};
+    const uint32_t keep = vy_keep(p, &w->s, loop);
+    if (keep) learn(w, &goes_on, keep, true, 0);
+    const change by =
+        change_of(w, vy_carry(loop, c->slot), vy_slot_next(p, &w->s, loop, c->slot), &goes_on, 0);
+    if (!by.known || !by.step) return false;
+    const vy_scalar *k = vy_id_const(p, plain(w, by.step));
+    const bool negative =
+        k && vy_id_type(p, plain(w, by.step)) == VY_U32 ? k->u >> 31 : k && k->i < 0;
+    c->step = by.step;
+    c->down = by.down != negative;
+    return k ? k->u != 0 : is_positive(w, plain(w, by.step), 0);
+}
+
+// ---------------------------------------------------------------------------------------- the test
+static bool is_counter(const vy_rewrite *w, uint32_t loop, uint32_t id)
+{
+    id = plain(w, id);
+    return inst(w, id)->op == VY_OP_CARRY && vy_arg(w->p, id, 0) == loop;
+}
+
+// Is everything ahead of the test without effect, and outside of constructs?
+static bool only_tests(const vy_rewrite *w, uint32_t loop)
+{
+    for (uint32_t id = loop + 1; id < w->s.test[loop]; id++) {
+        const vy_op op = (vy_op)inst(w, id)->op;
+        const vy_effect effect = vy_op_infos[op].effect;
+        if (op != VY_OP_CARRY && effect != VY_PURE && effect != VY_READ) return false;
+    }
+    return true;
+}
+
+// k < bound and the like, with the sides as they are.
+static bool find_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c, bool *above)
+{
+    const vy_program *p = w->p;
+    uint32_t id = vy_arg(p, w->s.test[loop], 0);
+    c->sense = true;
+    for (; inst(w, id)->op == VY_OP_NOT; id = vy_arg(p, id, 0)) c->sense = !c->sense;
+    const vy_op op = (vy_op)inst(w, id)->op;
+    if (op != VY_OP_LT && op != VY_OP_LE && op != VY_OP_NE && op != VY_OP_EQ) return false;
+    const bool second = !is_counter(w, loop, vy_arg(p, id, 0));
+    const uint32_t k = vy_arg(p, id, second), bound = vy_arg(p, id, !second);
+    if (!is_counter(w, loop, k) || !is_invariant(w, loop, bound, 0)) return false;
+    c->type = vy_id_type(p, bound);
+    c->compare = id;
+    c->bound = bound;
+    c->slot = inst(w, plain(w, k))->aux;
+    c->differs = op == VY_OP_NE || op == VY_OP_EQ;
+    c->reaches = !c->differs && (op == VY_OP_LE) == c->sense;
+    *above = second == c->sense; // k > bound
+    return is_word(c->type) && (!c->differs || c->sense == (op == VY_OP_NE));
+}
+
+// ---------------------------------------------------------------------------------------- the form
+vy_scalar vy_greatest(vy_type t)
+{
+    const unsigned bits = 8 * vy_type_size(t) - (vy_type_is_signed(t) ? 1 : 0);
+    return (vy_scalar){.u = bits == 64 ? UINT64_MAX : (1ull << bits) - 1};
+}
+
+// The constant of a step as a positive number; 0: it is none.
+uint64_t vy_counting_step(const vy_rewrite *w, const vy_counting_loop *c)
+{
+    const uint32_t id = plain(w, c->step);
+    const vy_scalar *k = vy_id_const(w->p, id);
+    if (!k) return 0;
+    const bool wide = vy_type_size(vy_id_type(w->p, id)) == 8;
+    const int64_t n = wide ? k->i : (int64_t)(int32_t)(uint32_t)k->u;
+    return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+}
+
+static bool less(vy_type t, vy_scalar a, uint64_t b)
+{
+    return vy_type_is_signed(t) ? a.i < (int64_t)b : a.u < b;
+}
+
+// Up: a bound that is known is so far below the greatest number that no step passes that.
+static vy_counting_form form_up(const vy_rewrite *w, const vy_counting_loop *c, uint64_t by)
+{
+    const vy_scalar *n = vy_id_const(w->p, plain(w, c->bound));
+    if (c->differs) return by == 1 ? VY_COUNTS_TRIPS : VY_COUNTS_NOT;
+    if (!n) return VY_COUNTS_UP;
+    const vy_scalar v = *n;
+    const uint64_t room = by ? by - !c->reaches : 0;
+    return less(c->type, vy_wrap(c->type, v), vy_greatest(c->type).u - room + 1) ? VY_COUNTS_UP
+                                                                                 : VY_COUNTS_NOT;
+}
+
+static bool is_one_less(const vy_rewrite *w, uint32_t id) // x - 1
+{
+    const vy_op op = (vy_op)inst(w, id)->op;
+    const vy_scalar *c =
+        op == VY_OP_ADD || op == VY_OP_SUB ? vy_id_const(w->p, vy_arg(w->p, id, 1)) : NULL;
+    return c && c->i == (op == VY_OP_SUB ? 1 : -1);
+}
+
+// Down: unsigned numbers must not pass zero.
+static vy_counting_form form_down(const vy_rewrite *w, uint32_t loop, const vy_counting_loop *c,
+                                  uint64_t by)
+{
+    const vy_program *p = w->p;
+    const vy_scalar *n = vy_id_const(p, plain(w, c->bound));
+    const uint32_t init = plain(w, vy_slot_init(p, loop, c->slot));
+    if (!by) return VY_COUNTS_NOT;
+    if (c->differs) return by == 1 ? VY_COUNTS_TRIPS : VY_COUNTS_NOT;
+    if (!vy_type_is_signed(c->type)) {
+        const uint64_t least = by - !c->reaches;
+        return least == 0 || (n && vy_wrap(c->type, *n).u >= least) ? VY_COUNTS_TRIPS
+                                                                    : VY_COUNTS_NOT;
+    }
+    const vy_scalar *k = vy_id_const(p, init);
+    const bool in_range = k ? k->i != vy_greatest(c->type).i : is_one_less(w, init);
+    return by == 1 && n && in_range && n->i != vy_greatest(c->type).i ? VY_COUNTS_DOWN
+                                                                      : VY_COUNTS_TRIPS;
+}
+
+bool vy_find_counter(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
+{
+    bool above = false;
+    if (!only_tests(w, loop) || !find_test(w, loop, c, &above) || !find_step(w, loop, c) ||
+        (!c->differs && above != c->down))
+        return false;
+    const uint64_t by = vy_counting_step(w, c);
+    c->form = c->down ? form_down(w, loop, c, by) : form_up(w, c, by);
+    return c->form != VY_COUNTS_NOT;
+}
