@@ -315,6 +315,8 @@ VY_API const char *vy_program_name(const vy_program *p);
 VY_API uint32_t vy_program_order(const vy_program *p);
 // Does the text it was parsed from have a constant of that name?
 VY_API bool vy_program_has_constant(const vy_program *p, const char *name);
+// Has the shader that it was read from a scalar of that name, which nothing reads?
+VY_API bool vy_program_leaves_unread(const vy_program *p, const char *name);
 VY_API uint32_t vy_program_buffer_count(const vy_program *p); // parameters, shared and local arrays
 // Valid until the program changes.  Buffers are numbered from 1, as handles are.
 VY_API vy_buffer_info vy_program_buffer(const vy_program *p, vy_buffer b);

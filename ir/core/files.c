@@ -73,10 +73,28 @@ static const char *copy(vy_module *to, const char *text)
     return vy_arena_strdup(&to->arena, text, strlen(text));
 }
 
+bool vy_keep_unread(vy_module *m, uint32_t count, const char *const *names)
+{
+    const char **list = vy_arena_alloc(&m->arena, (count + 1) * sizeof *list);
+    if (!list) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!(list[i] = copy(m, names[i]))) return false;
+    m->unread = list;
+    m->unread_count = count;
+    return true;
+}
+
+bool vy_program_leaves_unread(const vy_program *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->module->unread_count; i++)
+        if (!strcmp(p->module->unread[i], name)) return true;
+    return false;
+}
+
 bool vy_take_files(vy_module *to, const vy_module *from)
 {
     const char *file = copy(to, from->file);
-    if (!file) return false;
+    if (!file || !vy_keep_unread(to, from->unread_count, from->unread)) return false;
     to->file = file;
     for (uint32_t i = 0; i < from->imports.count; i++) {
         const vy_source *s = &from->imports.data[i];

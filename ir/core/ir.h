@@ -252,6 +252,8 @@ struct vy_module {
     vy_strings names;       // interned debug names
     const char **constants; // of the text
     uint32_t constant_count;
+    const char **unread; // scalars of a shader that nothing reads, and so are no parameters
+    uint32_t unread_count;
 };
 
 // The largest integer whose square is at most `a`; 0 for negative ones.
@@ -381,7 +383,9 @@ vy_type vy_rule_type(vy_rule rule, vy_type t);
 uint32_t vy_source_number(const vy_module *m, uint32_t line); // 0: the text itself, 1: import 0, …
 // "line 3", or "line 3 of `b.vyre`" where line `here` is in another file.
 const char *vy_line_text(const vy_module *m, uint32_t line, uint32_t here, char out[120]);
-bool vy_take_files(vy_module *to, const vy_module *from); // names of files; false: memory
+// Names of files, and of what a shader leaves unread; false: memory.
+bool vy_take_files(vy_module *to, const vy_module *from);
+bool vy_keep_unread(vy_module *m, uint32_t count, const char *const *names);
 
 // Records the first error of the module; later ones are ignored.  `code` is a row of diag_codes.h.
 // `fix` may be NULL: the code's standard fix is used.

@@ -153,6 +153,28 @@ static const char *element_name(reading *r, const read_object *o, const read_fie
     return made;
 }
 
+// Notes a scalar that the program lacks.
+static bool leave_unread(reading *r, const char *name)
+{
+    return vy_vec_push(&r->unread, name) || read_no_memory(r);
+}
+
+// The scalars of a field that something reads.
+static bool declare_scalars(reading *r, read_object *o, const read_field *f)
+{
+    const uint8_t *uses = r->uses[o->variable] + o->field_count;
+    bool any = false, ok = true;
+    for (uint32_t i = 0; ok && i < read_elements(f); i++) {
+        const char *name = element_name(r, o, f, i);
+        any |= uses[f->first + i] != 0;
+        if (uses[f->first + i])
+            o->scalars[f->first + i] = vy_param_scalar(r->b, name, vy_type_loaded(f->type));
+        else
+            ok = leave_unread(r, name);
+    }
+    return ok && (any || !f->rank || leave_unread(r, parameter_name(r, o, f->name)));
+}
+
 // Scalar parameters, of those that something reads; fields that are indexed at run time, or long
 // ones, are buffers.
 static bool declare_parameters(reading *r, read_object *o)
@@ -165,11 +187,7 @@ static bool declare_parameters(reading *r, read_object *o)
         const uint32_t n = read_elements(f);
         if (f->first >= READ_MOST_SCALARS || n > READ_MOST_SCALARS - f->first)
             uses[k] |= READ_IS_INDEXED;
-        if (uses[k] & READ_IS_INDEXED) continue;
-        for (uint32_t i = 0; i < n; i++)
-            if (uses[o->field_count + f->first + i])
-                o->scalars[f->first + i] =
-                    vy_param_scalar(r->b, element_name(r, o, f, i), vy_type_loaded(f->type));
+        if (!(uses[k] & READ_IS_INDEXED) && !declare_scalars(r, o, f)) return false;
     }
     for (uint32_t k = 0; k < o->field_count; k++) {
         read_field *f = &o->fields[k];

@@ -117,7 +117,7 @@ static bool room(reading *r)
     r->built = vy_arena_alloc(&r->building, n * sizeof *r->built);
     r->seen = vy_arena_alloc(&r->building, n * sizeof *r->seen);
     r->seen_now = r->privates.count = 0;
-    r->notes.count = r->values.count = r->exits.count = 0;
+    r->notes.count = r->values.count = r->exits.count = r->unread.count = 0;
     r->depth = r->line = r->column = 0;
     r->instructions = 0;
     r->at = 0;
@@ -169,7 +169,8 @@ static bool build_all(reading *r)
         vy_arena_free(&r->building);
         r->building = (vy_arena){0};
         if (!build(r) || !vy_module_ok(r->m)) return false;
-        if (!r->noted) return true;
+        if (!r->noted)
+            return vy_keep_unread(r->m, r->unread.count, r->unread.data) || read_no_memory(r);
     }
     return read_fail(r, VY_E_SHADER_LIMIT, "", "its values are needed in too many places");
 }
@@ -206,6 +207,7 @@ vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
     vy_vec_free(&r.values);
     vy_vec_free(&r.exits);
     vy_vec_free(&r.privates);
+    vy_vec_free(&r.unread);
     vy_arena_free(&r.building);
     vy_arena_free(&r.arena);
     return m;

@@ -213,6 +213,7 @@ enum {
 
 VY_VEC_TYPE(read_value_vec, vy_value);
 VY_VEC_TYPE(read_note_vec, read_note);
+VY_VEC_TYPE(read_name_vec, const char *);
 
 typedef struct read_frame { // a function that is being inlined
     uint32_t id, end;       // end: the word of its OpFunctionEnd
@@ -247,9 +248,10 @@ struct reading {
     const char **members;    // names of members of variables, in order
     uint32_t member_count;
     read_frame *frame;
-    read_exit_vec exits; // constructs that are open
-    bool *built;         // by id of a label: the block has been built, in this call
-    uint32_t *seen;      // by id of a label: the last search that has reached it
+    read_exit_vec exits;  // constructs that are open
+    read_name_vec unread; // scalars of blocks that nothing reads
+    bool *built;          // by id of a label: the block has been built, in this call
+    uint32_t *seen;       // by id of a label: the last search that has reached it
     uint32_t seen_now;
     vy_id_vec privates; // variables outside of functions that an invocation has of its own
     uint32_t depth;

@@ -82,26 +82,77 @@ spec *specs_find(const specs *s, const char *name)
     return NULL;
 }
 
+// ----------------------------------------------------------------------------------------- scalars
+typedef struct assignment { // --set NAME=VALUE
+    const char *word;
+    char name[200];
+    const char *value;
+} assignment;
+
+static bool set_scalar(binding *b, const assignment *a, const char *name, size_t length, vy_diag *d)
+{
+    bound_scalar *s = vys_binding_scalar(b, "--set", name, d);
+    if (!s && d->severity == VY_ERROR && vy_program_has_constant(b->program, name))
+        snprintf(d->fix, sizeof d->fix, "%.80s is a constant of the file: give -D %.80s", name,
+                 a->word);
+    if (!s) return false;
+    if (s->known) return fail(d, TOOL_USAGE, "", "--set gives %s twice", s->info.name);
+    vy_type type = b->f64 && vy_type_is_float(s->info.type) ? VY_F64 : s->info.type;
+    const char *why = number_parse(type, a->value, length, &s->value);
+    if (why)
+        return fail(d, TOOL_DATA, "", "--set %s: %s (%s is %s)", a->word, why, s->info.name,
+                    vy_type_name(s->info.type));
+    s->known = true;
+    return true;
+}
+
+static bool has_scalar(const binding *b, const char *name)
+{
+    return vy_program_find_scalar(b->program, name) != UINT32_MAX;
+}
+
+// Component `k` of a vector of a shader, NAME.k: a scalar, or one that nothing reads.
+static bool is_component(const binding *b, const char *vector, uint32_t k, char name[220])
+{
+    snprintf(name, 220, "%s.%u", vector, k);
+    return has_scalar(b, name) || vy_program_leaves_unread(b->program, name);
+}
+
+static bool set_vector(binding *b, assignment *a, vy_diag *d)
+{
+    char name[220];
+    uint32_t n = 0, given = 0;
+    while (is_component(b, a->name, n, name)) n++;
+    for (;; a->value++) {
+        const size_t length = strcspn(a->value, ",");
+        if (given < n && is_component(b, a->name, given, name) && has_scalar(b, name) &&
+            !set_scalar(b, a, name, length, d))
+            return false;
+        given++;
+        a->value += length;
+        if (!*a->value) break;
+    }
+    if (given == n) return true;
+    return fail(d, TOOL_USAGE, "", "--set %s: %s has %u components, but %u are given", a->word,
+                a->name, n, given);
+}
+
 bool binding_set(binding *b, const names *assignments, vy_diag *d)
 {
+    char first[220];
     for (uint32_t i = 0; i < assignments->count; i++) {
-        const char *word = assignments->data[i], *equals = strchr(word, '=');
-        if (!equals || equals == word)
-            return fail(d, TOOL_USAGE, NULL, "--set %s: expected NAME=VALUE", word);
-        char name[200];
-        snprintf(name, sizeof name, "%.*s", equals - word > 199 ? 199 : (int)(equals - word), word);
-        bound_scalar *s = vys_binding_scalar(b, "--set", name, d);
-        if (!s && d->severity == VY_ERROR && vy_program_has_constant(b->program, name))
-            snprintf(d->fix, sizeof d->fix, "%.80s is a constant of the file: give -D %.80s", name,
-                     word);
-        if (!s) return false;
-        if (s->known) return fail(d, TOOL_USAGE, "", "--set gives %s twice", s->info.name);
-        vy_type type = b->f64 && vy_type_is_float(s->info.type) ? VY_F64 : s->info.type;
-        const char *why = number_parse(type, equals + 1, strlen(equals + 1), &s->value);
-        if (why)
-            return fail(d, TOOL_DATA, "", "--set %s: %s (%s is %s)", word, why, s->info.name,
-                        vy_type_name(s->info.type));
-        s->known = true;
+        assignment a = {.word = assignments->data[i]};
+        const char *equals = strchr(a.word, '=');
+        if (!equals || equals == a.word)
+            return fail(d, TOOL_USAGE, NULL, "--set %s: expected NAME=VALUE", a.word);
+        snprintf(a.name, sizeof a.name, "%.*s",
+                 equals - a.word > 199 ? 199 : (int)(equals - a.word), a.word);
+        a.value = equals + 1;
+        if (!has_scalar(b, a.name) && is_component(b, a.name, 0, first)) {
+            if (!set_vector(b, &a, d)) return false;
+        } else if (has_scalar(b, a.name) || !vy_program_leaves_unread(b->program, a.name)) {
+            if (!set_scalar(b, &a, a.name, strlen(a.value), d)) return false;
+        }
     }
     return true;
 }

@@ -1,7 +1,7 @@
 // Vectors among the scalars: set whole or by component; what nothing reads may be set, and does nothing.
 //
 // RUN: vyre-grad print %s | grep program
-// EXPECT: program main(y: out f32[?], shift.0: f32, shift.2: f32, n: u32) workgroup(1) over(i: n) {
+// EXPECT: program main(y: out f32[?], `shift.0`: f32, `shift.2`: f32, n: u32) workgroup(1) over(i: n) {
 //
 // RUN: vyre-grad run %s --engine eval,vulkan --set shift=1,2,4 --set n=2 --set unread=9 --set 'whole=1,2' --in y[2]=zeros
 // EXPECT: y f32[2] = [5, 6]
@@ -16,7 +16,7 @@
 // ERROR: --set shift=1,2,3,4: shift has 3 components, but 4 are given [E0801]
 // RUN: vyre-grad run %s --set shift=1,2,x --set n=2 --in y[2]=zeros
 // STATUS: 1
-// ERROR: --set shift=1,2,x: `x` is no f32 (shift.2 is f32)
+// ERROR: --set shift=1,2,x: not a number (shift.2 is f32) [E0807]
 // RUN: vyre-grad run %s --set shift=1,2,4 --set shift.0=1 --set n=2 --in y[2]=zeros
 // STATUS: 1
 // ERROR: --set gives shift.0 twice [E0801]
