@@ -15,8 +15,12 @@
 #define VY_MAX_LITERAL 400u       // characters of one number
 #define VY_CHEAP_NODES 12         // right side of && and || that is computed in any case
 
-// Types of expressions made only of literals, until their context determines one.
-enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN };
+// A type of the text: a vy_type; or that of an expression made only of literals, until its context
+// determines one; or one made of others (made_type.c).
+typedef uint16_t vy_text_type;
+enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN, VY_MADE };
+
+#define VY_MAX_SCALARS 4u // of a value: those of vec4
 
 // ----------------------------------------------------------------------------------------- tokens
 // clang-format off
@@ -92,7 +96,8 @@ typedef enum vy_expr_kind {
     EX_BOOL,
     EX_NAME,    // decl, or a built-in value (op = vy_builtin)
     EX_BUILTIN, // gid.x: op = vy_builtin, axis
-    EX_MEMBER,  // name.member, before sema
+    EX_MEMBER,  // of.names; after sema: op = which components, count = how many
+    EX_MAKE,    // a call that makes a value of a made type
     EX_CHAIN,   // operands in `list`, joined from the left; each operand's `link` is its operator
     EX_LOGIC,   // same for && and ||
     EX_COMPARE, // a op b
@@ -112,10 +117,16 @@ typedef struct vy_range { // k in from..to step s
     struct vy_range *next;
 } vy_range;
 
+typedef struct vy_member { // `.name`
+    vy_name_rec *name;
+    struct vy_member *next;
+} vy_member;
+
 struct vy_ast_expr {
-    uint8_t kind, type;
+    vy_text_type type;
+    uint8_t kind;
     uint8_t op;   // token kind; literals: suffix; EX_BUILTIN: vy_builtin; EX_CAST: target;
-                  // EX_INDEX: marks, vy_inst_flags
+                  // EX_INDEX: marks, vy_inst_flags; EX_MEMBER: vy_component
     uint8_t link; // in a chain: the operator before this operand
     uint32_t line, column;
     uint32_t count;    // of list; EX_BUILTIN: axis
@@ -130,9 +141,10 @@ struct vy_ast_expr {
             vy_name_rec *name;
             vy_decl *decl;
             vy_ast_expr *list;
-        } ref; // NAME INDEX CALL
+        } ref; // NAME INDEX CALL MAKE
         struct {
-            vy_name_rec *name, *member;
+            vy_ast_expr *of;
+            vy_member *names;
         } member;
         struct {
             vy_ast_expr *a, *b, *c;
@@ -164,14 +176,15 @@ typedef enum vy_decl_kind {
 } vy_decl_kind;
 
 struct vy_decl {
-    uint8_t kind, type; // of the value; of the elements
-    uint8_t cls;        // vy_buffer_class of arrays
-    uint8_t state;      // DK_CONST: 0 new, 1 being evaluated, 2 known
+    vy_text_type type; // of the value; of the elements
+    uint8_t kind;
+    uint8_t cls;   // vy_buffer_class of arrays
+    uint8_t state; // DK_CONST: 0 new, 1 being evaluated, 2 known
     bool has_type, workspace, owned, has_set, has_binding;
     bool undefined; // DK_LOCAL: declared without clearing it; or an ST_ARRAY that only clears
     uint8_t init;
     uint32_t line, column;
-    uint32_t slot;       // in the frame of its function
+    uint32_t slot;       // in the frame of its function: the first, of one for each scalar
     uint32_t loop_depth; // how many loops of the function enclose the declaration
     uint32_t mark;       // last loop to whose assigned set it was added
     uint32_t rank, set, binding;
@@ -194,7 +207,7 @@ typedef struct vy_assigned {
 
 typedef struct vy_loop {
     struct vy_loop *parent;
-    uint32_t id, depth, count;
+    uint32_t id, depth, count; // count: scalars of what is assigned
     bool returns, breaks;
     vy_assigned *assigned;
 } vy_loop;
@@ -287,7 +300,7 @@ struct vy_func { // function, program or pipeline
     vy_stmt *body;
     vy_pipe_stmt *steps; // of a pipeline
     uint32_t program;    // index in the module, when lowered; of a pipeline: among pipelines
-    uint8_t results[VY_MAX_RANK];
+    vy_text_type results[VY_MAX_RANK];
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
     bool exact;                   // `@exact program`

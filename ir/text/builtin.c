@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // builtin.c: names of built-in functions and values.
+#include "ir/build/geometry.h"
 #include "ir/text/front.h"
 
 #include <string.h>
@@ -65,10 +66,32 @@ const vy_builtin_info *vy_builtin_find(const char *s, size_t n)
     return NULL;
 }
 
+// A function of the module may have their names.
+static const vy_builtin_info geometry[] = {
+    {"dot", BF_GEOMETRY, 2, VY_RULE_F, VY_DOT},
+    {"cross", BF_GEOMETRY, 2, VY_RULE_F, VY_CROSS},
+    {"length", BF_GEOMETRY, 1, VY_RULE_F, VY_LENGTH},
+    {"distance", BF_GEOMETRY, 2, VY_RULE_F, VY_DISTANCE},
+    {"normalize", BF_GEOMETRY, 1, VY_RULE_F, VY_NORMALIZE},
+    {"reflect", BF_GEOMETRY, 2, VY_RULE_F, VY_REFLECT},
+    {"refract", BF_GEOMETRY, 3, VY_RULE_F, VY_REFRACT},
+    {"faceforward", BF_GEOMETRY, 3, VY_RULE_F, VY_FACEFORWARD},
+};
+enum { GEOMETRY = sizeof geometry / sizeof *geometry };
+
+const vy_builtin_info *vy_geometry_find(const char *s, size_t n)
+{
+    for (size_t i = 0; i < GEOMETRY; i++)
+        if (strlen(geometry[i].text) == n && memcmp(geometry[i].text, s, n) == 0)
+            return &geometry[i];
+    return NULL;
+}
+
 const char *vy_builtin_function_name(uint32_t i)
 {
     const uint32_t n = sizeof specials / sizeof *specials, m = sizeof rows / sizeof *rows;
-    return i < n ? specials[i].text : i - n < m ? rows[i - n].text : NULL;
+    if (i >= n + m) return i - n - m < GEOMETRY ? geometry[i - n - m].text : NULL;
+    return i < n ? specials[i].text : rows[i - n].text;
 }
 
 static const char *const values[] = {"gid",    "lid",  "wid",          "num_groups",

@@ -79,12 +79,13 @@ enum {
     VY_SPELL_WORDS = 16, // keywords
     VY_SPELL_TYPES = 32,
     VY_SPELL_ATTRIBUTES = 64,
-    VY_SPELL_CONSTANTS = 128,  // of the module, before names are declared
-    VY_SPELL_ACCESS = 256,     // in, out, inout
-    VY_SPELL_ALONE = 512,      // statements of one word
-    VY_SPELL_STEPS = 1024,     // words that begin a step of a pipeline
-    VY_SPELL_LITERALS = 2048,  // true, pi, …
-    VY_SPELL_REDUCTIONS = 4096 // functions that take a range
+    VY_SPELL_CONSTANTS = 128,   // of the module, before names are declared
+    VY_SPELL_ACCESS = 256,      // in, out, inout
+    VY_SPELL_ALONE = 512,       // statements of one word
+    VY_SPELL_STEPS = 1024,      // words that begin a step of a pipeline
+    VY_SPELL_LITERALS = 2048,   // true, pi, …
+    VY_SPELL_REDUCTIONS = 4096, // functions that take a range
+    VY_SPELL_MADE = 8192        // types made of others
 };
 // "did you mean `x`?", living as long as the front end, or `otherwise` where nothing is near.
 const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned kinds,
@@ -115,6 +116,7 @@ bool vy_import_end(
     vy_front *f); // at the end of a file: goes on in its importer; false: there is none
 // parse_token.c
 uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant);
+vy_text_type vy_parse_value_type(vy_front *f, const char *after, unsigned meant); // also vec3 …
 // An unsigned number in brackets: the argument of an attribute.
 uint32_t vy_parse_attribute_number(vy_front *f, const char *name);
 bool vy_expect(vy_front *f, vy_token_kind kind, const char *after);
@@ -142,11 +144,12 @@ typedef enum vy_builtin_kind {
     BF_BARRIER,
     BF_BITCAST,
     BF_REDUCE, // sum, prod: only with a range
+    BF_GEOMETRY,
 } vy_builtin_kind;
 struct vy_builtin_info {
     const char *text;
     uint8_t kind, arity, rule; // vy_rule
-    uint8_t op;                // vy_op; BF_BITCAST: the type
+    uint8_t op;                // vy_op; BF_BITCAST: the type; BF_GEOMETRY: vy_geometric
 };
 // NULL if there is none of that name.
 const char *vy_builtin_function_name(uint32_t i); // NULL past the end; "": not a function
@@ -154,6 +157,26 @@ const char *vy_builtin_value_name(uint32_t i);
 const vy_builtin_info *vy_builtin_find(const char *s, size_t n);
 bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out); // gid, lane, …
 bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of a built-in
+
+// Functions of vectors, whose names a function of the module may take.
+const vy_builtin_info *vy_geometry_find(const char *s, size_t n);
+
+// made_type.c: types that are made of others.  Vectors so far; a matrix, an array and a struct are
+// rows of the same form.
+const char *vy_made_type_name(uint32_t i);                // NULL past the end
+vy_text_type vy_made_type_named(const char *s, size_t n); // VY_VOID: there is none
+vy_text_type vy_vector_type(vy_text_type of, uint32_t n); // n = 1: itself; VY_BROKEN: none
+uint32_t vy_scalars(vy_text_type t);                      // of its values
+vy_text_type vy_element(vy_text_type t);                  // type of the scalars; others: itself
+static inline bool vy_is_made(vy_text_type t) { return t >= VY_MADE; }
+bool vy_stored_only(vy_text_type t); // i8 …
+char vy_component_name(uint32_t k);
+// The components that `.xyz` names, two bits for each; 0: it is no such word.
+uint32_t vy_components(const vy_name_rec *word, uint8_t *which);
+static inline uint32_t vy_component(uint8_t which, uint32_t k) { return which >> 2 * k & 3; }
+uint32_t vy_result_scalars(const vy_func *fn);
+// The name of scalar k of what d declares: `v_x`; of a scalar its own.
+const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k);
 
 // sema*.c
 bool vy_sema(vy_front *f);
@@ -163,24 +186,37 @@ void vy_sema_dim(vy_front *f, vy_ast_expr *e);       // one integer expression
 void vy_sema_condition(vy_front *f, vy_ast_expr *e); // of `if` and `while` in a pipeline
 void vy_sema_parameters(vy_front *f, vy_func *fn);
 void vy_sema_range(vy_front *f, vy_range *r);
-uint8_t vy_synth(vy_front *f, vy_ast_expr *e); // bottom up; may stay VY_ANY_…
+vy_text_type vy_synth(vy_front *f, vy_ast_expr *e); // bottom up; may stay VY_ANY_…
 void vy_settle(vy_front *f, vy_ast_expr *e,
-               uint8_t type); // an expression of literals gets its type
-void vy_operator_error(vy_front *f, const vy_ast_expr *at, uint8_t op, uint8_t t);
-uint8_t vy_synth_literal(vy_front *f, vy_ast_expr *e);
+               vy_text_type type); // an expression of literals gets its type
+void vy_operator_error(vy_front *f, const vy_ast_expr *at, uint8_t op, vy_text_type t);
+vy_text_type vy_synth_literal(vy_front *f, vy_ast_expr *e);
 bool vy_is_least(const vy_ast_expr *e,
-                 uint8_t type); // 2147483648 if the type's minimum is −2147483648
-uint8_t vy_check_value(vy_front *f, vy_ast_expr *e); // synth, then i32 or f32
-void vy_check_as(vy_front *f, vy_ast_expr *e, uint8_t type, const char *what);
-uint8_t vy_join(vy_front *f, uint8_t so_far, vy_ast_expr *e, uint8_t t, const char *what);
-uint8_t vy_synth_call(vy_front *f, vy_ast_expr *e);
-void vy_settle_call(vy_front *f, vy_ast_expr *e, uint8_t type);
-uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out); // VY_VOID if not one value
+                 vy_text_type type); // 2147483648 if the type's minimum is −2147483648
+vy_text_type vy_check_value(vy_front *f, vy_ast_expr *e); // synth, then i32 or f32
+void vy_check_as(vy_front *f, vy_ast_expr *e, vy_text_type type, const char *what);
+// The same, after vy_synth.
+void vy_need(vy_front *f, vy_ast_expr *e, vy_text_type type, const char *what);
+vy_text_type vy_join(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_type t,
+                     const char *what);
+// … of operands: a scalar goes with each component of a vector.
+vy_text_type vy_widen(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_type t,
+                      const char *what);
+// How `have` becomes `need`, if one of them is made; or NULL.
+const char *vy_made_fix(vy_front *f, vy_text_type need, vy_text_type have);
+vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e);
+vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t); // a call of vec3 …
+vy_text_type vy_synth_geometry(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
+bool vy_sema_target(vy_front *f, const vy_ast_expr *e); // may components be assigned?
+vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e);
+void vy_settle_call(vy_front *f, vy_ast_expr *e, vy_text_type type);
+vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e,
+                               vy_func **out); // VY_VOID if not one value
 // marks: a mask of those that the access may have
-uint8_t vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks);
+vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks);
 const vy_builtin_info *vy_call_builtin(const vy_ast_expr *e);
-bool vy_operator_fits(uint8_t op, uint8_t type); // binary operator on operands of that type
-static inline bool vy_is_any(uint8_t t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }
+bool vy_operator_fits(uint8_t op, vy_text_type type); // binary operator on operands of that type
+static inline bool vy_is_any(vy_text_type t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }
 void vy_declare(vy_front *f, vy_decl *d); // sema_scope.c
 // Error: `d` is called like `old`.
 void vy_name_taken(vy_front *f, const vy_decl *d, const vy_decl *old, const char *fix);
@@ -193,7 +229,7 @@ vy_decl *vy_again_find(const vy_name_rec *n, const vy_func *from); // what n den
 void vy_again_use(const vy_func *from, vy_func *fn); // `from` dispatches fn, or names it as rule
 bool vy_again_name(vy_front *f);                     // after sema: one name for each
 void vy_scope_close(vy_front *f, vy_decl *mark);
-const char *vy_any_type_name(uint8_t type); // also of expressions of literals
+const char *vy_any_type_name(vy_text_type type); // also of expressions of literals
 const char *vy_operator_text(uint8_t op);
 
 // The buffer of a slice or element, in a pipeline; NULL after an error.
@@ -232,14 +268,20 @@ bool vy_lower_constants(vy_front *f); // all of them
 bool vy_keep_constants(vy_front *f);  // their names stay with the module, for diagnostics
 void vy_lower_block(vy_lower *l, const vy_stmt *block); // with a scope of its own
 void vy_lower_body(vy_lower *l, const vy_func *fn);
-vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e);
-vy_value vy_lower_builtin(vy_lower *l, const vy_ast_expr *e);
+vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e); // a scalar
+// Any value: its scalars; returns how many.
+uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value v[VY_MAX_SCALARS]);
+uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v);
+// A variable that begins as v[], one for each scalar.
+void vy_lower_variable(vy_lower *l, const vy_decl *d, const vy_value *v);
 bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]);
 vy_buffer vy_lower_buffer(const vy_lower *l, const vy_decl *d);
-// Inlines a call; results[n].
+// Inlines a call; results[n]: the scalars of its values.
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results);
 void vy_lower_function_body(vy_lower *l, uint32_t n, vy_value *results); // of l->func
-vy_value vy_lower_operator(vy_lower *l, uint8_t op, vy_value x, vy_value y);
+// x op y of n and m scalars, in x; returns how many.
+uint32_t vy_lower_operator(vy_lower *l, uint8_t op, uint32_t n, vy_value *x, uint32_t m,
+                           const vy_value *y);
 // Opens the loop and binds its variable; false after an error.
 bool vy_lower_range(vy_lower *l, const vy_range *r, const vy_loop_hint *hint);
 vy_dim vy_lower_dim(vy_lower *l, const vy_ast_expr *e);

@@ -3,6 +3,7 @@
 #include "ir/text/front.h"
 #include "ir/build/edit.h"
 #include "ir/build/function.h"
+#include "ir/build/geometry.h"
 
 #include <string.h>
 
@@ -37,31 +38,63 @@ static vy_value lower_operation(vy_lower *l, const vy_builtin_info *b, uint32_t 
     return (vy_value){vy_emit(l->b, (vy_op)b->op, t, 0, n, ids)};
 }
 
-vy_value vy_lower_builtin(vy_lower *l, const vy_ast_expr *e)
+enum { MOST_ARGUMENTS = 3 };
+
+// A scalar goes with each component of the others.
+static vy_value argument(const vy_ast_expr *a, const vy_value *v, uint32_t k)
+{
+    return v[vy_scalars(a->type) == 1 ? 0 : k];
+}
+
+static vy_value lower_number_function(vy_lower *l, const vy_ast_expr *e, const vy_value *args)
+{
+    const vy_builtin_info *b = vy_call_builtin(e);
+    if (b->kind == BF_POLYGAMMA)
+        return vy_polygamma(l->b, (uint32_t)e->u.ref.list->u.value, args[1]);
+    if (b->kind == BF_BITCAST) return vy_bitcast(l->b, (vy_type)b->op, args[0]);
+    return lower_operation(l, b, e->count, args);
+}
+
+// A function of scalars, of each component.
+static uint32_t lower_each(vy_lower *l, const vy_ast_expr *e,
+                           vy_value args[MOST_ARGUMENTS][VY_MAX_SCALARS], vy_value *v)
+{
+    const uint32_t n = vy_scalars(e->type);
+    for (uint32_t k = 0; k < n; k++) {
+        vy_value of[MOST_ARGUMENTS];
+        uint32_t i = 0;
+        for (const vy_ast_expr *a = e->u.ref.list; a && i < MOST_ARGUMENTS; a = a->next, i++)
+            of[i] = argument(a, args[i], k);
+        v[k] = lower_number_function(l, e, of);
+    }
+    return n;
+}
+
+static vy_value lower_len(vy_lower *l, const vy_ast_expr *e)
+{
+    const vy_ast_expr *a = e->u.ref.list;
+    return vy_len(l->b, vy_lower_buffer(l, a->u.ref.decl),
+                  a->next ? (uint32_t)a->next->u.value : 0);
+}
+
+uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
     const vy_ast_expr *a = e->u.ref.list;
-    vy_value args[3];
+    vy_value args[MOST_ARGUMENTS][VY_MAX_SCALARS];
     uint32_t n = 0;
-    if (vy_lower_stopped(l)) return (vy_value){0};
-    if (b->kind == BF_ATOMIC || b->kind == BF_ATOMIC_CAS) return lower_atomic(l, e, b);
-    if (b->kind == BF_LEN)
-        return vy_len(l->b, vy_lower_buffer(l, a->u.ref.decl),
-                      a->next ? (uint32_t)a->next->u.value : 0);
-    if (b->kind == BF_POLYGAMMA) {
-        args[0] = vy_lower_expr(l, a->next);
-        vy_lower_at(l, e->line, e->column);
-        return vy_polygamma(l->b, (uint32_t)a->u.value, args[0]);
-    }
-    for (; a && n < 3; a = a->next) args[n++] = vy_lower_expr(l, a);
-    if (vy_lower_stopped(l)) return (vy_value){0};
+    if (vy_lower_stopped(l)) return 1;
+    if (b->kind == BF_ATOMIC || b->kind == BF_ATOMIC_CAS) return v[0] = lower_atomic(l, e, b), 1;
+    if (b->kind == BF_LEN) return v[0] = lower_len(l, e), 1;
+    for (; a && n < MOST_ARGUMENTS; a = a->next, n++)
+        if (b->kind != BF_POLYGAMMA || n) vy_lower_value(l, a, args[n]); // its order is a literal
+    if (vy_lower_stopped(l)) return vy_scalars(e->type);
     vy_lower_at(l, e->line, e->column);
-    if (b->kind == BF_BARRIER) {
-        vy_barrier(l->b);
-        return (vy_value){0};
-    }
-    if (b->kind == BF_BITCAST) return vy_bitcast(l->b, (vy_type)b->op, args[0]);
-    return lower_operation(l, b, n, args);
+    if (b->kind == BF_BARRIER) return vy_barrier(l->b), 0;
+    if (b->kind == BF_GEOMETRY)
+        return vy_geometry(l->b, (vy_geometric)b->op, vy_scalars(e->u.ref.list->type), args[0],
+                           args[1], args[2], v);
+    return lower_each(l, e, args, v);
 }
 
 // -------------------------------------------------------------------------------------- functions
@@ -84,6 +117,13 @@ static void check_shape(vy_lower *inner, const vy_decl *p, const vy_ast_expr *at
     }
 }
 
+static void bind_value(vy_lower *l, const vy_ast_expr *e, uint32_t *slots)
+{
+    vy_value v[VY_MAX_SCALARS];
+    const uint32_t n = vy_lower_value(l, e, v);
+    for (uint32_t k = 0; k < n; k++) slots[k] = v[k].id;
+}
+
 static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr *e)
 {
     const vy_ast_expr *a = e->u.ref.list;
@@ -91,12 +131,21 @@ static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr *e)
         if (p->kind == DK_BUFFER)
             inner->frame[p->slot] = vy_lower_buffer(l, a->u.ref.decl).id;
         else
-            inner->frame[p->slot] = vy_lower_expr(l, a).id;
+            bind_value(l, a, &inner->frame[p->slot]);
         if (vy_lower_stopped(l)) return;
     }
     a = e->u.ref.list;
     for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next)
         if (p->kind == DK_BUFFER && p->dims) check_shape(inner, p, a);
+}
+
+// Variables for what `return` gives, at zero.
+static void begin_results(vy_lower *l, const vy_func *fn, vy_var *vars)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < fn->result_count; i++)
+        for (uint32_t k = 0; k < vy_scalars(fn->results[i]); k++)
+            vars[n++] = vy_var_new(l->b, NULL, vy_zero(l->b, (vy_type)vy_element(fn->results[i])));
 }
 
 void vy_lower_function_body(vy_lower *inner, uint32_t n, vy_value *results)
@@ -105,8 +154,7 @@ void vy_lower_function_body(vy_lower *inner, uint32_t n, vy_value *results)
     vy_var vars[VY_MAX_RANK];
     inner->result_values = results;
     if (!fn->tail_return && n) {
-        for (uint32_t i = 0; i < n; i++)
-            vars[i] = vy_var_new(inner->b, NULL, vy_zero(inner->b, (vy_type)fn->results[i]));
+        begin_results(inner, fn, vars);
         inner->results = vars;
     }
     vy_function_begin(inner->b);
@@ -121,13 +169,13 @@ static bool has_rule(const vy_func *fn) { return fn->rules[VY_VJP].name || fn->r
 static void apply(vy_lower *inner, const vy_ast_expr *e, vy_value *results)
 {
     const vy_func *fn = inner->func;
-    uint32_t *args = vy_front_alloc(inner->f, fn->param_count * sizeof *args + 1);
     uint32_t n = 0, ids[VY_MAX_RANK];
-    if (inner->f->failed) return;
-    for (const vy_decl *p = fn->params; p; p = p->next) args[n++] = inner->frame[p->slot];
+    for (const vy_decl *p = fn->params; p; p = p->next) n += vy_scalars(p->type);
+    // Values only: they have the first slots, in order.
+    const uint32_t *args = inner->frame;
     vy_lower_at(inner, e->line, e->column);
     if (!vy_function_call(inner->b, fn->number.id - 1, n, args, ids)) return;
-    for (uint32_t k = 0; k < fn->result_count; k++) results[k].id = ids[k];
+    for (uint32_t k = 0; k < vy_result_scalars(fn); k++) results[k].id = ids[k];
 }
 
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results)

@@ -27,22 +27,26 @@ static vy_value lower_literal(vy_lower *l, const vy_ast_expr *e)
     return vy_float(l->b, t, vy_number_parse(t, e->u.number.text, e->u.number.length));
 }
 
-static vy_value lower_name(vy_lower *l, const vy_ast_expr *e)
+static uint32_t lower_name(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     vy_decl *d = e->u.ref.decl;
+    const uint32_t n = vy_scalars(d->type);
     switch (d->kind) {
     case DK_CONST:
-        if (!vy_lower_constant(l, d)) return (vy_value){0};
-        return vy_const(l->b, (vy_type)d->type, d->value);
+        if (vy_lower_constant(l, d)) v[0] = vy_const(l->b, (vy_type)d->type, d->value);
+        return n;
     case DK_LET:
-    case DK_VAR: return vy_get(l->b, (vy_var){l->frame[d->slot]});
-    default: return (vy_value){l->frame[d->slot]};
+    case DK_VAR:
+        for (uint32_t k = 0; k < n; k++) v[k] = vy_get(l->b, (vy_var){l->frame[d->slot + k]});
+        return n;
+    default:
+        for (uint32_t k = 0; k < n; k++) v[k] = (vy_value){l->frame[d->slot + k]};
+        return n;
     }
 }
 
-vy_value vy_lower_operator(vy_lower *l, uint8_t op, vy_value x, vy_value y)
+static vy_value operator_of(vy_builder *b, uint8_t op, vy_value x, vy_value y)
 {
-    vy_builder *b = l->b;
     switch (op) {
     case TK_ADD: return vy_add(b, x, y);
     case TK_SUB: return vy_sub(b, x, y);
@@ -63,15 +67,56 @@ vy_value vy_lower_operator(vy_lower *l, uint8_t op, vy_value x, vy_value y)
     }
 }
 
-static vy_value lower_chain(vy_lower *l, const vy_ast_expr *e)
+// A scalar goes with each of the other's.
+static uint32_t part_of(uint32_t n, uint32_t k) { return n == 1 ? 0 : k; }
+
+uint32_t vy_lower_operator(vy_lower *l, uint8_t op, uint32_t n, vy_value *x, uint32_t m,
+                           const vy_value *y)
 {
-    vy_value v = vy_lower_expr(l, e->u.list);
+    const uint32_t most = n > m ? n : m;
+    const vy_value first = x[0];
+    for (uint32_t k = 0; k < most; k++)
+        x[k] = operator_of(l->b, op, n == 1 ? first : x[k], y[part_of(m, k)]);
+    return most;
+}
+
+static uint32_t lower_chain(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    vy_value right[VY_MAX_SCALARS];
+    uint32_t n = vy_lower_value(l, e->u.list, v);
     for (const vy_ast_expr *o = e->u.list->next; o && !vy_lower_stopped(l); o = o->next) {
-        vy_value right = vy_lower_expr(l, o);
+        const uint32_t m = vy_lower_value(l, o, right);
         vy_lower_at(l, o->line, o->column);
-        v = vy_lower_operator(l, o->link, v, right);
+        n = vy_lower_operator(l, o->link, n, v, m, right);
     }
-    return v;
+    return n;
+}
+
+// --------------------------------------------------------------------------------------- vectors
+// Scalars one after the other, or one for all.
+static uint32_t lower_make(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    const uint32_t n = vy_scalars(e->type);
+    const vy_text_type to = vy_element(e->type);
+    uint32_t have = 0;
+    for (const vy_ast_expr *a = e->u.ref.list; a && !vy_lower_stopped(l); a = a->next) {
+        vy_value part[VY_MAX_SCALARS];
+        const uint32_t m = vy_lower_value(l, a, part);
+        const bool same = vy_element(a->type) == to;
+        vy_lower_at(l, e->line, e->column);
+        for (uint32_t k = 0; k < m && have < n; k++, have++)
+            v[have] = same ? part[k] : vy_cast(l->b, (vy_type)to, part[k]);
+    }
+    for (; have > 0 && have < n; have++) v[have] = v[0];
+    return n;
+}
+
+static uint32_t lower_member(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    vy_value of[VY_MAX_SCALARS];
+    vy_lower_value(l, e->u.member.of, of);
+    for (uint32_t k = 0; k < e->count; k++) v[k] = of[vy_component(e->op, k)];
+    return e->count;
 }
 
 // -------------------------------------------------------------------------------- && || ? :
@@ -87,6 +132,7 @@ static bool cheap(const vy_ast_expr *e, int *budget)
     case EX_BUILTIN: return true;
     case EX_UNARY:
     case EX_CAST: return cheap(e->u.sub.a, budget);
+    case EX_MEMBER: return cheap(e->u.member.of, budget);
     case EX_COMPARE: return cheap(e->u.sub.a, budget) && cheap(e->u.sub.b, budget);
     case EX_CHAIN:
     case EX_LOGIC:
@@ -124,27 +170,42 @@ static vy_value lower_logic(vy_lower *l, const vy_ast_expr *e)
 static bool is_plain(const vy_ast_expr *e)
 {
     if (e->kind == EX_UNARY && e->op == TK_SUB) e = e->u.sub.a;
+    if (e->kind == EX_MEMBER) e = e->u.member.of;
     return e->kind == EX_INT || e->kind == EX_FLOAT || e->kind == EX_BOOL || e->kind == EX_NAME ||
            e->kind == EX_BUILTIN;
 }
 
-static vy_value lower_cond(vy_lower *l, const vy_ast_expr *e)
+static void set_all(vy_lower *l, uint32_t n, const vy_var *to, const vy_ast_expr *e)
 {
+    vy_value v[VY_MAX_SCALARS];
+    vy_lower_value(l, e, v);
+    for (uint32_t k = 0; k < n; k++) vy_set(l->b, to[k], v[k]);
+}
+
+static uint32_t lower_cond(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    const uint32_t n = vy_scalars(e->type);
+    vy_var result[VY_MAX_SCALARS];
+    vy_value y[VY_MAX_SCALARS];
     vy_value c = vy_lower_expr(l, e->u.sub.a);
-    if (vy_lower_stopped(l)) return (vy_value){0};
+    if (vy_lower_stopped(l)) return n;
     if (l->constant || (is_plain(e->u.sub.b) && is_plain(e->u.sub.c))) {
-        vy_value x = vy_lower_expr(l, e->u.sub.b), y = vy_lower_expr(l, e->u.sub.c);
+        vy_lower_value(l, e->u.sub.b, v);
+        vy_lower_value(l, e->u.sub.c, y);
         vy_lower_at(l, e->line, e->column);
-        return vy_select(l->b, c, x, y);
+        for (uint32_t k = 0; k < n; k++) v[k] = vy_select(l->b, c, v[k], y[k]);
+        return n;
     }
     vy_lower_at(l, e->line, e->column);
-    vy_var result = vy_var_new(l->b, NULL, vy_zero(l->b, (vy_type)e->type));
+    for (uint32_t k = 0; k < n; k++)
+        result[k] = vy_var_new(l->b, NULL, vy_zero(l->b, (vy_type)vy_element(e->type)));
     vy_if(l->b, c);
-    vy_set(l->b, result, vy_lower_expr(l, e->u.sub.b));
+    set_all(l, n, result, e->u.sub.b);
     vy_else(l->b);
-    vy_set(l->b, result, vy_lower_expr(l, e->u.sub.c));
+    set_all(l, n, result, e->u.sub.c);
     vy_end(l->b);
-    return vy_get(l->b, result);
+    for (uint32_t k = 0; k < n; k++) v[k] = vy_get(l->b, result[k]);
+    return n;
 }
 
 // ------------------------------------------------------------------------------------- reductions
@@ -160,28 +221,37 @@ static vy_value reduce_start(vy_lower *l, uint8_t op, vy_type t)
     return vy_int(l->b, t, least ? -top - 1 : top);
 }
 
-// Nested loops over one accumulator.
-static vy_value lower_reduce(vy_lower *l, const vy_ast_expr *e)
+static vy_value reduce_step(vy_builder *b, uint8_t op, vy_value old, vy_value v)
 {
-    vy_type t = (vy_type)e->type;
+    switch (op) {
+    case TK_ADD: return vy_add(b, old, v);
+    case TK_MUL: return vy_mul(b, old, v);
+    case TK_GT: return vy_max(b, old, v);
+    default: return vy_min(b, old, v);
+    }
+}
+
+// Nested loops over one accumulator for each scalar.
+static uint32_t lower_reduce(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    const uint32_t n = vy_scalars(e->type);
+    vy_var acc[VY_MAX_SCALARS];
+    vy_value old[VY_MAX_SCALARS];
     vy_lower_at(l, e->line, e->column);
-    vy_var acc = vy_var_new(l->b, NULL, reduce_start(l, e->op, t));
-    vy_loop_hint hint = {.vars = &acc, .count = 1};
+    for (uint32_t k = 0; k < n; k++)
+        acc[k] = vy_var_new(l->b, NULL, reduce_start(l, e->op, (vy_type)vy_element(e->type)));
+    vy_loop_hint hint = {.vars = acc, .count = n};
     uint32_t open = 0;
     for (const vy_range *r = e->u.reduce.ranges; r; r = r->next, open++)
-        if (vy_lower_stopped(l) || !vy_lower_range(l, r, &hint)) return (vy_value){0};
-    vy_value old = vy_get(l->b, acc), v = vy_lower_expr(l, e->u.reduce.body);
-    if (vy_lower_stopped(l)) return (vy_value){0};
+        if (vy_lower_stopped(l) || !vy_lower_range(l, r, &hint)) return n;
+    for (uint32_t k = 0; k < n; k++) old[k] = vy_get(l->b, acc[k]);
+    vy_lower_value(l, e->u.reduce.body, v);
+    if (vy_lower_stopped(l)) return n;
     vy_lower_at(l, e->line, e->column);
-    switch (e->op) {
-    case TK_ADD: v = vy_add(l->b, old, v); break;
-    case TK_MUL: v = vy_mul(l->b, old, v); break;
-    case TK_GT: v = vy_max(l->b, old, v); break;
-    default: v = vy_min(l->b, old, v); break;
-    }
-    vy_set(l->b, acc, v);
+    for (uint32_t k = 0; k < n; k++) vy_set(l->b, acc[k], reduce_step(l->b, e->op, old[k], v[k]));
     while (open-- > 0) vy_end(l->b);
-    return vy_get(l->b, acc);
+    for (uint32_t k = 0; k < n; k++) v[k] = vy_get(l->b, acc[k]);
+    return n;
 }
 
 // ------------------------------------------------------------------------------------------ memory
@@ -202,49 +272,80 @@ static vy_value lower_load(vy_lower *l, const vy_ast_expr *e)
     return v;
 }
 
-static vy_value lower_unary(vy_lower *l, const vy_ast_expr *e)
+static uint32_t lower_unary(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    const uint32_t n = vy_lower_value(l, e->u.sub.a, v);
+    vy_lower_at(l, e->line, e->column);
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = e->op == TK_SUB ? vy_neg(l->b, v[k]) : vy_not(l->b, v[k]);
+    return n;
+}
+
+// Vectors are equal where all components are.
+static vy_value lower_compare(vy_lower *l, const vy_ast_expr *e)
+{
+    vy_value x[VY_MAX_SCALARS], y[VY_MAX_SCALARS];
+    const uint32_t n = vy_lower_value(l, e->u.sub.a, x);
+    vy_lower_value(l, e->u.sub.b, y);
+    vy_lower_at(l, e->line, e->column);
+    vy_value v = operator_of(l->b, e->op, x[0], y[0]);
+    for (uint32_t k = 1; k < n; k++) {
+        const vy_value also = operator_of(l->b, e->op, x[k], y[k]);
+        v = e->op == TK_EQ ? vy_and(l->b, v, also) : vy_or(l->b, v, also);
+    }
+    return v;
+}
+
+static uint32_t lower_call(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    const uint32_t n = vy_scalars(e->type);
+    if (!e->u.ref.decl) return vy_lower_builtin(l, e, v);
+    vy_lower_call(l, e, n, v);
+    return n;
+}
+
+static vy_value lower_cast(vy_lower *l, const vy_ast_expr *e)
 {
     vy_value v = vy_lower_expr(l, e->u.sub.a);
     vy_lower_at(l, e->line, e->column);
-    return e->op == TK_SUB ? vy_neg(l->b, v) : vy_not(l->b, v);
+    return vy_cast(l->b, (vy_type)e->op, v);
 }
 
-static vy_value lower_compare(vy_lower *l, const vy_ast_expr *e)
+static vy_value lower_scalar(vy_lower *l, const vy_ast_expr *e)
 {
-    vy_value x = vy_lower_expr(l, e->u.sub.a), y = vy_lower_expr(l, e->u.sub.b);
-    vy_lower_at(l, e->line, e->column);
-    return vy_lower_operator(l, e->op, x, y);
-}
-
-static vy_value lower_call(vy_lower *l, const vy_ast_expr *e)
-{
-    vy_value v = {0};
-    if (!e->u.ref.decl) return vy_lower_builtin(l, e);
-    return vy_lower_call(l, e, 1, &v) ? v : (vy_value){0};
-}
-
-vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e)
-{
-    if (vy_lower_stopped(l)) return (vy_value){0};
     switch (e->kind) {
     case EX_INT:
     case EX_FLOAT:
     case EX_BOOL: return lower_literal(l, e);
-    case EX_NAME: return lower_name(l, e);
     case EX_BUILTIN: return vy_builtin_value(l->b, (vy_builtin)e->op, e->count);
-    case EX_CHAIN: return lower_chain(l, e);
     case EX_LOGIC: return lower_logic(l, e);
     case EX_COMPARE: return lower_compare(l, e);
-    case EX_UNARY: return lower_unary(l, e);
-    case EX_COND: return lower_cond(l, e);
-    case EX_CALL: return lower_call(l, e);
     case EX_INDEX: return lower_load(l, e);
-    case EX_REDUCE: return lower_reduce(l, e);
-    case EX_CAST: {
-        vy_value v = vy_lower_expr(l, e->u.sub.a);
-        vy_lower_at(l, e->line, e->column);
-        return vy_cast(l->b, (vy_type)e->op, v);
-    }
+    case EX_CAST: return lower_cast(l, e);
     default: return (vy_value){0};
     }
+}
+
+uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value v[VY_MAX_SCALARS])
+{
+    for (uint32_t k = 0; k < VY_MAX_SCALARS; k++) v[k] = (vy_value){0};
+    if (vy_lower_stopped(l)) return vy_scalars(e->type);
+    switch (e->kind) {
+    case EX_NAME: return lower_name(l, e, v);
+    case EX_MEMBER: return lower_member(l, e, v);
+    case EX_MAKE: return lower_make(l, e, v);
+    case EX_CHAIN: return lower_chain(l, e, v);
+    case EX_UNARY: return lower_unary(l, e, v);
+    case EX_COND: return lower_cond(l, e, v);
+    case EX_CALL: return lower_call(l, e, v);
+    case EX_REDUCE: return lower_reduce(l, e, v);
+    default: v[0] = lower_scalar(l, e); return 1;
+    }
+}
+
+vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e)
+{
+    vy_value v[VY_MAX_SCALARS];
+    vy_lower_value(l, e, v);
+    return v[0];
 }

@@ -20,10 +20,20 @@ static bool is_there(vy_front *f, vy_func *fn)
 static bool reserve(vy_front *f, vy_func *fn)
 {
     vy_type types[VY_MAX_RANK];
-    for (uint32_t k = 0; k < fn->result_count; k++) types[k] = (vy_type)fn->results[k];
-    fn->number = vy_function_reserve(f->m, fn->result_count, types);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < fn->result_count; i++)
+        for (uint32_t k = 0; k < vy_scalars(fn->results[i]); k++)
+            types[n++] = (vy_type)vy_element(fn->results[i]);
+    fn->number = vy_function_reserve(f->m, n, types);
     f->failed |= !fn->number.id;
     return !f->failed;
+}
+
+static void lower_parameter(vy_lower *l, const vy_decl *d)
+{
+    for (uint32_t k = 0; k < vy_scalars(d->type); k++)
+        l->frame[d->slot + k] =
+            vy_param_scalar(l->b, vy_scalar_name(l->f, d, k), (vy_type)vy_element(d->type)).id;
 }
 
 static bool lower_function(vy_front *f, vy_func *fn)
@@ -36,8 +46,8 @@ static bool lower_function(vy_front *f, vy_func *fn)
     vy_lower_at(&l, fn->decl->line, fn->decl->column);
     vy_builder_program(l.b)->line = fn->decl->line;
     for (const vy_decl *d = fn->params; d && !vy_lower_stopped(&l); d = d->next)
-        l.frame[d->slot] = vy_param_scalar(l.b, d->name->text, (vy_type)d->type).id;
-    vy_lower_function_body(&l, fn->result_count, results);
+        lower_parameter(&l, d);
+    vy_lower_function_body(&l, vy_result_scalars(fn), results);
     if (!vy_lower_stopped(&l)) return vy_function_close(l.b, fn->number, results);
     vy_program_abandon(l.b);
     return false;

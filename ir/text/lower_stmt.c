@@ -24,7 +24,7 @@ static int by_declaration(const void *a, const void *b)
 // What a loop carries: variables that its body assigns and, if it returns, the function's results.
 static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
 {
-    uint32_t results = loop->returns && l->results ? l->func->result_count : 0, n = 0;
+    uint32_t results = loop->returns && l->results ? vy_result_scalars(l->func) : 0, n = 0;
     vy_var *vars = vy_realloc(NULL, (loop->count + results + 1) * sizeof *vars);
     *hint = (vy_loop_hint){.vars = vars, .returns = loop->returns};
     if (!vars) {
@@ -32,7 +32,8 @@ static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
         return;
     }
     for (const vy_assigned *a = loop->assigned; a; a = a->next)
-        vars[n++] = (vy_var){l->frame[a->var->slot]};
+        for (uint32_t k = 0; k < vy_scalars(a->var->type); k++)
+            vars[n++] = (vy_var){l->frame[a->var->slot + k]};
     for (uint32_t i = 0; i < results; i++) vars[n++] = l->results[i];
     // In the order of their declaration, on which the printer relies.
     if (n > 1) qsort(vars, n, sizeof *vars, by_declaration);
@@ -105,22 +106,54 @@ static void lower_if(vy_lower *l, const vy_stmt *s)
 }
 
 // ------------------------------------------------------------------------------------ assignments
+void vy_lower_variable(vy_lower *l, const vy_decl *d, const vy_value *v)
+{
+    for (uint32_t k = 0; k < vy_scalars(d->type); k++)
+        l->frame[d->slot + k] = vy_var_new(l->b, vy_scalar_name(l->f, d, k), v[k]).id;
+}
+
 static void lower_let(vy_lower *l, const vy_stmt *s)
 {
-    vy_value v = s->value ? vy_lower_expr(l, s->value) : vy_zero(l->b, (vy_type)s->decl->type);
+    const vy_text_type t = s->decl->type;
+    vy_value v[VY_MAX_SCALARS];
+    if (s->value) vy_lower_value(l, s->value, v);
+    for (uint32_t k = 0; !s->value && k < vy_scalars(t); k++)
+        v[k] = vy_zero(l->b, (vy_type)vy_element(t));
     vy_lower_at(l, s->line, s->column);
-    l->frame[s->decl->slot] = vy_var_new(l->b, s->decl->name->text, v).id;
+    vy_lower_variable(l, s->decl, v);
 }
 
 static void lower_tuple(vy_lower *l, const vy_stmt *s)
 {
     vy_value results[VY_MAX_RANK];
     uint32_t n = 0;
-    for (const vy_decl *d = s->decl; d; d = d->next) n++;
+    for (const vy_decl *d = s->decl; d; d = d->next) n += vy_scalars(d->type);
     if (!vy_lower_call(l, s->value, n, results)) return;
     n = 0;
-    for (const vy_decl *d = s->decl; d; d = d->next)
-        l->frame[d->slot] = vy_var_new(l->b, d->name->text, results[n++]).id;
+    for (const vy_decl *d = s->decl; d; n += vy_scalars(d->type), d = d->next)
+        vy_lower_variable(l, d, results + n);
+}
+
+// The variables of what is assigned, all or some components of one.
+static uint32_t target_variables(const vy_lower *l, const vy_ast_expr *t, vy_var *to)
+{
+    const vy_ast_expr *name = t->kind == EX_NAME ? t : t->u.member.of;
+    const uint32_t n = vy_scalars(t->type), *slots = l->frame + name->u.ref.decl->slot;
+    for (uint32_t k = 0; k < n; k++)
+        to[k] = (vy_var){slots[t->kind == EX_NAME ? k : vy_component(t->op, k)]};
+    return n;
+}
+
+static void assign_variable(vy_lower *l, const vy_stmt *s)
+{
+    vy_var to[VY_MAX_SCALARS];
+    vy_value old[VY_MAX_SCALARS], v[VY_MAX_SCALARS], *is = v;
+    const uint32_t n = target_variables(l, s->target, to);
+    for (uint32_t k = 0; s->op != TK_SET && k < n; k++) old[k] = vy_get(l->b, to[k]);
+    const uint32_t m = vy_lower_value(l, s->value, v);
+    vy_lower_at(l, s->line, s->column);
+    if (s->op != TK_SET) vy_lower_operator(l, s->op, n, is = old, m, v);
+    for (uint32_t k = 0; k < n; k++) vy_set(l->b, to[k], is[k]);
 }
 
 static void lower_assign(vy_lower *l, const vy_stmt *s)
@@ -128,13 +161,8 @@ static void lower_assign(vy_lower *l, const vy_stmt *s)
     const vy_ast_expr *t = s->target;
     bool compound = s->op != TK_SET;
     vy_value index[VY_MAX_RANK], v, old = {0};
-    if (t->kind == EX_NAME) {
-        vy_var var = {l->frame[t->u.ref.decl->slot]};
-        if (compound) old = vy_get(l->b, var);
-        v = vy_lower_expr(l, s->value);
-        vy_lower_at(l, s->line, s->column);
-        if (compound) v = vy_lower_operator(l, s->op, old, v);
-        vy_set(l->b, var, v);
+    if (t->kind != EX_INDEX) {
+        assign_variable(l, s);
         return;
     }
     if (!vy_lower_index(l, t, index)) return;
@@ -144,8 +172,8 @@ static void lower_assign(vy_lower *l, const vy_stmt *s)
     if (compound) vy_emit_flags(l->b, old.id, t->op);
     v = vy_lower_expr(l, s->value);
     vy_lower_at(l, s->line, s->column);
-    if (compound) v = vy_lower_operator(l, s->op, old, v);
-    vy_store(l->b, buf, index, v);
+    if (compound) vy_lower_operator(l, s->op, 1, &old, 1, &v);
+    vy_store(l->b, buf, index, compound ? old : v);
     vy_emit_flags(l->b, 0, t->op);
 }
 
@@ -154,20 +182,21 @@ static void lower_call(vy_lower *l, const vy_stmt *s)
     const vy_ast_expr *e = s->value;
     vy_value results[VY_MAX_RANK];
     if (e->u.ref.decl)
-        vy_lower_call(l, e, e->u.ref.decl->func->result_count, results);
+        vy_lower_call(l, e, vy_result_scalars(e->u.ref.decl->func), results);
     else
-        vy_lower_builtin(l, e);
+        vy_lower_builtin(l, e, results);
 }
 
 static void lower_return(vy_lower *l, const vy_stmt *s)
 {
-    vy_value v[VY_MAX_RANK];
-    uint32_t n = l->func->result_count, i = 0;
+    vy_value v[VY_MAX_RANK + VY_MAX_SCALARS];
+    const uint32_t values = l->func->result_count, n = vy_result_scalars(l->func);
     const vy_ast_expr *e = s->value;
-    if (n > 1 && e->kind == EX_CALL) {
+    uint32_t i = 0;
+    if (values > 1 && e->kind == EX_CALL) {
         if (!vy_lower_call(l, e, n, v)) return;
     } else {
-        for (e = n > 1 ? e->u.list : e; i < n; e = e->next) v[i++] = vy_lower_expr(l, e);
+        for (e = values > 1 ? e->u.list : e; i < n; e = e->next) i += vy_lower_value(l, e, v + i);
     }
     if (vy_lower_stopped(l)) return;
     vy_lower_at(l, s->line, s->column);

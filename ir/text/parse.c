@@ -19,7 +19,7 @@ static void parse_results(vy_front *f, vy_func *fn)
                            "a function returns at most %u values", VY_MAX_RANK);
             return;
         }
-        fn->results[fn->result_count++] = vy_parse_type(f, "of the result", VY_SPELL_TYPES);
+        fn->results[fn->result_count++] = vy_parse_value_type(f, "of the result", VY_SPELL_TYPES);
     } while (tuple && vy_accept(f, TK_COMMA));
     if (tuple) vy_expect(f, TK_RPAREN, "after the types of the results");
 }

@@ -147,12 +147,6 @@ static vy_ast_expr *parse_named(vy_front *f)
         e->kind = EX_INDEX;
         e->u.ref.list = parse_list(f, TK_RBRACKET, &e->count);
         parse_marks(f, e);
-    } else if (vy_accept(f, TK_DOT)) {
-        vy_name_rec *name = e->u.ref.name;
-        e->kind = EX_MEMBER;
-        e->u.member.name = name;
-        e->u.member.member = f->tok.name;
-        vy_expect(f, TK_NAME, "after the point");
     }
     return e;
 }
@@ -225,11 +219,30 @@ static vy_ast_expr *parse_primary(vy_front *f)
     return new_expr(f, EX_BOOL, &f->tok);
 }
 
+// `e.xyz.x`: the names are a list, as operators of one level are.
+static vy_ast_expr *parse_members(vy_front *f)
+{
+    const vy_token at = f->tok;
+    vy_ast_expr *of = parse_primary(f);
+    if (f->tok.kind != TK_DOT) return of;
+    vy_ast_expr *e = new_expr(f, EX_MEMBER, &at);
+    vy_member **tail = &e->u.member.names;
+    e->u.member.of = of;
+    while (vy_accept(f, TK_DOT)) {
+        vy_member *m = *tail = vy_front_alloc(f, sizeof *m);
+        *m = (vy_member){.name = f->tok.name};
+        tail = &m->next;
+        f->nodes++;
+        vy_expect(f, TK_NAME, "after the point");
+    }
+    return e;
+}
+
 // -------------------------------------------------------------------------------------- operators
 static vy_ast_expr *parse_unary(vy_front *f)
 {
     uint8_t k = f->tok.kind;
-    if (k != TK_SUB && k != TK_NOT && k != TK_TILDE) return parse_primary(f);
+    if (k != TK_SUB && k != TK_NOT && k != TK_TILDE) return parse_members(f);
     vy_ast_expr *e = new_expr(f, EX_UNARY, &f->tok);
     e->op = k;
     if (vy_enter(f)) {

@@ -66,7 +66,9 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     vy_expect(f, TK_COLON, "after the parameter's name");
     bool buffer = accept_access(f, &d->cls);
     const bool access = f->tok.kind == TK_NAME && vy_peek(f).kind == TK_TYPE; // `x: inn f32[N]`
-    d->type = vy_parse_type(f, "of the parameter", access ? VY_SPELL_ACCESS : VY_SPELL_TYPES);
+    const unsigned meant = access ? VY_SPELL_ACCESS : VY_SPELL_TYPES;
+    d->type = buffer || program ? vy_parse_type(f, "of the parameter", meant)
+                                : vy_parse_value_type(f, "of the parameter", meant);
     if (buffer) {
         d->kind = DK_BUFFER;
         d->dims = vy_parse_dims(f, &d->rank);

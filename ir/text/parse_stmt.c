@@ -57,8 +57,7 @@ static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
         s->decl = vy_parse_decl(f, kind);
         if (vy_accept(f, TK_COLON)) {
             s->decl->has_type = true;
-            s->decl->type = f->tok.type;
-            vy_expect(f, TK_TYPE, "of the variable");
+            s->decl->type = vy_parse_value_type(f, "of the variable", VY_SPELL_TYPES);
         }
     }
     if (kind == DK_VAR && s->kind == ST_LET && s->decl->has_type && vy_accept(f, TK_SEMICOLON))
@@ -167,7 +166,7 @@ static vy_stmt *parse_simple(vy_front *f)
     if (set) {
         s->op = f->tok.kind;
         s->target = e;
-        if (e->kind != EX_NAME && e->kind != EX_INDEX)
+        if (e->kind != EX_NAME && e->kind != EX_INDEX && e->kind != EX_MEMBER)
             vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
                            "assign to a variable or to an element of a buffer",
                            "this cannot be assigned to");

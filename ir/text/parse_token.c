@@ -60,6 +60,12 @@ bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned
     if (vy_accept(f, kind)) return true;
     if (f->failed) return false;
     char text[48];
+    if (kind == TK_TYPE && vy_made_type_named(f->tok.text, f->tok.length)) {
+        vy_front_error(f, VY_E_TYPE_WRONG, f->tok.line, f->tok.column,
+                       "use its scalars: a buffer of them has one more axis, like f32[N, 3]",
+                       "%s cannot be the type %s", vy_token_text(&f->tok, text), after);
+        return false;
+    }
     // A missing `;` is best shown where it is missing, not on the next line.
     bool before = kind == TK_SEMICOLON && f->last_line < f->tok.line;
     const char *fix =
@@ -130,6 +136,15 @@ uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant)
     uint8_t type = f->tok.type;
     if (!vy_expect_word(f, TK_TYPE, after, meant)) return VY_F32;
     return type;
+}
+
+vy_text_type vy_parse_value_type(vy_front *f, const char *after, unsigned meant)
+{
+    const bool word = f->tok.kind == TK_NAME;
+    const vy_text_type made = word ? vy_made_type_named(f->tok.text, f->tok.length) : VY_VOID;
+    if (!made) return vy_parse_type(f, after, meant | VY_SPELL_MADE);
+    vy_advance(f);
+    return made;
 }
 
 uint32_t vy_parse_attribute_number(vy_front *f, const char *name)

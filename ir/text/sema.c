@@ -88,7 +88,7 @@ bool vy_sema(vy_front *f)
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
     f->in_const = true;
     for (vy_decl *d = f->consts; d && !f->failed; d = d->next) {
-        if (vy_type_loaded((vy_type)d->type) != d->type)
+        if (vy_stored_only(d->type))
             vy_front_error(f, VY_E_TYPE_WRONG, d->line, d->column, NULL,
                            "constant `%s` cannot be a %s", d->name->text,
                            vy_type_name((vy_type)d->type));

@@ -9,6 +9,7 @@ const vy_builtin_info *vy_call_builtin(const vy_ast_expr *e)
     vy_name_rec *n = e->u.ref.name;
     if (n->builtin == -2) {
         const vy_builtin_info *info = vy_builtin_find(n->text, n->length);
+        if (!info) info = vy_geometry_find(n->text, n->length);
         n->builtin = info ? 1 : -1;
         n->info = info;
     }
@@ -54,7 +55,7 @@ void vy_note_callee(vy_front *f, vy_func *fn, uint32_t line, uint32_t column)
     f->func->callees = c;
 }
 
-uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
+vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
 {
     vy_decl *g = vy_again_find(e->u.ref.name, f->func);
     const char *name = e->u.ref.name->text;
@@ -64,7 +65,7 @@ uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
         vy_front_error(f, known ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, e->line, e->column,
                        known ? "only functions can be called"
                              : vy_spelling_fix(f, name, strlen(name),
-                                               VY_SPELL_FUNCTIONS | VY_SPELL_TYPES,
+                                               VY_SPELL_FUNCTIONS | VY_SPELL_TYPES | VY_SPELL_MADE,
                                                "declare it with `fn`"),
                        known ? "`%s` is not a function" : "there is no function `%s`", name);
         return e->type = VY_BROKEN;
@@ -94,7 +95,7 @@ uint8_t vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
 }
 
 // -------------------------------------------------------------------------------------- built in
-static bool rule_fits(uint8_t rule, uint8_t t)
+static bool rule_fits(uint8_t rule, vy_text_type t)
 {
     bool integer = vy_operator_fits(TK_REM, t);
     // An integer literal may still become a float.
@@ -111,30 +112,32 @@ static bool rule_fits(uint8_t rule, uint8_t t)
     }
 }
 
-static void rule_error(vy_front *f, const vy_ast_expr *e, const char *name, uint8_t t)
+static void rule_error(vy_front *f, const vy_ast_expr *e, const char *name, vy_text_type t)
 {
     vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column, NULL,
                    "`%s` is not for values of type %s", name, vy_any_type_name(t));
 }
 
 // All arguments from `a` on must have one type.
-static uint8_t synth_alike(vy_front *f, vy_ast_expr *e, vy_ast_expr *a, const vy_builtin_info *b)
+static vy_text_type synth_alike(vy_front *f, vy_ast_expr *e, vy_ast_expr *a,
+                                const vy_builtin_info *b)
 {
-    uint8_t t = VY_VOID;
+    vy_text_type t = VY_VOID;
     for (vy_ast_expr *x = a; x && !f->failed; x = x->next)
-        t = vy_join(f, t, x, vy_synth(f, x), b->text);
+        t = vy_widen(f, t, x, vy_synth(f, x), b->text);
     if (f->failed) return e->type = VY_BROKEN;
-    if (!rule_fits(b->rule, t)) rule_error(f, e, b->text, t);
+    if (!rule_fits(b->rule, vy_element(t))) rule_error(f, e, b->text, t);
     bool to_bool = b->rule == VY_RULE_FB;
     if (to_bool && vy_is_any(t)) t = VY_F32;
     if (b->rule == VY_RULE_F && t == VY_ANY_INT) t = VY_ANY_FLOAT;
     if (!vy_is_any(t))
-        for (vy_ast_expr *x = a; x && !f->failed; x = x->next) vy_settle(f, x, t);
-    return e->type = to_bool ? VY_BOOL : t;
+        for (vy_ast_expr *x = a; x && !f->failed; x = x->next)
+            if (vy_is_any(x->type)) vy_settle(f, x, vy_element(t));
+    return e->type = to_bool ? vy_vector_type(VY_BOOL, vy_scalars(t)) : t;
 }
 
 // The element that an atomic updates, which determines the type of its operands.
-static uint8_t synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
+static vy_text_type synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
 {
     vy_ast_expr *target = e->u.ref.list;
     if (target->kind != EX_INDEX) {
@@ -143,7 +146,7 @@ static uint8_t synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_info *
         return e->type = VY_BROKEN;
     }
     const vy_op op = b->op == VY_OP_SUB ? VY_OP_ATOMIC_ADD : (vy_op)b->op;
-    uint8_t t = vy_sema_index(f, target, true, vy_marks_allowed(op, target->op));
+    vy_text_type t = vy_sema_index(f, target, true, vy_marks_allowed(op, target->op));
     if (f->failed) return e->type = VY_BROKEN;
     if (!rule_fits(b->rule, target->u.ref.decl->type)) {
         rule_error(f, e, b->text, target->u.ref.decl->type);
@@ -154,7 +157,7 @@ static uint8_t synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_info *
     return e->type = t;
 }
 
-static uint8_t synth_len(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_len(vy_front *f, vy_ast_expr *e)
 {
     vy_ast_expr *a = e->u.ref.list, *axis = a ? a->next : NULL;
     vy_decl *d = a && a->kind == EX_NAME && a->u.ref.name ? a->u.ref.name->local : NULL;
@@ -175,42 +178,42 @@ static uint8_t synth_len(vy_front *f, vy_ast_expr *e)
     return e->type = VY_U32;
 }
 
-static uint8_t synth_polygamma(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_polygamma(vy_front *f, vy_ast_expr *e)
 {
     vy_ast_expr *n = e->u.ref.list;
-    uint8_t t = vy_synth(f, n->next);
+    vy_text_type t = vy_synth(f, n->next);
     if (f->failed) return e->type = VY_BROKEN;
     if (n->kind != EX_INT || n->u.value > 1000)
         vy_front_error(f, VY_E_CONSTANT, n->line, n->column, "write a literal from 0 to 1000",
                        "the order of `polygamma` must be an integer literal");
-    if (!rule_fits(VY_RULE_F, t)) rule_error(f, e, "polygamma", t);
+    if (!rule_fits(VY_RULE_F, vy_element(t))) rule_error(f, e, "polygamma", t);
     return e->type = t == VY_ANY_INT ? VY_ANY_FLOAT : t;
 }
 
-static uint8_t synth_bitcast(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
+static vy_text_type synth_bitcast(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
 {
     vy_ast_expr *a = e->u.ref.list;
-    uint8_t t = vy_check_value(f, a);
+    vy_text_type t = vy_check_value(f, a);
     if (!f->failed && (t == VY_BOOL || vy_type_size((vy_type)t) != vy_type_size((vy_type)b->op)))
         rule_error(f, e, b->text, t);
     return e->type = b->op;
 }
 
 // A value, and the number of a lane or candidate.
-static uint8_t synth_numbered(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b, vy_rule rule,
-                              const char *what)
+static vy_text_type synth_numbered(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b,
+                                   vy_rule rule, const char *what)
 {
-    uint8_t t = vy_synth(f, e->u.ref.list);
+    vy_text_type t = vy_synth(f, e->u.ref.list);
     if (!f->failed && !rule_fits(rule, t)) rule_error(f, e, b->text, t);
     vy_check_as(f, e->u.ref.list->next, VY_U32, what);
     return e->type = t;
 }
 
-static uint8_t synth_select(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_select(vy_front *f, vy_ast_expr *e)
 {
     vy_ast_expr *c = e->u.ref.list, *a = c->next, *b = a->next;
     vy_check_as(f, c, VY_BOOL, "the condition");
-    uint8_t t = f->failed ? VY_BROKEN : vy_synth(f, a);
+    vy_text_type t = f->failed ? VY_BROKEN : vy_synth(f, a);
     if (!f->failed) t = vy_join(f, t, b, vy_synth(f, b), "`select`");
     if (!f->failed && !vy_is_any(t)) {
         vy_settle(f, a, t);
@@ -223,10 +226,10 @@ static bool allowed_in_const(const vy_builtin_info *b)
 {
     if (b->kind == BF_OP) return vy_op_infos[b->op].effect == VY_PURE;
     return b->kind == BF_COMPOSED || b->kind == BF_SELECT || b->kind == BF_POLYGAMMA ||
-           b->kind == BF_BITCAST;
+           b->kind == BF_BITCAST || b->kind == BF_GEOMETRY;
 }
 
-static uint8_t synth_operation(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
+static vy_text_type synth_operation(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
 {
     if (vy_op_has_lane(b->op)) return synth_numbered(f, e, b, VY_RULE_CB, "the lane");
     if (b->op == VY_OP_CANDIDATE) return synth_numbered(f, e, b, VY_RULE_F, "the number");
@@ -237,13 +240,17 @@ static uint8_t synth_operation(vy_front *f, vy_ast_expr *e, const vy_builtin_inf
     return synth_alike(f, e, e->u.ref.list, b);
 }
 
-uint8_t vy_synth_call(vy_front *f, vy_ast_expr *e)
+vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
     const vy_decl *g = vy_again_find(e->u.ref.name, f->func);
-    if (!b || (g && g->kind == DK_FUNC)) {
+    const bool own = g && g->kind == DK_FUNC;
+    const vy_name_rec *name = e->u.ref.name;
+    const vy_text_type made = own || b ? VY_VOID : vy_made_type_named(name->text, name->length);
+    if (made) return vy_synth_make(f, e, made);
+    if (!b || own) {
         vy_func *fn;
-        uint8_t t = vy_sema_user_call(f, e, &fn);
+        vy_text_type t = vy_sema_user_call(f, e, &fn);
         if (!f->failed && t == VY_VOID)
             vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, NULL,
                            "`%s` returns %u values, one is needed here", e->u.ref.name->text,
@@ -270,12 +277,13 @@ uint8_t vy_synth_call(vy_front *f, vy_ast_expr *e)
     case BF_BITCAST: return synth_bitcast(f, e, b);
     case BF_BARRIER: return e->type = VY_VOID;
     case BF_COMPOSED: return synth_alike(f, e, e->u.ref.list, b);
+    case BF_GEOMETRY: return vy_synth_geometry(f, e, b);
     default: return synth_operation(f, e, b);
     }
 }
 
 // A call with only literals as arguments gets its type from the context.
-void vy_settle_call(vy_front *f, vy_ast_expr *e, uint8_t type)
+void vy_settle_call(vy_front *f, vy_ast_expr *e, vy_text_type type)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
     const bool candidate = b->kind == BF_OP && b->op == VY_OP_CANDIDATE;

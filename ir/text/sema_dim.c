@@ -108,7 +108,7 @@ void vy_sema_dims(vy_front *f, vy_decl *d)
 void vy_sema_parameters(vy_front *f, vy_func *fn)
 {
     for (vy_decl *d = fn->params; d; d = d->next) {
-        if (d->kind != DK_BUFFER && vy_type_loaded((vy_type)d->type) != d->type)
+        if (d->kind != DK_BUFFER && vy_stored_only(d->type))
             vy_front_error(f, VY_E_TYPE_WRONG, d->line, d->column,
                            "use i32 or u32; small integers are element types of buffers",
                            "parameter `%s` cannot be a %s", d->name->text,
@@ -124,10 +124,14 @@ void vy_sema_parameters(vy_front *f, vy_func *fn)
     for (vy_decl *d = fn->overs; d; d = d->next) vy_declare(f, d);
     for (vy_ast_expr *e = fn->workgroup; e && !f->failed; e = e->next) vy_sema_dim(f, e);
     for (uint32_t i = 0; i < fn->result_count; i++)
-        if (vy_type_loaded((vy_type)fn->results[i]) != fn->results[i])
+        if (vy_stored_only(fn->results[i]))
             vy_front_error(f, VY_E_TYPE_WRONG, fn->decl->line, fn->decl->column, NULL,
                            "function `%s` cannot return a %s", fn->decl->name->text,
                            vy_type_name((vy_type)fn->results[i]));
+    if (vy_result_scalars(fn) > VY_MAX_RANK)
+        vy_front_error(f, VY_E_LIMIT, fn->decl->line, fn->decl->column, "return fewer values",
+                       "function `%s` returns %u scalars, of at most %u", fn->decl->name->text,
+                       vy_result_scalars(fn), VY_MAX_RANK);
 }
 
 vy_decl *vy_sema_find_buffer(vy_front *f, const vy_ast_expr *e)

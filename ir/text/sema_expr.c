@@ -8,10 +8,11 @@
 
 #include <string.h>
 
-const char *vy_any_type_name(uint8_t type)
+const char *vy_any_type_name(vy_text_type type)
 {
     if (type == VY_ANY_INT) return "an integer literal";
     if (type == VY_ANY_FLOAT) return "a float literal";
+    if (vy_is_made(type)) return vy_made_type_name(type - VY_MADE);
     return vy_type_name((vy_type)type);
 }
 
@@ -22,7 +23,7 @@ const char *vy_operator_text(uint8_t op)
     return op >= TK_OROR && op <= TK_REM ? texts[op - TK_OROR] : "=";
 }
 
-bool vy_operator_fits(uint8_t op, uint8_t t)
+bool vy_operator_fits(uint8_t op, vy_text_type t)
 {
     bool integer = t == VY_ANY_INT || (t >= VY_I32 && t <= VY_U64);
     bool number = integer || t == VY_ANY_FLOAT || vy_type_is_float((vy_type)t);
@@ -42,34 +43,37 @@ bool vy_operator_fits(uint8_t op, uint8_t t)
     case TK_OR:
     case TK_XOR: return integer || t == VY_BOOL;
     case TK_EQ:
-    case TK_NE: return number || t == VY_BOOL;
+    case TK_NE: return number || t == VY_BOOL || vy_is_made(t);
     default: return false;
     }
 }
 
-static uint8_t broken(vy_ast_expr *e) { return e->type = VY_BROKEN; }
+static vy_text_type broken(vy_ast_expr *e) { return e->type = VY_BROKEN; }
 
-void vy_operator_error(vy_front *f, const vy_ast_expr *at, uint8_t op, uint8_t t)
+void vy_operator_error(vy_front *f, const vy_ast_expr *at, uint8_t op, vy_text_type t)
 {
     vy_front_error(f, VY_E_TYPE_WRONG, at->line, at->column,
-                   t == VY_BOOL && (op == TK_ADD || op == TK_MUL) ? "use & | ^ ! or u32(x)" : NULL,
+                   vy_is_made(t) && op >= TK_LT && op <= TK_GE      ? "compare components, like v.x"
+                   : t == VY_BOOL && (op == TK_ADD || op == TK_MUL) ? "use & | ^ ! or u32(x)"
+                                                                    : NULL,
                    "`%s` is not for values of type %s", vy_operator_text(op), vy_any_type_name(t));
 }
 
-uint8_t vy_join(vy_front *f, uint8_t so_far, vy_ast_expr *e, uint8_t t, const char *what)
+vy_text_type vy_join(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_type t,
+                     const char *what)
 {
     if (t == VY_BROKEN || so_far == VY_BROKEN) return VY_BROKEN;
     if (so_far == VY_VOID || so_far == t) return t;
     if (vy_is_any(t)) return so_far == VY_ANY_INT ? t : so_far;
     if (vy_is_any(so_far)) return t;
-    vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, NULL,
+    vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, vy_made_fix(f, so_far, t),
                    "%s needs values of one type, not %s and %s", what, vy_any_type_name(so_far),
                    vy_any_type_name(t));
     return VY_BROKEN;
 }
 
 // ------------------------------------------------------------------------------------------ names
-static uint8_t literal_name(vy_ast_expr *e)
+static vy_text_type literal_name(vy_ast_expr *e)
 {
     static const char *const names[] = {"inf", "nan", "pi"};
     for (uint32_t i = 0; i < 3; i++) {
@@ -83,7 +87,7 @@ static uint8_t literal_name(vy_ast_expr *e)
     return VY_BROKEN;
 }
 
-static uint8_t name_error(vy_front *f, vy_ast_expr *e, const char *name)
+static vy_text_type name_error(vy_front *f, vy_ast_expr *e, const char *name)
 {
     const vy_decl *d = e->u.ref.name->local ? e->u.ref.name->local : e->u.ref.name->global;
     if (d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL))
@@ -103,7 +107,7 @@ static uint8_t name_error(vy_front *f, vy_ast_expr *e, const char *name)
     return broken(e);
 }
 
-static uint8_t synth_name(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_name(vy_front *f, vy_ast_expr *e)
 {
     if (!e->u.ref.name) return name_error(f, e, "?");
     vy_name_rec *n = e->u.ref.name;
@@ -130,25 +134,6 @@ static uint8_t synth_name(vy_front *f, vy_ast_expr *e)
     return name_error(f, e, n->text);
 }
 
-static uint8_t synth_member(vy_front *f, vy_ast_expr *e)
-{
-    vy_name_rec *n = e->u.member.name, *part = e->u.member.member;
-    vy_builtin id;
-    bool known = !n->local && !n->global && !f->in_const &&
-                 vy_builtin_value_find(n->text, n->length, &id) && id <= VY_NUM_GROUPS;
-    bool axis = part->length == 1 && part->text[0] >= 'x' && part->text[0] <= 'z';
-    if (!known || !axis) {
-        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
-                       "components are gid.x gid.y gid.z, and the same of lid, wid, num_groups",
-                       "`%s` has no component `%s`", n->text, part->text);
-        return broken(e);
-    }
-    e->kind = EX_BUILTIN;
-    e->op = (uint8_t)id;
-    e->count = (uint32_t)(part->text[0] - 'x');
-    return e->type = VY_U32;
-}
-
 static void refuse_mark(vy_front *f, const vy_ast_expr *e, uint8_t allowed)
 {
     uint8_t wrong = e->op & (uint8_t)~allowed;
@@ -161,7 +146,7 @@ static void refuse_mark(vy_front *f, const vy_ast_expr *e, uint8_t allowed)
                    e->u.ref.name->text);
 }
 
-uint8_t vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks)
+vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks)
 {
     vy_decl *d = e->u.ref.name->local;
     const char *name = e->u.ref.name->text;
@@ -192,38 +177,39 @@ uint8_t vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks)
     }
     if (e->op & ~marks) refuse_mark(f, e, marks);
     for (vy_ast_expr *i = e->u.ref.list; i && !f->failed; i = i->next) {
-        uint8_t t = vy_check_value(f, i);
+        vy_text_type t = vy_check_value(f, i);
         if (!f->failed && !vy_operator_fits(TK_REM, t))
             vy_front_error(f, VY_E_TYPE_WRONG, i->line, i->column, "write u32(x)",
                            "an index must be an integer, not %s", vy_any_type_name(t));
     }
-    return e->type = (uint8_t)vy_type_loaded((vy_type)d->type);
+    return e->type = (vy_text_type)vy_type_loaded((vy_type)d->type);
 }
 
 // -------------------------------------------------------------------------------------- operators
-static uint8_t synth_chain(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_chain(vy_front *f, vy_ast_expr *e)
 {
-    uint8_t t = VY_VOID;
+    vy_text_type t = VY_VOID;
     for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
         const char *text = vy_operator_text(o == e->u.list && o->next ? o->next->link : o->link);
         char what[8] = {'`', text[0], text[1], text[1] ? '`' : 0, 0};
         if (!text[1]) what[2] = '`';
-        t = vy_join(f, t, o, vy_synth(f, o), what);
+        t = vy_widen(f, t, o, vy_synth(f, o), what);
     }
     if (f->failed) return broken(e);
+    const vy_text_type element = vy_element(t);
     for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
-        if (o != e->u.list && !vy_operator_fits(o->link, t))
+        if (o != e->u.list && !vy_operator_fits(o->link, element))
             vy_operator_error(f, e, o->link, t);
         else if (!vy_is_any(t) && vy_is_any(o->type))
-            vy_settle(f, o, t);
+            vy_settle(f, o, element);
     }
     return e->type = t;
 }
 
-static uint8_t synth_compare(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_compare(vy_front *f, vy_ast_expr *e)
 {
     vy_ast_expr *a = e->u.sub.a, *b = e->u.sub.b;
-    uint8_t t = vy_synth(f, a);
+    vy_text_type t = vy_synth(f, a);
     if (!f->failed) t = vy_join(f, t, b, vy_synth(f, b), "a comparison");
     if (f->failed) return broken(e);
     if (vy_is_any(t)) t = t == VY_ANY_INT ? VY_I32 : VY_F32;
@@ -233,15 +219,16 @@ static uint8_t synth_compare(vy_front *f, vy_ast_expr *e)
     return e->type = VY_BOOL;
 }
 
-static uint8_t synth_unary(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_unary(vy_front *f, vy_ast_expr *e)
 {
     vy_ast_expr *a = e->u.sub.a;
     bool least = e->op == TK_SUB && vy_is_least(a, a->op);
-    uint8_t t = least ? (a->type = a->op) : vy_synth(f, a);
+    vy_text_type t = least ? (a->type = a->op) : vy_synth(f, a);
     if (f->failed) return broken(e);
-    bool fits = e->op == TK_NOT     ? t == VY_BOOL
-                : e->op == TK_TILDE ? vy_operator_fits(TK_REM, t)
-                                    : vy_operator_fits(TK_ADD, t);
+    const vy_text_type element = vy_element(t);
+    bool fits = e->op == TK_NOT     ? element == VY_BOOL
+                : e->op == TK_TILDE ? vy_operator_fits(TK_REM, element)
+                                    : vy_operator_fits(TK_ADD, element);
     if (!fits)
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
                        e->op == TK_NOT ? "compare it: `x == 0`" : NULL,
@@ -253,12 +240,12 @@ static uint8_t synth_unary(vy_front *f, vy_ast_expr *e)
     return e->type = t;
 }
 
-static uint8_t synth_cond(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_cond(vy_front *f, vy_ast_expr *e)
 {
     vy_check_as(f, e->u.sub.a, VY_BOOL, "the condition");
     vy_ast_expr *b = e->u.sub.b, *c = e->u.sub.c;
     if (f->failed) return broken(e);
-    uint8_t t = vy_synth(f, b);
+    vy_text_type t = vy_synth(f, b);
     if (!f->failed) t = vy_join(f, t, c, vy_synth(f, c), "`? :`");
     if (f->failed) return broken(e);
     if (!vy_is_any(t)) {
@@ -268,9 +255,14 @@ static uint8_t synth_cond(vy_front *f, vy_ast_expr *e)
     return e->type = t;
 }
 
-static uint8_t synth_cast(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_cast(vy_front *f, vy_ast_expr *e)
 {
-    vy_check_value(f, e->u.sub.a);
+    const vy_text_type t = vy_check_value(f, e->u.sub.a);
+    if (!f->failed && vy_is_made(t))
+        vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
+                       "convert a component, or the whole: ivec3(v)",
+                       "`%s` converts one number, this is %s", vy_type_name((vy_type)e->op),
+                       vy_any_type_name(t));
     if (!f->failed && vy_type_loaded((vy_type)e->op) != e->op)
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
                        "a store to a buffer of small integers truncates by itself",
@@ -278,7 +270,7 @@ static uint8_t synth_cast(vy_front *f, vy_ast_expr *e)
     return e->type = e->op;
 }
 
-static uint8_t synth_reduce(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_reduce(vy_front *f, vy_ast_expr *e)
 {
     vy_decl *mark = f->scope;
     if (f->in_const) {
@@ -287,29 +279,29 @@ static uint8_t synth_reduce(vy_front *f, vy_ast_expr *e)
         return broken(e);
     }
     for (vy_range *r = e->u.reduce.ranges; r && !f->failed; r = r->next) vy_sema_range(f, r);
-    uint8_t t = f->failed ? VY_BROKEN : vy_synth(f, e->u.reduce.body);
-    if (!f->failed && !vy_operator_fits(TK_ADD, t)) vy_operator_error(f, e, TK_ADD, t);
+    vy_text_type t = f->failed ? VY_BROKEN : vy_synth(f, e->u.reduce.body);
+    if (!f->failed && !vy_operator_fits(TK_ADD, vy_element(t))) vy_operator_error(f, e, TK_ADD, t);
     vy_scope_close(f, mark);
     return e->type = t;
 }
 
-static uint8_t synth_logic(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_logic(vy_front *f, vy_ast_expr *e)
 {
     for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next)
         vy_check_as(f, o, VY_BOOL, e->op == TK_OROR ? "`||`" : "`&&`");
     return e->type = VY_BOOL;
 }
 
-static uint8_t synth_call(vy_front *f, vy_ast_expr *e)
+static vy_text_type synth_call(vy_front *f, vy_ast_expr *e)
 {
-    uint8_t t = vy_synth_call(f, e);
+    vy_text_type t = vy_synth_call(f, e);
     if (t == VY_VOID && !f->failed)
         vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, "make it a statement",
                        "`%s` has no value", e->u.ref.name->text);
     return t;
 }
 
-uint8_t vy_synth(vy_front *f, vy_ast_expr *e)
+vy_text_type vy_synth(vy_front *f, vy_ast_expr *e)
 {
     if (f->failed) return broken(e);
     switch (e->kind) {
@@ -317,7 +309,7 @@ uint8_t vy_synth(vy_front *f, vy_ast_expr *e)
     case EX_FLOAT: return vy_synth_literal(f, e);
     case EX_BOOL: return e->type = VY_BOOL;
     case EX_NAME: return synth_name(f, e);
-    case EX_MEMBER: return synth_member(f, e);
+    case EX_MEMBER: return vy_synth_member(f, e);
     case EX_BUILTIN: return e->type = VY_U32;
     case EX_CHAIN: return synth_chain(f, e);
     case EX_LOGIC: return synth_logic(f, e);
@@ -327,6 +319,7 @@ uint8_t vy_synth(vy_front *f, vy_ast_expr *e)
     case EX_CALL: return synth_call(f, e);
     case EX_INDEX: return vy_sema_index(f, e, false, vy_marks_allowed(VY_OP_LOAD, e->op));
     case EX_CAST: return synth_cast(f, e);
+    case EX_MAKE: return e->type;
     case EX_REDUCE: return synth_reduce(f, e);
     default: break;
     }

@@ -4,19 +4,19 @@
 
 #include <math.h>
 
-static void literal_range(vy_front *f, const vy_ast_expr *e, uint8_t type)
+static void literal_range(vy_front *f, const vy_ast_expr *e, vy_text_type type)
 {
     vy_front_error(f, VY_E_LITERAL_RANGE, e->line, e->column, NULL, "this literal does not fit %s",
                    vy_type_name((vy_type)type));
 }
 
-static uint64_t largest(uint8_t type)
+static uint64_t largest(vy_text_type type)
 {
     uint32_t bits = vy_type_size((vy_type)type) * 8;
     return UINT64_MAX >> (64 - bits + vy_type_is_signed((vy_type)type));
 }
 
-static void settle_int(vy_front *f, vy_ast_expr *e, uint8_t type)
+static void settle_int(vy_front *f, vy_ast_expr *e, vy_text_type type)
 {
     bool fits = type == VY_F16   ? e->u.value < 65520
                 : type >= VY_F32 ? vy_type_is_float((vy_type)type)
@@ -25,7 +25,7 @@ static void settle_int(vy_front *f, vy_ast_expr *e, uint8_t type)
     e->type = type;
 }
 
-static void settle_float(vy_front *f, vy_ast_expr *e, uint8_t type)
+static void settle_float(vy_front *f, vy_ast_expr *e, vy_text_type type)
 {
     e->type = type;
     if (!vy_type_is_float((vy_type)type)) {
@@ -38,12 +38,12 @@ static void settle_float(vy_front *f, vy_ast_expr *e, uint8_t type)
     }
 }
 
-bool vy_is_least(const vy_ast_expr *e, uint8_t type)
+bool vy_is_least(const vy_ast_expr *e, vy_text_type type)
 {
     return e->kind == EX_INT && vy_type_is_signed((vy_type)type) && e->u.value == largest(type) + 1;
 }
 
-uint8_t vy_synth_literal(vy_front *f, vy_ast_expr *e)
+vy_text_type vy_synth_literal(vy_front *f, vy_ast_expr *e)
 {
     bool whole = e->kind == EX_INT;
     if (!e->op) return e->type = whole ? VY_ANY_INT : VY_ANY_FLOAT;
@@ -54,7 +54,7 @@ uint8_t vy_synth_literal(vy_front *f, vy_ast_expr *e)
     return e->type;
 }
 
-static void settle_chain(vy_front *f, vy_ast_expr *e, uint8_t type)
+static void settle_chain(vy_front *f, vy_ast_expr *e, vy_text_type type)
 {
     for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
         if (o != e->u.list && !vy_operator_fits(o->link, type))
@@ -64,9 +64,9 @@ static void settle_chain(vy_front *f, vy_ast_expr *e, uint8_t type)
     }
 }
 
-static bool is_unsigned(uint8_t type) { return type == VY_U32 || type == VY_U64; }
+static bool is_unsigned(vy_text_type type) { return type == VY_U32 || type == VY_U64; }
 
-static void settle_unary(vy_front *f, vy_ast_expr *e, uint8_t type)
+static void settle_unary(vy_front *f, vy_ast_expr *e, vy_text_type type)
 {
     vy_ast_expr *a = e->u.sub.a;
     // −2147483648 is a literal that fits, though 2147483648 is not.
@@ -83,16 +83,16 @@ static void settle_unary(vy_front *f, vy_ast_expr *e, uint8_t type)
         vy_settle(f, a, type);
 }
 
-void vy_settle(vy_front *f, vy_ast_expr *e, uint8_t type)
+void vy_settle(vy_front *f, vy_ast_expr *e, vy_text_type type)
 {
     if (f->failed || e->type == type) return;
     if (!vy_is_any(e->type)) {
-        vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, NULL, "%s where %s is needed",
-                       vy_any_type_name(e->type), vy_any_type_name(type));
+        vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, vy_made_fix(f, type, e->type),
+                       "%s where %s is needed", vy_any_type_name(e->type), vy_any_type_name(type));
         return;
     }
     if (!vy_operator_fits(TK_ADD, type)) {
-        vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, NULL,
+        vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, vy_made_fix(f, type, e->type),
                        "a number where %s is needed", vy_any_type_name(type));
         return;
     }
@@ -112,27 +112,33 @@ void vy_settle(vy_front *f, vy_ast_expr *e, uint8_t type)
     e->type = type;
 }
 
-uint8_t vy_check_value(vy_front *f, vy_ast_expr *e)
+vy_text_type vy_check_value(vy_front *f, vy_ast_expr *e)
 {
-    uint8_t t = vy_synth(f, e);
+    vy_text_type t = vy_synth(f, e);
     // A suffixed literal has not been checked yet.
     if (!f->failed && !vy_is_any(t) && (e->kind == EX_INT || e->kind == EX_FLOAT)) return t;
     if (!f->failed && vy_is_any(t)) vy_settle(f, e, t = t == VY_ANY_INT ? VY_I32 : VY_F32);
     return t;
 }
 
-void vy_check_as(vy_front *f, vy_ast_expr *e, uint8_t type, const char *what)
+void vy_need(vy_front *f, vy_ast_expr *e, vy_text_type type, const char *what)
 {
-    uint8_t t = vy_synth(f, e);
-    if (f->failed) return;
+    const vy_text_type t = e->type;
     bool number = vy_operator_fits(TK_ADD, type);
     if (t != type && !(vy_is_any(t) && number)) {
         vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column,
-                       type == VY_BOOL ? "compare it: `x != 0`" : NULL, "%s is %s, this is %s",
-                       what, vy_any_type_name(type), vy_any_type_name(t));
+                       type == VY_BOOL && !vy_is_made(t) ? "compare it: `x != 0`"
+                                                         : vy_made_fix(f, type, t),
+                       "%s is %s, this is %s", what, vy_any_type_name(type), vy_any_type_name(t));
         return;
     }
     vy_settle(f, e, type);
+}
+
+void vy_check_as(vy_front *f, vy_ast_expr *e, vy_text_type type, const char *what)
+{
+    vy_synth(f, e);
+    if (!f->failed) vy_need(f, e, type, what);
 }
 
 // The value of an expression of integer literals; false if it has another operation or does not fit
@@ -168,7 +174,7 @@ static bool is_negative(const vy_ast_expr *e)
 void vy_sema_range(vy_front *f, vy_range *r)
 {
     vy_ast_expr *parts[3] = {r->from, r->to, r->step};
-    uint8_t t = VY_VOID;
+    vy_text_type t = VY_VOID;
     for (int i = 0; i < 3 && !f->failed; i++)
         if (parts[i]) t = vy_join(f, t, parts[i], vy_synth(f, parts[i]), "a loop");
     if (f->failed) return;

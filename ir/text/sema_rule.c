@@ -43,7 +43,8 @@ static void check_values(vy_front *f, const vy_rule_name *r, const vy_func *fn)
 static bool has_float(const vy_func *fn)
 {
     bool any = false;
-    for (const vy_decl *p = fn->params; p; p = p->next) any |= vy_type_is_float((vy_type)p->type);
+    for (const vy_decl *p = fn->params; p; p = p->next)
+        any |= vy_type_is_float((vy_type)vy_element(p->type));
     return any;
 }
 
@@ -51,7 +52,7 @@ static void check_primal(vy_front *f, const vy_rule_name *r, const vy_func *fn)
 {
     bool any = false;
     for (uint32_t k = 0; k < fn->result_count; k++)
-        any |= vy_type_is_float((vy_type)fn->results[k]);
+        any |= vy_type_is_float((vy_type)vy_element(fn->results[k]));
     if (!any || !has_float(fn))
         refuse(f, r, "leave the rule out, or return floats that are computed from floats",
                "function `%s` has a rule, but %s", fn->decl->name->text,

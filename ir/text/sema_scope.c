@@ -30,7 +30,8 @@ void vy_declare(vy_front *f, vy_decl *d)
     d->name->local = d;
     d->scope_next = f->scope;
     f->scope = d;
-    d->slot = f->func ? f->func->slot_count++ : 0;
+    d->slot = f->func ? f->func->slot_count : 0;
+    if (f->func) f->func->slot_count += vy_scalars(d->type);
     d->loop_depth = f->loop ? f->loop->depth : 0;
 }
 

@@ -32,7 +32,7 @@ static void note_assigned(vy_front *f, vy_loop *loop, vy_decl *d)
     if (f->failed) return;
     *a = (vy_assigned){d, d->mark, loop->assigned};
     loop->assigned = a;
-    loop->count++;
+    loop->count += vy_scalars(d->type);
     d->mark = loop->id;
 }
 
@@ -106,7 +106,7 @@ static void sema_let(vy_front *f, vy_stmt *s)
     vy_decl *d = s->decl;
     if (!d->has_type) {
         d->type = vy_check_value(f, s->value);
-    } else if (vy_type_loaded((vy_type)d->type) != d->type) {
+    } else if (vy_stored_only(d->type)) {
         vy_front_error(f, VY_E_TYPE_WRONG, d->line, d->column, "use i32 or u32",
                        "variable `%s` cannot be a %s", d->name->text,
                        vy_type_name((vy_type)d->type));
@@ -137,7 +137,7 @@ static void sema_tuple(vy_front *f, vy_stmt *s)
     }
 }
 
-static uint8_t sema_variable_target(vy_front *f, vy_ast_expr *e)
+static vy_text_type sema_variable_target(vy_front *f, vy_ast_expr *e)
 {
     vy_decl *d = e->u.ref.name->local;
     if (!d) d = e->u.ref.name->global;
@@ -171,19 +171,43 @@ static uint8_t assigned_operator(uint8_t set)
     return ops[set - TK_SET];
 }
 
+// Components of a variable.
+static vy_text_type sema_member_target(vy_front *f, vy_ast_expr *e)
+{
+    vy_ast_expr *of = e->u.member.of;
+    vy_builtin id;
+    const vy_name_rec *n = of->kind == EX_NAME ? of->u.ref.name : NULL;
+    if (!n || (!n->local && !n->global && vy_builtin_value_find(n->text, n->length, &id))) {
+        vy_front_error(f, VY_E_IMMUTABLE, e->line, e->column, "assign to components of a variable",
+                       "only components of variables can be changed");
+        return VY_BROKEN;
+    }
+    sema_variable_target(f, of);
+    const vy_text_type t = f->failed ? VY_BROKEN : vy_synth_member(f, e);
+    return !f->failed && vy_sema_target(f, e) ? t : VY_BROKEN;
+}
+
+static vy_text_type sema_target(vy_front *f, vy_ast_expr *e)
+{
+    if (e->kind == EX_NAME) return sema_variable_target(f, e);
+    if (e->kind == EX_MEMBER) return sema_member_target(f, e);
+    return vy_sema_index(f, e, true, vy_marks_allowed(VY_OP_STORE, e->op));
+}
+
 static void sema_assign(vy_front *f, vy_stmt *s)
 {
     bool compound = s->op != TK_SET;
-    const uint8_t marks = vy_marks_allowed(VY_OP_STORE, s->target->op);
-    uint8_t t = s->target->kind == EX_NAME ? sema_variable_target(f, s->target)
-                                           : vy_sema_index(f, s->target, true, marks);
+    vy_text_type t = sema_target(f, s->target);
     if (f->failed) return;
     s->op = assigned_operator(s->op);
-    if (compound && !vy_operator_fits(s->op, t))
+    if (compound && !vy_operator_fits(s->op, vy_element(t)))
         vy_front_error(f, VY_E_TYPE_WRONG, s->line, s->column, NULL,
                        "`%s=` is not for values of type %s", vy_operator_text(s->op),
                        vy_any_type_name(t));
-    vy_check_as(f, s->value, t, "what it is assigned to");
+    const vy_text_type u = vy_synth(f, s->value);
+    if (f->failed) return;
+    if (compound && !vy_is_made(u)) t = vy_element(t);
+    vy_need(f, s->value, t, "what it is assigned to");
 }
 
 static void sema_call_statement(vy_front *f, vy_stmt *s)

@@ -65,14 +65,31 @@ static const struct {
     unsigned kinds;
     const char *theirs, *ours;
 } others[] = {
-    {VY_SPELL_TYPES, "float", "f32"},      {VY_SPELL_TYPES, "double", "f64"},
-    {VY_SPELL_TYPES, "half", "f16"},       {VY_SPELL_TYPES, "int", "i32"},
-    {VY_SPELL_TYPES, "uint", "u32"},       {VY_SPELL_TYPES, "unsigned", "u32"},
-    {VY_SPELL_FUNCTIONS, "ln", "log"},     {VY_SPELL_FUNCTIONS, "power", "pow"},
-    {VY_SPELL_FUNCTIONS, "fabs", "abs"},   {VY_SPELL_FUNCTIONS, "lerp", "mix"},
-    {VY_SPELL_FUNCTIONS, "fmin", "min"},   {VY_SPELL_FUNCTIONS, "fmax", "max"},
-    {VY_SPELL_FUNCTIONS, "frac", "fract"}, {VY_SPELL_FUNCTIONS, "inversesqrt", "rsqrt"},
-    {VY_SPELL_LITERALS, "True", "true"},   {VY_SPELL_LITERALS, "False", "false"},
+    {VY_SPELL_TYPES, "float", "f32"},
+    {VY_SPELL_TYPES, "double", "f64"},
+    {VY_SPELL_TYPES, "half", "f16"},
+    {VY_SPELL_TYPES, "int", "i32"},
+    {VY_SPELL_TYPES, "uint", "u32"},
+    {VY_SPELL_TYPES, "unsigned", "u32"},
+    {VY_SPELL_MADE, "float2", "vec2"},
+    {VY_SPELL_MADE, "float3", "vec3"},
+    {VY_SPELL_MADE, "float4", "vec4"},
+    {VY_SPELL_MADE, "int2", "ivec2"},
+    {VY_SPELL_MADE, "int3", "ivec3"},
+    {VY_SPELL_MADE, "int4", "ivec4"},
+    {VY_SPELL_MADE, "uint2", "uvec2"},
+    {VY_SPELL_MADE, "uint3", "uvec3"},
+    {VY_SPELL_MADE, "uint4", "uvec4"},
+    {VY_SPELL_FUNCTIONS, "ln", "log"},
+    {VY_SPELL_FUNCTIONS, "power", "pow"},
+    {VY_SPELL_FUNCTIONS, "fabs", "abs"},
+    {VY_SPELL_FUNCTIONS, "lerp", "mix"},
+    {VY_SPELL_FUNCTIONS, "fmin", "min"},
+    {VY_SPELL_FUNCTIONS, "fmax", "max"},
+    {VY_SPELL_FUNCTIONS, "frac", "fract"},
+    {VY_SPELL_FUNCTIONS, "inversesqrt", "rsqrt"},
+    {VY_SPELL_LITERALS, "True", "true"},
+    {VY_SPELL_LITERALS, "False", "false"},
 };
 
 // Edit distance (insert, delete, replace, swap neighbours) of two words, by their first 31 letters.
@@ -177,6 +194,8 @@ const char *vy_spelling_fix(vy_front *f, const char *word, size_t n, unsigned ki
         for (uint32_t i = 0; (text = vy_keyword_name(i)); i++) try_word(&s, text);
     if (kinds & VY_SPELL_TYPES)
         for (int t = VY_VOID + 1; t < VY_TYPE_COUNT; t++) try_word(&s, vy_type_name((vy_type)t));
+    if (kinds & VY_SPELL_MADE)
+        for (uint32_t i = 0; (text = vy_made_type_name(i)); i++) try_word(&s, text);
     for (size_t i = 0; i < sizeof placed / sizeof *placed; i++)
         if (kinds & placed[i].kinds) try_word(&s, placed[i].word);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -5,6 +5,7 @@
 // where one operand is NaN as each of them says; the others are written out.  The derivatives of
 // length, distance and normalize at the zero vector are 0 (docs/language.md 9.2): the value is the
 // square root that the shader asks for, its derivative that of hypot.
+#include "ir/build/geometry.h"
 #include "spirv/read/reading.h"
 
 #include <math.h>
@@ -136,105 +137,39 @@ static uint32_t size_of(const call *c, uint32_t operand)
     return operand < c->n ? read_scalar_count(c->r, c->operands[operand]) : 0;
 }
 
-static vy_value dot(const call *c, uint32_t n, const vy_value *x, const vy_value *y)
-{
-    vy_value sum = {0};
-    for (uint32_t k = 0; k < n; k++) {
-        const vy_value term = vy_mul(c->b, x[k], y[k]);
-        sum = sum.id ? vy_add(c->b, sum, term) : term;
-    }
-    return sum;
-}
-
-// |x|: the root of the sum of squares, with the derivative of hypot, which is 0 at 0.
-static vy_value length_of(const call *c, uint32_t n, const vy_value *x)
-{
-    if (n == 1) return one(c, "abs", x[0]);
-    vy_value far = x[0];
-    for (uint32_t k = 1; k < n; k++) far = vy_call(c->b, "hypot", 2, (vy_value[]){far, x[k]});
-    const vy_value root = one(c, "sqrt", dot(c, n, x, x));
-    return vy_call(c->b, "straight_through", 2, (vy_value[]){root, far});
-}
-
 static bool take(const call *c, uint32_t operand, uint32_t n, vy_value *out)
 {
     for (uint32_t k = 0; k < n; k++) out[k] = arg(c, operand, k);
     return !vy_builder_failed(c->b);
 }
 
-// x/|x|; its derivative is 0 where |x| is 0.
-static void normalize(const call *c, uint32_t n, const vy_value *x, vy_value *v)
-{
-    const vy_value length = length_of(c, n, x);
-    for (uint32_t k = 0; k < n; k++) v[k] = vy_div(c->b, x[k], length);
-    const vy_value zero = vy_eq(c->b, length, number(c, 0));
-    for (uint32_t k = 0; k < n; k++) // the same numbers, NaN; but no derivative
-        v[k] = vy_select(c->b, zero, vy_stop_grad(c->b, v[k]), v[k]);
-}
-
-static void cross(const call *c, const vy_value *x, const vy_value *y, vy_value *v)
-{
-    for (uint32_t k = 0; k < 3; k++) {
-        const uint32_t i = (k + 1) % 3, j = (k + 2) % 3;
-        v[k] = vy_sub(c->b, vy_mul(c->b, x[i], y[j]), vy_mul(c->b, x[j], y[i]));
-    }
-}
-
-static void reflect(const call *c, uint32_t n, const vy_value *i, const vy_value *normal,
-                    vy_value *v)
-{
-    const vy_value twice = vy_mul(c->b, number(c, 2), dot(c, n, normal, i));
-    for (uint32_t k = 0; k < n; k++) v[k] = vy_sub(c->b, i[k], vy_mul(c->b, twice, normal[k]));
-}
-
-static void refract(const call *c, uint32_t n, const vy_value *i, const vy_value *normal,
-                    vy_value *v)
-{
-    const vy_value eta = arg(c, 2, 0), d = dot(c, n, normal, i);
-    const vy_value rest = vy_sub(c->b, number(c, 1), vy_mul(c->b, d, d));
-    const vy_value k2 = vy_sub(c->b, number(c, 1), vy_mul(c->b, vy_mul(c->b, eta, eta), rest));
-    const vy_value none = vy_lt(c->b, k2, number(c, 0));
-    const vy_value root = one(c, "sqrt", vy_select(c->b, none, number(c, 1), k2));
-    const vy_value along = vy_add(c->b, vy_mul(c->b, eta, d), root);
-    for (uint32_t k = 0; k < n; k++) {
-        const vy_value bent = vy_sub(c->b, vy_mul(c->b, eta, i[k]), vy_mul(c->b, along, normal[k]));
-        v[k] = vy_select(c->b, none, number(c, 0), bent);
-    }
-}
-
-enum { MOST = 4 }; // components of a vector
+static const struct {
+    uint32_t of;
+    vy_geometric f;
+    uint32_t vectors; // among its operands
+} geometric[] = {
+    {GLSLstd450Length, VY_LENGTH, 1},           {GLSLstd450Distance, VY_DISTANCE, 2},
+    {GLSLstd450Normalize, VY_NORMALIZE, 1},     {GLSLstd450Cross, VY_CROSS, 2},
+    {GLSLstd450Reflect, VY_REFLECT, 2},         {GLSLstd450Refract, VY_REFRACT, 2},
+    {GLSLstd450FaceForward, VY_FACEFORWARD, 3},
+};
 
 static bool vectors(const call *c, uint32_t instruction, vy_value *v, bool *mine)
 {
-    vy_value x[MOST], y[MOST], z[MOST];
+    vy_value x[3][VY_MAX_COMPONENTS] = {{{0}}};
     const uint32_t n = size_of(c, 0);
-    *mine = instruction == GLSLstd450Length || instruction == GLSLstd450Distance ||
-            instruction == GLSLstd450Normalize || instruction == GLSLstd450Cross ||
-            instruction == GLSLstd450Reflect || instruction == GLSLstd450Refract ||
-            instruction == GLSLstd450FaceForward;
+    size_t i = 0;
+    while (i < sizeof geometric / sizeof *geometric && geometric[i].of != instruction) i++;
+    *mine = i < sizeof geometric / sizeof *geometric;
     if (!*mine) return true;
-    if (n == 0 || n > MOST) return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes vectors");
-    const bool two = instruction != GLSLstd450Length && instruction != GLSLstd450Normalize;
-    if (!take(c, 0, n, x) || (two && !take(c, 1, n, y))) return false;
-    switch (instruction) {
-    case GLSLstd450Length: v[0] = length_of(c, n, x); break;
-    case GLSLstd450Distance:
-        for (uint32_t k = 0; k < n; k++) x[k] = vy_sub(c->b, x[k], y[k]);
-        v[0] = length_of(c, n, x);
-        break;
-    case GLSLstd450Normalize: normalize(c, n, x, v); break;
-    case GLSLstd450Cross:
-        if (n != 3) return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes vectors of three");
-        cross(c, x, y, v);
-        break;
-    case GLSLstd450Reflect: reflect(c, n, x, y, v); break;
-    case GLSLstd450Refract: refract(c, n, x, y, v); break;
-    default: { // FaceForward: x where dot(z, y) < 0, else −x
-        if (!take(c, 2, n, z)) return false;
-        const vy_value front = vy_lt(c->b, dot(c, n, z, y), number(c, 0));
-        for (uint32_t k = 0; k < n; k++) v[k] = vy_select(c->b, front, x[k], vy_neg(c->b, x[k]));
-    }
-    }
+    if (n == 0 || n > VY_MAX_COMPONENTS)
+        return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes vectors");
+    if (geometric[i].f == VY_CROSS && n != 3)
+        return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes vectors of three");
+    for (uint32_t k = 0; k < geometric[i].vectors; k++)
+        if (!take(c, k, n, x[k])) return false;
+    if (geometric[i].f == VY_REFRACT) x[2][0] = arg(c, 2, 0);
+    vy_geometry(c->b, geometric[i].f, n, x[0], x[1], x[2], v);
     return !vy_builder_failed(c->b);
 }
 
@@ -257,6 +192,8 @@ static vy_value minor(const call *c, const vy_value *m, uint32_t n, uint32_t row
     }
     return sum;
 }
+
+enum { MOST = 4 }; // rows of a matrix
 
 static bool matrices(const call *c, uint32_t instruction, vy_value *v, bool *mine)
 {

@@ -787,7 +787,7 @@ SENSES = ("text/shader/senses.comp", (
 ARITHMETIC = ("text/shader/arithmetic.comp", (
     ("spirv/read/operation.c", None, "case SpvOpFOrdGreaterThan: *out = ordered(s, true, false);", "case SpvOpFOrdGreaterThan: *out = ordered(s, true, true);"),
     ("spirv/read/values.c", None, "return vy_shr(r->b, vy_shl(r->b, read_as(r, wide, v), bits), bits);", "return v;"),
-    ("spirv/read/extended.c", None, 'return vy_call(c->b, "straight_through", 2, (vy_value[]){root, far});', "return root;"),
+    ("ir/build/geometry.c", None, 'return vy_call(b, "straight_through", 2, (vy_value[]){root, far});', "return root;"),
 ))
 FLOW = ("text/shader/flow.comp", (
     ("spirv/read/control.c", None, "return op != SpvOpFunctionCall && !(r->facts[id] & READ_OUTLIVES);", "return true;"),
@@ -849,8 +849,24 @@ DOMAIN_NONE = ("text/shader/domain_none.comp", (
     ("spirv/read/guards.c", None, "if (!first) first = id;", "first = id;"),
     ("spirv/read/guards.c", None, "i->op == (sense ? VY_OP_AND : VY_OP_OR)", "(i->op == VY_OP_AND || i->op == VY_OP_OR)"),
 ))
+# Vectors of the text, as scalars.
+VECTORS = ("text/parse/vectors.vyre", (
+    ("ir/text/made_type.c", None, "*which |= (uint8_t)((at - names[i]) << 2 * k);", "*which |= (uint8_t)(k << 2 * k);"),
+    ("ir/text/sema_scope.c", None, "f->func->slot_count += vy_scalars(d->type);", "f->func->slot_count++;"),
+    ("ir/text/sema_vector.c", None, "vy_component(inner, vy_component(outer, k))", "vy_component(outer, vy_component(inner, k))"),
+    ("ir/text/lower_expr.c", None, "n == 1 ? first : x[k], y[part_of(m, k)]", "x[k], y[part_of(m, k)]"),
+    ("ir/text/lower_expr.c", None, "v = e->op == TK_EQ ? vy_and(l->b, v, also) : vy_or(l->b, v, also);", "v = vy_and(l->b, v, also);"),
+    ("ir/text/lower_stmt.c", None, "vy_lower_operator(l, s->op, n, is = old, m, v);", "vy_lower_operator(l, s->op, n, is = old, 1, v);"),
+    ("ir/text/lower_stmt.c", None, "t->kind == EX_NAME ? k : vy_component(t->op, k)", "k"),
+    ("ir/build/geometry.c", None, "i = (k + 1) % 3, j = (k + 2) % 3", "i = (k + 2) % 3, j = (k + 1) % 3"),
+    ("ir/build/geometry.c", None, "dot(b, n, reference, incident)", "dot(b, n, reference, x)"),
+    ("ir/build/geometry.c", None, "vy_add(b, vy_mul(b, eta, d), root)", "vy_sub(b, vy_mul(b, eta, d), root)"),
+))
+VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
+    ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
+))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, VECTORS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max

@@ -2,7 +2,7 @@
 """Programs as trees, which tests/fuzz/shrink.py edits: `E` an expression, `S` a statement with
 blocks of statements, `Program` the entire program.  In its text @F is the main float type (f32; f64
 for comparison with finite differences), @G a second one (f16 or f64), @S the suffix of float
-literals.
+literals, @V the prefix of a vector's type.
 """
 
 INTS = ("u32", "i32", "i64", "u64")
@@ -106,7 +106,8 @@ class Program:
             s.lines("    ", out)
         out.append("}")
         main, second = ("f64", "f64") if double else ("f32", self.second)
-        return "\n".join(out).replace("@F", main).replace("@G", second).replace("@S", main) + "\n"
+        return "\n".join(out).replace("@F", main).replace("@G", second).replace("@S", main).replace(
+            "@V", "d" if double else "") + "\n"
 
     def trees(self):
         return self.functions + self.body

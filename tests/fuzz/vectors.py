@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Random statements with vectors: variables, components on either side, operators, functions.
+
+@V is the prefix of a vector's type: nothing or, for f64, `d`.  Values stay bounded: what is
+assigned goes through tanh or sin.
+"""
+from tree import S
+
+# Of three components each: {w} a vector variable, {0} a bounded float.
+VALUES3 = (
+    "cross({w}, {w}.yzx * {0})", "{w}.zxy * {0} + @Vvec3({0}, 0.3, {w}.y)", "@Vvec3({w}.xx, {0})",
+    "reflect({w}, @Vvec3(0.6, {0}, 0.2))", "refract({w}, {w}.zxy, 0.6)", "-{w} / (1.5 + {0} * {0})",
+    "normalize({w} + @Vvec3(0, {0}, 2.2))", "mix({w}, @Vvec3({0}), 0.3)", "clamp({w}, -0.9, {0} + 2)",
+    "min({w}, {w}.bgr)", "faceforward({w}, {w}.yzx, {w}.zxy)", "({0} > 0.1 ? {w} : sin({w}.zyx))",
+    "select({0} < 0.3, {w}, 1 - {w})", "atan2({w}, 1.3 + {w} * {w})", "stop_grad({w}) * {w}.yzx",
+    "({w} == {w}.zyx ? @Vvec3({0}) : {w})", "sum({k} in 0..3: {w} * sin(@F({k}) + {0}))",
+)
+SCALARS = (
+    "dot({w}, {w}.yzx * {0})", "length({w})", "distance({w}, {w}.zxy + {0})", "{w}.y", "({w} + {0}).zx.y",
+    "length({w}.xy - {w}.xy)", "normalize({w}.xz + 2.3).y", "dot(@Vvec2({0}, 0.4), {w}.yz)",
+)
+PARTS = (
+    "{w} *= 0.7 + 0.3 * sin({0});", "{w}.xy += sin({w}.zx) * 0.4;", "{w}.z = tanh({0});",
+    "{w}.zx = {w}.xz;", "{w}.gb -= cos({0}) * 0.3;", "{w} = sin({w} + {0});",
+)
+
+
+class Vectors:
+    def vector(self, c):
+        """A statement that declares one, if there is none; and the name of one."""
+        found = self.named(c, "@V3", True)
+        if found:
+            return [], found
+        return self.s_vector(c), c.vars[-1][0]
+
+    def s_vector(self, c):
+        parts = [self.number(c, "@F", 2) for _ in range(3)]
+        name = c.name("w")
+        c.vars.append((name, "@V3", True))
+        return [S("vector", "var %s = @Vvec3({0}, {1}, {2});" % name, parts)]
+
+    def s_vector_assign(self, c):
+        out, w = self.vector(c)
+        whole = self.chance(0.6)
+        text = "{w} = tanh(%s);" % self.r.choice(VALUES3) if whole else self.r.choice(PARTS)
+        return out + [S("vector assign", text.replace("{w}", w).replace("{k}", c.name("k")),
+                        [self.number(c, "@F", 2)])]
+
+    def s_vector_value(self, c):
+        out, w = self.vector(c)
+        e = self.number(c, "@F", 2)
+        text, name = self.r.choice(SCALARS).replace("{w}", w), c.name()
+        c.vars.append((name, "@F", False))
+        return out + [S("vector value", "let %s = %s;" % (name, text), [e])]
