@@ -8,7 +8,7 @@
 // tabs:
 //   DRIVER  FILE  PROGRAM  forward|gradient  KERNEL  ok|error TEXT  NAME=VALUE …
 // and at the end `# N programs, N gradients refused, N kernels, N different`.  Run by
-// tests/scripts/radv.py.
+// tests/scripts/spirv/radv.py.
 #include "session/work.h"
 #include "tools/command/probe.h"
 

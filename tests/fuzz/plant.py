@@ -9,6 +9,7 @@ gradcheck_file, a vyre-grad or a unit test of its own.  Exit 1 if one goes unnot
 no longer found.
 """
 import argparse
+import glob
 import os
 import shlex
 import subprocess
@@ -918,6 +919,11 @@ def link(folder, plant, o, target):
     return (out, "") if os.path.exists(out) else (None, "%s has no %s" % (o.build, target))
 
 
+def script_path(name):
+    """Where the script of that name lies; names are unique."""
+    return glob.glob(os.path.join(ROOT, "tests", "scripts", "*", name))[0]
+
+
 def noticed_by_script(folder, plant, o):
     """The first message of its script, or of its text test; None: it passes."""
     script = next(name for name, plants in SCRIPTS if plant in plants)
@@ -927,7 +933,7 @@ def noticed_by_script(folder, plant, o):
                               capture_output=True, text=True)
         return done.stdout.splitlines()[-1] if done.returncode else None
     command = os.path.join(o.build if plant in THIRD[1] else folder, "tools", "vyre-grad")
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "scripts", script)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, script_path(script)], capture_output=True, text=True,
                           env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=command,
                                    VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
     lines = done.stdout.splitlines() + done.stderr.splitlines()[-1:]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_as_text.c: derivatives of texts of derivatives are those of the derivatives themselves
-// (derive_text.h; tests/scripts/derivatives_as_text.py has many more programs).
+// (derive_text.h; tests/scripts/autodiff/derivatives_as_text.py has many more programs).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

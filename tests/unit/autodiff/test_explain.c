@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // test_explain.c: counts of operations against counting by hand, and vy_explain for a C caller.
 // What the command prints: tests/text/explain; bytes against the manifest:
-// tests/scripts/explain.py.
+// tests/scripts/command/explain.py.
 #include "autodiff/explain.h"
 #include "ir/core/ir.h"
 #include "tests/unit/failing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_mathlib.c: every function of spirv/mathlib.vyre and mathplain.vyre within the bounds of
-// tests/math/bounds.txt.  scripts/functions.py does the same on devices, with the special values.
+// tests/math/bounds.txt.  scripts/spirv/functions.py does the same on devices, with the special values.
 //
 // The functions run in the interpreter, whose + − · / and square root are correctly rounded; the
 // reference is x87 long double, and the double functions of ir/core/special.h for the gamma family.

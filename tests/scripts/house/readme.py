@@ -51,7 +51,7 @@ def tests():
         if files and os.path.basename(folder) != "grad":
             yield os.path.relpath(folder, top)
     yield from (path[:-2] for path in glob.glob("unit/*/test_*.c", root_dir=top))
-    yield from (path for path in glob.glob("scripts/*", root_dir=top) if path.endswith((".py", ".sh")))
+    yield from (path for path in glob.glob("scripts/*/*", root_dir=top) if path.endswith((".py", ".sh")))
 
 
 with open(os.path.join(SRC, "tests", "README.md"), encoding="utf-8") as f:

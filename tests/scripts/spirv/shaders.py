@@ -4,7 +4,7 @@
 # DEVICE
 """Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.
 
-The comparison is the command's own (tests/scripts/against.py has wrong gradients, which it must
+The comparison is the command's own (tests/scripts/command/against.py has wrong gradients, which it must
 refuse).  The runner looks for messages of the validation layers; every module passes spirv-val and
 is named by a plan.
 """

@@ -26,7 +26,7 @@ LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
 SHARE = int(os.environ["VYRE_SHARE"])  # every n-th program
 FIRST = int(os.environ["VYRE_FRESH_SEED"])
 LARGE = 1000            # sizes above it take long
-# Checked by scripts/metamorphic.py; pipelines: by unit/autodiff/test_grad_pipeline and scripts/pipelines_derive.py.
+# Checked by scripts/autodiff/metamorphic.py; pipelines: by unit/autodiff/test_grad_pipeline and scripts/autodiff/pipelines_derive.py.
 ELSEWHERE = ("atomics", "exclusive", "gather", "subgroup", "pipeline")
 
 

@@ -76,7 +76,7 @@ def main():
         wrong.append("%s: docs/diagnostics.md explains it twice" % code)
 
     diag = texts("tests/text/diag/**/*", "tests/text/shader/**/*")
-    command = diag + texts("tests/text/**/*", "tests/scripts/*")
+    command = diag + texts("tests/text/**/*", "tests/scripts/*/*")
     beside = command + texts("tests/unit/*/*.c")
     for name, code in library + tool:
         where = command if (name, code) in tool else diag

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-ROOT = os.environ.get("SRC", os.path.join(os.path.dirname(__file__), "..", ".."))
+ROOT = os.environ.get("SRC", os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "spirv", "gen"))
 import gen_text  # noqa: E402
