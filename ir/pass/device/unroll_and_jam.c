@@ -311,6 +311,13 @@ static void drop_axis(vy_program *p, uint32_t axis)
     p->has_workgroup = false; // it was made for other axes
 }
 
+// The copies beyond the end of the domain load what the last invocation loads (`min`): an element
+// has no longer a single one.
+static void drop_owners(vy_program *p)
+{
+    for (uint32_t k = 1; k < p->buffers.count; k++) p->buffers.data[k].owned = false;
+}
+
 static bool prepare(jam *j)
 {
     j->maps = vy_rewrite_table(&j->w, j->factor * sizeof *j->maps);
@@ -335,6 +342,7 @@ bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
     vy_vec_free(&j.args);
     vy_vec_free(&j.out);
     ok = vy_rewrite_end(&j.w, ok, &changed);
+    if (ok && changed) drop_owners(p);
     if (ok && drops) drop_axis(p, axis);
     return ok;
 }
