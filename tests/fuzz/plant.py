@@ -611,6 +611,9 @@ IMPLIED = ("text/opt/implied.vyre", (
     ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),
     ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
 ))
+OWNED_LOADS = ("text/grad/exclusive/owned.vyre", (
+    ("ir/pass/scalar/licm.c", None, "(b->cls == VY_SHARED || b->owned)", "(b->cls == VY_SHARED)"),
+))
 COARSENED = ("text/opt/coarsen.vyre", (
     ("ir/pass/device/unroll_and_jam.c", None, "if (ok && changed) drop_owners(p);", ""),
 ))
@@ -871,7 +874,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (AGAIN, VECTORS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
-           IMPLIED, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
+           IMPLIED, OWNED_LOADS, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)

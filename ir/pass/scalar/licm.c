@@ -9,7 +9,8 @@
 // range gives zero, so speculation costs time but is never wrong.  The loop must not write what a
 // load reads, and a barrier in the loop counts as a write of everything that others can write.  A
 // load from a shared array leaves only loops that certainly run: else the element may never have
-// been filled (E0711, E0715).  Subgroup operations depend on which lanes are active and stay.
+// been filled (E0711, E0715); nor does one from an `@owned` buffer: else the element may be another
+// invocation's.  Subgroup operations depend on which lanes are active and stay.
 // Values leave loops only, never the arm of an IF, which may guard an expensive computation.
 //
 // Needs valid structure; keeps lines and names.  Each value moves out of as many loops as it can at
@@ -26,11 +27,11 @@ typedef struct licm {
     bool any;
 } licm;
 
-// May the element be undefined if the loop runs no iteration?
-static bool may_be_unfilled(const licm *l, uint32_t load, uint32_t loop)
+// May the element be undefined, or another invocation's, if the loop runs no iteration?
+static bool needs_iteration(const licm *l, uint32_t load, uint32_t loop)
 {
     const vy_buf *b = &l->w.p->buffers.data[l->w.p->insts.data[load].aux];
-    return b->cls == VY_SHARED && !vy_loop_surely_runs(l->w.p, loop);
+    return (b->cls == VY_SHARED || b->owned) && !vy_loop_surely_runs(l->w.p, loop);
 }
 
 // Would it have the same value before the loop?
@@ -44,7 +45,7 @@ static bool invariant(const licm *l, uint32_t id, uint32_t loop)
     }
     return i->op != VY_OP_LOAD ||
            (!vy_written_between(&l->writes, i->aux, loop, l->w.s.partner[loop]) &&
-            !may_be_unfilled(l, id, loop));
+            !needs_iteration(l, id, loop));
 }
 
 static void find(licm *l)

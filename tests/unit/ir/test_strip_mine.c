@@ -83,8 +83,8 @@ static void chunk_leaves_alone(void **state)
     static const char *const texts[] = {
         "program f(y: out f32[n], n: u32) over(i: n) { var s = 0.0; for k in 0..n { s += f32(k); if s > "
         "9 { break; } } y[i] = s; }",
-        "program f(y: out f32[n], n: u32) over(i: n) { var s = 0.0; var k = 0u; while k < n { k += 1; "
-        "s = s * 0.5 + 1; } y[i] = s; }",
+        "program f(y: out f32[n], n: u32) over(i: n) { var s = 0.0; var k = 0u; while k < n { k += k % 3 + "
+        "1; s = s * 0.5 + 1; } y[i] = s; }",
         "program f(y: out f32[n], n: u32) over(i: n) { shared t: f32[64]; for k in 0..n { barrier(); "
         "t[lindex] = f32(k); } y[i] = t[lindex]; }",
     };
