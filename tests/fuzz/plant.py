@@ -467,7 +467,7 @@ TILES = ("tiles_filled.py", (
     ("spirv/facts/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
     ("spirv/describe/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
     ("spirv/describe/describe.c", None, "(int64_t)w - 1 - (x->to - x->from)", "(int64_t)w - 1"),
-    ("ir/pass/scalar/licm.c", None, "return b->cls == VY_SHARED && !vy_loop_surely_runs(l->w.p, loop);", "return false;"),
+    ("ir/pass/scalar/licm.c", None, "return (b->cls == VY_SHARED || b->owned) && !vy_loop_surely_runs(l->w.p, loop);", "return false;"),
     ("ir/eval/eval_partial.c", None, "b->unclear |= is_unclear(c, vy_arg(c->p, id, k));", ";"),
 ))
 # Faults in how loops end on a device (Mesa 22.3: another driver may be right with them).
