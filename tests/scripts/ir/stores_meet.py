@@ -5,10 +5,11 @@
 interpreter's data races: random programs of tests/fuzz/stores.py.
 
 A sum that is accepted, `y[i] += e` into an `out` buffer, has no race at any size; a store that is
-refused (E0313) has one when the compiler cannot analyse its index.  And where the old value of an
-atomic has a derivative, it is right.  Under --deterministic results do not depend on the order of
-invocations, nor do gradients; only what may depend on it is refused (E0506).  From a fresh seed that is printed; VYRE_SEED sets the seed,
-VYRE_COUNT the number of programs.
+refused (E0313) has one when the compiler cannot analyse its index: refusals without one are too
+careful, not wrong; they are printed, and no more than one in a hundred.  And where the old value of
+an atomic has a derivative, it is right.  Under --deterministic results do not depend on the order
+of invocations, nor do gradients; only what may depend on it is refused (E0506).  From a fresh seed
+that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of programs.
 """
 import os
 import re
@@ -20,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(
 sys.dont_write_bytecode = True
 import stores  # noqa: E402
 
+CAREFUL = "is refused (E0313), and does not race"
 COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(os.environ["BUILD"], "tools", "vyre-grad")
 
 
@@ -48,7 +50,7 @@ def look(path, seed, count):
     if said == "0313":
         found = {run(path, hidden, n, m, k) for n, m in stores.SIZES for k in (1, 3)}
         if not found & {"0709", "0710"}:  # an access outside of the buffer ends the run first
-            return "is refused (E0313), and does not race"
+            return CAREFUL
     return None
 
 
@@ -98,20 +100,21 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     number = int(os.environ.get("VYRE_COUNT") or 1000 // int(os.environ["VYRE_SHARE"]))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k stores_meet" % (seed, number))
-    count, bad = {}, 0
+    count, bad, careful = {}, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for at in range(seed, seed + number):
             for make, see in ((lambda: stores.make(at)[1], look), (lambda: stores.make_old(at), look_old),
                               *(((lambda: stores.make_ordered(at)[0], look_ordered),) if at % 2 == 0 else ())):
                 wrong = see(os.path.join(folder, "p.vyre"), at, count)
                 if wrong:
-                    bad += 1
+                    bad += wrong != CAREFUL
+                    careful += wrong == CAREFUL
                     print("VYRE_SEED=%d: %s\n  %s" % (at, make().strip(), wrong))
     print(", ".join("%s %s: %d" % (kind, "E" + said if said else "accepted", n) for (kind, said), n in sorted(count.items())))
     few = [w for w in (("sums", ""), ("sums", "0304"), ("stores", "0313"), ("shared", "0313"), ("old", ""), ("old", "0502"), ("ordered", ""), ("ordered", "0506")) if count.get(w, 0) < (number // 30 if number >= 500 else 1)]
     for kind, said in few:
         print("too few %s that are %s" % (kind, said or "accepted"))
-    return 1 if bad or few else 0
+    return 1 if bad or few or careful > 1 + number // 100 else 0
 
 
 if __name__ == "__main__":
