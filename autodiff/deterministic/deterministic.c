@@ -275,8 +275,12 @@ bool vy_order_program(vy_module *m, vy_program *p, bool lean, const vy_adjoint_b
     if (ok && any) replace_additions(&o);
     vy_program *first = vy_rewrite_take(&o.w, ok);
     vy_pass_context c = {0};
+    if (first && ok && any && !vy_pass_cleanup(first, &c)) {
+        vy_program_free(first);
+        first = NULL;
+    }
     if (first) stages[0] = first;
-    if (ok && any) ok = first && vy_pass_cleanup(first, &c) && make_stages(&o, p, stages);
+    if (ok && any) ok = first && make_stages(&o, p, stages);
     vy_arena_free(&o.arena);
     return ok;
 }
