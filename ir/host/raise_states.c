@@ -83,6 +83,8 @@ static vy_dim two(raising *r, vy_dim_op op, vy_dim x, vy_dim y)
     return vy_dim_binary(r->b, op, x, y);
 }
 
+// Several repeats may end at one number: the bound of the first one is known at all of them, that
+// of a later one may begin after the first.
 static void hint(raising *r, uint32_t id, vy_dim bound)
 {
     if (VY_IS_LEAF(id) || !bound.id || vy_builder_failed(r->b)) return;
@@ -91,7 +93,7 @@ static void hint(raising *r, uint32_t id, vy_dim bound)
             vy_build_oom(r->b);
             return;
         }
-    r->hints.data[id] = bound.id;
+    if (!r->hints.data[id]) r->hints.data[id] = bound.id;
 }
 
 static vy_value number(raising *r, int64_t v) { return vy_int(r->b, VY_I64, v); }
@@ -161,10 +163,8 @@ static vy_dim upper(raising *r, vy_dim dim, uint32_t depth)
 
 void raise_hint_extent(raising *r, uint32_t id, vy_dim to)
 {
-    // Several repeats may end at one number: the bound of the first one is known at all of them.
-    const bool has = !VY_IS_LEAF(id) && id < r->hints.count && r->hints.data[id];
     const bool computed = r->l->signature->dims.data[to.id].op >= VY_DIM_ADD;
-    if ((r->unknown[to.id] || computed) && !has) hint(r, id, upper(r, to, 0));
+    if (r->unknown[to.id] || computed) hint(r, id, upper(r, to, 0));
 }
 
 // Bounds of the length of a segment and of their number, where scalars bound both.

@@ -296,7 +296,7 @@ UNITS = {
         ("autodiff/facts/race_free_owner.c", None, "take_owned(f)", "true"),
         ("autodiff/driver/gather_left.c", None, "vy_text_gradients(programs[k]);", "continue;"),
         ("autodiff/driver/derive.c", None, "out->programs.data[k]->stem = NULL;", "continue;"),
-        ("autodiff/deterministic/deterministic.c", None, "vy_pass_cleanup(first, &c) &&", ""),
+        ("autodiff/deterministic/deterministic.c", None, "!vy_pass_cleanup(first, &c)) {", "false) {"),
         ("autodiff/deterministic/totals.c", None, "vy_pass_cleanup(p, &c) &&", ""),
         ("autodiff/reverse/params.c", None, "!used[k] || ", ""),
         ("ir/eval/eval_memory.c", None, "if (b->one_owner) vy_mark_access(m, x);", ""),
@@ -614,6 +614,9 @@ IMPLIED = ("text/opt/implied.vyre", (
 OWNED_LOADS = ("text/grad/exclusive/owned.vyre", (
     ("ir/pass/scalar/licm.c", None, "(b->cls == VY_SHARED || b->owned)", "(b->cls == VY_SHARED)"),
 ))
+ENDS_ALIKE = ("text/grad/pipeline/ends_alike.vyre", (
+    ("ir/host/raise_states.c", None, "if (!r->hints.data[id]) r->hints", "r->hints"),
+))
 COARSENED = ("text/opt/coarsen.vyre", (
     ("ir/pass/device/unroll_and_jam.c", None, "if (ok && changed) drop_owners(p);", ""),
 ))
@@ -874,7 +877,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 SCRIPTS = (AGAIN, VECTORS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
-           IMPLIED, OWNED_LOADS, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
+           IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)

@@ -8,10 +8,6 @@ tests in an order that a fresh seed decides, and a random program and a random p
 file, until 60 seconds of processor time are used up (a share of them under VYRE_SHARE); VYRE_SEED
 gives the seed, VYRE_COUNT=N takes N files whatever the time (all of them: 9999).  A file that takes
 longer than 20 seconds is left there, with what it has found.
-
-Open: with √n states as second mode, the text of a derived pipeline can be refused where the derivative
-itself is not (E0326, a tape outside of its block).  Such random pipelines are counted and printed, and
-are no more than one in four.
 """
 import os
 import random
@@ -58,13 +54,6 @@ def differences(path):
     return found, int(summary[0])
 
 
-def known(found):
-    """Are all lines refusals that are known?"""
-    pairs = list(zip(found[::2], found[1::2]))
-    return bool(pairs) and len(found) % 2 == 0 and all(
-        a.endswith("sqrt: only the text is refused") and "E0326" in b for a, b in pairs)
-
-
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     most = int(os.environ.get("VYRE_COUNT") or 9999)
@@ -72,7 +61,7 @@ def main():
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, most))
     paths = list(files())
     random.Random(seed).shuffle(paths)
-    compared, taken, bad, refused = 0, 0, 0, 0
+    compared, taken, bad = 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for path in paths[:most]:
             if used() > seconds:
@@ -85,19 +74,14 @@ def main():
             for one, text in zip([path] + made, (None,) + texts):
                 found, n = differences(one)
                 compared += n
-                if one == made[1] and known(found):
-                    print("\n".join(found[:2]))
-                    refused += 1
-                    continue
                 bad += bool(found)
                 if found:
                     print("\n".join(found))
                 if found and text:
                     print(text)
             taken += 1
-    print("%d files, as many random programs and pipelines, %d pairs of derivatives, %d files differ, %d pipelines refused (known)"
-          % (taken, compared, bad, refused))
-    return 1 if bad or compared < 100 or refused > max(1, taken // 4) else 0
+    print("%d files, as many random programs and pipelines, %d pairs of derivatives, %d files differ" % (taken, compared, bad))
+    return 1 if bad or compared < 100 else 0
 
 
 if __name__ == "__main__":
