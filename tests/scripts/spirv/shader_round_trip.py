@@ -4,7 +4,7 @@
 # TIMEOUT: 400
 """Random programs become SPIR-V, which is read back as a shader (spirv/read): run by the interpreter it
 gives what the program gives on the device, also after spirv-opt -O; and damaged modules are refused
-without harm.
+without harm.  From a fresh seed; VYRE_SEED and VYRE_COUNT set it and how many programs there are.
 """
 import json
 import math
@@ -23,7 +23,7 @@ import programs  # noqa: E402
 from engines import Command  # noqa: E402
 
 COUNT = int(os.environ.get("VYRE_COUNT") or max(8, 48 // int(os.environ.get("VYRE_SHARE", "1"))))
-SEED = int(os.environ.get("VYRE_FRESH_SEED", 20261126)) % 10**6
+SEED = int(os.environ.get("VYRE_SEED") or os.environ.get("VYRE_FRESH_SEED", 20261126)) % 10**6
 LEFT = {}  # why programs were left out: how many
 DOMAINS = [0]  # modules that had one
 SCALAR = re.compile(r"(`[^`]+`|\w+): (?:u32|i32|u64|i64|f16|f32|f64|bool)\b(?!\[)")
@@ -98,10 +98,20 @@ def shader_arguments(text, read, argv, sets, groups):
     return out
 
 
-def workgroups(text):
-    """At least as many as the domain needs: the program leaves out what is beyond it, along its own axes."""
-    variables = re.search(r"over\(([^)]*)\)", text.partition("\nprogram p(")[2]).group(1).count(":")
-    return ["16", "8", "8"][:variables] + ["1"] * (3 - variables) if variables <= 3 else None
+def workgroups(text, read):
+    """Along axes of an extent that is known when the program is compiled as many as the domain has: nothing is left
+    out there.  Along others more: the program leaves out what is beyond the domain."""
+    over = re.search(r"over\(([^)]*(?:\([^)]*\)[^)]*)*)\)", text.partition("\nprogram p(")[2]).group(1)
+    extents = [e.partition(":")[2].strip() for e in re.split(r", (?=\w+: )", over)]
+    if len(extents) > 3:
+        return None
+    constants = {n: int(v) for n, v in re.findall(r"const (\w+): u32 = (\d+)", text)}
+    sizes = [int(n) for n in re.search(r"workgroup\(([^)]*)\)", read).group(1).split(", ")] + [1, 1]
+    groups = ["16", "8", "8"][:len(extents)] + ["1"] * (3 - len(extents))
+    for k, extent in enumerate(reversed(extents)):
+        if all(name in constants for name in re.findall(r"\b[A-Za-z_]\w*", re.sub(r"(\d)u\b", r"\1", extent))):
+            groups[k] = str(-(-elements(extent, {}, constants) // sizes[k]))
+    return groups
 
 
 def number(v):
@@ -169,7 +179,7 @@ def one(seed, engines):
         args = shader_arguments(text, read.stdout, argv, sets, groups)
         if args == WORDS or args is None:
             return leave(args or "parameters that only the manifest explains")
-        size = [str(g) for g in groups] if groups else workgroups(text)
+        size = [str(g) for g in groups] if groups else workgroups(text, read.stdout)
         if not size:
             return leave("domains of more than three variables")
         launches = [["--groups", ",".join(size)]]
@@ -200,6 +210,7 @@ def one(seed, engines):
 def main():
     engines = Command.__new__(Command)  # for its arguments alone
     wrong = []
+    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k shader_round_trip" % (SEED, COUNT))
     for seed in range(SEED, SEED + COUNT):
         trouble = one(seed, engines)
         if trouble:
