@@ -406,7 +406,8 @@ void options_help(verb v, text *out)
         text_puts(
             out,
             "usage: vyre-grad VERB FILE [options]\n\n"
-            "Gradients of GPU compute programs as SPIR-V.  FILE ends in .vyre; - is stdin.\n\n");
+            "Gradients of GPU compute programs as SPIR-V.  FILE is a program (.vyre) or a shader\n"
+            "(.comp, .glsl, .hlsl, .slang, .spv); - is a program on stdin.\n\n");
         for (verb i = 0; i < VERB_COUNT; i++)
             text_printf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
         text_puts(out, "\nOptions of most verbs; `vyre-grad VERB --help` lists those of one:\n");
