@@ -22,16 +22,10 @@ static bool is_given(const wrapper *w, uint32_t i) { return w->given && w->given
 
 static vy_dim copy_dim(const wrapper *w, const vy_dim_node *d)
 {
-    switch (d->op) {
-    case VY_DIM_CONST: return vy_dim_const(w->b, d->value);
-    case VY_DIM_SCALAR: return vy_dim_value(w->b, w->scalars[d->value]);
-    case VY_DIM_GROUPS: return vy_dim_groups(w->b, (uint32_t)d->value);
-    case VY_DIM_UNKNOWN: {
-        const uint32_t made = w->args[d->value].buffer.id;
-        return made ? w->b->p->buffers.data[made].dims[0] : vy_dim_unknown(w->b);
-    }
-    default: return vy_dim_binary(w->b, d->op, w->dims[d->a], w->dims[d->b]);
-    }
+    if (d->op == VY_DIM_SCALAR) return vy_dim_value(w->b, w->scalars[d->value]);
+    if (d->op != VY_DIM_UNKNOWN) return vy_dim_copy(w->b, d, w->dims);
+    const uint32_t made = w->args[d->value].buffer.id;
+    return made ? w->b->p->buffers.data[made].dims[0] : vy_dim_unknown(w->b);
 }
 
 static void copy_dims(wrapper *w)

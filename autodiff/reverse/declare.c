@@ -13,21 +13,12 @@ bool vy_reverse_copy_dims(reverse *r)
     for (uint32_t i = 1; i < p->dims.count; i++) {
         const vy_dim_node *d = &p->dims.data[i];
         if (r->build.dims[i].id) continue;
-        if (d->op == VY_DIM_CONST)
-            r->build.dims[i] = vy_dim_const(r->b, d->value);
-        else if (d->op == VY_DIM_UNKNOWN)
-            continue;
-        else if (d->op == VY_DIM_STEP) // of a host program: the same key
+        if (d->op == VY_DIM_STEP) // of a host program: the same key
             r->build.dims[i] = vy_dim_step(r->b, (uint32_t)d->value);
-        else if (d->op == VY_DIM_GROUPS)
-            r->build.dims[i] = vy_dim_groups(r->b, (uint32_t)d->value);
-        else if (d->op == VY_DIM_SCALAR) {
-            uint32_t leaf = vy_leaf_other(r->b, VY_LEAF_SCALAR, p->scalars.data[d->value].type,
-                                          (uint32_t)d->value, 0);
-            r->build.dims[i] = vy_dim_value(r->b, (vy_value){leaf});
-        } else if (r->build.dims[d->a].id && r->build.dims[d->b].id) {
-            r->build.dims[i] = vy_dim_binary(r->b, d->op, r->build.dims[d->a], r->build.dims[d->b]);
-        }
+        else if (d->op == VY_DIM_SCALAR)
+            r->build.dims[i] = vy_dim_own_scalar(r->b, (uint32_t)d->value);
+        else
+            r->build.dims[i] = vy_dim_copy(r->b, d, r->build.dims);
     }
     return !vy_builder_failed(r->b);
 }

@@ -95,21 +95,14 @@ static vy_dim dim_of(assembly *a, vy_dim d)
     for (uint32_t i = 1; i <= d.id; i++) {
         const vy_dim_node *n = &a->p->dims.data[i];
         if (a->dims[i].id) continue;
-        if (n->op == VY_DIM_CONST) {
-            a->dims[i] = vy_dim_const(a->b, n->value);
-        } else if (n->op == VY_DIM_SCALAR && n->value < a->r->p->scalars.count) {
-            vy_type t = a->p->scalars.data[n->value].type;
-            uint32_t leaf = vy_leaf_other(a->b, VY_LEAF_SCALAR, t, (uint32_t)n->value, 0);
-            a->dims[i] = vy_dim_value(a->b, (vy_value){leaf});
-        } else if (n->op == VY_DIM_SCALAR) {
-            a->dims[i] = a->rows[n->value];
-        } else if (n->op == VY_DIM_GROUPS) {
-            a->dims[i] = vy_dim_groups(a->b, (uint32_t)n->value);
-        } else if (n->op == VY_DIM_UNKNOWN) {
-            if (i == d.id) a->dims[i] = vy_dim_unknown(a->b);
-        } else if (a->dims[n->a].id && a->dims[n->b].id) {
-            a->dims[i] = vy_dim_binary(a->b, n->op, a->dims[n->a], a->dims[n->b]);
-        }
+        if (n->op == VY_DIM_SCALAR)
+            a->dims[i] = n->value < a->r->p->scalars.count
+                             ? vy_dim_own_scalar(a->b, (uint32_t)n->value)
+                             : a->rows[n->value];
+        else if (n->op != VY_DIM_UNKNOWN)
+            a->dims[i] = vy_dim_copy(a->b, n, a->dims);
+        else if (i == d.id)
+            a->dims[i] = vy_dim_unknown(a->b);
     }
     return a->dims[d.id];
 }

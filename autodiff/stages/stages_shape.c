@@ -62,15 +62,12 @@ vy_dim cut_dim(cut *c, const vy_program *stage, vy_dim *dims, vy_dim d)
     for (uint32_t i = 1; i <= d.id && vy_module_ok(c->m); i++) {
         const vy_dim_node *n = &stage->dims.data[i];
         if (!needed[i] || (dims[i].id && n->op != VY_DIM_UNKNOWN)) continue;
-        if (n->op == VY_DIM_CONST)
-            dims[i] = vy_dim_const(c->b, n->value);
-        else if (n->op == VY_DIM_SCALAR)
+        if (n->op == VY_DIM_SCALAR)
             dims[i] = scalar_dim(c, stage, n->value);
-        else if (n->op == VY_DIM_GROUPS)
-            dims[i] =
-                c->whole ? c->step->groups[n->value] : vy_dim_groups(c->b, (uint32_t)n->value);
+        else if (n->op == VY_DIM_GROUPS && c->whole)
+            dims[i] = c->step->groups[n->value];
         else if (n->op != VY_DIM_UNKNOWN)
-            dims[i] = vy_dim_binary(c->b, n->op, dims[n->a], dims[n->b]);
+            dims[i] = vy_dim_copy(c->b, n, dims);
         else if (i == d.id || n->value) // a node of its own for each buffer
             dims[i] = cut_length(c, stage, n->value);
     }

@@ -23,16 +23,8 @@ static void copy_dims(training *t)
     const vy_program *p = t->result;
     for (uint32_t i = 1; i < p->dims.count && !train_failed(t); i++) {
         const vy_dim_node *n = &p->dims.data[i];
-        if (n->op == VY_DIM_CONST)
-            t->dims[i] = vy_dim_const(t->b, n->value);
-        else if (n->op == VY_DIM_SCALAR)
-            t->dims[i] = vy_dim_value(t->b, (vy_value){vy_leaf_other(t->b, VY_LEAF_SCALAR,
-                                                                     p->scalars.data[n->value].type,
-                                                                     (uint32_t)n->value, 0)});
-        else if (n->op == VY_DIM_GROUPS)
-            t->dims[i] = vy_dim_groups(t->b, (uint32_t)n->value);
-        else if (n->op >= VY_DIM_ADD && t->dims[n->a].id && t->dims[n->b].id)
-            t->dims[i] = vy_dim_binary(t->b, n->op, t->dims[n->a], t->dims[n->b]);
+        t->dims[i] = n->op == VY_DIM_SCALAR ? vy_dim_own_scalar(t->b, (uint32_t)n->value)
+                                            : vy_dim_copy(t->b, n, t->dims);
     }
 }
 

@@ -57,7 +57,7 @@ struct vy_arena_block {
     max_align_t data[];
 };
 
-void *vy_arena_alloc(vy_arena *a, size_t size)
+static void *alloc(vy_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2) return NULL;
     size = (size + 15) & ~(size_t)15;
@@ -75,6 +75,18 @@ void *vy_arena_alloc(vy_arena *a, size_t size)
     void *p = (char *)block->data + block->used;
     block->used += size;
     return memset(p, 0, size);
+}
+
+void *vy_arena_alloc(vy_arena *a, size_t size)
+{
+    void *p = alloc(a, size);
+    a->oom |= !p;
+    return p;
+}
+
+void *vy_arena_room(vy_arena *a, size_t count, size_t size)
+{
+    return vy_arena_alloc(a, (count + 1) * size);
 }
 
 char *vy_arena_strdup(vy_arena *a, const char *s, size_t n)

@@ -36,8 +36,11 @@ bool vy_vec_grow(void *vec_data, uint32_t *capacity, uint32_t need, size_t elem_
 typedef struct vy_arena_block vy_arena_block;
 typedef struct vy_arena {
     vy_arena_block *blocks;
+    bool oom; // an allocation has failed
 } vy_arena;
 void *vy_arena_alloc(vy_arena *a, size_t size); // zeroed, aligned to 16; NULL when out
+// Room for `count` elements, and one more, so that there is a pointer also for none.
+void *vy_arena_room(vy_arena *a, size_t count, size_t size);
 char *vy_arena_strdup(vy_arena *a, const char *s, size_t n);
 void vy_arena_free(vy_arena *a);
 

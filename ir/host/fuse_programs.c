@@ -28,15 +28,7 @@ typedef struct fusing {
     vy_builder *b;
     const vy_program *overs; // has the variables of the domain
     vy_arena arena;
-    bool oom;
 } fusing;
-
-static void *room(fusing *f, size_t count, size_t size)
-{
-    void *p = vy_arena_alloc(&f->arena, (count + 1) * size);
-    f->oom |= !p;
-    return p;
-}
 
 // ------------------------------------------------------------------------------------------- names
 // Where the second name continues after the parts that both have: "step_gather_u", "step_gather_k".
@@ -81,9 +73,8 @@ static const char *free_name(const fusing *f, const char *name, char text[320])
 static vy_dim dimension(fusing *f, part *t, uint32_t d)
 {
     const vy_dim_node *n = &t->p->dims.data[d];
-    if (n->op == VY_DIM_CONST) return vy_dim_const(f->b, n->value);
     if (n->op == VY_DIM_SCALAR) return vy_dim_value(f->b, (vy_value){t->scalars[n->value]});
-    return vy_dim_binary(f->b, n->op, t->dims[n->a], t->dims[n->b]);
+    return vy_dim_copy(f->b, n, t->dims);
 }
 
 static void declare_scalars(fusing *f, part *t, const part *first, const uint32_t *same)
@@ -190,13 +181,13 @@ static bool begin_part(fusing *f, part *t, const vy_program *p)
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (most < p->insts.data[id].nargs) most = p->insts.data[id].nargs;
     t->p = p;
-    t->buffers = room(f, p->buffers.count, sizeof *t->buffers);
-    t->scalars = room(f, p->scalars.count, sizeof *t->scalars);
-    t->local = room(f, p->buffers.count, 1);
-    t->dims = room(f, p->dims.count, sizeof *t->dims);
-    t->map = room(f, p->insts.count, sizeof *t->map);
-    t->args = room(f, most, sizeof *t->args);
-    return !f->oom;
+    t->buffers = vy_arena_room(&f->arena, p->buffers.count, sizeof *t->buffers);
+    t->scalars = vy_arena_room(&f->arena, p->scalars.count, sizeof *t->scalars);
+    t->local = vy_arena_room(&f->arena, p->buffers.count, 1);
+    t->dims = vy_arena_room(&f->arena, p->dims.count, sizeof *t->dims);
+    t->map = vy_arena_room(&f->arena, p->insts.count, sizeof *t->map);
+    t->args = vy_arena_room(&f->arena, most, sizeof *t->args);
+    return !f->arena.oom;
 }
 
 static vy_program *end(fusing *f, const vy_program *a, const vy_program *b)
@@ -234,7 +225,7 @@ vy_program *vy_fuse_programs(vy_module *m, const vy_fused *f)
         copy_code(&w, &b);
         fresh = end(&w, f->first, f->second);
     }
-    if (w.oom) vy_fail_oom(m);
+    if (w.arena.oom) vy_fail_oom(m);
     vy_arena_free(&w.arena);
     return fresh;
 }

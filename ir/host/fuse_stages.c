@@ -50,15 +50,8 @@ typedef struct stages {
     made made[MOST_MADE];
     uint32_t made_count;
     vy_arena arena;
-    bool oom, any;
+    bool any;
 } stages;
-
-static void *room(stages *w, size_t count, size_t size)
-{
-    void *p = vy_arena_alloc(&w->arena, (count + 1) * size);
-    w->oom |= !p;
-    return p;
-}
 
 // ------------------------------------------------------------------------------------ the programs
 static bool is_plain(stages *w, uint32_t program)
@@ -120,7 +113,7 @@ typedef struct pair {
 
 static uint32_t *bound(stages *w, const vy_program *p, uint32_t count)
 {
-    uint32_t *list = room(w, count, sizeof *list), n = 0;
+    uint32_t *list = vy_arena_room(&w->arena, count, sizeof *list), n = 0;
     for (uint32_t i = 1; list && i < p->buffers.count; i++)
         if (vy_pipe_binds(&p->buffers.data[i])) list[n++] = i;
     return list;
@@ -205,10 +198,10 @@ static bool may_fuse(stages *w, pair *q)
         return false;
     q->bound_a = bound(w, q->a, n);
     q->bound_b = bound(w, q->b, m);
-    q->buffers = room(w, q->b->buffers.count, sizeof *q->buffers);
-    q->scalars = room(w, q->b->scalars.count, sizeof *q->scalars);
-    q->local = room(w, q->a->buffers.count, 1);
-    if (w->oom) return false;
+    q->buffers = vy_arena_room(&w->arena, q->b->buffers.count, sizeof *q->buffers);
+    q->scalars = vy_arena_room(&w->arena, q->b->scalars.count, sizeof *q->scalars);
+    q->local = vy_arena_room(&w->arena, q->a->buffers.count, 1);
+    if (w->arena.oom) return false;
     match_scalars(w, q);
     if (!is_same_domain(q)) return false;
     for (uint32_t i = 0; i < n; i++)
@@ -250,7 +243,7 @@ static void dispatch_both(stages *w, const pair *q, vy_pipe_step *both, uint32_t
     const vy_program *p = w->m->programs.data[program];
     uint32_t count = 0, at = scalars;
     if (!args || !all) {
-        w->oom = true;
+        w->arena.oom = true;
         return;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -319,7 +312,7 @@ static void count_uses(stages *w)
 static bool remove_steps(stages *w)
 {
     const uint32_t buffers = w->l->signature->buffers.count;
-    uint32_t *keep = room(w, buffers, sizeof *keep);
+    uint32_t *keep = vy_arena_room(&w->arena, buffers, sizeof *keep);
     if (!keep) return false;
     for (uint32_t b = 1; b < buffers; b++) keep[b] = w->keeps[b] || w->uses[b];
     for (uint32_t i = 0; i < w->l->steps.count; i++)
@@ -333,19 +326,19 @@ bool vy_host_fuse_stages(vy_module *m, uint32_t number)
 {
     stages w = {.m = m, .l = m->pipelines.data[number], .known = m->programs.count};
     const uint32_t count = w.l->steps.count, buffers = w.l->signature->buffers.count;
-    w.plain = room(&w, w.known, 1);
-    w.gone = room(&w, count, 1);
-    w.uses = room(&w, buffers, sizeof *w.uses);
-    w.keeps = room(&w, buffers, 1);
-    const bool ok = !w.oom && vy_slices_make(&w.slices, w.l, &w.arena);
+    w.plain = vy_arena_room(&w.arena, w.known, 1);
+    w.gone = vy_arena_room(&w.arena, count, 1);
+    w.uses = vy_arena_room(&w.arena, buffers, sizeof *w.uses);
+    w.keeps = vy_arena_room(&w.arena, buffers, 1);
+    const bool ok = !w.arena.oom && vy_slices_make(&w.slices, w.l, &w.arena);
     if (ok) count_uses(&w);
-    for (uint32_t i = 0, x = 0; ok && i < count && !w.oom && vy_module_ok(m); i++) {
+    for (uint32_t i = 0, x = 0; ok && i < count && !w.arena.oom && vy_module_ok(m); i++) {
         if (i && is_passed(&w, &w.l->steps.data[i])) continue;
         if (i && fuse(&w, &w.l->steps.data[x], &w.l->steps.data[i])) w.gone[x] = 1;
         x = i;
     }
-    if (ok && w.any && !w.oom) w.oom = !remove_steps(&w);
-    if (!ok || w.oom) vy_fail_oom(m);
+    if (ok && w.any && !w.arena.oom) w.arena.oom = !remove_steps(&w);
+    if (!ok || w.arena.oom) vy_fail_oom(m);
     vy_arena_free(&w.arena);
     return vy_module_ok(m);
 }

@@ -50,15 +50,7 @@ typedef struct states {
     uint32_t *begun; // by buffer: its BUFFER step, + 1; one that is inside a block counts as 0
     uint8_t *fixed;  // by buffer: used in ways that allow no change
     vy_arena arena;
-    bool oom;
 } states;
-
-static void *room(states *w, size_t count, size_t size)
-{
-    void *p = vy_arena_alloc(&w->arena, (count + 1) * size);
-    w->oom |= !p;
-    return p;
-}
 
 // ------------------------------------------------------------------------------------------ tables
 static void find_begun(states *w)
@@ -107,12 +99,12 @@ static void add_uses(states *w, const vy_pipe_step *s, uint32_t at, uint32_t blo
 static bool find_uses(states *w)
 {
     const uint32_t buffers = w->l->signature->buffers.count;
-    w->first = room(w, buffers + 1, sizeof *w->first);
+    w->first = vy_arena_room(&w->arena, buffers + 1, sizeof *w->first);
     if (w->first) count_uses(w);
-    w->uses = w->oom ? NULL : room(w, w->first[buffers], sizeof *w->uses);
-    uint32_t *next = room(w, buffers, sizeof *next);
-    uint32_t *outer = room(w, w->l->steps.count, sizeof *outer), block = 0;
-    if (w->oom) return false;
+    w->uses = w->arena.oom ? NULL : vy_arena_room(&w->arena, w->first[buffers], sizeof *w->uses);
+    uint32_t *next = vy_arena_room(&w->arena, buffers, sizeof *next);
+    uint32_t *outer = vy_arena_room(&w->arena, w->l->steps.count, sizeof *outer), block = 0;
+    if (w->arena.oom) return false;
     memcpy(next, w->first, buffers * sizeof *next);
     for (uint32_t i = 0; i < w->l->steps.count; i++) {
         const vy_pipe_step *s = &w->l->steps.data[i];
@@ -375,10 +367,11 @@ bool vy_host_keep_states(vy_module *m, uint32_t number,
 {
     states w = {.l = m->pipelines.data[number]};
     const uint32_t buffers = w.l->signature->buffers.count;
-    w.of = room(&w, buffers, sizeof *w.of);
-    w.begun = room(&w, buffers, sizeof *w.begun);
-    w.fixed = room(&w, buffers, 1);
-    bool ok = !w.oom && find_uses(&w) && vy_slices_make(&w.slices, w.l, &w.arena), any = false;
+    w.of = vy_arena_room(&w.arena, buffers, sizeof *w.of);
+    w.begun = vy_arena_room(&w.arena, buffers, sizeof *w.begun);
+    w.fixed = vy_arena_room(&w.arena, buffers, 1);
+    bool ok = !w.arena.oom && find_uses(&w) && vy_slices_make(&w.slices, w.l, &w.arena),
+         any = false;
     if (ok) find_begun(&w);
     for (uint32_t b = 1; ok && b < buffers; b++) {
         decide(&w, b);
