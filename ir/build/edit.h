@@ -136,9 +136,9 @@ void vy_pass_name(vy_builder *b, const vy_program *old, uint32_t id, uint32_t fr
 bool vy_pass_finish(vy_builder *b, vy_program *p);
 // Sets the workgroup of a program that declares none.
 void vy_default_workgroup(vy_program *p);
-// A node of another program's dimensions as one of the program being built: a constant, a number of
-// workgroups, or arithmetic on what `made` has, which are that program's dimensions, here, as far as
-// they have one.  (vy_dim){0}: an operand has none, or it is a scalar, a length or a step, which the
+// A node of another program's dimensions as one of the program being built: a constant, a number
+// of workgroups, or arithmetic on what `made` has: that program's dimensions, here, as far as they
+// have one.  (vy_dim){0}: an operand has none, or it is a scalar, a length or a step, which the
 // caller knows.
 vy_dim vy_dim_copy(vy_builder *b, const vy_dim_node *n, const vy_dim *made);
 vy_dim vy_dim_own_scalar(vy_builder *b, uint32_t k); // scalar parameter k, as a dimension
