@@ -21,6 +21,7 @@ typedef uint16_t vy_text_type;
 enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN, VY_MADE };
 
 #define VY_MAX_SCALARS 4u // of a value: those of vec4
+#define VY_MAX_STEPS 16u  // to a part of a value, once joined (sema_member.c)
 
 // ----------------------------------------------------------------------------------------- tokens
 // clang-format off
@@ -96,7 +97,7 @@ typedef enum vy_expr_kind {
     EX_BOOL,
     EX_NAME,    // decl, or a built-in value (op = vy_builtin)
     EX_BUILTIN, // gid.x: op = vy_builtin, axis
-    EX_MEMBER,  // of.names; after sema: op = which components, count = how many
+    EX_MEMBER,  // a part of a value: of.names, of[index]
     EX_MAKE,    // a call that makes a value of a made type
     EX_CHAIN,   // operands in `list`, joined from the left; each operand's `link` is its operator
     EX_LOGIC,   // same for && and ||
@@ -117,8 +118,14 @@ typedef struct vy_range { // k in from..to step s
     struct vy_range *next;
 } vy_range;
 
-typedef struct vy_member { // `.name`
-    vy_name_rec *name;
+typedef struct vy_member { // `.name` or `[index]`: how to reach a part of a value
+    vy_name_rec *name;     // NULL: an index
+    vy_ast_expr *index;
+    // after sema
+    uint32_t count;     // components; [index]: parts, of which it chooses one
+    uint32_t size;      // scalars of the part
+    uint8_t which;      // components, vy_component
+    vy_text_type whole; // what it is a part of
     struct vy_member *next;
 } vy_member;
 
@@ -126,7 +133,7 @@ struct vy_ast_expr {
     vy_text_type type;
     uint8_t kind;
     uint8_t op;   // token kind; literals: suffix; EX_BUILTIN: vy_builtin; EX_CAST: target;
-                  // EX_INDEX: marks, vy_inst_flags; EX_MEMBER: vy_component
+                  // EX_INDEX: marks, vy_inst_flags
     uint8_t link; // in a chain: the operator before this operand
     uint32_t line, column;
     uint32_t count;    // of list; EX_BUILTIN: axis
@@ -144,7 +151,7 @@ struct vy_ast_expr {
         } ref; // NAME INDEX CALL MAKE
         struct {
             vy_ast_expr *of;
-            vy_member *names;
+            vy_member *steps;
         } member;
         struct {
             vy_ast_expr *a, *b, *c;

@@ -103,6 +103,8 @@ size_t vy_number_print(vy_type type, double value, char out[40]); // shortest th
 bool vy_parse_text(vy_front *f);
 vy_stmt *vy_parse_block(vy_front *f); // `{ … }`
 vy_ast_expr *vy_parse_expr(vy_front *f);
+vy_ast_expr *vy_parse_one(vy_front *f);                  // a literal 1, here
+bool vy_at_step(vy_front *f);                            // `++;` or `--;`
 vy_range *vy_parse_range(vy_front *f);                   // `k in a..b step s`
 vy_ast_expr *vy_parse_dims(vy_front *f, uint32_t *rank); // `[…]`
 vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind);  // the name only
@@ -204,7 +206,9 @@ vy_text_type vy_widen(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_
                       const char *what);
 // How `have` becomes `need`, if one of them is made; or NULL.
 const char *vy_made_fix(vy_front *f, vy_text_type need, vy_text_type have);
-vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e);
+vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e); // sema_member.c
+bool vy_is_part(const vy_ast_expr *e);          // an EX_INDEX of a value, not of a buffer
+void vy_sema_part(vy_front *f, vy_ast_expr *e); // … becomes an EX_MEMBER, also below e
 vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t); // a call of vec3 …
 vy_text_type vy_synth_geometry(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e); // may components be assigned?
@@ -272,6 +276,13 @@ vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e); // a scalar
 // Any value: its scalars; returns how many.
 uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value v[VY_MAX_SCALARS]);
 uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v);
+// lower_member.c: parts of values.  The indices on the way to a part:
+typedef vy_value vy_path[VY_MAX_STEPS];
+void vy_lower_path(vy_lower *l, const vy_ast_expr *e, vy_path path);
+// v, a value, becomes the part; the part of `whole`, of n scalars, becomes `part`.
+void vy_take_part(vy_lower *l, const vy_member *steps, const vy_value *path, vy_value *v);
+void vy_put_part(vy_lower *l, const vy_member *steps, const vy_value *path, vy_value *whole,
+                 uint32_t n, const vy_value *part);
 // A variable that begins as v[], one for each scalar.
 void vy_lower_variable(vy_lower *l, const vy_decl *d, const vy_value *v);
 bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]);

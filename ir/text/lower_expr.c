@@ -114,12 +114,28 @@ static uint32_t lower_make(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 static uint32_t lower_member(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     vy_value of[VY_MAX_SCALARS];
+    vy_path path;
+    const uint32_t n = vy_scalars(e->type);
     vy_lower_value(l, e->u.member.of, of);
-    for (uint32_t k = 0; k < e->count; k++) v[k] = of[vy_component(e->op, k)];
-    return e->count;
+    vy_lower_path(l, e, path);
+    vy_lower_at(l, e->line, e->column);
+    vy_take_part(l, e->u.member.steps, path, of);
+    memcpy(v, of, n * sizeof *v);
+    return n;
 }
 
 // -------------------------------------------------------------------------------- && || ? :
+static bool cheap(const vy_ast_expr *e, int *budget);
+
+static bool cheap_member(const vy_ast_expr *e, int *budget)
+{
+    for (const vy_member *m = e->u.member.steps; m; m = m->next) {
+        if (m->index) *budget -= (int)m->count;
+        if (m->index && !cheap(m->index, budget)) return false;
+    }
+    return cheap(e->u.member.of, budget);
+}
+
 // Is it cheap and unobservable to evaluate `e` speculatively?
 static bool cheap(const vy_ast_expr *e, int *budget)
 {
@@ -132,7 +148,7 @@ static bool cheap(const vy_ast_expr *e, int *budget)
     case EX_BUILTIN: return true;
     case EX_UNARY:
     case EX_CAST: return cheap(e->u.sub.a, budget);
-    case EX_MEMBER: return cheap(e->u.member.of, budget);
+    case EX_MEMBER: return cheap_member(e, budget);
     case EX_COMPARE: return cheap(e->u.sub.a, budget) && cheap(e->u.sub.b, budget);
     case EX_CHAIN:
     case EX_LOGIC:
@@ -170,7 +186,11 @@ static vy_value lower_logic(vy_lower *l, const vy_ast_expr *e)
 static bool is_plain(const vy_ast_expr *e)
 {
     if (e->kind == EX_UNARY && e->op == TK_SUB) e = e->u.sub.a;
-    if (e->kind == EX_MEMBER) e = e->u.member.of;
+    if (e->kind == EX_MEMBER) {
+        for (const vy_member *m = e->u.member.steps; m; m = m->next)
+            if (m->index && m->index->kind != EX_INT) return false;
+        e = e->u.member.of;
+    }
     return e->kind == EX_INT || e->kind == EX_FLOAT || e->kind == EX_BOOL || e->kind == EX_NAME ||
            e->kind == EX_BUILTIN;
 }

@@ -3,6 +3,7 @@
 #include "ir/text/front.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void lower_list(vy_lower *l, const vy_stmt *s);
 
@@ -134,26 +135,46 @@ static void lower_tuple(vy_lower *l, const vy_stmt *s)
         vy_lower_variable(l, d, results + n);
 }
 
-// The variables of what is assigned, all or some components of one.
-static uint32_t target_variables(const vy_lower *l, const vy_ast_expr *t, vy_var *to)
+// What a variable becomes, whose scalars are `old`: v, or old op v, of m scalars.
+static void combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, uint32_t m,
+                    const vy_value *v)
 {
-    const vy_ast_expr *name = t->kind == EX_NAME ? t : t->u.member.of;
-    const uint32_t n = vy_scalars(t->type), *slots = l->frame + name->u.ref.decl->slot;
-    for (uint32_t k = 0; k < n; k++)
-        to[k] = (vy_var){slots[t->kind == EX_NAME ? k : vy_component(t->op, k)]};
-    return n;
+    vy_lower_at(l, s->line, s->column);
+    if (s->op != TK_SET)
+        vy_lower_operator(l, s->op, n, old, m, v);
+    else
+        memcpy(old, v, n * sizeof *v);
 }
 
 static void assign_variable(vy_lower *l, const vy_stmt *s)
 {
-    vy_var to[VY_MAX_SCALARS];
-    vy_value old[VY_MAX_SCALARS], v[VY_MAX_SCALARS], *is = v;
-    const uint32_t n = target_variables(l, s->target, to);
-    for (uint32_t k = 0; s->op != TK_SET && k < n; k++) old[k] = vy_get(l->b, to[k]);
+    const vy_ast_expr *t = s->target;
+    const uint32_t n = vy_scalars(t->type), *slots = l->frame + t->u.ref.decl->slot;
+    vy_value is[VY_MAX_SCALARS], v[VY_MAX_SCALARS];
+    for (uint32_t k = 0; s->op != TK_SET && k < n; k++) is[k] = vy_get(l->b, (vy_var){slots[k]});
     const uint32_t m = vy_lower_value(l, s->value, v);
-    vy_lower_at(l, s->line, s->column);
-    if (s->op != TK_SET) vy_lower_operator(l, s->op, n, is = old, m, v);
-    for (uint32_t k = 0; k < n; k++) vy_set(l->b, to[k], is[k]);
+    combine(l, s, n, is, m, v);
+    for (uint32_t k = 0; k < n; k++) vy_set(l->b, (vy_var){slots[k]}, is[k]);
+}
+
+// Part of a variable: `v.xy = e`, `v[i] += e`
+static void assign_part(vy_lower *l, const vy_stmt *s)
+{
+    const vy_ast_expr *of = s->target->u.member.of;
+    const vy_member *steps = s->target->u.member.steps;
+    const uint32_t all = vy_scalars(of->type), n = vy_scalars(s->target->type);
+    const uint32_t *slots = l->frame + of->u.ref.decl->slot;
+    vy_value old[VY_MAX_SCALARS], is[VY_MAX_SCALARS], part[VY_MAX_SCALARS], v[VY_MAX_SCALARS];
+    vy_path path;
+    vy_lower_path(l, s->target, path);
+    if (vy_lower_stopped(l)) return;
+    for (uint32_t k = 0; k < all; k++) old[k] = is[k] = part[k] = vy_get(l->b, (vy_var){slots[k]});
+    if (s->op != TK_SET) vy_take_part(l, steps, path, part);
+    const uint32_t m = vy_lower_value(l, s->value, v);
+    combine(l, s, n, part, m, v);
+    vy_put_part(l, steps, path, is, n, part);
+    for (uint32_t k = 0; k < all; k++)
+        if (is[k].id != old[k].id) vy_set(l->b, (vy_var){slots[k]}, is[k]);
 }
 
 static void lower_assign(vy_lower *l, const vy_stmt *s)
@@ -161,8 +182,12 @@ static void lower_assign(vy_lower *l, const vy_stmt *s)
     const vy_ast_expr *t = s->target;
     bool compound = s->op != TK_SET;
     vy_value index[VY_MAX_RANK], v, old = {0};
-    if (t->kind != EX_INDEX) {
+    if (t->kind == EX_NAME) {
         assign_variable(l, s);
+        return;
+    }
+    if (t->kind == EX_MEMBER) {
+        assign_part(l, s);
         return;
     }
     if (!vy_lower_index(l, t, index)) return;

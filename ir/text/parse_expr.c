@@ -219,21 +219,34 @@ static vy_ast_expr *parse_primary(vy_front *f)
     return new_expr(f, EX_BOOL, &f->tok);
 }
 
-// `e.xyz.x`: the names are a list, as operators of one level are.
+// `.name` or `[index]`
+static vy_member *parse_step(vy_front *f)
+{
+    vy_member *m = vy_front_alloc(f, sizeof *m);
+    *m = (vy_member){0};
+    f->nodes++;
+    if (vy_accept(f, TK_DOT)) {
+        m->name = f->tok.name;
+        vy_expect(f, TK_NAME, "after the point");
+    } else if (vy_accept(f, TK_LBRACKET)) {
+        m->index = vy_parse_expr(f);
+        vy_expect(f, TK_RBRACKET, "after the index");
+    }
+    return m;
+}
+
+// `e.xyz[i].x`: the steps are a list, as operators of one level are.
 static vy_ast_expr *parse_members(vy_front *f)
 {
     const vy_token at = f->tok;
     vy_ast_expr *of = parse_primary(f);
-    if (f->tok.kind != TK_DOT) return of;
+    if (f->tok.kind != TK_DOT && f->tok.kind != TK_LBRACKET) return of;
     vy_ast_expr *e = new_expr(f, EX_MEMBER, &at);
-    vy_member **tail = &e->u.member.names;
+    vy_member **tail = &e->u.member.steps;
     e->u.member.of = of;
-    while (vy_accept(f, TK_DOT)) {
-        vy_member *m = *tail = vy_front_alloc(f, sizeof *m);
-        *m = (vy_member){.name = f->tok.name};
-        tail = &m->next;
-        f->nodes++;
-        vy_expect(f, TK_NAME, "after the point");
+    while ((f->tok.kind == TK_DOT || f->tok.kind == TK_LBRACKET) && !f->failed) {
+        *tail = parse_step(f);
+        tail = &(*tail)->next;
     }
     return e;
 }
@@ -279,6 +292,19 @@ static int precedence(uint8_t kind)
     }
 }
 
+// `x++;`: two signs without a space and the end of the statement.
+bool vy_at_step(vy_front *f)
+{
+    const uint8_t kind = f->tok.kind;
+    if ((kind != TK_ADD && kind != TK_SUB) || f->failed) return false;
+    const char *at = f->tok.text;
+    if (f->end - at < 2 || at[1] != at[0]) return false;
+    for (at += 2; at < f->end && strchr(" \t\r\n", *at);) at++;
+    return at < f->end && *at == ';';
+}
+
+static int next_precedence(vy_front *f) { return vy_at_step(f) ? 0 : precedence(f->tok.kind); }
+
 static vy_ast_expr *parse_binary(vy_front *f, int least);
 
 // All operators of level p that follow `left`.
@@ -287,7 +313,7 @@ static vy_ast_expr *parse_level(vy_front *f, vy_ast_expr *left, int p)
     vy_ast_expr *chain = NULL, *last = left;
     bool compares = p == 6 || p == 7;
     uint32_t comparisons = 0;
-    while (precedence(f->tok.kind) == p && !f->failed) {
+    while (next_precedence(f) == p && !f->failed) {
         vy_token op = f->tok;
         if (compares || !chain) {
             chain = new_expr(f, compares ? EX_COMPARE : p <= 2 ? EX_LOGIC : EX_CHAIN, &op);
@@ -323,11 +349,18 @@ static vy_ast_expr *parse_binary(vy_front *f, int least)
         return new_expr(f, EX_BOOL, &f->tok);
     }
     vy_ast_expr *left = parse_unary(f);
-    for (int p = precedence(f->tok.kind); p >= least && p && !f->failed;
-         p = precedence(f->tok.kind))
+    for (int p = next_precedence(f); p >= least && p && !f->failed; p = next_precedence(f))
         left = parse_level(f, left, p);
     vy_leave(f);
     return left;
+}
+
+vy_ast_expr *vy_parse_one(vy_front *f)
+{
+    vy_ast_expr *e = new_expr(f, EX_INT, &f->tok);
+    e->op = VY_VOID;
+    e->u.value = 1;
+    return e;
 }
 
 vy_ast_expr *vy_parse_expr(vy_front *f)

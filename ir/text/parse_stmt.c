@@ -156,22 +156,70 @@ static vy_stmt *parse_return(vy_front *f)
     return s;
 }
 
+static void parse_target(vy_front *f, vy_stmt *s, vy_ast_expr *e, const vy_token *at)
+{
+    s->target = e;
+    if (e->kind != EX_NAME && e->kind != EX_INDEX && e->kind != EX_MEMBER)
+        vy_front_error(f, VY_E_SYNTAX, at->line, at->column,
+                       "assign to a variable or to an element of a buffer",
+                       "this cannot be assigned to");
+}
+
+// `++x;`
+static vy_stmt *parse_increment(vy_front *f)
+{
+    const vy_token at = f->tok;
+    vy_stmt *s = new_stmt(f, ST_ASSIGN, &at);
+    s->op = TK_SET_ADD;
+    s->value = vy_parse_one(f);
+    vy_advance(f);
+    vy_advance(f);
+    const vy_token target = f->tok;
+    parse_target(f, s, vy_parse_expr(f), &target);
+    vy_expect(f, TK_SEMICOLON, "after the statement");
+    return s;
+}
+
+static bool at_increment(vy_front *f)
+{
+    return f->tok.kind == TK_ADD && f->end - f->tok.text > 1 && f->tok.text[1] == '+';
+}
+
+// `--x;` was read as two signs: x, or NULL.
+static vy_ast_expr *decremented(const vy_front *f, const vy_ast_expr *e)
+{
+    const vy_ast_expr *inner = e->kind == EX_UNARY && e->op == TK_SUB ? e->u.sub.a : NULL;
+    const bool two = f->tok.kind == TK_SEMICOLON && inner && inner->kind == EX_UNARY &&
+                     inner->op == TK_SUB && inner->line == e->line &&
+                     inner->column == e->column + 1;
+    return two ? inner->u.sub.a : NULL;
+}
+
+// `x = e`, `x += e`, `x++`
+static void parse_assignment(vy_front *f, vy_stmt *s, vy_ast_expr *e, const vy_token *at)
+{
+    const bool step = vy_at_step(f);
+    s->op = !step ? f->tok.kind : f->tok.kind == TK_ADD ? TK_SET_ADD : TK_SET_SUB;
+    parse_target(f, s, e, at);
+    vy_advance(f);
+    if (step) vy_advance(f);
+    s->value = step ? vy_parse_one(f) : vy_parse_expr(f);
+}
+
 // Assignment or call.  An expression before `}` is marked in `op`: the condition of a `while {…}`.
 static vy_stmt *parse_simple(vy_front *f)
 {
     vy_token at = f->tok;
-    vy_ast_expr *e = vy_parse_expr(f);
-    bool set = f->tok.kind >= TK_SET && f->tok.kind <= TK_SET_SHR && !f->failed;
-    vy_stmt *s = new_stmt(f, set ? ST_ASSIGN : ST_CALL, &at);
-    if (set) {
-        s->op = f->tok.kind;
-        s->target = e;
-        if (e->kind != EX_NAME && e->kind != EX_INDEX && e->kind != EX_MEMBER)
-            vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
-                           "assign to a variable or to an element of a buffer",
-                           "this cannot be assigned to");
-        vy_advance(f);
-        s->value = vy_parse_expr(f);
+    vy_ast_expr *e = vy_parse_expr(f), *less = f->failed ? NULL : decremented(f, e);
+    const bool set = f->tok.kind >= TK_SET && f->tok.kind <= TK_SET_SHR && !f->failed;
+    vy_stmt *s = new_stmt(f, ST_CALL, &at);
+    s->kind = set || less || vy_at_step(f) ? ST_ASSIGN : ST_CALL;
+    if (less) {
+        s->op = TK_SET_SUB;
+        s->value = vy_parse_one(f);
+        parse_target(f, s, less, &at);
+    } else if (s->kind == ST_ASSIGN) {
+        parse_assignment(f, s, e, &at);
     } else {
         if (e->kind == EX_NAME && f->tok.kind != TK_RBRACE && f->tok.kind != TK_SEMICOLON)
             vy_begins_wrongly(f, "statement", &at, VY_SPELL_WORDS);
@@ -211,6 +259,6 @@ static vy_stmt *parse_stmt(vy_front *f)
         vy_advance(f);
         s->body = vy_parse_block(f);
         return s;
-    default: return parse_simple(f);
+    default: return at_increment(f) ? parse_increment(f) : parse_simple(f);
     }
 }

@@ -301,6 +301,12 @@ static vy_text_type synth_call(vy_front *f, vy_ast_expr *e)
     return t;
 }
 
+static vy_text_type synth_index(vy_front *f, vy_ast_expr *e)
+{
+    if (vy_is_part(e)) return vy_synth_member(f, e);
+    return vy_sema_index(f, e, false, vy_marks_allowed(VY_OP_LOAD, e->op));
+}
+
 vy_text_type vy_synth(vy_front *f, vy_ast_expr *e)
 {
     if (f->failed) return broken(e);
@@ -317,7 +323,7 @@ vy_text_type vy_synth(vy_front *f, vy_ast_expr *e)
     case EX_UNARY: return synth_unary(f, e);
     case EX_COND: return synth_cond(f, e);
     case EX_CALL: return synth_call(f, e);
-    case EX_INDEX: return vy_sema_index(f, e, false, vy_marks_allowed(VY_OP_LOAD, e->op));
+    case EX_INDEX: return synth_index(f, e);
     case EX_CAST: return synth_cast(f, e);
     case EX_MAKE: return e->type;
     case EX_REDUCE: return synth_reduce(f, e);

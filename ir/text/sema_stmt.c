@@ -171,11 +171,13 @@ static uint8_t assigned_operator(uint8_t set)
     return ops[set - TK_SET];
 }
 
-// Components of a variable.
+// Part of a variable.
 static vy_text_type sema_member_target(vy_front *f, vy_ast_expr *e)
 {
-    vy_ast_expr *of = e->u.member.of;
     vy_builtin id;
+    vy_sema_part(f, e);
+    if (f->failed) return VY_BROKEN;
+    vy_ast_expr *of = e->u.member.of;
     const vy_name_rec *n = of->kind == EX_NAME ? of->u.ref.name : NULL;
     if (!n || (!n->local && !n->global && vy_builtin_value_find(n->text, n->length, &id))) {
         vy_front_error(f, VY_E_IMMUTABLE, e->line, e->column, "assign to components of a variable",
@@ -190,7 +192,7 @@ static vy_text_type sema_member_target(vy_front *f, vy_ast_expr *e)
 static vy_text_type sema_target(vy_front *f, vy_ast_expr *e)
 {
     if (e->kind == EX_NAME) return sema_variable_target(f, e);
-    if (e->kind == EX_MEMBER) return sema_member_target(f, e);
+    if (e->kind == EX_MEMBER || vy_is_part(e)) return sema_member_target(f, e);
     return vy_sema_index(f, e, true, vy_marks_allowed(VY_OP_STORE, e->op));
 }
 

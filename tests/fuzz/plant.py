@@ -863,20 +863,32 @@ DOMAIN_NONE = ("text/shader/domain_none.comp", (
 VECTORS = ("text/parse/vectors.vyre", (
     ("ir/text/made_type.c", None, "*which |= (uint8_t)((at - names[i]) << 2 * k);", "*which |= (uint8_t)(k << 2 * k);"),
     ("ir/text/sema_scope.c", None, "f->func->slot_count += vy_scalars(d->type);", "f->func->slot_count++;"),
-    ("ir/text/sema_vector.c", None, "vy_component(inner, vy_component(outer, k))", "vy_component(outer, vy_component(inner, k))"),
+    ("ir/text/sema_member.c", None, "vy_component(inner, vy_component(outer, k))", "vy_component(outer, vy_component(inner, k))"),
     ("ir/text/lower_expr.c", None, "n == 1 ? first : x[k], y[part_of(m, k)]", "x[k], y[part_of(m, k)]"),
     ("ir/text/lower_expr.c", None, "v = e->op == TK_EQ ? vy_and(l->b, v, also) : vy_or(l->b, v, also);", "v = vy_and(l->b, v, also);"),
-    ("ir/text/lower_stmt.c", None, "vy_lower_operator(l, s->op, n, is = old, m, v);", "vy_lower_operator(l, s->op, n, is = old, 1, v);"),
-    ("ir/text/lower_stmt.c", None, "t->kind == EX_NAME ? k : vy_component(t->op, k)", "k"),
+    ("ir/text/lower_stmt.c", None, "vy_lower_operator(l, s->op, n, old, m, v);", "vy_lower_operator(l, s->op, n, old, 1, v);"),
+    ("ir/text/lower_member.c", None, "whole[vy_component(m->which, k)] = some[k];", "whole[k] = some[k];"),
     ("ir/build/geometry.c", None, "i = (k + 1) % 3, j = (k + 2) % 3", "i = (k + 2) % 3, j = (k + 1) % 3"),
     ("ir/build/geometry.c", None, "dot(b, n, reference, incident)", "dot(b, n, reference, x)"),
     ("ir/build/geometry.c", None, "vy_add(b, vy_mul(b, eta, d), root)", "vy_sub(b, vy_mul(b, eta, d), root)"),
+))
+DECREMENT = ("text/diag/vectors.test", (
+    ("ir/text/parse_stmt.c", None, "inner->column == e->column + 1", "true"),
+))
+ELEMENTS = ("text/parse/vectors_elements.vyre", (
+    ("ir/text/lower_member.c", None, "    take_zero(l, m, part);\n", ""),
+    ("ir/text/lower_member.c", None, "vy_select(l->b, here, v[k * m->size + s], part[s])", "vy_select(l->b, here, v[s], part[s])"),
+    ("ir/text/lower_member.c", None, "old[s] = vy_select(l->b, here, changed[s], old[s]);", "old[s] = changed[s];"),
+    ("ir/text/lower_member.c", None, "    else\n        take_zero(l, m, v);", ""),
+    ("ir/text/lower_stmt.c", None, "if (s->op != TK_SET) vy_take_part(l, steps, path, part);", ""),
+    ("ir/text/parse_stmt.c", None, "TK_ADD ? TK_SET_ADD : TK_SET_SUB;", "TK_ADD ? TK_SET_ADD : TK_SET_ADD;"),
+    ("ir/text/parse_expr.c", None, "return at < f->end && *at == ';';", "return true;"),
 ))
 VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, VECTORS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
