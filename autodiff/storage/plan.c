@@ -91,6 +91,15 @@ static uint32_t array_node(planner *g, uint32_t id)
     return *node ? *node : (*node = vy_cut_node(&g->cut));
 }
 
+// Can no tape hold it?  Of a host program also what has another size in each iteration, which the
+// min cut would prefer to what is computed from it, not knowing how much it is.
+static bool is_untaped(const planner *g, uint32_t id)
+{
+    const reverse *r = g->r;
+    return r->facts.together[id] || vy_is_tuple(r->p, id) ||
+           (r->p->host && !vy_tape_fits(r, id, g->keeper));
+}
+
 // The nodes of a value: v_in and v_out, joined by an edge with the cost of taping it.
 static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
 {
@@ -98,8 +107,7 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     g->node[id] = in;
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
-    const bool never = g->r->facts.together[id] || vy_is_tuple(g->r->p, id);
-    int32_t keep = never ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
+    int32_t keep = is_untaped(g, id) ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
     vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }
@@ -297,6 +305,7 @@ bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept)
     g.node = vy_arena_alloc(&arena, r->p->insts.count * sizeof *g.node);
     g.all = vy_arena_alloc(&arena, r->p->insts.count * sizeof *g.all);
     bool ok = g.need && g.node && g.all && find_live(&g, &arena);
+    if (r->p->host) vy_tape_sizes(r);
     if (ok) memcpy(g.need, needed, r->p->insts.count);
     for (uint32_t i = 0; ok && i < r->p->buffers.count; i++) ok = vy_vec_push(&g.memory, 0u);
     for (uint32_t id = r->p->insts.count; ok && id-- > 1;) {

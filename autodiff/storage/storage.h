@@ -82,7 +82,9 @@ const char *vy_tensor_name(const reverse *r, uint32_t id);
 // Finds which ZERO decides each extent that only the run knows.
 void vy_tape_sizes(reverse *r);
 // Does it have the same shape in all iterations, of loops inside the checkpoint `keeper` (also a
-// number)?  False: an error is set, and varies_in_size.
+// number)?  After vy_tape_sizes.
+bool vy_tape_fits(const reverse *r, uint32_t id, uint32_t keeper);
+// The same.  False: an error is set, and varies_in_size.
 bool vy_tape_is_steady(reverse *r, uint32_t id, uint32_t keeper);
 // Do the replays of `keeper` decide its shape?  Then its tape begins in each, with an array.
 bool vy_tape_begins(const reverse *r, uint32_t id, uint32_t keeper);

@@ -56,15 +56,17 @@ void vy_tape_sizes(reverse *r)
     }
 }
 
-// The loop or checkpoint in which the array begins that decides its shape; 0: none.
+// The innermost loop or checkpoint in which an array begins that its shape follows from; 0: none.
 static uint32_t home_of_shape(const reverse *r, uint32_t id)
 {
     const vy_tensor t = shape_of(r, id);
     uint32_t home = 0;
     for (uint32_t k = 0; k < t.rank; k++) {
+        if (!is_open(r, t.dims[k])) continue;
         const uint32_t zero = r->build.sized[t.dims[k].id];
-        if (is_open(r, t.dims[k]))
-            home = zero ? r->facts.buffers[r->p->insts.data[zero].aux].home : UINT32_MAX;
+        const uint32_t begins =
+            zero ? r->facts.buffers[r->p->insts.data[zero].aux].home : UINT32_MAX;
+        if (begins > home) home = begins; // all are around `id`: the later one is the inner one
     }
     return home;
 }
@@ -108,10 +110,15 @@ void vy_tape_begin(reverse *r, uint32_t opener)
         if (r->plan.kept[id] == r->build.replaying + 1) begin(r, id);
 }
 
-bool vy_tape_is_steady(reverse *r, uint32_t id, uint32_t keeper)
+bool vy_tape_fits(const reverse *r, uint32_t id, uint32_t keeper)
 {
     const uint32_t home = home_of_shape(r, id);
-    if (home == keeper || vy_encloses(&r->facts, home, keeper)) return true;
+    return home == keeper || vy_encloses(&r->facts, home, keeper);
+}
+
+bool vy_tape_is_steady(reverse *r, uint32_t id, uint32_t keeper)
+{
+    if (vy_tape_fits(r, id, keeper)) return true;
     r->varies_in_size = true;
     vy_reverse_fail(r, VY_E_INTERNAL, id, NULL, "a tape has entries of different sizes");
     return false;

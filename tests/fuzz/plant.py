@@ -587,6 +587,7 @@ OWN_SIZES = ("text/grad/pipeline/own_sizes.vyre", (
     ("autodiff/storage/tape.c", None, "= begins ? VY_LOCAL : VY_INOUT;", "= VY_INOUT;"),
     ("autodiff/storage/tape_tensor.c", None, "while (r->facts.scope[at] != keeper) at = r->facts.scope[at];", "at = r->facts.scope[at];"),
     ("autodiff/storage/plan.c", None, "&& vy_cut_is_used(&g->cut, node);", ";"),
+    ("autodiff/storage/plan.c", None, "(r->p->host && !vy_tape_fits(r, id, g->keeper));", "false;"),
     ("ir/host/raise.c", None, "if (block && begins_open(r, s))", "if (0)"),
 ))
 SEGMENTS = ("text/grad/pipeline/segments_again.vyre", (
@@ -954,7 +955,7 @@ def noticed_by_script(folder, plant, o):
                               capture_output=True, text=True)
         return done.stdout.splitlines()[-1] if done.returncode else None
     command = os.path.join(o.build if plant in THIRD[1] else folder, "tools", "vyre-grad")
-    done = subprocess.run([sys.executable, script_path(script)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, script_path(script)], capture_output=True, text=True, cwd=folder,
                           env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=command,
                                    VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
     lines = done.stdout.splitlines() + done.stderr.splitlines()[-1:]
