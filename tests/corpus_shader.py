@@ -171,7 +171,7 @@ class Shader:
         for v, part in parts:
             for _, byte in part.places:
                 cleared = parameters.get(part.name, "")[:1] == ("out",)
-                value = 0 if cleared else self.number(part.code, v.kind, r, low)
+                value = 0 if cleared else self.number(part.code, v, r, low)
                 struct.pack_into("<" + part.code, self.data[v[:3]], byte, value)
         for v, part in parts:
             self.give(part, v, parameters)
@@ -190,12 +190,18 @@ class Shader:
         return part._replace(code=code, dims=(n,), places=[((k,), k * size) for k in range(n)])
 
     @staticmethod
-    def number(code, kind, r, low):
+    def number(code, variable, r, low):
+        fixed, most = variable.kind in ("uniform", "push"), (variable.image or {}).get("most")
+        if most:  # one that its format has
+            steps = 1 if variable.image["code"] == "A" else most  # its alpha has fewer
+            return struct.unpack("<f", struct.pack("<f", r.randrange(steps + 1) / steps))[0]
         if code in "efd":
-            return 0.75 if kind != "storage" else struct.unpack("<e", struct.pack("<e", r.uniform(low, 1)))[0]
-        return 4 if kind != "storage" else r.randrange(4)
+            return 0.75 if fixed else struct.unpack("<e", struct.pack("<e", r.uniform(low, 1)))[0]
+        return 4 if fixed else r.randrange(4)
 
     def give(self, part, variable, parameters):
+        for size in ("width", "height", "depth", "layers") if variable.image else ():
+            parameters.pop("%s_%s" % (size, part.name), None)
         cls, type_name, _ = parameters.pop(part.name, (None, None, None))
         data = self.data[variable[:3]]
         values = [struct.unpack_from("<" + part.code, data, byte)[0] for _, byte in part.places]
@@ -223,11 +229,14 @@ class Shader:
         job = {"module": self.spv, "entry": self.module.entries[0], "groups": self.groups, "bindings": []}
         job["push_size"] = 0
         for (kind, number, binding), data in self.data.items():
-            path = os.path.join(self.dir, "raw%d_%d.bin" % (number, binding) if kind != "push" else "push.bin")
+            path = os.path.join(self.dir, "%s%d_%d.bin" % (kind, number, binding))
             with open(path, "wb") as f:
                 f.write(data)
             if kind == "push":
                 job.update(push=path, push_size=len(data))
+            elif kind.startswith(("image.", "sampler")):
+                left[kind, number, binding] = path
+                self.bind_image(job, (kind, number, binding), path)
             else:
                 left[kind, number, binding] = path
                 job["bindings"].append({"set": number, "binding": binding, "kind": kind, "file": path})
@@ -239,6 +248,24 @@ class Shader:
             self.why["original"] = "the original does not run: %s" % (error.strip()[-80:] or status)
             return None
         return {where: open(path, "rb").read() for where, path in left.items()}
+
+    def bind_image(self, job, where, path):
+        """One more descriptor of its binding."""
+        variable = next(v for v in self.variables if v[:3] == where)
+        row = next((b for b in job["bindings"] if (b["set"], b["binding"]) == where[1:]), None)
+        if row is None:
+            row = {"set": where[1], "binding": where[2], "kind": variable.image["kind"], "images": []}
+            row["count"] = variable.image["count"]
+            job["bindings"].append(row)
+        if variable.parts and len(row["images"]) < row["count"]:
+            row["images"].append({"file": path, **variable.image})
+        if variable.image["sampler"]:
+            row["sampler"] = self.sampler(variable.image["sampler"])
+            row["kind"] = "combined" if row["images"] and variable.image.get("dim") else row["kind"]
+
+    @staticmethod
+    def sampler(_):
+        return {"linear": True, "wrap": "clamp"}
 
     def compare(self):
         """The first difference from what the original leaves; "": none; None: they did not both run."""
@@ -252,8 +279,10 @@ class Shader:
             raw = [struct.unpack_from("<" + part.code, left[v[:3]], byte)[0] for _, byte in part.places]
             got = [float(x) for x in outputs[name]["data"]] if name in outputs else raw
             scale = max([abs(x) for x in raw if math.isfinite(x)], default=0)
+            most = (v.image or {}).get("most")  # Vulkan lets a device take either step beside the number
+            step = 1.001 / (3 if v.image["code"] == "A" else most) if most else 0
             for k, (a, b) in enumerate(zip(raw, got)):
-                if not (a == b or (a != a and b != b) or abs(a - b) <= 1e-3 * abs(a) + 1e-5 * scale):
+                if not (a == b or (a != a and b != b) or abs(a - b) <= 1e-3 * abs(a) + 1e-5 * scale + step):
                     return "%s[%d]: %r, as read %r" % (name, k, a, b)
         return ""
 

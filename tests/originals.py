@@ -16,11 +16,25 @@ NAME, MEMBER_NAME, ENTRY, DECORATE, MEMBER_DECORATE, VARIABLE = 5, 6, 15, 71, 72
 INT, FLOAT, VECTOR, MATRIX, IMAGE, ARRAY, RUNTIME, STRUCT, POINTER, CONSTANT, SPEC, FUNCTION = \
     21, 22, 23, 24, 25, 28, 29, 30, 32, 43, 50, 54
 SPEC_ID, BUFFER_BLOCK, ROW_MAJOR, ARRAY_STRIDE, MATRIX_STRIDE, BINDING, SET, OFFSET = 1, 3, 4, 6, 7, 33, 34, 35
-UNIFORM, PUSH, STORAGE = 2, 9, 12
+SAMPLER, SAMPLED_IMAGE = 26, 27
+CONSTANT_STORAGE, UNIFORM, PUSH, STORAGE = 0, 2, 9, 12
 NOT_NUMBERS = set(range(25, 28)) | {4472, 5341, 31}  # images, samplers, rays, opaque types
 
 Part = collections.namedtuple("Part", "name code dims places")  # a field: places: [(index, byte)]
-Variable = collections.namedtuple("Variable", "kind set binding size parts")
+# image: of images, {"kind", "count"} and what tests/raw_images.py has to know; a variable for each of an array.
+Variable = collections.namedtuple("Variable", "kind set binding size parts image", defaults=(None,))
+
+# Of image formats (numbers of SPIR-V): channels; VkFormat; code of a channel; what 1 is in it, where it has steps.
+FORMATS = {
+    1: (4, 109, "f", 0), 6: (2, 103, "f", 0), 3: (1, 100, "f", 0), 2: (4, 97, "e", 0), 7: (2, 83, "e", 0),
+    9: (1, 76, "e", 0), 10: (4, 91, "H", 65535), 12: (2, 77, "H", 65535), 14: (1, 70, "H", 65535), 11: (4, 64, "A", 1023), 4: (4, 37, "B", 255),
+    13: (2, 16, "B", 255), 15: (1, 9, "B", 255), 16: (4, 92, "h", 32767), 17: (2, 78, "h", 32767),
+    19: (1, 71, "h", 32767), 5: (4, 38, "b", 127), 18: (2, 17, "b", 127), 20: (1, 10, "b", 127),
+    21: (4, 108, "i", 0), 25: (2, 102, "i", 0), 24: (1, 99, "i", 0), 22: (4, 96, "h", 0), 26: (2, 82, "h", 0),
+    28: (1, 75, "h", 0), 23: (4, 42, "b", 0), 27: (2, 21, "b", 0), 29: (1, 14, "b", 0), 30: (4, 107, "I", 0),
+    35: (2, 101, "I", 0), 33: (1, 98, "I", 0), 31: (4, 95, "H", 0), 36: (2, 81, "H", 0), 38: (1, 74, "H", 0),
+    32: (4, 41, "B", 0), 37: (2, 20, "B", 0), 39: (1, 13, "B", 0)}
+UNKNOWN = {"f": 1, "i": 21, "I": 30}  # the format that an image of none has here
 
 
 class Unknown(Exception):
@@ -166,6 +180,8 @@ class Module:
         """The variables that a host provides, with n elements in runtime arrays."""
         out = []
         for storage, variable, pointer in self.variables:
+            if storage == CONSTANT_STORAGE:
+                out += self.images_of(variable, self.pointee(pointer), n)
             if storage not in (UNIFORM, PUSH, STORAGE):
                 continue
             type_id = self.pointee(pointer)
@@ -176,6 +192,50 @@ class Module:
             out.append(Variable("storage" if buffer else "push" if storage == PUSH else "uniform",
                                 self.of.get((variable, SET), 0), self.of.get((variable, BINDING), 0), size, parts))
         return out
+
+
+    # ---- images
+    def images_of(self, variable, type_id, n):
+        """A variable for each image, or sampler, of about n texels; each channel is four bytes."""
+        place = (self.of.get((variable, SET), 0), self.of.get((variable, BINDING), 0))
+        name = self.names.get(variable) or "b%d_%d" % place
+        op, w = self.at.get(type_id, (0, ()))
+        count = self.length(w[3]) if op == ARRAY else 1
+        if op == ARRAY:
+            op, w = self.at.get(w[2], (0, ()))
+        if op == SAMPLER:
+            return [Variable("sampler", *place, 0, [], {"kind": "sampler", "count": count, "sampler": name})]
+        combined = op == SAMPLED_IMAGE
+        op, w = self.at.get(w[2], (0, ())) if combined else (op, w)
+        if op != IMAGE:
+            raise Unknown("a variable of another kind")
+        image, dims = self.image(w, n)
+        image.update(count=count, kind="combined" if combined and image["dim"] else image["kind"],
+                     sampler=name if combined else None)
+        code = image["as"]
+        places = [((), 0)]
+        for k, d in enumerate(dims):
+            places = [((*i, j), at * d + j) for i, at in places for j in range(d)]
+        places = [(i, 4 * at) for i, at in places]
+        return [Variable("image.%d" % k, *place, 4 * len(places),
+                         [Part(name + (".%d" % k if count > 1 or self.at[type_id][0] == ARRAY else ""), code, dims, places)],
+                         image) for k in range(count)]
+
+    def image(self, w, n):
+        """What the image of a type is, and its dimensions as a buffer."""
+        number, dim, arrayed, samples, sampled, form = self.at[w[2]], w[3], w[5], w[6], w[7], w[8]
+        rank = {0: 1, 1: 2, 2: 3, 4: 2, 5: 1}.get(dim)
+        code = "f" if number[0] == FLOAT else "i" if number[1][3] else "I"
+        channels, vulkan, texel, most = FORMATS.get(form or UNKNOWN[code], (0,) * 4)
+        if not rank or samples or not channels or number[1][2] != 32:
+            raise Unknown("an image of this kind")
+        side = max(int(n ** (1 / (rank + bool(arrayed))) + 1e-6), 2)
+        extent = [max(side - k, 1) for k in range(rank)]
+        layers = side if arrayed else 0
+        dims = (*([layers] if layers else []), *reversed(extent), channels)
+        kind = ("texels" if dim == 5 else "image") if sampled == 2 else "sampled texels" if dim == 5 else "sampled"
+        return {"kind": kind, "dim": 0 if dim == 5 else rank, "extent": extent, "layers": layers, "format": vulkan,
+                "code": texel, "most": most, "as": code}, dims
 
 
 def text(words):

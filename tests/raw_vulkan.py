@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs one SPIR-V compute module as it is, with the buffers that its bindings name, through the Vulkan loader alone.
 
-  tests/raw_vulkan.py JOB.json      what tools/corpus writes: module, entry, groups, bindings (set, binding, kind, file),
-                                    push (file); each binding's file has its contents, and afterwards what the module left
+  tests/raw_vulkan.py JOB.json      what tools/corpus writes: module, entry, groups, bindings (set, binding, kind, file;
+                                    images: see raw_images.py), push (file); each binding's file has its contents, and
+                                    afterwards what the module left
 
 It is a process of its own: a driver may crash on a stranger's module.  No part of vkrt is used, so that what our
 runtime does to a kernel cannot hide what the kernel does.
@@ -12,33 +13,13 @@ import ctypes
 import json
 import sys
 
-P, U32, U64, SIZE = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
+sys.dont_write_bytecode = True
+import raw_images  # noqa: E402
+from raw_calls import P, SIZE, U32, U64, VK, Buffer, Failure, call, make, struct  # noqa: E402
+
 KINDS = {"uniform": (6, 0x10), "storage": (7, 0x20)}  # VkDescriptorType, VkBufferUsageFlags
 FEATURES = (49, 51)  # VkStructureType of the features of Vulkan 1.1 and 1.2
 ATOMIC_FLOAT = (b"VK_EXT_shader_atomic_float", 1000260000)
-
-
-def struct(*fields):
-    return type("S", (ctypes.Structure,), {"_fields_": [("f%d" % k, t) for k, t in enumerate(fields)]})
-
-
-class Failure(Exception):
-    pass
-
-
-VK = ctypes.CDLL("libvulkan.so.1")
-
-
-def call(name, *args):
-    status = getattr(VK, name)(*args)
-    if status:
-        raise Failure("%s: %d" % (name, status))
-
-
-def make(name, device, info, handle=U64):
-    out = handle()
-    call(name, device, ctypes.byref(info), None, ctypes.byref(out))
-    return out
 
 
 class Features(ctypes.Structure):
@@ -87,37 +68,40 @@ def open_device():
     return physical, device, queue
 
 
-def memory_type(physical, bits):
-    """One that the host sees, whose writes need no flushing."""
-    table = (U32 * 130)()
-    VK.vkGetPhysicalDeviceMemoryProperties(physical, ctypes.byref(table))
-    for k in range(table[0]):
-        if bits >> k & 1 and table[1 + 2 * k] & 6 == 6:
-            return k
-    raise Failure("no memory that the host sees")
+class Bytes:
+    """A uniform or storage buffer, as one descriptor."""
+
+    def __init__(self, physical, device, b):
+        with open(b["file"], "rb") as f:
+            self.buffer = Buffer(physical, device, f.read(), KINDS[b["kind"]][1])
+        self.type, self.file, self.count = KINDS[b["kind"]][0], b["file"], 1
+
+    def describe(self):
+        """What VkWriteDescriptorSet points to: images, buffers, views."""
+        self.whole = struct(U64, U64, U64)(self.buffer.handle.value, 0, self.buffer.size)
+        return None, ctypes.addressof(self.whole), None
+
+    def begin(self, commands):
+        pass
+
+    def end(self, commands):
+        pass
+
+    def save(self):
+        with open(self.file, "wb") as f:
+            f.write(self.buffer.contents())
 
 
-class Buffer:
-    def __init__(self, physical, device, data, usage):
-        self.size = max(len(data), 16)
-        info = struct(U32, P, U32, U64, U32, U32, U32, P)(12, None, 0, self.size, usage, 0, 0, None)
-        self.handle = make("vkCreateBuffer", device, info)
-        needs = struct(U64, U64, U32)()
-        VK.vkGetBufferMemoryRequirements(device, self.handle, ctypes.byref(needs))
-        info = struct(U32, P, U64, U32)(5, None, needs.f0, memory_type(physical, needs.f2))
-        memory, self.at = make("vkAllocateMemory", device, info), P()
-        call("vkBindBufferMemory", device, self.handle, memory, U64(0))
-        call("vkMapMemory", device, memory, U64(0), U64(needs.f0), 0, ctypes.byref(self.at))
-        ctypes.memset(self.at, 0, self.size)
-        ctypes.memmove(self.at, data, len(data))
+def bind(physical, device, b):
+    return (Bytes if b["kind"] in KINDS else raw_images.Bound)(physical, device, b)
 
 
-def layouts(device, bindings):
+def layouts(device, bindings, bound):
     """A descriptor set layout for each set up to the highest."""
     out, keep = [], []
     row = struct(U32, U32, U32, U32, P)
     for s in range(max([b["set"] for b in bindings], default=-1) + 1):
-        mine = [row(b["binding"], KINDS[b["kind"]][0], 1, 0x20, None) for b in bindings if b["set"] == s]
+        mine = [row(b["binding"], x.type, x.count, 0x20, None) for b, x in zip(bindings, bound) if b["set"] == s]
         rows = (row * max(len(mine), 1))(*mine)
         keep.append(rows)
         info = struct(U32, P, U32, U32, P)(32, None, 0, len(mine), ctypes.addressof(rows))
@@ -145,30 +129,31 @@ def pipeline(device, job, sets):
     return out, layout
 
 
-def write_sets(device, bindings, buffers, sets):
+def write_sets(device, bindings, bound, sets):
     if not bindings:
         return None
     rows = struct(U32, U32)
-    sizes = (rows * 2)(*[rows(k[0], 64) for k in KINDS.values()])
+    sizes = (rows * 8)(*[rows(k, 256) for k in range(8)])  # samplers, images, texels, buffers
     pool = make("vkCreateDescriptorPool", device,
-                struct(U32, P, U32, U32, U32, P)(33, None, 0, len(sets), 2, ctypes.addressof(sizes)))
+                struct(U32, P, U32, U32, U32, P)(33, None, 0, len(sets), 8, ctypes.addressof(sizes)))
     handles, out = (U64 * len(sets))(*[s.value for s in sets]), (U64 * len(sets))()
     info = struct(U32, P, U64, U32, P)(34, None, pool.value, len(sets), ctypes.addressof(handles))
     call("vkAllocateDescriptorSets", device, ctypes.byref(info), out)
-    for b, buffer in zip(bindings, buffers):
-        whole = struct(U64, U64, U64)(buffer.handle.value, 0, buffer.size)
+    for b, x in zip(bindings, bound):
         info = struct(U32, P, U64, U32, U32, U32, U32, P, P, P)(
-            35, None, out[b["set"]], b["binding"], 0, 1, KINDS[b["kind"]][0], None, ctypes.addressof(whole), None)
+            35, None, out[b["set"]], b["binding"], 0, x.count, x.type, *x.describe())
         VK.vkUpdateDescriptorSets(device, 1, ctypes.byref(info), 0, None)
     return out
 
 
-def record(device, job, run, layout, sets, count):
+def record(device, job, run, layout, sets, count, bound):
     pool = make("vkCreateCommandPool", device, struct(U32, P, U32, U32)(39, None, 0, 0))
     commands = P()
     call("vkAllocateCommandBuffers", device, ctypes.byref(struct(U32, P, U64, U32, U32)(40, None, pool.value, 0, 1)),
          ctypes.byref(commands))
     call("vkBeginCommandBuffer", commands, ctypes.byref(struct(U32, P, U32, P)(42, None, 0, None)))
+    for x in bound:
+        x.begin(commands)
     VK.vkCmdBindPipeline(commands, 1, run)
     if sets:
         VK.vkCmdBindDescriptorSets(commands, 1, layout, 0, count, sets, 0, None)
@@ -177,6 +162,8 @@ def record(device, job, run, layout, sets, count):
             data = f.read().ljust((job["push_size"] + 3) // 4 * 4, b"\0")
         VK.vkCmdPushConstants(commands, layout, 0x20, 0, len(data), data)
     VK.vkCmdDispatch(commands, *job["groups"])
+    for x in bound:
+        x.end(commands)
     call("vkEndCommandBuffer", commands)
     return commands
 
@@ -185,21 +172,17 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as f:
         job = json.load(f)
     physical, device, queue = open_device()
-    buffers = []
-    for b in job["bindings"]:
-        with open(b["file"], "rb") as f:
-            buffers.append(Buffer(physical, device, f.read(), KINDS[b["kind"]][1]))
-    sets = layouts(device, job["bindings"])
+    bound = [bind(physical, device, b) for b in job["bindings"]]
+    sets = layouts(device, job["bindings"], bound)
     run, layout = pipeline(device, job, sets)
-    written = write_sets(device, job["bindings"], buffers, sets)
-    commands = record(device, job, run, layout, written, len(sets))
+    written = write_sets(device, job["bindings"], bound, sets)
+    commands = record(device, job, run, layout, written, len(sets), bound)
     listed = P(commands.value)
     submit = struct(U32, P, U32, P, P, U32, P, U32, P)(4, None, 0, None, None, 1, ctypes.addressof(listed), 0, None)
     call("vkQueueSubmit", queue, 1, ctypes.byref(submit), U64(0))
     call("vkQueueWaitIdle", queue)
-    for b, buffer in zip(job["bindings"], buffers):
-        with open(b["file"], "wb") as f:
-            f.write(ctypes.string_at(buffer.at, buffer.size))
+    for x in bound:
+        x.save()
 
 
 try:

@@ -38,6 +38,7 @@ typedef struct place { // an object, by what it is bound to
 static int by_binding(const void *a, const void *b)
 {
     const place *x = a, *y = b;
+    if (x->o->kind != y->o->kind) return x->o->kind < y->o->kind ? -1 : 1;
     if (x->set != y->set) return x->set < y->set ? -1 : 1;
     if (x->binding != y->binding) return x->binding < y->binding ? -1 : 1;
     return x->order < y->order ? -1 : 1;
@@ -57,8 +58,26 @@ static void choose(reading *r, read_alias *a, const place *of, uint32_t n)
     if (a->words) a->type = VY_U32;
 }
 
+// Images of one type are one buffer.
+static bool join_images(reading *r, const place *of, uint32_t n)
+{
+    const read_object *first = of[0].o;
+    for (uint32_t i = 1; i < n; i++) {
+        r->at = read_definition(&r->w, of[i].o->variable);
+        if (of[i].o->type != first->type)
+            return read_refuse(r, "declare one image there",
+                               "one of several images of other types on one binding");
+        of[i].o->fields = first->fields;
+        of[i].o->scalars = first->scalars;
+        for (uint32_t k = 0; k < first->field_count; k++)
+            r->uses[first->variable][k] |= r->uses[of[i].o->variable][k];
+    }
+    return true;
+}
+
 static bool join(reading *r, const place *of, uint32_t n)
 {
+    if (of[0].o->kind == READ_IMAGE) return join_images(r, of, n);
     read_alias *a = vy_arena_alloc(&r->building, sizeof *a);
     if (!a) return read_no_memory(r);
     for (uint32_t i = 0; i < n; i++) of[i].o->alias = a;
@@ -73,7 +92,7 @@ bool read_aliases(reading *r, uint32_t n, read_object **objects)
     uint32_t count = 0;
     for (uint32_t k = 0; k < n; k++) {
         read_object *o = objects[k];
-        if (o->kind != READ_BUFFER || !uses_any(r, o)) continue;
+        if ((o->kind != READ_BUFFER && o->kind != READ_IMAGE) || !uses_any(r, o)) continue;
         of[count++] = (place){decoration(r, o, SpvDecorationDescriptorSet),
                               decoration(r, o, SpvDecorationBinding), k, o};
     }
@@ -81,7 +100,7 @@ bool read_aliases(reading *r, uint32_t n, read_object **objects)
     bool ok = true;
     for (uint32_t k = 0, end; ok && k < count; k = end) {
         for (end = k + 1; end < count && of[end].set == of[k].set; end++)
-            if (of[end].binding != of[k].binding) break;
+            if (of[end].binding != of[k].binding || of[end].o->kind != of[k].o->kind) break;
         ok = end - k < 2 || join(r, of + k, end - k);
     }
     return ok;

@@ -74,7 +74,7 @@ static bool pass_arguments(reading *r, uint32_t function)
         if (read_op(&r->w, at) != SpvOpFunctionParameter) continue;
         const uint32_t type = read_word(&r->w, at, 1), to = read_word(&r->w, at, 2);
         const uint32_t from = word(r, i++);
-        if (read_type_of(r, type)->op == SpvOpTypePointer) {
+        if (read_type_of(r, type)->op == SpvOpTypePointer || read_is_image(r, type)) {
             r->pointers[to] = read_pointer_of(r, from);
             if (!r->pointers[to]) return false;
             continue;

@@ -30,7 +30,7 @@ static bool undefined(reading *r) // zero: as good as any
 
 static bool is_pointer(const reading *r, uint32_t type)
 {
-    return read_type_of(r, type)->op == SpvOpTypePointer;
+    return read_type_of(r, type)->op == SpvOpTypePointer || read_is_image(r, type);
 }
 
 // type, result, operands
@@ -91,6 +91,8 @@ bool read_instruction(reading *r)
     case SpvOpUndef: return undefined(r);
     default: break;
     }
+    if (!read_image(r, op, &mine)) return false;
+    if (mine) return true;
     if (!read_sync(r, &mine)) return false;
     return mine || operation(r, op);
 }

@@ -16,7 +16,7 @@ read_pointer *read_pointer_of(reading *r, uint32_t id)
         read_refuse(r, "access the buffers in each arm", "a pointer that is chosen when it runs");
     else if (op == SpvOpVariable)
         read_refuse(r, "use storage buffers, uniform blocks and push constants of numbers",
-                    "a variable of this kind (an image, a sampler, an array of blocks)");
+                    "a variable of this kind (an array of blocks, a ray tracing structure)");
     else
         read_fail(r, VY_E_SHADER_WORDS, "", "an operand is no pointer");
     return NULL;
@@ -155,7 +155,8 @@ static vy_value load_array(reading *r, const element *e)
 
 static bool is_array(const read_object *o, uint32_t field)
 {
-    return o->kind == READ_BUFFER || o->kind == READ_SHARED || o->fields[field].buffer.id != 0;
+    return o->kind == READ_BUFFER || o->kind == READ_SHARED || o->kind == READ_IMAGE ||
+           o->fields[field].buffer.id != 0;
 }
 
 static vy_value load_element(reading *r, const element *e)
@@ -268,7 +269,11 @@ bool read_load_from(reading *r, const read_pointer *p, vy_value *out)
 bool read_load(reading *r)
 {
     const uint32_t id = read_word(&r->w, r->at, 2), type = read_word(&r->w, r->at, 1);
-    const read_pointer *p = read_pointer_of(r, read_word(&r->w, r->at, 3));
+    read_pointer *p = read_pointer_of(r, read_word(&r->w, r->at, 3));
+    if (p && read_is_image(r, type)) { // it stays where it is
+        r->pointers[id] = p;
+        return true;
+    }
     vy_value *v = p ? read_room(r, type) : NULL;
     if (!v || !read_load_from(r, p, v)) return false;
     return read_define(r, id, read_type_of(r, type)->scalars, v);
@@ -334,7 +339,8 @@ bool read_element(reading *r, uint32_t pointer, uint8_t use, vy_buffer *buffer, 
     if (!p) return false;
     transfer t;
     begin(&t, r, p);
-    if (p->object->kind != READ_BUFFER && p->object->kind != READ_SHARED)
+    if (p->object->kind != READ_BUFFER && p->object->kind != READ_SHARED &&
+        p->object->kind != READ_IMAGE)
         return read_refuse(r, "use buffers and shared memory", "an atomic of such memory");
     note_use(r, &t.e, t.e.field, use);
     *index = vy_arena_alloc(&r->building, (MOST_AXES + 1) * sizeof **index);

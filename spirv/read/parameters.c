@@ -106,7 +106,7 @@ static const char *parameter_name(reading *r, const read_object *o, const char *
     return read_joined(r, block_name(r, o), path);
 }
 
-static vy_buffer_class class_of(uint8_t use)
+vy_buffer_class read_class_of(uint8_t use)
 {
     if (!(use & READ_IS_WRITTEN)) return VY_IN;
     return use & READ_IS_READ ? VY_INOUT : VY_OUT;
@@ -118,8 +118,8 @@ static bool declare_alias(reading *r, read_object *o, read_field *f)
     const vy_dim open = vy_dim_unknown(r->b);
     read_alias *a = o->alias;
     if (!a->buffer.id)
-        a->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), class_of(a->use), a->type,
-                                    1, &open);
+        a->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), read_class_of(a->use),
+                                    a->type, 1, &open);
     f->buffer = a->buffer;
     return !vy_builder_failed(r->b);
 }
@@ -136,8 +136,8 @@ static bool declare_buffers(reading *r, read_object *o)
         }
         const vy_dim *dims = read_dims(r, f);
         if (!dims) return false;
-        f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), class_of(uses[k]), f->type,
-                                    read_rank(f), dims);
+        f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), read_class_of(uses[k]),
+                                    f->type, read_rank(f), dims);
     }
     return !vy_builder_failed(r->b);
 }

@@ -84,6 +84,8 @@ typedef enum read_kind {
     READ_PARAMETER, // push constants, uniform blocks: scalar parameters, or `in` buffers
     READ_BUFFER,    // storage buffers
     READ_BUILTIN,
+    READ_IMAGE, // images: one buffer of texels for each
+    READ_SAMPLER,
 } read_kind;
 
 typedef struct read_alias { // one of several variables on one binding: see alias.c
@@ -117,6 +119,7 @@ typedef struct read_pointer {
     uint32_t field; // the first below it
     uint32_t rank;
     const read_index *index; // along the axes above it
+    uint32_t sampler;        // of an image: the variable of its sampler; 0: its own
 } read_pointer;
 
 // ---- parameters.c
@@ -128,6 +131,7 @@ const vy_dim *read_dims(reading *r, const read_field *f);
 const char *read_joined(reading *r, const char *a, const char *b); // a.b
 bool read_member_names(reading *r);                                // finds which are unique
 bool read_declare(reading *r, read_object *o);
+vy_buffer_class read_class_of(uint8_t use);
 // ---- alias.c
 bool read_aliases(reading *r, uint32_t n, read_object **objects); // finds them
 bool read_alias_load(reading *r, const read_alias *a, const read_field *f, const read_index *index,
@@ -138,6 +142,12 @@ bool read_alias_store(reading *r, const read_alias *a, const read_field *f, cons
 bool read_alias_index(reading *r, const read_alias *a, const read_field *f, const read_index *index,
                       vy_value *out);
 vy_value read_alias_length(reading *r, const read_alias *a, const read_field *f);
+
+// ---- image.c, texel.c: images, and what loads them stands for
+bool read_is_image(const reading *r, uint32_t type); // or a sampler, or an array of them
+bool read_image_object(reading *r, uint32_t id, read_object **out);
+bool read_declare_images(reading *r, read_object *o);
+bool read_image(reading *r, SpvOp op, bool *mine);
 
 bool read_globals(reading *r); // the variables outside of functions, parameters among them
 bool read_variable(reading *r, uint32_t id); // OpVariable of a function

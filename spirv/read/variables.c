@@ -208,8 +208,8 @@ static bool global(reading *r, uint32_t id)
     }
 }
 
-// Push constants, uniform blocks and storage buffers are; *kind: which.  Arrays of blocks are
-// refused where they are used.
+// Push constants, uniform blocks, storage buffers and images are; *kind: which.  Arrays of blocks
+// are refused where they are used.
 static bool is_parameter(const reading *r, uint32_t at, read_kind *kind)
 {
     const SpvStorageClass storage = (SpvStorageClass)read_word(&r->w, at, 3);
@@ -217,6 +217,10 @@ static bool is_parameter(const reading *r, uint32_t at, read_kind *kind)
     const bool block = read_decoration(r, type, SpvDecorationBufferBlock) != NULL;
     *kind = block || storage == SpvStorageClassStorageBuffer ? READ_BUFFER : READ_PARAMETER;
     if (storage == SpvStorageClassPushConstant) return true;
+    if (storage == SpvStorageClassUniformConstant) {
+        *kind = READ_IMAGE;
+        return read_is_image(r, type);
+    }
     return (storage == SpvStorageClassUniform || storage == SpvStorageClassStorageBuffer) &&
            read_type_of(r, type)->op == SpvOpTypeStruct;
 }
@@ -226,6 +230,23 @@ static uint32_t next_variable(const reading *r, uint32_t at)
 {
     while (at < r->w.functions && read_op(&r->w, at) != SpvOpVariable) at = read_next(&r->w, at);
     return at < r->w.functions ? at : 0;
+}
+
+static bool is_image(const read_object *o)
+{
+    return o->kind == READ_IMAGE || o->kind == READ_SAMPLER;
+}
+
+static bool declare(reading *r, uint32_t n, read_object **list)
+{
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < 2 * n; k++) { // images last: their names give way
+        read_object *o = list[k % n];
+        if (is_image(o) != (k >= n)) continue;
+        r->at = read_definition(&r->w, o->variable);
+        ok = is_image(o) ? read_declare_images(r, o) : read_declare(r, o);
+    }
+    return ok;
 }
 
 static bool parameters(reading *r)
@@ -239,14 +260,14 @@ static bool parameters(reading *r)
     for (at = READ_HEADER; (at = next_variable(r, at)); at = read_next(&r->w, at)) {
         if (!is_parameter(r, at, &kind)) continue;
         r->at = at;
-        if (!(list[n++] = make_object(r, read_word(&r->w, at, 2), kind, ""))) return false;
+        const uint32_t id = read_word(&r->w, at, 2);
+        if (kind == READ_IMAGE ? !read_image_object(r, id, &list[n])
+                               : !(list[n] = make_object(r, id, kind, "")))
+            return false;
+        n++;
     }
     bool ok = read_aliases(r, n, list);
-    for (uint32_t k = 0; ok && k < n; k++) {
-        r->at = read_definition(&r->w, list[k]->variable);
-        ok = read_declare(r, list[k]);
-    }
-    return ok;
+    return ok && declare(r, n, list);
 }
 
 // Parameters come first, as in text: passes remove arrays behind them, and those keep their places.

@@ -824,7 +824,7 @@ TYPES = ("text/shader/types.comp", (
 ))
 ALIAS = ("text/shader/alias.comp", (
     ("spirv/read/variables.c", None, "w->offset = start + member_layout(w, type, k, SpvDecorationOffset);", "w->offset = start;"),
-    ("spirv/read/alias.c", None, "if (of[end].binding != of[k].binding) break;", "break;"),
+    ("spirv/read/alias.c", None, "if (of[end].binding != of[k].binding || of[end].o->kind != of[k].o->kind) break;", "break;"),
     ("spirv/read/alias.c", None, "vy_sub(r->b, all, skip)", "all"),
     ("spirv/read/alias.c", None, "a->use |= r->uses", "a->use = r->uses"),
 ))
@@ -840,6 +840,23 @@ PACK = ("text/shader/pack.comp", (
     ("spirv/read/pack.c", None, "return p->is_signed ? clamped(r, p, x) : x;", "return x;"),
     ("spirv/read/pack.c", None, "const vy_value scaled = vy_mul(r->b, clamped(r, p, x), number(r, p->most));", "const vy_value scaled = vy_mul(r->b, x, number(r, p->most));"),
     ("spirv/read/pack.c", None, "a > b ? part(r, b, k % (a / b), bits[k / (a / b)])", "a > b ? part(r, b, 0, bits[k / (a / b)])"),
+))
+IMAGE = ("text/shader/image.comp", (
+    ("spirv/read/texel.c", None, "index[t->axes - 1 - k] = at[k];", "index[k] = at[k];"),
+    ("spirv/read/texel.c", None, "channel == 3);", "0);"),
+    ("spirv/read/texel.c", None, "shift(&t, more.offset, at);", ""),
+))
+IMAGE_FORMATS = ("text/shader/image_formats.comp", (
+    ("spirv/read/texel.c", None, 'return vy_call(b, "straight_through", 2, (vy_value[]){step, inside});', "return step;"),
+    ("spirv/read/texel.c", None, "(vy_value[]){step, inside}", "(vy_value[]){step, x}"),
+    ("spirv/read/texel.c", None, "const uint32_t most = channel == 3 ? f->most_alpha : f->most;", "const uint32_t most = f->most;"),
+    ("spirv/read/texel.c", None, "case READ_TEXEL_SNORM: return in_steps(t, -1, most, x);", "case READ_TEXEL_SNORM: return in_steps(t, 0, most, x);"),
+    ("spirv/read/texel.c", None, "case READ_TEXEL_HALF: return vy_cast(t->r->b, VY_F32, vy_cast(t->r->b, VY_F16, x));", "case READ_TEXEL_HALF: return x;"),
+))
+IMAGE_KINDS = ("text/shader/image_kinds.comp", (
+    ("spirv/read/alias.c", None, "of[i].o->fields = first->fields;", ""),
+    ("spirv/read/texel.c", None, "*field = p->rank ? p->index[0].number : 0;", "*field = 0;"),
+    ("spirv/read/image.c", None, "t->axes = t->spatial + (read_word_of(&r->w, type, 5) != 0);", "t->axes = t->spatial;"),
 ))
 DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/guards.c", None, "return sense ? make_bound(p, a, b, true, out)", "return sense ? make_bound(p, a, b, false, out)"),
@@ -908,6 +925,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
 SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
+SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

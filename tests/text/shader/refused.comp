@@ -2,7 +2,7 @@
 //
 // RUN: vyre-grad print %s
 // STATUS: 1
-// ERROR: %s:20: error: a variable of this kind (an image, a sampler, an array of blocks) cannot be read (OpLoad) [E0121]
+// ERROR: %s:20: error: a variable of this kind (an array of blocks, a ray tracing structure) cannot be read (OpAccessChain) [E0121]
 // ERROR: fix: use storage buffers, uniform blocks and push constants of numbers
 //
 // RUN: vyre-grad print %s -DWRONG=1
@@ -14,10 +14,10 @@
 // ERROR: an instruction is longer than the module (word 5) [E0120]
 #version 450
 layout(local_size_x = 1) in;
-layout(binding = 0, r32f) uniform image2D picture;
+layout(binding = 0) buffer B { float x; } several[2];
 void main()
 {
-    imageStore(picture, ivec2(0), vec4(1.0));
+    several[1].x = 1.0;
 #ifdef WRONG
     undeclared = 1;
 #endif
