@@ -117,6 +117,15 @@ static bool run(call *c, const front_end *f, int *status, vy_diag *d)
     return true;
 }
 
+// glslc, for which many shaders are written, includes without being asked to.
+static const char *fix_of(const char *said)
+{
+    return strstr(said, "GL_GOOGLE_include_directive")
+               ? "add `#extension GL_GOOGLE_include_directive : require` below #version, or compile "
+                 "it with `glslc -g` and give the .spv"
+               : "correct the shader";
+}
+
 // The first line of what it said that is about an error, else the last one.
 static bool refused(call *c, const front_end *f, const char *path, vy_diag *d)
 {
@@ -127,7 +136,7 @@ static bool refused(call *c, const front_end *f, const char *path, vy_diag *d)
         if (*line && strcmp(line, path)) snprintf(said, sizeof said, "%s", line);
         if (strstr(line, "ERROR") || strstr(line, "error")) break;
     }
-    return fail(d, TOOL_INPUT, "correct the shader", "%s refuses %s: %.300s", f->command, path,
+    return fail(d, TOOL_INPUT, fix_of(said), "%s refuses %s: %.300s", f->command, path,
                 *said ? said : "it ended without saying why");
 }
 
