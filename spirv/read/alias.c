@@ -145,8 +145,8 @@ static vy_value word_at(reading *r, const read_alias *a, vy_value element)
 static vy_value part_of_word(reading *r, const read_alias *a, vy_type type, vy_value byte)
 {
     const vy_value word = word_at(r, a, vy_shr(r->b, byte, vy_int(r->b, VY_U32, 2)));
-    const vy_value in = vy_and(r->b, byte, vy_int(r->b, VY_U32, 3));
-    const vy_value bits = vy_shr(r->b, word, vy_shl(r->b, in, vy_int(r->b, VY_U32, 3)));
+    // Of the number of bits only what counts in a word is used.
+    const vy_value bits = vy_shr(r->b, word, vy_shl(r->b, byte, vy_int(r->b, VY_U32, 3)));
     if (vy_type_is_float(type)) return read_f16_of_bits(r, bits);
     return read_narrow(r, type, read_as(r, vy_type_loaded(type), bits));
 }

@@ -830,7 +830,6 @@ ALIAS = ("text/shader/alias.comp", (
 ))
 ALIAS_WORDS = ("text/shader/alias_words.comp", (
     ("spirv/read/alias.c", None, "a->words ? 1 : vy_type_size(a->type);", "vy_type_size(a->type);"),
-    ("spirv/read/alias.c", None, "const vy_value in = vy_and(r->b, byte, vy_int(r->b, VY_U32, 3));", "const vy_value in = byte;"),
     ("spirv/read/alias.c", None, "if (vy_type_is_float(type)) return read_f16_of_bits(r, bits);", ""),
     ("spirv/read/alias.c", None, "return read_narrow(r, type, read_as(r, vy_type_loaded(type), bits));", "return read_as(r, vy_type_loaded(type), bits);"),
 ))

@@ -3,11 +3,11 @@
 // RUN: vyre-grad print %s
 // CONTAINS: `s.d`: in u32[?]
 //
-// RUN: vyre-grad run %s --engine eval,vulkan --in s.d=3113763330,4278321154,1065353216,305419896 --in y[10]=zeros --in x=2 --groups 1
-// EXPECT: y f32[10] = [3.0039062, -0.69921875, 2, -1, 1, 1, 120, 4660, -1.25, 2]
+// RUN: vyre-grad run %s --engine eval,vulkan --in s.d=3113763330,4278321154,1065353216,305419896 --in y[12]=zeros --in x=2 --groups 1
+// EXPECT: y f32[12] = [3.0039062, -0.69921875, 2, -1, 1, 1, 120, 4660, -1.25, 2, 1, 16]
 //
 // Gradients go around it: what it says is no float.
-// RUN: vyre-grad check %s --in s.d=3113763330,4278321154,1065353216,305419896 --in y[10]=zeros --in x[1]=const:2 --groups 1
+// RUN: vyre-grad check %s --in s.d=3113763330,4278321154,1065353216,305419896 --in y[12]=zeros --in x[1]=const:2 --groups 1
 // CONTAINS: ok:
 #version 450
 #extension GL_EXT_shader_16bit_storage : require
@@ -33,5 +33,7 @@ void main()
     y[6] = float(s[0].u & 255u);
     y[7] = float(h[7]);
     y[8] = float(unpackFloat2x16(w[0]).y) * 1.0 + float(c[4]) * 0.0 - 0.55078125;
+    y[10] = s[0].q[0] == s[0].q[2] ? 1.0 : 0.0;
+    y[11] = float(c.length());
     y[9] = x.length() > 0 ? x[0] : 2.0;
 }
