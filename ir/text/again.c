@@ -53,7 +53,7 @@ static void declare(vy_decl *d)
 {
     vy_decl *other = d->name->global;
     if (other) other->func->shares = d->func->shares = true;
-    if (!other || !d->func->order) d->name->global = d;
+    if (!other || !d->func || !d->func->order) d->name->global = d;
 }
 
 void vy_declare_global(vy_front *f, vy_decl *d)

@@ -20,8 +20,9 @@
 typedef uint16_t vy_text_type;
 enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN, VY_MADE };
 
-#define VY_MAX_SCALARS 4u // of a value: those of vec4
-#define VY_MAX_STEPS 16u  // to a part of a value, once joined (sema_member.c)
+#define VY_MAX_SCALARS 256u   // of a value
+#define VY_MAX_TYPE_DEPTH 16u // types nested in one another
+#define VY_MAX_STEPS 20u      // to a part of a value, once joined (sema_member.c)
 
 // ----------------------------------------------------------------------------------------- tokens
 // clang-format off
@@ -65,6 +66,7 @@ typedef struct vy_name_rec {
     const vy_func *pipe;                // pipeline of `pipe_index`
     uint32_t suffix;                    // others of the same spelling follow it there
     struct vy_file *file;               // whose identity is spelled so
+    vy_text_type made;                  // struct of that name, declared or not; VY_VOID: none
     int16_t builtin;                    // -2: not looked up yet
     const struct vy_builtin_info *info; // built-in function of that name
 } vy_name_rec;
@@ -90,6 +92,42 @@ typedef struct vy_file {
     vy_token tok;
 } vy_file;
 
+// ------------------------------------------------------------------------------------ made types
+typedef enum vy_made_kind { VY_VECTOR, VY_ARRAY, VY_STRUCT } vy_made_kind;
+
+typedef struct vy_field {
+    vy_name_rec *name;
+    vy_text_type type;
+    uint32_t at; // its first scalar
+    uint32_t line, column;
+    struct vy_field *next;
+} vy_field;
+
+typedef struct vy_made_type {
+    const char *name;
+    vy_made_kind kind;
+    vy_text_type of; // vector, array: of the parts
+    uint32_t parts, scalars;
+    vy_field *fields; // of a struct
+    // while it becomes known (sema_made.c)
+    bool declared;
+    uint8_t state;         // 0 new, 1 being measured, 2 known
+    vy_text_type same;     // an equal array before it, or itself
+    uint32_t depth;        // types nested in one another below it
+    vy_ast_expr *count;    // of an array
+    uint32_t line, column; // of its declaration, or where it was met first
+    const char *after;     // … and what for
+    unsigned meant;
+    struct vy_made_type *chain;
+} vy_made_type;
+
+VY_VEC_TYPE(vy_made_vec, vy_made_type *);
+
+typedef struct vy_type_place { // a type in the tree that may change when arrays are known
+    vy_text_type *where;
+    struct vy_type_place *next;
+} vy_type_place;
+
 // ------------------------------------------------------------------------------------------- tree
 typedef enum vy_expr_kind {
     EX_INT,
@@ -98,7 +136,7 @@ typedef enum vy_expr_kind {
     EX_NAME,    // decl, or a built-in value (op = vy_builtin)
     EX_BUILTIN, // gid.x: op = vy_builtin, axis
     EX_MEMBER,  // a part of a value: of.names, of[index]
-    EX_MAKE,    // a call that makes a value of a made type
+    EX_MAKE,    // makes a value of a made type of a list; op: was analysed
     EX_CHAIN,   // operands in `list`, joined from the left; each operand's `link` is its operator
     EX_LOGIC,   // same for && and ||
     EX_COMPARE, // a op b
@@ -108,6 +146,7 @@ typedef enum vy_expr_kind {
     EX_INDEX,   // name[list]
     EX_CAST,    // type(a)
     EX_REDUCE,  // sum(ranges: body)
+    EX_FIELD,   // name: list, in EX_MAKE of a struct; after sema: count = its first scalar
     EX_TUPLE,   // (list), in return only
 } vy_expr_kind;
 
@@ -122,8 +161,10 @@ typedef struct vy_member { // `.name` or `[index]`: how to reach a part of a val
     vy_name_rec *name;     // NULL: an index
     vy_ast_expr *index;
     // after sema
-    uint32_t count;     // components; [index]: parts, of which it chooses one
-    uint32_t size;      // scalars of the part
+    uint32_t count; // components; [index]: parts, of which it chooses one
+    uint32_t size;  // scalars of the part
+    uint32_t at;    // of a field: its first scalar
+    bool is_field;
     uint8_t which;      // components, vy_component
     vy_text_type whole; // what it is a part of
     struct vy_member *next;
@@ -179,7 +220,8 @@ typedef enum vy_decl_kind {
     DK_PROGRAM,
     DK_PIPELINE,
     DK_NUMBER, // of a pipeline: the counter of a repeat or a `let`; slot: a vy_dim
-    DK_CELL,   // of a pipeline: a `var`; slot: the buffer of one i32 that has its value
+    DK_STRUCT,
+    DK_CELL, // of a pipeline: a `var`; slot: the buffer of one i32 that has its value
 } vy_decl_kind;
 
 struct vy_decl {

@@ -29,7 +29,12 @@ void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, c
     f->tok.kind = TK_END;
 }
 
-void vy_front_free(vy_front *f) { vy_arena_free(&f->arena); }
+void vy_front_free(vy_front *f)
+{
+    vy_room_free(f);
+    vy_vec_free(&f->made);
+    vy_arena_free(&f->arena);
+}
 
 // ------------------------------------------------------------------------------------------ names
 static bool names_grow(vy_front *f)

@@ -13,6 +13,13 @@
 #include "ir/text/ast.h"
 #include "ir/build/edit.h"
 
+#define VY_ARRAY_SLOTS 64u
+
+typedef struct vy_room { // bytes follow it
+    struct vy_room *below;
+    size_t used, size;
+} vy_room;
+
 typedef struct vy_front {
     vy_module *m;
     vy_arena arena;
@@ -31,6 +38,11 @@ typedef struct vy_front {
     // names
     vy_name_rec **buckets;
     uint32_t bucket_count, name_count;
+    // types
+    vy_made_vec made; // structs and arrays
+    vy_made_type *arrays[VY_ARRAY_SLOTS];
+    vy_type_place *type_places;
+    vy_decl *structs, **structs_tail;
     // tree
     uint32_t nodes, depth;
     vy_func *funcs, **funcs_tail;
@@ -51,8 +63,9 @@ typedef struct vy_front {
     vy_loop *condition; // loop whose `while { … }` condition is being analysed
     uint32_t loop_ids, block_depth;
     bool in_const;
+    vy_room *room, *spare;         // room.c
     bool in_steps;                 // of a pipeline: value(…) is allowed in integer expressions
-    _Alignas(16) char dummy[1024]; // what allocation gives after an error
+    _Alignas(16) char dummy[1040]; // what allocation gives after an error
 } vy_front;
 
 // front.c
@@ -66,6 +79,7 @@ void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, c
 void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size); // at its first token
 void vy_advance(vy_front *f);                // the next token becomes current
 vy_token vy_peek(vy_front *f);               // the one after the current
+bool vy_peek_field(vy_front *f);             // after the current: a name and `:`
 bool vy_keyword_is(const char *s, size_t n); // keyword or type name
 
 const char *vy_keyword_name(uint32_t i); // NULL past the end
@@ -103,6 +117,8 @@ size_t vy_number_print(vy_type type, double value, char out[40]); // shortest th
 bool vy_parse_text(vy_front *f);
 vy_stmt *vy_parse_block(vy_front *f); // `{ … }`
 vy_ast_expr *vy_parse_expr(vy_front *f);
+vy_ast_expr *vy_new_expr(vy_front *f, vy_expr_kind kind, const vy_token *at);
+vy_ast_expr *vy_parse_operand(vy_front *f);              // parse_primary.c
 vy_ast_expr *vy_parse_one(vy_front *f);                  // a literal 1, here
 bool vy_at_step(vy_front *f);                            // `++;` or `--;`
 vy_range *vy_parse_range(vy_front *f);                   // `k in a..b step s`
@@ -117,8 +133,15 @@ void vy_parse_import(vy_front *f);                   // `import "…";`: that fi
 bool vy_import_end(
     vy_front *f); // at the end of a file: goes on in its importer; false: there is none
 // parse_token.c
+// parse_type.c
 uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant);
-vy_text_type vy_parse_value_type(vy_front *f, const char *after, unsigned meant); // also vec3 …
+// Also vec3, f32[4], structs; *where stays where it is.
+void vy_parse_value_type(vy_front *f, vy_text_type *where, const char *after, unsigned meant);
+void vy_parse_struct(vy_front *f);
+vy_text_type vy_type_of_value(vy_front *f,
+                              const vy_ast_expr *e); // named by e: a struct, if no vector
+// e makes a value of `type`, or of an array of `count`; without it `[…]` may follow.
+void vy_parse_made(vy_front *f, vy_ast_expr *e, vy_text_type type, vy_ast_expr *count);
 // An unsigned number in brackets: the argument of an attribute.
 uint32_t vy_parse_attribute_number(vy_front *f, const char *name);
 bool vy_expect(vy_front *f, vy_token_kind kind, const char *after);
@@ -163,20 +186,27 @@ bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of a built-i
 // Functions of vectors, whose names a function of the module may take.
 const vy_builtin_info *vy_geometry_find(const char *s, size_t n);
 
-// made_type.c: types that are made of others.  Vectors so far; a matrix, an array and a struct are
-// rows of the same form.
-const char *vy_made_type_name(uint32_t i);                // NULL past the end
-vy_text_type vy_made_type_named(const char *s, size_t n); // VY_VOID: there is none
+// made_type.c: types that are made of others
+const char *vy_made_type_name(uint32_t i);                // of vectors; NULL past the end
+vy_text_type vy_made_type_named(const char *s, size_t n); // a vector; VY_VOID: there is none
 vy_text_type vy_vector_type(vy_text_type of, uint32_t n); // n = 1: itself; VY_BROKEN: none
-uint32_t vy_scalars(vy_text_type t);                      // of its values
-vy_text_type vy_element(vy_text_type t);                  // type of the scalars; others: itself
+const vy_made_type *vy_made_of(const vy_front *f, vy_text_type t); // NULL: a scalar
+vy_made_type *vy_made_new(vy_front *f, vy_made_kind kind, vy_text_type *t);
+vy_made_type *vy_made_open(vy_front *f, vy_text_type t); // a struct or array, to complete it
+vy_text_type vy_made_number(uint32_t i);                 // of the i-th struct or array
 static inline bool vy_is_made(vy_text_type t) { return t >= VY_MADE; }
+bool vy_is_vector(const vy_front *f, vy_text_type t);
+uint32_t vy_scalars(const vy_front *f, vy_text_type t);                // of its values
+vy_type vy_scalar_type(const vy_front *f, vy_text_type t, uint32_t k); // of scalar k
+// Type of all scalars, if t is a number or vector; VY_VOID: it is a struct or array.
+vy_text_type vy_element(const vy_front *f, vy_text_type t);
+bool vy_has_float(const vy_front *f, vy_text_type t);
 bool vy_stored_only(vy_text_type t); // i8 …
 char vy_component_name(uint32_t k);
 // The components that `.xyz` names, two bits for each; 0: it is no such word.
 uint32_t vy_components(const vy_name_rec *word, uint8_t *which);
 static inline uint32_t vy_component(uint8_t which, uint32_t k) { return which >> 2 * k & 3; }
-uint32_t vy_result_scalars(const vy_func *fn);
+uint32_t vy_result_scalars(const vy_front *f, const vy_func *fn);
 // The name of scalar k of what d declares: `v_x`; of a scalar its own.
 const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k);
 
@@ -201,6 +231,8 @@ void vy_check_as(vy_front *f, vy_ast_expr *e, vy_text_type type, const char *wha
 void vy_need(vy_front *f, vy_ast_expr *e, vy_text_type type, const char *what);
 vy_text_type vy_join(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_type t,
                      const char *what);
+void vy_types_differ(vy_front *f, const vy_ast_expr *e, vy_text_type have, vy_text_type t,
+                     const char *what);
 // … of operands: a scalar goes with each component of a vector.
 vy_text_type vy_widen(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_type t,
                       const char *what);
@@ -210,6 +242,8 @@ vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e); // sema_member.c
 bool vy_is_part(const vy_ast_expr *e);          // an EX_INDEX of a value, not of a buffer
 void vy_sema_part(vy_front *f, vy_ast_expr *e); // … becomes an EX_MEMBER, also below e
 vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t); // a call of vec3 …
+vy_text_type vy_synth_made(vy_front *f, vy_ast_expr *e);                 // of a struct or array
+bool vy_sema_made(vy_front *f); // sema_made.c, after constants
 vy_text_type vy_synth_geometry(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e); // may components be assigned?
 vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e);
@@ -233,7 +267,7 @@ vy_decl *vy_again_find(const vy_name_rec *n, const vy_func *from); // what n den
 void vy_again_use(const vy_func *from, vy_func *fn); // `from` dispatches fn, or names it as rule
 bool vy_again_name(vy_front *f);                     // after sema: one name for each
 void vy_scope_close(vy_front *f, vy_decl *mark);
-const char *vy_any_type_name(vy_text_type type); // also of expressions of literals
+const char *vy_any_type_name(const vy_front *f, vy_text_type type); // also of literals
 const char *vy_operator_text(uint8_t op);
 
 // The buffer of a slice or element, in a pipeline; NULL after an error.
@@ -256,6 +290,16 @@ typedef struct vy_lower {
     bool constant;    // in a constant's value: no control flow
     bool fixed_place; // keep the caller's source position
 } vy_lower;
+// room.c: memory for scalars; what was taken since a mark is given back together
+typedef struct vy_room_mark {
+    const vy_room *chunk;
+    size_t used;
+} vy_room_mark;
+vy_room_mark vy_room_here(const vy_lower *l);
+void *vy_room_take(vy_lower *l, uint32_t n); // n vy_value or vy_var, zero; n ≤ VY_MAX_SCALARS
+void vy_room_back(vy_lower *l, vy_room_mark mark);
+void vy_room_free(vy_front *f);
+
 bool vy_sema_rules(vy_front *f);                    // sema_rule.c: names of rules
 bool vy_lower_functions(vy_front *f);               // lower_function.c: those that stay
 bool vy_lower_module(vy_front *f);                  // constants, then programs
@@ -269,12 +313,14 @@ bool vy_lower_given(vy_lower *l, const vy_ast_expr *e, vy_name_rec *name, vy_typ
                     vy_pipe_scalar *out);
 bool vy_lower_constant(vy_lower *l, vy_decl *d);
 bool vy_lower_constants(vy_front *f); // all of them
-bool vy_keep_constants(vy_front *f);  // their names stay with the module, for diagnostics
+// The value of a constant integer expression.
+bool vy_lower_count(vy_front *f, const vy_ast_expr *e, vy_type type, uint64_t *n);
+bool vy_keep_constants(vy_front *f); // their names stay with the module, for diagnostics
 void vy_lower_block(vy_lower *l, const vy_stmt *block); // with a scope of its own
 void vy_lower_body(vy_lower *l, const vy_func *fn);
 vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e); // a scalar
-// Any value: its scalars; returns how many.
-uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value v[VY_MAX_SCALARS]);
+// Any value: its scalars, for which there is room; returns how many.
+uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value *v);
 uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v);
 // lower_member.c: parts of values.  The indices on the way to a part:
 typedef vy_value vy_path[VY_MAX_STEPS];

@@ -360,26 +360,13 @@ void vy_advance(vy_front *f)
     if (f->failed) f->tok.kind = TK_END;
 }
 
-vy_token vy_peek(vy_front *f)
-{
-    const char *at = f->at, *line_start = f->line_start;
-    uint32_t line = f->line, last_line = f->last_line, last_column = f->last_column;
-    const char *last_end = f->last_end;
-    vy_token tok = f->tok;
-    vy_advance(f);
-    vy_token next = f->tok;
-    if (f->failed) return next;
-    f->at = at, f->line_start = line_start, f->line = line, f->tok = tok;
-    f->last_line = last_line, f->last_column = last_column, f->last_end = last_end;
-    return next;
-}
-
 void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size)
 {
     *f = (vy_front){.m = m, .at = text, .end = text + size, .line_start = text, .line = 1};
     f->funcs_tail = &f->funcs;
     f->pipes_tail = &f->pipes;
     f->consts_tail = &f->consts;
+    f->structs_tail = &f->structs;
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) f->at += 3; // byte order mark
     vy_advance(f);
 }

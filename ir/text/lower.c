@@ -111,7 +111,7 @@ static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t n
 {
     vy_func *fn = f->funcs;
     while (fn && (fn->is_program || strcmp(fn->decl->name->text, name) != 0)) fn = fn->next;
-    if (!fn || fn->param_count != nargs || vy_result_scalars(fn) != n) {
+    if (!fn || fn->param_count != nargs || vy_result_scalars(f, fn) != n) {
         vy_front_error(
             f, VY_E_API, 0, 0, NULL,
             "vy_inline_source: there is no function `%s` with %u parameters and %u results", name,

@@ -41,9 +41,9 @@ static vy_value lower_operation(vy_lower *l, const vy_builtin_info *b, uint32_t 
 enum { MOST_ARGUMENTS = 3 };
 
 // A scalar goes with each component of the others.
-static vy_value argument(const vy_ast_expr *a, const vy_value *v, uint32_t k)
+static vy_value argument(const vy_lower *l, const vy_ast_expr *a, const vy_value *v, uint32_t k)
 {
-    return v[vy_scalars(a->type) == 1 ? 0 : k];
+    return v[vy_scalars(l->f, a->type) == 1 ? 0 : k];
 }
 
 static vy_value lower_number_function(vy_lower *l, const vy_ast_expr *e, const vy_value *args)
@@ -56,15 +56,15 @@ static vy_value lower_number_function(vy_lower *l, const vy_ast_expr *e, const v
 }
 
 // A function of scalars, of each component.
-static uint32_t lower_each(vy_lower *l, const vy_ast_expr *e,
-                           vy_value args[MOST_ARGUMENTS][VY_MAX_SCALARS], vy_value *v)
+static uint32_t lower_each(vy_lower *l, const vy_ast_expr *e, vy_value *const args[MOST_ARGUMENTS],
+                           vy_value *v)
 {
-    const uint32_t n = vy_scalars(e->type);
+    const uint32_t n = vy_scalars(l->f, e->type);
     for (uint32_t k = 0; k < n; k++) {
         vy_value of[MOST_ARGUMENTS];
         uint32_t i = 0;
         for (const vy_ast_expr *a = e->u.ref.list; a && i < MOST_ARGUMENTS; a = a->next, i++)
-            of[i] = argument(a, args[i], k);
+            of[i] = argument(l, a, args[i], k);
         v[k] = lower_number_function(l, e, of);
     }
     return n;
@@ -81,19 +81,21 @@ uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
     const vy_ast_expr *a = e->u.ref.list;
-    vy_value args[MOST_ARGUMENTS][VY_MAX_SCALARS];
+    vy_value *args[MOST_ARGUMENTS] = {NULL};
     uint32_t n = 0;
     if (vy_lower_stopped(l)) return 1;
     if (b->kind == BF_ATOMIC || b->kind == BF_ATOMIC_CAS) return v[0] = lower_atomic(l, e, b), 1;
     if (b->kind == BF_LEN) return v[0] = lower_len(l, e), 1;
-    for (; a && n < MOST_ARGUMENTS; a = a->next, n++)
+    for (; a && n < MOST_ARGUMENTS; a = a->next, n++) {
+        args[n] = vy_room_take(l, vy_scalars(l->f, a->type));
         if (b->kind != BF_POLYGAMMA || n) vy_lower_value(l, a, args[n]); // its order is a literal
-    if (vy_lower_stopped(l)) return vy_scalars(e->type);
+    }
+    if (vy_lower_stopped(l)) return vy_scalars(l->f, e->type);
     vy_lower_at(l, e->line, e->column);
     if (b->kind == BF_BARRIER) return vy_barrier(l->b), 0;
     if (b->kind == BF_GEOMETRY)
-        return vy_geometry(l->b, (vy_geometric)b->op, vy_scalars(e->u.ref.list->type), args[0],
-                           args[1], args[2], v);
+        return vy_geometry(l->b, (vy_geometric)b->op, vy_scalars(l->f, e->u.ref.list->type),
+                           args[0], args[1], args[2], v);
     return lower_each(l, e, args, v);
 }
 
@@ -119,8 +121,9 @@ static void check_shape(vy_lower *inner, const vy_decl *p, const vy_ast_expr *at
 
 static void bind_value(vy_lower *l, const vy_ast_expr *e, uint32_t *slots)
 {
-    vy_value v[VY_MAX_SCALARS];
-    const uint32_t n = vy_lower_value(l, e, v);
+    const uint32_t n = vy_scalars(l->f, e->type);
+    vy_value *v = vy_room_take(l, n);
+    vy_lower_value(l, e, v);
     for (uint32_t k = 0; k < n; k++) slots[k] = v[k].id;
 }
 
@@ -144,14 +147,15 @@ static void begin_results(vy_lower *l, const vy_func *fn, vy_var *vars)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < fn->result_count; i++)
-        for (uint32_t k = 0; k < vy_scalars(fn->results[i]); k++)
-            vars[n++] = vy_var_new(l->b, NULL, vy_zero(l->b, (vy_type)vy_element(fn->results[i])));
+        for (uint32_t k = 0; k < vy_scalars(l->f, fn->results[i]); k++)
+            vars[n++] =
+                vy_var_new(l->b, NULL, vy_zero(l->b, vy_scalar_type(l->f, fn->results[i], k)));
 }
 
 void vy_lower_function_body(vy_lower *inner, uint32_t n, vy_value *results)
 {
     const vy_func *fn = inner->func;
-    vy_var vars[VY_MAX_RANK];
+    vy_var *vars = vy_room_take(inner, n);
     inner->result_values = results;
     if (!fn->tail_return && n) {
         begin_results(inner, fn, vars);
@@ -170,12 +174,12 @@ static void apply(vy_lower *inner, const vy_ast_expr *e, vy_value *results)
 {
     const vy_func *fn = inner->func;
     uint32_t n = 0, ids[VY_MAX_RANK];
-    for (const vy_decl *p = fn->params; p; p = p->next) n += vy_scalars(p->type);
+    for (const vy_decl *p = fn->params; p; p = p->next) n += vy_scalars(inner->f, p->type);
     // Values only: they have the first slots, in order.
     const uint32_t *args = inner->frame;
     vy_lower_at(inner, e->line, e->column);
     if (!vy_function_call(inner->b, fn->number.id - 1, n, args, ids)) return;
-    for (uint32_t k = 0; k < vy_result_scalars(fn); k++) results[k].id = ids[k];
+    for (uint32_t k = 0; k < vy_result_scalars(inner->f, fn); k++) results[k].id = ids[k];
 }
 
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results)

@@ -31,6 +31,20 @@ bool vy_lower_constant(vy_lower *l, vy_decl *d)
     return true;
 }
 
+bool vy_lower_count(vy_front *f, const vy_ast_expr *e, vy_type type, uint64_t *n)
+{
+    // The tree of a constant is not changed by its lowering.
+    vy_decl d = {.kind = DK_CONST, .dims = (vy_ast_expr *)e, .type = (vy_text_type)type};
+    d.line = e->line, d.column = e->column;
+    d.name = vy_front_name(f, "size", 4);
+    vy_lower k = {.f = f, .b = vy_program_begin(f->m, "constant"), .constant = true};
+    if (!k.b) return false;
+    const bool known = vy_lower_constant(&k, &d);
+    vy_program_abandon(k.b);
+    *n = d.value.u;
+    return known;
+}
+
 bool vy_keep_constants(vy_front *f)
 {
     vy_module *m = f->m;

@@ -30,7 +30,7 @@ static vy_value lower_literal(vy_lower *l, const vy_ast_expr *e)
 static uint32_t lower_name(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     vy_decl *d = e->u.ref.decl;
-    const uint32_t n = vy_scalars(d->type);
+    const uint32_t n = vy_scalars(l->f, d->type);
     switch (d->kind) {
     case DK_CONST:
         if (vy_lower_constant(l, d)) v[0] = vy_const(l->b, (vy_type)d->type, d->value);
@@ -82,7 +82,7 @@ uint32_t vy_lower_operator(vy_lower *l, uint8_t op, uint32_t n, vy_value *x, uin
 
 static uint32_t lower_chain(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
-    vy_value right[VY_MAX_SCALARS];
+    vy_value *right = vy_room_take(l, vy_scalars(l->f, e->type));
     uint32_t n = vy_lower_value(l, e->u.list, v);
     for (const vy_ast_expr *o = e->u.list->next; o && !vy_lower_stopped(l); o = o->next) {
         const uint32_t m = vy_lower_value(l, o, right);
@@ -93,16 +93,16 @@ static uint32_t lower_chain(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 }
 
 // --------------------------------------------------------------------------------------- vectors
-// Scalars one after the other, or one for all.
-static uint32_t lower_make(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+// A vector: scalars one after the other, or one for all.
+static uint32_t lower_vector(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
-    const uint32_t n = vy_scalars(e->type);
-    const vy_text_type to = vy_element(e->type);
+    const uint32_t n = vy_scalars(l->f, e->type);
+    const vy_text_type to = vy_element(l->f, e->type);
     uint32_t have = 0;
     for (const vy_ast_expr *a = e->u.ref.list; a && !vy_lower_stopped(l); a = a->next) {
-        vy_value part[VY_MAX_SCALARS];
+        vy_value part[4];
         const uint32_t m = vy_lower_value(l, a, part);
-        const bool same = vy_element(a->type) == to;
+        const bool same = vy_element(l->f, a->type) == to;
         vy_lower_at(l, e->line, e->column);
         for (uint32_t k = 0; k < m && have < n; k++, have++)
             v[have] = same ? part[k] : vy_cast(l->b, (vy_type)to, part[k]);
@@ -111,11 +111,23 @@ static uint32_t lower_make(vy_lower *l, const vy_ast_expr *e, vy_value *v)
     return n;
 }
 
+static uint32_t lower_make(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    uint32_t have = 0;
+    if (vy_is_vector(l->f, e->type)) return lower_vector(l, e, v);
+    for (const vy_ast_expr *a = e->u.ref.list; a && !vy_lower_stopped(l); a = a->next)
+        if (a->kind == EX_FIELD)
+            vy_lower_value(l, a->u.ref.list, v + a->count);
+        else
+            have += vy_lower_value(l, a, v + have);
+    return vy_scalars(l->f, e->type);
+}
+
 static uint32_t lower_member(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
-    vy_value of[VY_MAX_SCALARS];
+    vy_value *of = vy_room_take(l, vy_scalars(l->f, e->u.member.of->type));
     vy_path path;
-    const uint32_t n = vy_scalars(e->type);
+    const uint32_t n = vy_scalars(l->f, e->type);
     vy_lower_value(l, e->u.member.of, of);
     vy_lower_path(l, e, path);
     vy_lower_at(l, e->line, e->column);
@@ -197,16 +209,16 @@ static bool is_plain(const vy_ast_expr *e)
 
 static void set_all(vy_lower *l, uint32_t n, const vy_var *to, const vy_ast_expr *e)
 {
-    vy_value v[VY_MAX_SCALARS];
+    vy_value *v = vy_room_take(l, n);
     vy_lower_value(l, e, v);
     for (uint32_t k = 0; k < n; k++) vy_set(l->b, to[k], v[k]);
 }
 
 static uint32_t lower_cond(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
-    const uint32_t n = vy_scalars(e->type);
-    vy_var result[VY_MAX_SCALARS];
-    vy_value y[VY_MAX_SCALARS];
+    const uint32_t n = vy_scalars(l->f, e->type);
+    vy_var *result = vy_room_take(l, n);
+    vy_value *y = vy_room_take(l, n);
     vy_value c = vy_lower_expr(l, e->u.sub.a);
     if (vy_lower_stopped(l)) return n;
     if (l->constant || (is_plain(e->u.sub.b) && is_plain(e->u.sub.c))) {
@@ -218,7 +230,7 @@ static uint32_t lower_cond(vy_lower *l, const vy_ast_expr *e, vy_value *v)
     }
     vy_lower_at(l, e->line, e->column);
     for (uint32_t k = 0; k < n; k++)
-        result[k] = vy_var_new(l->b, NULL, vy_zero(l->b, (vy_type)vy_element(e->type)));
+        result[k] = vy_var_new(l->b, NULL, vy_zero(l->b, vy_scalar_type(l->f, e->type, k)));
     vy_if(l->b, c);
     set_all(l, n, result, e->u.sub.b);
     vy_else(l->b);
@@ -254,12 +266,12 @@ static vy_value reduce_step(vy_builder *b, uint8_t op, vy_value old, vy_value v)
 // Nested loops over one accumulator for each scalar.
 static uint32_t lower_reduce(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
-    const uint32_t n = vy_scalars(e->type);
-    vy_var acc[VY_MAX_SCALARS];
-    vy_value old[VY_MAX_SCALARS];
+    const uint32_t n = vy_scalars(l->f, e->type);
+    vy_var *acc = vy_room_take(l, n);
+    vy_value *old = vy_room_take(l, n);
     vy_lower_at(l, e->line, e->column);
     for (uint32_t k = 0; k < n; k++)
-        acc[k] = vy_var_new(l->b, NULL, reduce_start(l, e->op, (vy_type)vy_element(e->type)));
+        acc[k] = vy_var_new(l->b, NULL, reduce_start(l, e->op, (vy_type)vy_element(l->f, e->type)));
     vy_loop_hint hint = {.vars = acc, .count = n};
     uint32_t open = 0;
     for (const vy_range *r = e->u.reduce.ranges; r; r = r->next, open++)
@@ -304,8 +316,9 @@ static uint32_t lower_unary(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 // Vectors are equal where all components are.
 static vy_value lower_compare(vy_lower *l, const vy_ast_expr *e)
 {
-    vy_value x[VY_MAX_SCALARS], y[VY_MAX_SCALARS];
-    const uint32_t n = vy_lower_value(l, e->u.sub.a, x);
+    const uint32_t n = vy_scalars(l->f, e->u.sub.a->type);
+    vy_value *x = vy_room_take(l, n), *y = vy_room_take(l, n);
+    vy_lower_value(l, e->u.sub.a, x);
     vy_lower_value(l, e->u.sub.b, y);
     vy_lower_at(l, e->line, e->column);
     vy_value v = operator_of(l->b, e->op, x[0], y[0]);
@@ -318,7 +331,7 @@ static vy_value lower_compare(vy_lower *l, const vy_ast_expr *e)
 
 static uint32_t lower_call(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
-    const uint32_t n = vy_scalars(e->type);
+    const uint32_t n = vy_scalars(l->f, e->type);
     if (!e->u.ref.decl) return vy_lower_builtin(l, e, v);
     vy_lower_call(l, e, n, v);
     return n;
@@ -346,10 +359,8 @@ static vy_value lower_scalar(vy_lower *l, const vy_ast_expr *e)
     }
 }
 
-uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value v[VY_MAX_SCALARS])
+static uint32_t lower_any(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
-    for (uint32_t k = 0; k < VY_MAX_SCALARS; k++) v[k] = (vy_value){0};
-    if (vy_lower_stopped(l)) return vy_scalars(e->type);
     switch (e->kind) {
     case EX_NAME: return lower_name(l, e, v);
     case EX_MEMBER: return lower_member(l, e, v);
@@ -363,9 +374,20 @@ uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value v[VY_MAX_SCA
     }
 }
 
+uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value *v)
+{
+    const uint32_t n = vy_scalars(l->f, e->type);
+    for (uint32_t k = 0; k < n; k++) v[k] = (vy_value){0};
+    if (vy_lower_stopped(l)) return n;
+    const vy_room_mark mark = vy_room_here(l);
+    lower_any(l, e, v);
+    vy_room_back(l, mark);
+    return n;
+}
+
 vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e)
 {
-    vy_value v[VY_MAX_SCALARS];
+    vy_value v[1];
     vy_lower_value(l, e, v);
     return v[0];
 }

@@ -22,8 +22,8 @@ static bool reserve(vy_front *f, vy_func *fn)
     vy_type types[VY_MAX_RANK];
     uint32_t n = 0;
     for (uint32_t i = 0; i < fn->result_count; i++)
-        for (uint32_t k = 0; k < vy_scalars(fn->results[i]); k++)
-            types[n++] = (vy_type)vy_element(fn->results[i]);
+        for (uint32_t k = 0; k < vy_scalars(f, fn->results[i]); k++)
+            types[n++] = vy_scalar_type(f, fn->results[i], k);
     fn->number = vy_function_reserve(f->m, n, types);
     f->failed |= !fn->number.id;
     return !f->failed;
@@ -31,9 +31,9 @@ static bool reserve(vy_front *f, vy_func *fn)
 
 static void lower_parameter(vy_lower *l, const vy_decl *d)
 {
-    for (uint32_t k = 0; k < vy_scalars(d->type); k++)
+    for (uint32_t k = 0; k < vy_scalars(l->f, d->type); k++)
         l->frame[d->slot + k] =
-            vy_param_scalar(l->b, vy_scalar_name(l->f, d, k), (vy_type)vy_element(d->type)).id;
+            vy_param_scalar(l->b, vy_scalar_name(l->f, d, k), vy_scalar_type(l->f, d->type, k)).id;
 }
 
 static bool lower_function(vy_front *f, vy_func *fn)
@@ -47,7 +47,7 @@ static bool lower_function(vy_front *f, vy_func *fn)
     vy_builder_program(l.b)->line = fn->decl->line;
     for (const vy_decl *d = fn->params; d && !vy_lower_stopped(&l); d = d->next)
         lower_parameter(&l, d);
-    vy_lower_function_body(&l, vy_result_scalars(fn), results);
+    vy_lower_function_body(&l, vy_result_scalars(f, fn), results);
     if (!vy_lower_stopped(&l)) return vy_function_close(l.b, fn->number, results);
     vy_program_abandon(l.b);
     return false;

@@ -35,7 +35,7 @@ static void take_zero(vy_lower *l, const vy_member *m, vy_value *v)
 
 static void take_selected(vy_lower *l, const vy_member *m, vy_value index, vy_value *v)
 {
-    vy_value part[VY_MAX_SCALARS];
+    vy_value *part = vy_room_take(l, m->size);
     memcpy(part, v, m->size * sizeof *v);
     take_zero(l, m, part);
     for (uint32_t k = m->count; k-- > 0;) {
@@ -57,10 +57,10 @@ static void take_element(vy_lower *l, const vy_member *m, vy_value index, vy_val
         take_zero(l, m, v);
 }
 
-static void take_components(const vy_member *m, vy_value *v)
+static void take_components(const vy_lower *l, const vy_member *m, vy_value *v)
 {
     vy_value of[4];
-    memcpy(of, v, vy_scalars(m->whole) * sizeof *v);
+    memcpy(of, v, vy_scalars(l->f, m->whole) * sizeof *v);
     for (uint32_t k = 0; k < m->count; k++) v[k] = of[vy_component(m->which, k)];
 }
 
@@ -69,8 +69,10 @@ void vy_take_part(vy_lower *l, const vy_member *m, const vy_value *path, vy_valu
     for (; m && !vy_lower_stopped(l); m = m->next, path++)
         if (m->index)
             take_element(l, m, *path, v);
+        else if (m->is_field)
+            memmove(v, v + m->at, m->size * sizeof *v);
         else
-            take_components(m, v);
+            take_components(l, m, v);
 }
 
 // -------------------------------------------------------------------------------------- assignment
@@ -78,7 +80,7 @@ static void put_selected(vy_lower *l, const vy_member *m, const vy_value *path, 
                          uint32_t n, const vy_value *part)
 {
     for (uint32_t k = 0; k < m->count; k++) {
-        vy_value changed[VY_MAX_SCALARS], *old = whole + k * m->size;
+        vy_value *changed = vy_room_take(l, m->size), *old = whole + k * m->size;
         const vy_value here = is_number(l, *path, k);
         memcpy(changed, old, m->size * sizeof *old);
         vy_put_part(l, m->next, path + 1, changed, n, part);
@@ -114,6 +116,8 @@ void vy_put_part(vy_lower *l, const vy_member *m, const vy_value *path, vy_value
         memcpy(whole, part, n * sizeof *part);
     else if (m->index)
         put_element(l, m, path, whole, n, part);
+    else if (m->is_field)
+        vy_put_part(l, m->next, path + 1, whole + m->at, n, part);
     else
         put_components(l, m, path, whole, n, part);
 }

@@ -25,7 +25,7 @@ static int by_declaration(const void *a, const void *b)
 // What a loop carries: variables that its body assigns and, if it returns, the function's results.
 static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
 {
-    uint32_t results = loop->returns && l->results ? vy_result_scalars(l->func) : 0, n = 0;
+    uint32_t results = loop->returns && l->results ? vy_result_scalars(l->f, l->func) : 0, n = 0;
     vy_var *vars = vy_realloc(NULL, (loop->count + results + 1) * sizeof *vars);
     *hint = (vy_loop_hint){.vars = vars, .returns = loop->returns};
     if (!vars) {
@@ -33,7 +33,7 @@ static void lower_hint(vy_lower *l, const vy_loop *loop, vy_loop_hint *hint)
         return;
     }
     for (const vy_assigned *a = loop->assigned; a; a = a->next)
-        for (uint32_t k = 0; k < vy_scalars(a->var->type); k++)
+        for (uint32_t k = 0; k < vy_scalars(l->f, a->var->type); k++)
             vars[n++] = (vy_var){l->frame[a->var->slot + k]};
     for (uint32_t i = 0; i < results; i++) vars[n++] = l->results[i];
     // In the order of their declaration, on which the printer relies.
@@ -109,29 +109,29 @@ static void lower_if(vy_lower *l, const vy_stmt *s)
 // ------------------------------------------------------------------------------------ assignments
 void vy_lower_variable(vy_lower *l, const vy_decl *d, const vy_value *v)
 {
-    for (uint32_t k = 0; k < vy_scalars(d->type); k++)
+    for (uint32_t k = 0; k < vy_scalars(l->f, d->type); k++)
         l->frame[d->slot + k] = vy_var_new(l->b, vy_scalar_name(l->f, d, k), v[k]).id;
 }
 
 static void lower_let(vy_lower *l, const vy_stmt *s)
 {
     const vy_text_type t = s->decl->type;
-    vy_value v[VY_MAX_SCALARS];
+    vy_value *v = vy_room_take(l, vy_scalars(l->f, t));
     if (s->value) vy_lower_value(l, s->value, v);
-    for (uint32_t k = 0; !s->value && k < vy_scalars(t); k++)
-        v[k] = vy_zero(l->b, (vy_type)vy_element(t));
+    for (uint32_t k = 0; !s->value && k < vy_scalars(l->f, t); k++)
+        v[k] = vy_zero(l->b, vy_scalar_type(l->f, t, k));
     vy_lower_at(l, s->line, s->column);
     vy_lower_variable(l, s->decl, v);
 }
 
 static void lower_tuple(vy_lower *l, const vy_stmt *s)
 {
-    vy_value results[VY_MAX_RANK];
     uint32_t n = 0;
-    for (const vy_decl *d = s->decl; d; d = d->next) n += vy_scalars(d->type);
+    for (const vy_decl *d = s->decl; d; d = d->next) n += vy_scalars(l->f, d->type);
+    vy_value *results = vy_room_take(l, n);
     if (!vy_lower_call(l, s->value, n, results)) return;
     n = 0;
-    for (const vy_decl *d = s->decl; d; n += vy_scalars(d->type), d = d->next)
+    for (const vy_decl *d = s->decl; d; n += vy_scalars(l->f, d->type), d = d->next)
         vy_lower_variable(l, d, results + n);
 }
 
@@ -149,8 +149,8 @@ static void combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, ui
 static void assign_variable(vy_lower *l, const vy_stmt *s)
 {
     const vy_ast_expr *t = s->target;
-    const uint32_t n = vy_scalars(t->type), *slots = l->frame + t->u.ref.decl->slot;
-    vy_value is[VY_MAX_SCALARS], v[VY_MAX_SCALARS];
+    const uint32_t n = vy_scalars(l->f, t->type), *slots = l->frame + t->u.ref.decl->slot;
+    vy_value *is = vy_room_take(l, n), *v = vy_room_take(l, n);
     for (uint32_t k = 0; s->op != TK_SET && k < n; k++) is[k] = vy_get(l->b, (vy_var){slots[k]});
     const uint32_t m = vy_lower_value(l, s->value, v);
     combine(l, s, n, is, m, v);
@@ -162,9 +162,10 @@ static void assign_part(vy_lower *l, const vy_stmt *s)
 {
     const vy_ast_expr *of = s->target->u.member.of;
     const vy_member *steps = s->target->u.member.steps;
-    const uint32_t all = vy_scalars(of->type), n = vy_scalars(s->target->type);
+    const uint32_t all = vy_scalars(l->f, of->type), n = vy_scalars(l->f, s->target->type);
     const uint32_t *slots = l->frame + of->u.ref.decl->slot;
-    vy_value old[VY_MAX_SCALARS], is[VY_MAX_SCALARS], part[VY_MAX_SCALARS], v[VY_MAX_SCALARS];
+    vy_value *old = vy_room_take(l, all), *is = vy_room_take(l, all);
+    vy_value *part = vy_room_take(l, all), *v = vy_room_take(l, n);
     vy_path path;
     vy_lower_path(l, s->target, path);
     if (vy_lower_stopped(l)) return;
@@ -205,17 +206,19 @@ static void lower_assign(vy_lower *l, const vy_stmt *s)
 static void lower_call(vy_lower *l, const vy_stmt *s)
 {
     const vy_ast_expr *e = s->value;
-    vy_value results[VY_MAX_RANK];
-    if (e->u.ref.decl)
-        vy_lower_call(l, e, vy_result_scalars(e->u.ref.decl->func), results);
+    const vy_decl *g = e->u.ref.decl;
+    const uint32_t n = g ? vy_result_scalars(l->f, g->func) : 1;
+    vy_value *results = vy_room_take(l, n);
+    if (g)
+        vy_lower_call(l, e, n, results);
     else
         vy_lower_builtin(l, e, results);
 }
 
 static void lower_return(vy_lower *l, const vy_stmt *s)
 {
-    vy_value v[VY_MAX_RANK + VY_MAX_SCALARS];
-    const uint32_t values = l->func->result_count, n = vy_result_scalars(l->func);
+    const uint32_t values = l->func->result_count, n = vy_result_scalars(l->f, l->func);
+    vy_value *v = vy_room_take(l, n);
     const vy_ast_expr *e = s->value;
     uint32_t i = 0;
     if (values > 1 && e->kind == EX_CALL) {
@@ -253,7 +256,7 @@ static void lower_array(vy_lower *l, const vy_stmt *s)
 }
 
 // ------------------------------------------------------------------------------------- statements
-static void lower_stmt(vy_lower *l, const vy_stmt *s)
+static void lower_any(vy_lower *l, const vy_stmt *s)
 {
     switch (s->kind) {
     case ST_LET: lower_let(l, s); break;
@@ -284,6 +287,13 @@ static void lower_stmt(vy_lower *l, const vy_stmt *s)
         break;
     default: break;
     }
+}
+
+static void lower_stmt(vy_lower *l, const vy_stmt *s)
+{
+    const vy_room_mark mark = vy_room_here(l);
+    lower_any(l, s);
+    vy_room_back(l, mark);
 }
 
 // Code after a statement that always leaves is unreachable.

@@ -3,27 +3,30 @@
 //
 // The IR knows scalars only.  A value of a made type is that many scalars, in the order of the
 // table; lowering (lower_expr.c) walks the same tree for both, and what it gives are tuples, of
-// one scalar for a scalar.  The names of made types are not words of the language: a variable or
-// function may have them.
+// one scalar for a scalar.  Vectors are rows of every text; structs and arrays are added as the
+// parser meets them, and what they are made of is known after it (sema_made.c).  The names of made
+// types are not words of the language: a variable or function may have them.
 #include "ir/text/front.h"
 
+#include <stdio.h>
 #include <string.h>
 
-typedef struct made_type {
-    const char *name;
-    uint8_t element; // vy_type of its scalars
-    uint8_t scalars;
-} made_type;
-
 #define VECTORS(prefix, type)                                                                      \
-    {prefix "vec2", type, 2}, {prefix "vec3", type, 3}, { prefix "vec4", type, 4 }
-static const made_type made[] = {VECTORS("", VY_F32),  VECTORS("i", VY_I32), VECTORS("u", VY_U32),
-                                 VECTORS("d", VY_F64), VECTORS("h", VY_F16), VECTORS("b", VY_BOOL)};
+    {.name = prefix "vec2", .of = type, .parts = 2, .scalars = 2},                                 \
+        {.name = prefix "vec3", .of = type, .parts = 3, .scalars = 3},                             \
+    {                                                                                              \
+        .name = prefix "vec4", .of = type, .parts = 4, .scalars = 4                                \
+    }
+static const vy_made_type made[] = {VECTORS("", VY_F32),  VECTORS("i", VY_I32),
+                                    VECTORS("u", VY_U32), VECTORS("d", VY_F64),
+                                    VECTORS("h", VY_F16), VECTORS("b", VY_BOOL)};
 enum { MADE = sizeof made / sizeof *made };
 
-static const made_type *row(vy_text_type t)
+const vy_made_type *vy_made_of(const vy_front *f, vy_text_type t)
 {
-    return t >= VY_MADE && t - VY_MADE < MADE ? &made[t - VY_MADE] : NULL;
+    const uint32_t i = t - VY_MADE;
+    if (t < VY_MADE) return NULL;
+    return i < MADE ? &made[i] : i - MADE < f->made.count ? f->made.data[i - MADE] : NULL;
 }
 
 const char *vy_made_type_name(uint32_t i) { return i < MADE ? made[i].name : NULL; }
@@ -40,20 +43,72 @@ vy_text_type vy_vector_type(vy_text_type of, uint32_t n)
 {
     if (n == 1) return of;
     for (uint32_t i = 0; i < MADE; i++)
-        if (made[i].element == of && made[i].scalars == n) return (vy_text_type)(VY_MADE + i);
+        if (made[i].of == of && made[i].scalars == n) return (vy_text_type)(VY_MADE + i);
     return VY_BROKEN;
 }
 
-uint32_t vy_scalars(vy_text_type t)
+vy_made_type *vy_made_new(vy_front *f, vy_made_kind kind, vy_text_type *t)
 {
-    const made_type *m = row(t);
+    vy_made_type *m = vy_front_alloc(f, sizeof *m);
+    *m = (vy_made_type){.kind = kind, .line = f->tok.line, .column = f->tok.column};
+    *t = (vy_text_type)(VY_MADE + MADE + f->made.count);
+    if (f->failed) return m;
+    if (f->made.count + MADE + VY_MADE == UINT16_MAX)
+        vy_front_error(f, VY_E_LIMIT, m->line, m->column, "use fewer", "too many types");
+    else if (!vy_vec_push(&f->made, m))
+        f->failed = true, vy_fail_oom(f->m);
+    return m;
+}
+
+vy_text_type vy_made_number(uint32_t i) { return (vy_text_type)(VY_MADE + MADE + i); }
+
+vy_made_type *vy_made_open(vy_front *f, vy_text_type t) { return f->made.data[t - VY_MADE - MADE]; }
+
+// ------------------------------------------------------------------------------- what they hold
+bool vy_is_vector(const vy_front *f, vy_text_type t)
+{
+    const vy_made_type *m = vy_made_of(f, t);
+    return m && m->kind == VY_VECTOR;
+}
+
+uint32_t vy_scalars(const vy_front *f, vy_text_type t)
+{
+    const vy_made_type *m = vy_made_of(f, t);
     return m ? m->scalars : 1;
 }
 
-vy_text_type vy_element(vy_text_type t)
+vy_text_type vy_element(const vy_front *f, vy_text_type t)
 {
-    const made_type *m = row(t);
-    return m ? m->element : t;
+    const vy_made_type *m = vy_made_of(f, t);
+    return !m ? t : m->kind == VY_VECTOR ? m->of : VY_VOID;
+}
+
+// The field of a struct in which scalar *k is; *k: the scalar of the field.
+static const vy_field *field_at(const vy_made_type *m, uint32_t *k)
+{
+    const vy_field *d = m->fields;
+    while (d->next && d->next->at <= *k) d = d->next;
+    *k -= d->at;
+    return d;
+}
+
+vy_type vy_scalar_type(const vy_front *f, vy_text_type t, uint32_t k)
+{
+    for (const vy_made_type *m; (m = vy_made_of(f, t));)
+        if (m->kind == VY_STRUCT) {
+            t = field_at(m, &k)->type;
+        } else {
+            t = m->of;
+            k %= vy_scalars(f, t);
+        }
+    return (vy_type)t;
+}
+
+bool vy_has_float(const vy_front *f, vy_text_type t)
+{
+    for (uint32_t k = 0; k < vy_scalars(f, t); k++)
+        if (vy_type_is_float(vy_scalar_type(f, t, k))) return true;
+    return false;
 }
 
 bool vy_stored_only(vy_text_type t)
@@ -61,21 +116,36 @@ bool vy_stored_only(vy_text_type t)
     return !vy_is_made(t) && vy_type_loaded((vy_type)t) != (vy_type)t;
 }
 
-uint32_t vy_result_scalars(const vy_func *fn)
+uint32_t vy_result_scalars(const vy_front *f, const vy_func *fn)
 {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < fn->result_count; k++) n += vy_scalars(fn->results[k]);
+    for (uint32_t k = 0; k < fn->result_count; k++) n += vy_scalars(f, fn->results[k]);
     return n;
+}
+
+// ------------------------------------------------------------------------------------------ names
+static const char *joined(vy_front *f, const char *name, const char *part)
+{
+    const size_t n = strlen(name) + strlen(part) + 2;
+    char *text = vy_front_alloc(f, n);
+    if (f->failed) return name;
+    snprintf(text, n, "%s_%s", name, part);
+    return text;
 }
 
 const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k)
 {
-    if (!vy_is_made(d->type)) return d->name->text;
-    const size_t n = d->name->length;
-    char *name = vy_front_alloc(f, n + 3);
-    if (f->failed) return d->name->text;
-    memcpy(name, d->name->text, n);
-    name[n] = '_', name[n + 1] = vy_component_name(k), name[n + 2] = 0;
+    const char *name = d->name->text;
+    vy_text_type t = d->type;
+    for (const vy_made_type *m; (m = vy_made_of(f, t)) && !f->failed;) {
+        char part[16] = {vy_component_name(k), 0};
+        const vy_field *at = m->kind == VY_STRUCT ? field_at(m, &k) : NULL;
+        t = at ? at->type : m->of;
+        const uint32_t size = vy_scalars(f, t);
+        if (m->kind == VY_ARRAY) snprintf(part, sizeof part, "%u", k / size);
+        name = joined(f, name, at ? at->name->text : part);
+        k %= size;
+    }
     return name;
 }
 
@@ -86,7 +156,7 @@ char vy_component_name(uint32_t k) { return names[0][k & 3]; }
 
 uint32_t vy_components(const vy_name_rec *word, uint8_t *which)
 {
-    if (word->length > VY_MAX_SCALARS) return 0;
+    if (word->length > 4) return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         uint32_t k = 0;
         *which = 0;

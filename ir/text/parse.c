@@ -19,7 +19,7 @@ static void parse_results(vy_front *f, vy_func *fn)
                            "a function returns at most %u values", VY_MAX_RANK);
             return;
         }
-        fn->results[fn->result_count++] = vy_parse_value_type(f, "of the result", VY_SPELL_TYPES);
+        vy_parse_value_type(f, &fn->results[fn->result_count++], "of the result", VY_SPELL_TYPES);
     } while (tuple && vy_accept(f, TK_COMMA));
     if (tuple) vy_expect(f, TK_RPAREN, "after the types of the results");
 }
@@ -202,11 +202,13 @@ static void parse_declaration(vy_front *f)
         append(f, vy_parse_pipeline(f), &f->pipes_tail);
     else if (vy_at_word(f, "import"))
         vy_parse_import(f);
+    else if (vy_at_word(f, "struct"))
+        vy_parse_struct(f);
     else
         vy_front_error(f, VY_E_SYNTAX, at.line, at.column,
                        vy_spelling_fix(f, at.text, at.length, VY_SPELL_WORDS,
-                                       "a file holds imports, constants, functions, programs and "
-                                       "pipelines"),
+                                       "a file holds imports, constants, structs, functions, "
+                                       "programs and pipelines"),
                        "expected `program`, `pipeline`, `fn`, `const` or `import`, found %s",
                        vy_token_text(&at, text));
 }

@@ -65,10 +65,13 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     d->name = name, d->line = line, d->column = column, d->kind = kind;
     vy_expect(f, TK_COLON, "after the parameter's name");
     bool buffer = accept_access(f, &d->cls);
-    const bool access = f->tok.kind == TK_NAME && vy_peek(f).kind == TK_TYPE; // `x: inn f32[N]`
+    const uint8_t next = f->tok.kind == TK_NAME ? vy_peek(f).kind : TK_END;
+    const bool access = next == TK_TYPE || next == TK_NAME; // `x: inn f32[N]`
     const unsigned meant = access ? VY_SPELL_ACCESS : VY_SPELL_TYPES;
-    d->type = buffer || program ? vy_parse_type(f, "of the parameter", meant)
-                                : vy_parse_value_type(f, "of the parameter", meant);
+    if (buffer || program || access)
+        d->type = vy_parse_type(f, "of the parameter", meant);
+    else
+        vy_parse_value_type(f, &d->type, "of the parameter", meant);
     if (buffer) {
         d->kind = DK_BUFFER;
         d->dims = vy_parse_dims(f, &d->rank);

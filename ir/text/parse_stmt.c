@@ -57,7 +57,7 @@ static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
         s->decl = vy_parse_decl(f, kind);
         if (vy_accept(f, TK_COLON)) {
             s->decl->has_type = true;
-            s->decl->type = vy_parse_value_type(f, "of the variable", VY_SPELL_TYPES);
+            vy_parse_value_type(f, &s->decl->type, "of the variable", VY_SPELL_TYPES);
         }
     }
     if (kind == DK_VAR && s->kind == ST_LET && s->decl->has_type && vy_accept(f, TK_SEMICOLON))

@@ -131,22 +131,6 @@ vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind)
     return d;
 }
 
-uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant)
-{
-    uint8_t type = f->tok.type;
-    if (!vy_expect_word(f, TK_TYPE, after, meant)) return VY_F32;
-    return type;
-}
-
-vy_text_type vy_parse_value_type(vy_front *f, const char *after, unsigned meant)
-{
-    const bool word = f->tok.kind == TK_NAME;
-    const vy_text_type made = word ? vy_made_type_named(f->tok.text, f->tok.length) : VY_VOID;
-    if (!made) return vy_parse_type(f, after, meant | VY_SPELL_MADE);
-    vy_advance(f);
-    return made;
-}
-
 uint32_t vy_parse_attribute_number(vy_front *f, const char *name)
 {
     vy_expect(f, TK_LPAREN, "after the attribute");

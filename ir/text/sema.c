@@ -84,6 +84,7 @@ static void find_recursion(vy_front *f, vy_func *root)
 bool vy_sema(vy_front *f)
 {
     for (vy_decl *d = f->consts; d && !f->failed; d = d->next) vy_declare_global(f, d);
+    for (vy_decl *d = f->structs; d && !f->failed; d = d->next) vy_declare_global(f, d);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
     f->in_const = true;
@@ -96,6 +97,7 @@ bool vy_sema(vy_front *f)
         if (f->failed && d->given) vy_define_refused(f, d);
     }
     f->in_const = false;
+    if (!f->failed) vy_sema_made(f);
     sema_bodies(f, f->funcs, sema_function);
     sema_bodies(f, f->pipes, vy_sema_pipeline);
     if (!f->failed) vy_sema_rules(f);

@@ -63,7 +63,8 @@ vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
     if (!g || g->kind != DK_FUNC) {
         bool known = g || e->u.ref.name->local;
         vy_front_error(f, known ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, e->line, e->column,
-                       known ? "only functions can be called"
+                       known ? g && g->kind == DK_STRUCT ? "write Name { field: value, … }"
+                                                         : "only functions can be called"
                              : vy_spelling_fix(f, name, strlen(name),
                                                VY_SPELL_FUNCTIONS | VY_SPELL_TYPES | VY_SPELL_MADE,
                                                "declare it with `fn`"),
@@ -115,7 +116,7 @@ static bool rule_fits(uint8_t rule, vy_text_type t)
 static void rule_error(vy_front *f, const vy_ast_expr *e, const char *name, vy_text_type t)
 {
     vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column, NULL,
-                   "`%s` is not for values of type %s", name, vy_any_type_name(t));
+                   "`%s` is not for values of type %s", name, vy_any_type_name(f, t));
 }
 
 // All arguments from `a` on must have one type.
@@ -126,14 +127,14 @@ static vy_text_type synth_alike(vy_front *f, vy_ast_expr *e, vy_ast_expr *a,
     for (vy_ast_expr *x = a; x && !f->failed; x = x->next)
         t = vy_widen(f, t, x, vy_synth(f, x), b->text);
     if (f->failed) return e->type = VY_BROKEN;
-    if (!rule_fits(b->rule, vy_element(t))) rule_error(f, e, b->text, t);
+    if (!rule_fits(b->rule, vy_element(f, t))) rule_error(f, e, b->text, t);
     bool to_bool = b->rule == VY_RULE_FB;
     if (to_bool && vy_is_any(t)) t = VY_F32;
     if (b->rule == VY_RULE_F && t == VY_ANY_INT) t = VY_ANY_FLOAT;
     if (!vy_is_any(t))
         for (vy_ast_expr *x = a; x && !f->failed; x = x->next)
-            if (vy_is_any(x->type)) vy_settle(f, x, vy_element(t));
-    return e->type = to_bool ? vy_vector_type(VY_BOOL, vy_scalars(t)) : t;
+            if (vy_is_any(x->type)) vy_settle(f, x, vy_element(f, t));
+    return e->type = to_bool ? vy_vector_type(VY_BOOL, vy_scalars(f, t)) : t;
 }
 
 // The element that an atomic updates, which determines the type of its operands.
@@ -186,7 +187,7 @@ static vy_text_type synth_polygamma(vy_front *f, vy_ast_expr *e)
     if (n->kind != EX_INT || n->u.value > 1000)
         vy_front_error(f, VY_E_CONSTANT, n->line, n->column, "write a literal from 0 to 1000",
                        "the order of `polygamma` must be an integer literal");
-    if (!rule_fits(VY_RULE_F, vy_element(t))) rule_error(f, e, "polygamma", t);
+    if (!rule_fits(VY_RULE_F, vy_element(f, t))) rule_error(f, e, "polygamma", t);
     return e->type = t == VY_ANY_INT ? VY_ANY_FLOAT : t;
 }
 

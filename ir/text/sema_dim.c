@@ -128,10 +128,10 @@ void vy_sema_parameters(vy_front *f, vy_func *fn)
             vy_front_error(f, VY_E_TYPE_WRONG, fn->decl->line, fn->decl->column, NULL,
                            "function `%s` cannot return a %s", fn->decl->name->text,
                            vy_type_name((vy_type)fn->results[i]));
-    if (vy_result_scalars(fn) > VY_MAX_RANK)
+    if (vy_result_scalars(f, fn) > VY_MAX_SCALARS)
         vy_front_error(f, VY_E_LIMIT, fn->decl->line, fn->decl->column, "return fewer values",
                        "function `%s` returns %u scalars, of at most %u", fn->decl->name->text,
-                       vy_result_scalars(fn), VY_MAX_RANK);
+                       vy_result_scalars(f, fn), VY_MAX_SCALARS);
 }
 
 vy_decl *vy_sema_find_buffer(vy_front *f, const vy_ast_expr *e)

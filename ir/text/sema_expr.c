@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-const char *vy_any_type_name(vy_text_type type)
+const char *vy_any_type_name(const vy_front *f, vy_text_type type)
 {
     if (type == VY_ANY_INT) return "an integer literal";
     if (type == VY_ANY_FLOAT) return "a float literal";
-    if (vy_is_made(type)) return vy_made_type_name(type - VY_MADE);
+    if (vy_is_made(type)) return vy_made_of(f, type)->name;
     return vy_type_name((vy_type)type);
 }
 
@@ -56,7 +56,16 @@ void vy_operator_error(vy_front *f, const vy_ast_expr *at, uint8_t op, vy_text_t
                    vy_is_made(t) && op >= TK_LT && op <= TK_GE      ? "compare components, like v.x"
                    : t == VY_BOOL && (op == TK_ADD || op == TK_MUL) ? "use & | ^ ! or u32(x)"
                                                                     : NULL,
-                   "`%s` is not for values of type %s", vy_operator_text(op), vy_any_type_name(t));
+                   "`%s` is not for values of type %s", vy_operator_text(op),
+                   vy_any_type_name(f, t));
+}
+
+void vy_types_differ(vy_front *f, const vy_ast_expr *e, vy_text_type have, vy_text_type t,
+                     const char *what)
+{
+    vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, vy_made_fix(f, have, t),
+                   "%s needs values of one type, not %s and %s", what, vy_any_type_name(f, have),
+                   vy_any_type_name(f, t));
 }
 
 vy_text_type vy_join(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_type t,
@@ -66,9 +75,7 @@ vy_text_type vy_join(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_t
     if (so_far == VY_VOID || so_far == t) return t;
     if (vy_is_any(t)) return so_far == VY_ANY_INT ? t : so_far;
     if (vy_is_any(so_far)) return t;
-    vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, vy_made_fix(f, so_far, t),
-                   "%s needs values of one type, not %s and %s", what, vy_any_type_name(so_far),
-                   vy_any_type_name(t));
+    vy_types_differ(f, e, so_far, t, what);
     return VY_BROKEN;
 }
 
@@ -180,7 +187,7 @@ vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t mark
         vy_text_type t = vy_check_value(f, i);
         if (!f->failed && !vy_operator_fits(TK_REM, t))
             vy_front_error(f, VY_E_TYPE_WRONG, i->line, i->column, "write u32(x)",
-                           "an index must be an integer, not %s", vy_any_type_name(t));
+                           "an index must be an integer, not %s", vy_any_type_name(f, t));
     }
     return e->type = (vy_text_type)vy_type_loaded((vy_type)d->type);
 }
@@ -196,7 +203,7 @@ static vy_text_type synth_chain(vy_front *f, vy_ast_expr *e)
         t = vy_widen(f, t, o, vy_synth(f, o), what);
     }
     if (f->failed) return broken(e);
-    const vy_text_type element = vy_element(t);
+    const vy_text_type element = vy_element(f, t);
     for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
         if (o != e->u.list && !vy_operator_fits(o->link, element))
             vy_operator_error(f, e, o->link, t);
@@ -225,7 +232,7 @@ static vy_text_type synth_unary(vy_front *f, vy_ast_expr *e)
     bool least = e->op == TK_SUB && vy_is_least(a, a->op);
     vy_text_type t = least ? (a->type = a->op) : vy_synth(f, a);
     if (f->failed) return broken(e);
-    const vy_text_type element = vy_element(t);
+    const vy_text_type element = vy_element(f, t);
     bool fits = e->op == TK_NOT     ? element == VY_BOOL
                 : e->op == TK_TILDE ? vy_operator_fits(TK_REM, element)
                                     : vy_operator_fits(TK_ADD, element);
@@ -236,7 +243,7 @@ static vy_text_type synth_unary(vy_front *f, vy_ast_expr *e)
                        e->op == TK_NOT     ? "!"
                        : e->op == TK_TILDE ? "~"
                                            : "-",
-                       vy_any_type_name(t));
+                       vy_any_type_name(f, t));
     return e->type = t;
 }
 
@@ -262,7 +269,7 @@ static vy_text_type synth_cast(vy_front *f, vy_ast_expr *e)
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
                        "convert a component, or the whole: ivec3(v)",
                        "`%s` converts one number, this is %s", vy_type_name((vy_type)e->op),
-                       vy_any_type_name(t));
+                       vy_any_type_name(f, t));
     if (!f->failed && vy_type_loaded((vy_type)e->op) != e->op)
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
                        "a store to a buffer of small integers truncates by itself",
@@ -280,7 +287,8 @@ static vy_text_type synth_reduce(vy_front *f, vy_ast_expr *e)
     }
     for (vy_range *r = e->u.reduce.ranges; r && !f->failed; r = r->next) vy_sema_range(f, r);
     vy_text_type t = f->failed ? VY_BROKEN : vy_synth(f, e->u.reduce.body);
-    if (!f->failed && !vy_operator_fits(TK_ADD, vy_element(t))) vy_operator_error(f, e, TK_ADD, t);
+    if (!f->failed && !vy_operator_fits(TK_ADD, vy_element(f, t)))
+        vy_operator_error(f, e, TK_ADD, t);
     vy_scope_close(f, mark);
     return e->type = t;
 }
@@ -325,7 +333,7 @@ vy_text_type vy_synth(vy_front *f, vy_ast_expr *e)
     case EX_CALL: return synth_call(f, e);
     case EX_INDEX: return synth_index(f, e);
     case EX_CAST: return synth_cast(f, e);
-    case EX_MAKE: return e->type;
+    case EX_MAKE: return e->op ? e->type : vy_synth_made(f, e);
     case EX_REDUCE: return synth_reduce(f, e);
     default: break;
     }

@@ -88,12 +88,13 @@ void vy_settle(vy_front *f, vy_ast_expr *e, vy_text_type type)
     if (f->failed || e->type == type) return;
     if (!vy_is_any(e->type)) {
         vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, vy_made_fix(f, type, e->type),
-                       "%s where %s is needed", vy_any_type_name(e->type), vy_any_type_name(type));
+                       "%s where %s is needed", vy_any_type_name(f, e->type),
+                       vy_any_type_name(f, type));
         return;
     }
     if (!vy_operator_fits(TK_ADD, type)) {
         vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column, vy_made_fix(f, type, e->type),
-                       "a number where %s is needed", vy_any_type_name(type));
+                       "a number where %s is needed", vy_any_type_name(f, type));
         return;
     }
     switch (e->kind) {
@@ -129,7 +130,8 @@ void vy_need(vy_front *f, vy_ast_expr *e, vy_text_type type, const char *what)
         vy_front_error(f, VY_E_TYPES_DIFFER, e->line, e->column,
                        type == VY_BOOL && !vy_is_made(t) ? "compare it: `x != 0`"
                                                          : vy_made_fix(f, type, t),
-                       "%s is %s, this is %s", what, vy_any_type_name(type), vy_any_type_name(t));
+                       "%s is %s, this is %s", what, vy_any_type_name(f, type),
+                       vy_any_type_name(f, t));
         return;
     }
     vy_settle(f, e, type);
@@ -180,7 +182,7 @@ void vy_sema_range(vy_front *f, vy_range *r)
     if (f->failed) return;
     if (!vy_operator_fits(TK_REM, t)) {
         vy_front_error(f, VY_E_TYPE_WRONG, r->from->line, r->from->column, "write u32(x)",
-                       "the bounds of a loop must be integers, not %s", vy_any_type_name(t));
+                       "the bounds of a loop must be integers, not %s", vy_any_type_name(f, t));
         return;
     }
     if (t == VY_ANY_INT) t = is_negative(r->from) || is_negative(r->to) ? VY_I32 : VY_U32;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// sema_member.c: parts of values: components `v.xyz`, elements `v[i]`.
+// sema_member.c: parts of values: components `v.xyz`, fields `p.pos`, elements `v[i]`; values of
+// structs and arrays, which are given by their parts.
 //
 // What follows a value is a list of steps, each to a part of the one before.  Components of
 // components are joined to one step, so a list is no longer than types are nested (VY_MAX_STEPS).
 #include "ir/text/front.h"
+
+#include <stdio.h>
 
 static vy_text_type broken(vy_ast_expr *e) { return e->type = VY_BROKEN; }
 
@@ -34,12 +37,13 @@ static vy_text_type builtin_member(vy_front *f, vy_ast_expr *e, vy_builtin id)
 // -------------------------------------------------------------------------------------- components
 static void refuse_member(vy_front *f, const vy_ast_expr *e, vy_text_type t, const char *name)
 {
-    static const char *const fixes[] = {"only vectors have components",
+    static const char *const fixes[] = {"only vectors and structs have them",
                                         "components are x y, or r g",
                                         "components are x y z, or r g b",
                                         "components are x y z w, or r g b a"};
-    vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, fixes[vy_scalars(t) - 1],
-                   "%s has no component `%.40s`", vy_any_type_name(t), name);
+    vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
+                   fixes[vy_is_vector(f, t) ? vy_scalars(f, t) - 1 : 0],
+                   "%s has no component `%.40s`", vy_any_type_name(f, t), name);
 }
 
 // The components `word` of what has n of them; false: it has not.
@@ -61,13 +65,97 @@ static uint8_t compose(uint8_t outer, uint8_t inner, uint32_t n)
 
 static vy_text_type synth_components(vy_front *f, const vy_ast_expr *e, vy_member *m)
 {
-    if (!vy_is_made(m->whole) ||
-        !find_components(m->name, vy_scalars(m->whole), &m->which, &m->count)) {
+    if (!vy_is_vector(f, m->whole) ||
+        !find_components(m->name, vy_scalars(f, m->whole), &m->which, &m->count)) {
         refuse_member(f, e, m->whole, m->name->text);
         return VY_BROKEN;
     }
     m->size = m->count;
-    return vy_vector_type(vy_element(m->whole), m->count);
+    return vy_vector_type(vy_element(f, m->whole), m->count);
+}
+
+// ------------------------------------------------------------------------------- fields of structs
+static void refuse_field(vy_front *f, const vy_ast_expr *e, const vy_made_type *m, const char *name)
+{
+    enum { SIZE = 120 };
+    char *fix = vy_front_alloc(f, SIZE);
+    if (f->failed) return;
+    size_t n = (size_t)snprintf(fix, SIZE, "its fields are");
+    for (const vy_field *d = m->fields; d && n < SIZE - 40; d = d->next)
+        n += (size_t)snprintf(fix + n, SIZE - n, " %.30s", d->name->text);
+    vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, fix, "%s has no field `%.40s`", m->name,
+                   name);
+}
+
+static const vy_field *find_field(const vy_made_type *m, const vy_name_rec *name)
+{
+    const vy_field *d = m->fields;
+    while (d && d->name != name) d = d->next;
+    return d;
+}
+
+static vy_text_type synth_field(vy_front *f, const vy_ast_expr *e, vy_member *m)
+{
+    const vy_made_type *of = vy_made_of(f, m->whole);
+    const vy_field *d = find_field(of, m->name);
+    if (!d) {
+        refuse_field(f, e, of, m->name->text);
+        return VY_BROKEN;
+    }
+    m->is_field = true;
+    m->at = d->at;
+    m->size = vy_scalars(f, d->type);
+    return d->type;
+}
+
+static vy_text_type synth_named(vy_front *f, const vy_ast_expr *e, vy_member *m)
+{
+    const vy_made_type *of = vy_made_of(f, m->whole);
+    return of && of->kind == VY_STRUCT ? synth_field(f, e, m) : synth_components(f, e, m);
+}
+
+// `Name { field: e }`
+static void synth_fields(vy_front *f, vy_ast_expr *e, const vy_made_type *m)
+{
+    uint32_t given = 0;
+    for (vy_ast_expr *a = e->u.ref.list; a && !f->failed; a = a->next, given++) {
+        const vy_field *d = find_field(m, a->u.ref.name);
+        for (const vy_ast_expr *o = e->u.ref.list; o != a && !f->failed; o = o->next)
+            if (o->u.ref.name == a->u.ref.name)
+                vy_front_error(f, VY_E_NAME_TAKEN, a->line, a->column, "give it once",
+                               "field `%s` is given twice", a->u.ref.name->text);
+        if (!d) refuse_field(f, a, m, a->u.ref.name->text);
+        if (f->failed) return;
+        vy_check_as(f, a->u.ref.list, d->type, "the field");
+        a->count = d->at;
+        a->type = d->type;
+    }
+    if (!f->failed && given < m->parts)
+        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "give all of them",
+                       "%s has %u fields, this gives %u", m->name, m->parts, given);
+}
+
+static void synth_array(vy_front *f, vy_ast_expr *e, const vy_made_type *m)
+{
+    if (e->count != m->parts)
+        vy_front_error(f, VY_E_ARGUMENTS, e->line, e->column, "give all of them",
+                       "%s has %u elements, this gives %u", m->name, m->parts, e->count);
+    for (vy_ast_expr *a = e->u.ref.list; a && !f->failed; a = a->next)
+        vy_check_as(f, a, m->of, "the element");
+}
+
+vy_text_type vy_synth_made(vy_front *f, vy_ast_expr *e)
+{
+    const vy_made_type *m = vy_made_of(f, e->type);
+    e->op = 1;
+    if (!m || m->kind == VY_VECTOR)
+        vy_front_error(f, VY_E_SYNTAX, e->line, e->column, "write it like vec3(1, 2, 3)",
+                       "only structs have fields");
+    else if (m->kind == VY_STRUCT)
+        synth_fields(f, e, m);
+    else
+        synth_array(f, e, m);
+    return f->failed ? broken(e) : e->type;
 }
 
 // `.zyx.x` is `.z`
@@ -83,21 +171,23 @@ static void join_components(vy_member *m)
 static vy_text_type synth_element(vy_front *f, const vy_ast_expr *e, vy_member *m)
 {
     vy_ast_expr *i = m->index;
-    if (!vy_is_made(m->whole)) {
-        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column, "only vectors and buffers have them",
-                       "%s has no elements", vy_any_type_name(m->whole));
+    const vy_made_type *of = vy_made_of(f, m->whole);
+    if (!of || of->kind == VY_STRUCT) {
+        vy_front_error(f, VY_E_NAME_KIND, e->line, e->column,
+                       "only vectors, arrays and buffers have them", "%s has no elements",
+                       vy_any_type_name(f, m->whole));
         return VY_BROKEN;
     }
     const vy_text_type t = vy_check_value(f, i);
-    m->count = vy_scalars(m->whole);
-    m->size = 1;
+    m->count = of->parts;
+    m->size = vy_scalars(f, of->of);
     if (!f->failed && !vy_operator_fits(TK_REM, t))
         vy_front_error(f, VY_E_TYPE_WRONG, i->line, i->column, "write u32(x)",
-                       "an index must be an integer, not %s", vy_any_type_name(t));
+                       "an index must be an integer, not %s", vy_any_type_name(f, t));
     else if (!f->failed && i->kind == EX_INT && i->u.value >= m->count)
         vy_front_error(f, VY_E_RANK, i->line, i->column, "elements count from 0",
-                       "%s has %u elements", vy_any_type_name(m->whole), m->count);
-    return vy_element(m->whole);
+                       "%s has %u elements", vy_any_type_name(f, m->whole), m->count);
+    return of->of;
 }
 
 bool vy_is_part(const vy_ast_expr *e)
@@ -146,6 +236,8 @@ void vy_sema_part(vy_front *f, vy_ast_expr *e)
 }
 
 // --------------------------------------------------------------------------------------- all steps
+static bool is_components(const vy_member *m) { return m->name && !m->is_field; }
+
 vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e)
 {
     vy_builtin id;
@@ -155,8 +247,8 @@ vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e)
     vy_member *before = NULL;
     for (vy_member *m = e->u.member.steps; m && !f->failed; m = m->next) {
         m->whole = t;
-        t = m->name ? synth_components(f, e, m) : synth_element(f, e, m);
-        if (!f->failed && before && before->name && m->name)
+        t = m->name ? synth_named(f, e, m) : synth_element(f, e, m);
+        if (!f->failed && before && is_components(before) && is_components(m))
             join_components(before);
         else
             before = m;
@@ -167,7 +259,7 @@ vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e)
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e)
 {
     for (const vy_member *m = e->u.member.steps; m; m = m->next)
-        for (uint32_t k = 1; m->name && k < m->count; k++)
+        for (uint32_t k = 1; is_components(m) && k < m->count; k++)
             for (uint32_t j = 0; j < k; j++)
                 if (vy_component(m->which, k) == vy_component(m->which, j)) {
                     vy_front_error(f, VY_E_IMMUTABLE, e->line, e->column,

@@ -40,20 +40,18 @@ static void check_values(vy_front *f, const vy_rule_name *r, const vy_func *fn)
                    fn->decl->name->text, p->name->text);
 }
 
-static bool has_float(const vy_func *fn)
+static bool has_float(const vy_front *f, const vy_func *fn)
 {
     bool any = false;
-    for (const vy_decl *p = fn->params; p; p = p->next)
-        any |= vy_type_is_float((vy_type)vy_element(p->type));
+    for (const vy_decl *p = fn->params; p; p = p->next) any |= vy_has_float(f, p->type);
     return any;
 }
 
 static void check_primal(vy_front *f, const vy_rule_name *r, const vy_func *fn)
 {
     bool any = false;
-    for (uint32_t k = 0; k < fn->result_count; k++)
-        any |= vy_type_is_float((vy_type)vy_element(fn->results[k]));
-    if (!any || !has_float(fn))
+    for (uint32_t k = 0; k < fn->result_count; k++) any |= vy_has_float(f, fn->results[k]);
+    if (!any || !has_float(f, fn))
         refuse(f, r, "leave the rule out, or return floats that are computed from floats",
                "function `%s` has a rule, but %s", fn->decl->name->text,
                any ? "no float parameter" : "returns no float");
@@ -65,7 +63,11 @@ static void sema_rule(vy_front *f, vy_func *fn, vy_rule_name *r)
     if (!f->failed) check_primal(f, r, fn);
     r->func = f->failed ? NULL : find_rule(f, fn, r);
     if (f->failed) return;
-    if (r->func == fn)
+    if (vy_result_scalars(f, fn) > VY_MAX_RANK || vy_result_scalars(f, r->func) > VY_MAX_RANK)
+        vy_front_error(f, VY_E_LIMIT, r->line, r->column, "return fewer values",
+                       "a function that has a rule, or is one, returns at most %u scalars",
+                       VY_MAX_RANK);
+    else if (r->func == fn)
         refuse(f, r, "name another function", "function `%s` is its own rule%s",
                fn->decl->name->text, "");
     else

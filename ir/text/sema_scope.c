@@ -7,7 +7,7 @@ static const char *decl_kind_name(const vy_decl *d)
     static const char *const names[] = {"variable", "variable", "parameter", "loop variable",
                                         "scalar",   "variable", "buffer",    "shared array",
                                         "array",    "constant", "function",  "program",
-                                        "pipeline", "number",   "variable"};
+                                        "pipeline", "number",   "struct",    "variable"};
     return names[d->kind];
 }
 
@@ -31,7 +31,7 @@ void vy_declare(vy_front *f, vy_decl *d)
     d->scope_next = f->scope;
     f->scope = d;
     d->slot = f->func ? f->func->slot_count : 0;
-    if (f->func) f->func->slot_count += vy_scalars(d->type);
+    if (f->func) f->func->slot_count += vy_scalars(f, d->type);
     d->loop_depth = f->loop ? f->loop->depth : 0;
 }
 

@@ -32,7 +32,7 @@ static void note_assigned(vy_front *f, vy_loop *loop, vy_decl *d)
     if (f->failed) return;
     *a = (vy_assigned){d, d->mark, loop->assigned};
     loop->assigned = a;
-    loop->count += vy_scalars(d->type);
+    loop->count += vy_scalars(f, d->type);
     d->mark = loop->id;
 }
 
@@ -202,13 +202,13 @@ static void sema_assign(vy_front *f, vy_stmt *s)
     vy_text_type t = sema_target(f, s->target);
     if (f->failed) return;
     s->op = assigned_operator(s->op);
-    if (compound && !vy_operator_fits(s->op, vy_element(t)))
+    if (compound && !vy_operator_fits(s->op, vy_element(f, t)))
         vy_front_error(f, VY_E_TYPE_WRONG, s->line, s->column, NULL,
                        "`%s=` is not for values of type %s", vy_operator_text(s->op),
-                       vy_any_type_name(t));
+                       vy_any_type_name(f, t));
     const vy_text_type u = vy_synth(f, s->value);
     if (f->failed) return;
-    if (compound && !vy_is_made(u)) t = vy_element(t);
+    if (compound && !vy_is_made(u)) t = vy_element(f, t);
     vy_need(f, s->value, t, "what it is assigned to");
 }
 

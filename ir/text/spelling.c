@@ -161,6 +161,7 @@ static bool fits(const vy_decl *d, unsigned kinds)
 {
     switch (d->kind) {
     case DK_FUNC: return kinds & VY_SPELL_FUNCTIONS;
+    case DK_STRUCT: return kinds & VY_SPELL_MADE;
     case DK_PROGRAM:
     case DK_PIPELINE: return kinds & VY_SPELL_PROGRAMS;
     case DK_BUFFER:

@@ -901,11 +901,23 @@ ELEMENTS = ("text/parse/vectors_elements.vyre", (
     ("ir/text/parse_stmt.c", None, "TK_ADD ? TK_SET_ADD : TK_SET_SUB;", "TK_ADD ? TK_SET_ADD : TK_SET_ADD;"),
     ("ir/text/parse_expr.c", None, "return at < f->end && *at == ';';", "return true;"),
 ))
+STRUCTS = ("text/parse/structs.vyre", (
+    ("ir/text/made_type.c", None, "while (d->next && d->next->at <= *k) d = d->next;", ""),
+    ("ir/text/sema_made.c", None, "if (o->of == m->of && o->parts == m->parts) return o->same;", ""),
+    ("ir/text/sema_made.c", None, "        d->at = m->scalars;\n", "        d->at = m->parts;\n"),
+    ("ir/text/sema_member.c", None, "        a->count = d->at;\n", ""),
+    ("ir/text/sema_member.c", None, "    m->size = vy_scalars(f, of->of);\n", "    m->size = 1;\n"),
+    ("ir/text/lower_member.c", None, "memmove(v, v + m->at, m->size * sizeof *v);", "memmove(v, v, m->size * sizeof *v);"),
+    ("ir/text/lower_member.c", None, "vy_put_part(l, m->next, path + 1, whole + m->at, n, part);", "vy_put_part(l, m->next, path + 1, whole, n, part);"),
+    ("ir/text/lower_member.c", None, "vy_put_part(l, m->next, path + 1, changed, n, part);", "vy_put_part(l, m->next, path, changed, n, part);"),
+    ("ir/text/parse_type.c", None, "while (n-- > 0) *where = array_type(f, *where, counts[n]);", "for (uint32_t k = 0; k < n; k++) *where = array_type(f, *where, counts[k]);"),
+    ("ir/text/room.c", None, "    r->used += size;\n", "    r->used += 4;\n"),
+))
 VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max

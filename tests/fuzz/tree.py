@@ -5,6 +5,7 @@ for comparison with finite differences), @G a second one (f16 or f64), @S the su
 literals, @V the prefix of a vector's type.
 """
 
+PACK = "struct Pack { a: @F; v: @Vvec3; w: @F[2]; }"  # used by vectors.py
 INTS = ("u32", "i32", "i64", "u64")
 
 
@@ -105,6 +106,8 @@ class Program:
         for s in self.body:
             s.lines("    ", out)
         out.append("}")
+        if any("Pack" in line for line in out):
+            out.append(PACK)
         main, second = ("f64", "f64") if double else ("f32", self.second)
         return "\n".join(out).replace("@F", main).replace("@G", second).replace("@S", main).replace(
             "@V", "d" if double else "") + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random statements with vectors: variables, components on either side, operators, functions.
+"""Random statements with vectors and structs: variables, parts on either side, operators, functions.
 
 @V is the prefix of a vector's type: nothing or, for f64, `d`.  Values stay bounded: what is
 assigned goes through tanh or sin.
@@ -27,6 +27,16 @@ PARTS = (
     "{w}[u32({0} > 0.1)] *= 0.8;", "{w}.zx[i32({0} < 0.2)] = sin({0});", "{w}[1] = {w}[2] * {0} * 0.2;",
     "{w}[i32({0} > 0.4) * 3] -= sin({w}.x);", "{w}.y--;", "++{w};", "--{w}[2];",
 )
+# Of a struct {w}, tree.PACK; what is assigned is bounded, as above.
+PACKS = (
+    "{w}.v = tanh({w}.v.yzx * {0} + {w}.w[0]);", "{w}.w[u32({0} > 0.1)] = sin({w}.a + {0});",
+    "{w}.w[1] *= 0.6 + {w}.v[i32({0} > 0.3) * 4 - 1] * 0.1;", "{w}.v.zx = {w}.v.xy;",
+    "{w}.w = @F[2]({w}.w[1], tanh({0}));", "{w}.a = tanh({w}.a + dot({w}.v, {w}.v.zxy));",
+    "{w} = {0} > 0.2 ? {w} : Pack {{ v: {w}.v.zxy, a: sin({0}), w: {w}.w }};",
+    "for {k} in 0..2 {{ {w}.w[{k}] = sin({w}.w[1 - {k}] * {0} + {w}.a); }}",
+)
+PACK_VALUES = ("{w}.a", "dot({w}.v, {w}.v.yzx)", "{w}.w[u32({0} > 0.2)]", "sum({k} in 0..3: {w}.w[{k}] * {w}.v[{k}])",
+               "({0} > 0 ? {w}.w : @F[2]({0}, {w}.a))[1]", "({w} == {w} ? {w}.a : {0})")
 
 
 class Vectors:
@@ -56,3 +66,31 @@ class Vectors:
         text, name = self.r.choice(SCALARS).replace("{w}", w), c.name()
         c.vars.append((name, "@F", False))
         return out + [S("vector value", "let %s = %s;" % (name, text), [e])]
+
+    def pack(self, c):
+        """As `vector`, of a struct."""
+        found = self.named(c, "@Pack", True)
+        if found:
+            return [], found
+        return self.s_struct(c), c.vars[-1][0]
+
+    def s_struct(self, c):
+        parts = [self.number(c, "@F", 2) for _ in range(3)]
+        name = c.name("s")
+        c.vars.append((name, "@Pack", True))
+        if self.chance(0.2):
+            return [S("struct", "var %s: Pack;" % name)]
+        text = "var %s = Pack {{ w: @F[2](sin({0}), 0.4), a: sin({1}), v: @Vvec3(sin({2}), 0.3, -0.2) }};"
+        return [S("struct", text % name, parts)]
+
+    def s_struct_assign(self, c):
+        out, w = self.pack(c)
+        text = self.r.choice(PACKS).replace("{w}", w).replace("{k}", c.name("k"))
+        return out + [S("struct assign", text, [self.number(c, "@F", 2)])]
+
+    def s_struct_value(self, c):
+        out, w = self.pack(c)
+        e = self.number(c, "@F", 2)
+        text, name = self.r.choice(PACK_VALUES).replace("{w}", w).replace("{k}", c.name("k")), c.name()
+        c.vars.append((name, "@F", False))
+        return out + [S("struct value", "let %s = %s;" % (name, text), [e])]

@@ -366,12 +366,13 @@ static void test_explosion(void **state)
 
 // Cut and damaged texts: any diagnostic will do, or a program that survives the round trip.
 static const char sample[] =
-    "const A: f32 = 1.5e-3; // x\n"
+    "const A: f32 = 1.5e-3; const K: u32 = 1; struct S { a: vec2; w: f32[2]; } // x\n"
     "fn f(a: f32, b: inout f32[]) -> (f32, u32) { if a > 0 { return (a, 1); } b[0] += A;\n"
     "    return (inf, 0x10); }\n"
     "@order(1) program p(@set(1) @binding(3) x: inout f32[N, 2 * N], y: out f64[?], N: u32)\n"
     "    workgroup(8, 8) over(i: N, j: N - 1) {\n"
     "  shared s: f32[4]; local v: i32[3]; var t = x[i, j]; let (q, r) = f(t, s);\n"
+    "  var z = S { a: vec2(t), w: f32[K + 1](t, 1) }; z.w[r] *= z.a.yx[lane]; --z.a.y; t = z.w[0];\n"
     "  for k in rev(0..N) step 2 { if t > 3 && x[k, 0] < 1 { break; } t *= q; continue; }\n"
     "  while t < 5 { t = t + (r > 2 ? sin(t) : max(k in 0..3, l in 0..k: x[k, l])); }\n"
     "  checkpoint { v[1] = ~i32(t) & 0xFF ^ 7 % 3; } barrier();\n"
