@@ -86,9 +86,10 @@ static bool is_bounded(domain *d)
 static bool has_domain(domain *d)
 {
     const vy_program *p = d->w.p;
-    if (!find_uses(d)) return false;
-    if (lanes_stay(p)) read_guards(p, &d->w.s, READ_GROUP_EFFECT, &d->all);
-    read_guards(p, &d->w.s, READ_BUFFER_EFFECT, &d->of_buffers);
+    uint32_t *sets = find_uses(d) ? vy_rewrite_ids(&d->w) : NULL;
+    if (!sets) return false;
+    if (lanes_stay(p)) read_guards(p, &d->w.s, READ_GROUP_EFFECT, sets, &d->all);
+    read_guards(p, &d->w.s, READ_BUFFER_EFFECT, sets, &d->of_buffers);
     return is_bounded(d);
 }
 

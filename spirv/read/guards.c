@@ -4,13 +4,16 @@
 //   if (gid.x >= n || gid.y >= m) return;      all effects are where gid.x < n && gid.y < m
 //   y[gid.x] = …
 //
-// Effects happen in the arms of `if`s that enclose the first one and the last one.  Their
-// conditions are taken apart; of each comparison of an id with an extent something is known where
-// it holds, or where it does not.  Extents are computed of parameters, so it does not matter where
-// they are compared.
+// Effects happen in the arms of `if`s; what holds around each of them counts, as after a second
+// return there may be several `if`s, one behind the other.  Their conditions are taken apart; of each
+// comparison of an id with an extent something is known where it holds, or where it does not.
+// Extents are computed of parameters, so it does not matter where they are compared.
 #include "spirv/read/guards.h"
 
-enum { DEEPEST = 32 };
+enum {
+    DEEPEST = 32,
+    MOST_PARTS = 256, // of one condition
+};
 
 static const vy_inst *inst(const vy_program *p, uint32_t id)
 {
@@ -173,6 +176,7 @@ typedef struct reader {
     const vy_program *p;
     const vy_structure *s;
     read_bounds *out;
+    uint32_t left; // parts that may still be looked at
 } reader;
 
 static void add_bound(read_bounds *to, const read_bound *b)
@@ -202,10 +206,10 @@ static int truth(const vy_program *p, uint32_t id, uint32_t given, bool sense)
     return !sense;
 }
 
-static void learn(const reader *r, uint32_t id, bool sense, uint32_t depth);
+static void learn(reader *r, uint32_t id, bool sense, uint32_t depth);
 
 // What is known where `given ? yes : no` is `sense`: one of the two cannot be the reason.
-static void learn_choice(const reader *r, uint32_t given, uint32_t yes, uint32_t no, bool sense,
+static void learn_choice(reader *r, uint32_t given, uint32_t yes, uint32_t no, bool sense,
                          uint32_t depth)
 {
     const int if_yes = truth(r->p, yes, given, true), if_no = truth(r->p, no, given, false);
@@ -218,12 +222,13 @@ static void learn_choice(const reader *r, uint32_t given, uint32_t yes, uint32_t
     }
 }
 
-static void learn(const reader *r, uint32_t id, bool sense, uint32_t depth)
+static void learn(reader *r, uint32_t id, bool sense, uint32_t depth)
 {
     const vy_inst *i = inst(r->p, id);
     uint32_t yes, no;
     read_bound b;
-    if (depth == DEEPEST || VY_IS_LEAF(id)) return;
+    if (depth == DEEPEST || VY_IS_LEAF(id) || !r->left) return;
+    r->left--;
     if (read_bound_of(r->p, id, sense, &b)) add_bound(r->out, &b);
     const uint32_t choice = vy_choice(r->p, r->s, id, &yes, &no);
     if (choice) learn_choice(r, vy_arg(r->p, choice, 0), yes, no, sense, depth + 1);
@@ -235,17 +240,65 @@ static void learn(const reader *r, uint32_t id, bool sense, uint32_t depth)
         learn(r, vy_arg(r->p, id, k), sense, depth + 1);
 }
 
-void read_guards(const vy_program *p, const vy_structure *s, read_effect least, read_bounds *out)
+static void learn_condition(const vy_program *p, const vy_structure *s, uint32_t opener, bool then,
+                            read_bounds *out)
 {
-    const reader r = {p, s, out};
-    uint32_t first = 0, last = 0;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        if (read_effect_of(p, id) < least) continue;
-        if (!first) first = id;
-        last = id;
-    }
+    reader r = {p, s, out, MOST_PARTS};
+    learn(&r, vy_arg(p, opener, 0), then, 0);
+}
+
+// ------------------------------------------------------------------------------------ all effects
+static uint32_t first_effect(const vy_program *p, read_effect least)
+{
+    uint32_t id = 1;
+    while (id < p->insts.count && read_effect_of(p, id) < least) id++;
+    return id < p->insts.count ? id : 0;
+}
+
+// Sets of bounds have a bit for each; by construct those of its first arm, and above them those of
+// its second one.
+static uint32_t set_at(const vy_program *p, const vy_structure *s, const uint32_t *sets,
+                       uint32_t id)
+{
+    const uint32_t up = s->parent[id];
+    const bool second = p->insts.data[up].op == VY_OP_IF && !vy_in_then(s, up, id);
+    return second ? sets[up] >> READ_MOST_BOUNDS : sets[up] & ((1u << READ_MOST_BOUNDS) - 1);
+}
+
+static uint32_t set_of(const vy_program *p, const vy_structure *s, uint32_t opener, bool then,
+                       const read_bounds *all)
+{
+    read_bounds known = {0};
+    uint32_t set = 0;
+    learn_condition(p, s, opener, then, &known);
+    for (uint32_t k = 0; k < all->count; k++)
+        for (uint32_t i = 0; i < known.count; i++)
+            if (read_same_bound(&all->data[k], &known.data[i])) set |= 1u << k;
+    return set;
+}
+
+static uint32_t sets_of(const vy_program *p, const vy_structure *s, const uint32_t *sets,
+                        uint32_t opener, const read_bounds *all)
+{
+    const uint32_t around = set_at(p, s, sets, opener);
+    if (p->insts.data[opener].op != VY_OP_IF) return around;
+    const uint32_t then = around | set_of(p, s, opener, true, all);
+    return then | (around | set_of(p, s, opener, false, all)) << READ_MOST_BOUNDS;
+}
+
+void read_guards(const vy_program *p, const vy_structure *s, read_effect least, uint32_t *sets,
+                 read_bounds *out)
+{
+    read_bounds all = {0};
+    const uint32_t first = first_effect(p, least);
     for (uint32_t up = s->parent[first]; up; up = s->parent[up])
-        if (p->insts.data[up].op == VY_OP_IF && last < vy_closer(p, s, up) &&
-            vy_in_then(s, up, first) == vy_in_then(s, up, last))
-            learn(&r, vy_arg(p, up, 0), vy_in_then(s, up, first), 0);
+        if (p->insts.data[up].op == VY_OP_IF)
+            learn_condition(p, s, up, vy_in_then(s, up, first), &all);
+    uint32_t left = (1u << all.count) - 1;
+    for (uint32_t id = 1; left && id < p->insts.count; id++) {
+        if (vy_is_marker((vy_op)p->insts.data[id].op)) sets[id] = sets_of(p, s, sets, id, &all);
+        if (read_effect_of(p, id) >= least) left &= set_at(p, s, sets, id);
+    }
+    for (uint32_t k = 0; k < all.count; k++)
+        if (left >> k & 1) add_bound(out, &all.data[k]);
 }

@@ -27,8 +27,10 @@ typedef enum read_effect {
 } read_effect;
 read_effect read_effect_of(const vy_program *p, uint32_t id);
 
-// Adds what holds wherever an effect of that kind or a stronger one happens.
-void read_guards(const vy_program *p, const vy_structure *s, read_effect least, read_bounds *out);
+// Adds what holds wherever an effect of that kind or a stronger one happens.  sets: by instruction,
+// memory for it, whose element 0 is 0.
+void read_guards(const vy_program *p, const vy_structure *s, read_effect least, uint32_t *sets,
+                 read_bounds *out);
 // The bound that holds where comparison `id` is `sense`, and nowhere else; false: there is none.
 bool read_bound_of(const vy_program *p, uint32_t id, bool sense, read_bound *out);
 // The axis of which `id` is the global id; -1: it is none.

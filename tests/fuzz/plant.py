@@ -862,6 +862,10 @@ DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
     ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
 ))
+DOMAIN_RETURNS = ("text/shader/domain_returns.comp", (
+    ("spirv/read/guards.c", None, "left &= set_at(p, s, sets, id);", "left = 0;"),
+    ("spirv/read/guards.c", None, "return then | (around | ", "return then | ("),
+))
 DOMAIN_GROUP = ("text/shader/domain_group.comp", (
     ("spirv/read/domain.c", None, "extent_of(d, &of->data[k], of != &d->all)", "extent_of(d, &of->data[k], false)"),
     ("spirv/read/domain.c", None, "if (bound->of_group) return times(b, e, size);", ""),
@@ -872,8 +876,8 @@ DOMAIN_NONE = ("text/shader/domain_none.comp", (
     ("spirv/read/domain.c", None, "(d->used[axis] || d->w.p->workgroup[axis] > 1)", "d->used[axis]"),
     ("spirv/read/domain.c", None, "(d->used[axis] || d->w.p->workgroup[axis] > 1)", "d->w.p->workgroup[axis] > 1"),
     ("spirv/read/guards.c", None, "(!is_signed && !is_no_difference(p, rest, 0))", "false"),
-    ("spirv/read/guards.c", None, "vy_in_then(s, up, first) == vy_in_then(s, up, last))", "true)"),
-    ("spirv/read/guards.c", None, "if (!first) first = id;", "first = id;"),
+    ("spirv/read/guards.c", None, "op == VY_OP_IF && !vy_in_then(s, up, id);", "op == VY_OP_IF && false;"),
+    ("spirv/read/guards.c", None, "left &= set_at(p, s, sets, id);", ""),
     ("spirv/read/guards.c", None, "i->op == (sense ? VY_OP_AND : VY_OP_OR)", "(i->op == VY_OP_AND || i->op == VY_OP_OR)"),
 ))
 # Vectors of the text, as scalars.
@@ -935,7 +939,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "&& !vy_exits(p, loop);", ";"),
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
-SCRIPTS += (DOMAIN, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
+SCRIPTS += (DOMAIN, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)

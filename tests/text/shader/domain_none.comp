@@ -1,9 +1,10 @@
-// No domain, because only the caller knows how many workgroups run: something is done ahead of the guard, an
-// axis has none, invocations beside it repeat an addition, the number of workgroups is seen, the guard is no
+// No domain, because only the caller knows how many workgroups run: something is done ahead of the guard, or
+// behind it, an axis has none, invocations beside it repeat an addition, the number of workgroups is seen, the guard is no
 // bound, a sum may wrap.
 //
-// RUN: for d in FIRST AXIS REPEATED GROUPS STRIDE EITHER BOTH ARMS WRAPS NAN; do vyre-grad print %s -D $d | grep workgroup; done
+// RUN: for d in FIRST LATER AXIS REPEATED GROUPS STRIDE EITHER BOTH ARMS WRAPS NAN; do vyre-grad print %s -D $d | grep workgroup; done
 /* EXPECT
+program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(y: inout f32[?], n: u32) workgroup(4, 2) {
 program main(count: inout u32[?], n: u32) workgroup(4, 2) {
@@ -28,6 +29,9 @@ void main()
     if (gl_LocalInvocationIndex == 0) y[gl_WorkGroupID.x * 100] += 1.0;
     if (g.x >= p.n || g.y >= p.n) return;
     y[g.x * 100 + g.y + 1] += 1.0;
+#elif defined(LATER)
+    if (g.x < p.n && g.y < p.n) y[g.y * p.n + g.x] += 1.0;
+    if (g.x < p.n) y[g.y * 100 + g.x + 1000] -= 1.0;
 #elif defined(AXIS)
     if (g.x >= p.n || g.y >= p.n) return;
     y[(g.z * 100 + g.y) * p.n + g.x] += 1.0;
