@@ -5,8 +5,8 @@
 //   y[gid.x] = …
 //
 // Effects happen in the arms of `if`s; what holds around each of them counts, as after a second
-// return there may be several `if`s, one behind the other.  Their conditions are taken apart; of each
-// comparison of an id with an extent something is known where it holds, or where it does not.
+// return there may be several `if`s, one behind the other.  Their conditions are taken apart; of
+// each comparison of an id with an extent something is known where it holds, or where it does not.
 // Extents are computed of parameters, so it does not matter where they are compared.
 #include "spirv/read/guards.h"
 
