@@ -64,6 +64,10 @@ typedef struct vy_grad_options {
     bool again;
     // Neighbouring stages of a pipeline's derivative stay programs of their own.
     bool apart;
+    // The result is a text, or kept as one, and may be differentiated: where a repeat of a pipeline
+    // has the schedule of `checkpoint(revolve, k)`, it names the pipeline without it, which the
+    // module has as well (`@derive_as`, vy_pipeline_derive_as).  Not of vy_transform.
+    bool plain_too;
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program, or of a pipeline that `program` names.

@@ -137,6 +137,10 @@ VY_API void vy_pipeline_while(vy_pipe *q, vy_keep_states keep, vy_dim keep_count
 VY_API void vy_pipeline_test(vy_pipe *q, vy_dim condition);
 VY_API void vy_pipeline_checkpoint(vy_pipe *q); // closed by vy_pipeline_close
 VY_API void vy_pipeline_close(vy_pipe *q);
+// What is differentiated in its place is that pipeline of the module (text: `@derive_as(other)
+// pipeline`, docs/language.md 6.1), which has the same parameters and computes the same.  It may be
+// built later; vy_module_check says whether it fits (E0220).
+VY_API void vy_pipeline_derive_as(vy_pipe *q, const char *other);
 // Checks and appends the pipeline; frees q in every case.  NULL after an error.
 VY_API vy_pipeline *vy_pipeline_end(vy_pipe *q);
 VY_API void vy_pipeline_abandon(vy_pipe *q); // appends nothing, frees q

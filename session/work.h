@@ -21,6 +21,7 @@ typedef struct vys_work {
     // What vys_derive tapes: 0 the fastest choice, 1 only what is needed, from 2 on checkpoints
     // (derive.c).
     uint32_t storage;
+    bool text;     // the derivative is written as one, and may be differentiated (plain_too)
     bool revolves; // a pipeline: false once its repeats turn out not to follow that schedule
 } vys_work;
 

@@ -14,6 +14,7 @@
 #include "autodiff/driver/observed.h"
 #include "autodiff/forward/forward.h"
 #include "autodiff/reverse/sweeps.h"
+#include "ir/core/derive_as.h"
 #include "ir/core/pipe.h"
 #include "ir/host/host_build.h"
 #include "ir/pass/pass.h"
@@ -63,12 +64,14 @@ typedef struct pipeline_try {
     const reverse_observer *observer;
     vy_counted_loops which; // are counted before the outermost one runs
     bool own;               // iterations with intermediates of their own sizes are checkpoints
+    const char *name;       // of what is differentiated
+    bool revolved;          // set: the result has the schedule of revolve
     bool lacks_bound;       // set: more loops must be counted
     bool varies_in_size;    // set: such iterations must be checkpoints
 } pipeline_try;
 
 static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint32_t *hints,
-                                  pipeline_try *t, const char *name)
+                                  pipeline_try *t)
 {
     const vy_grad_options *options = t->options;
     char text[320];
@@ -81,7 +84,7 @@ static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint3
     vy_program *p = derive_host(host, options, t->observer, &r);
     t->lacks_bound |= r.lacks_bound;
     t->varies_in_size |= r.varies_in_size;
-    snprintf(text, sizeof text, "%.300s_%s", name, options->forward ? "jvp" : "grad");
+    snprintf(text, sizeof text, "%.300s_%s", t->name, options->forward ? "jvp" : "grad");
     vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
     if (p != host) vy_program_free(p);
     if (!options->forward) vy_reverse_free(&r);
@@ -105,7 +108,7 @@ static vy_pipeline *derive_once(vy_module *work, const vy_pipeline *source, bool
     uint32_t *hints = NULL;
     vy_program *host = vy_host_raise(source, t->options->checkpoint, revolve, t->own,
                                      t->options->forward ? NULL : &hints);
-    vy_pipeline *l = host ? differentiate(work, host, hints, t, source->name) : NULL;
+    vy_pipeline *l = host ? differentiate(work, host, hints, t) : NULL;
     vy_program_free(host);
     vy_free(hints);
     if (!l || !revolve || vy_host_revolve(work, source)) return l;
@@ -179,10 +182,10 @@ static vy_pipeline *derive_steps(vy_module *work, const vy_pipeline *source, pip
 {
     const bool revolve = may_revolve(source, t->options);
     vy_pipeline *l = derive_once(work, source, revolve, t);
-    const bool revolved = l && revolve;
+    t->revolved = l && revolve;
     if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
         l = derive_once(work, source, false, t);
-    if (t->options->revolve && t->options->revolved) *t->options->revolved = revolved;
+    if (t->options->revolve && t->options->revolved) *t->options->revolved = t->revolved;
     return l;
 }
 
@@ -214,20 +217,44 @@ static bool try_more(pipeline_try *t)
     return more || own;
 }
 
+// NULL: *diag.
+static vy_module *try_all(const vy_pipeline *source, pipeline_try *t, vy_diag *diag)
+{
+    const vy_module *m = source->module;
+    const vy_pipeline *body = vy_derived_as(source);
+    vy_module *out = NULL;
+    uint32_t at = 0;
+    while (m->pipelines.data[at] != body) at++;
+    for (bool more = true; !out && more; more = try_more(t)) {
+        vy_module *work = NULL;
+        if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
+            out = derive(work, t, vy_next_order(source->signature), diag);
+        vy_module_free(work);
+    }
+    return out;
+}
+
+// The same derivative without the schedule, of which it is a part then.  False: *diag.
+static bool add_plain(vy_module *out, const vy_pipeline *source, const pipeline_try *t,
+                      vy_diag *diag)
+{
+    vy_grad_options o = *t->options;
+    o.again = true, o.deterministic = o.plain_too = false, o.accumulate = VY_ACCUMULATE_ATOMIC;
+    vy_module *plain = vy_derive_pipeline(source, &o, t->call, NULL, diag);
+    const bool ok = plain && vy_derive_as(out, plain, diag);
+    vy_module_free(plain);
+    return ok;
+}
+
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
                               vy_derive_call *call, const reverse_observer *observer, vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
-    const vy_module *m = source->module;
-    vy_module *out = NULL;
-    uint32_t at = 0;
-    while (m->pipelines.data[at] != source) at++;
-    pipeline_try t = {.options = options, .call = call, .observer = observer};
-    for (bool more = true; !out && more; more = try_more(&t)) {
-        vy_module *work = NULL;
-        if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
-            out = derive(work, &t, vy_next_order(source->signature), diag);
-        vy_module_free(work);
+    pipeline_try t = {.options = options, .call = call, .observer = observer, .name = source->name};
+    vy_module *out = try_all(source, &t, diag);
+    if (out && t.revolved && options->plain_too && !add_plain(out, source, &t, diag)) {
+        vy_module_free(out);
+        out = NULL;
     }
     if (vy_memory_failures() == before) return out;
     vy_module_free(out);

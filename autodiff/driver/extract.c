@@ -58,7 +58,8 @@ static bool need_rule(const vy_module *m, const vy_program *p, vy_rule_of kind, 
     return true;
 }
 
-// … and the rules of programs that are needed.  pipelines[k]: is pipeline k such a rule?
+// … and the rules of programs that are needed, and what pipelines that are needed are derived as.
+// pipelines[k]: is pipeline k needed?
 static void need_rules(const vy_module *m, uint32_t *programs, uint8_t *pipelines)
 {
     for (bool more = true; more;) {
@@ -66,6 +67,9 @@ static void need_rules(const vy_module *m, uint32_t *programs, uint8_t *pipeline
         for (uint32_t i = 0; i < m->programs.count; i++)
             for (uint32_t k = 0; k < VY_RULES_OF && programs[i] != NOT_NEEDED; k++)
                 more |= need_rule(m, m->programs.data[i], (vy_rule_of)k, programs, pipelines);
+        for (uint32_t i = 0; i < m->pipelines.count; i++)
+            more |= pipelines[i] && need_rule(m, m->pipelines.data[i]->signature, VY_DERIVE_AS,
+                                              programs, pipelines);
     }
 }
 
@@ -90,7 +94,10 @@ static bool extract(const vy_module *m, vy_ref root, vy_module *out)
         return false;
     }
     for (uint32_t i = 0; i < m->programs.count; i++) programs[i] = NOT_NEEDED;
-    if (!l) programs[root.index] = 0;
+    if (l)
+        rules[root.index] = 1;
+    else
+        programs[root.index] = 0;
     need_steps(l, programs);
     need_rules(m, programs, rules);
     out->order = l ? l->signature->order : m->programs.data[root.index]->order;

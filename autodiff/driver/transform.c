@@ -252,8 +252,11 @@ static const vy_derived *by_rule(vy_module *m, struct vy_derived_entry *e, const
 static vy_module *derive(vy_module *m, vy_ref source, const vy_program *p, const vy_grad_options *o,
                          vy_diag *diag)
 {
+    vy_grad_options alone = *o;
+    alone.plain_too = false; // which results that move into a module have no place for
     if (source.pipeline)
-        return vy_derive_pipeline(m->pipelines.data[source.index], o, vy_transform, NULL, diag);
+        return vy_derive_pipeline(m->pipelines.data[source.index], &alone, vy_transform, NULL,
+                                  diag);
     if (o->forward) return vy_derive_forward(p, o, diag);
     if (vy_starts_meet(p, o)) return vy_derive_apart(p, o, vy_transform, diag);
     return vy_derive(p, o, NULL, diag);

@@ -67,10 +67,10 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
     for (int k = 0; k < 3; k++) vy_binary_put(w, p->workgroup[k]);
     const bool own = p->order != p->module->order;
     uint32_t flags = p->has_workgroup | p->exact << 1 | own << 2;
-    for (uint32_t k = 0; k < VY_RULES_OF; k++) flags |= (uint32_t)(p->rules[k] != NULL) << (3 + k);
+    for (uint32_t k = 0; k < VY_NAMES_OF; k++) flags |= (uint32_t)(p->rules[k] != NULL) << (3 + k);
     vy_binary_put(w, flags);
     if (own) vy_binary_put(w, p->order);
-    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+    for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (p->rules[k]) vy_binary_put_string(w, p->rules[k]);
     vy_binary_put(w, p->scalars.count);
     for (uint32_t i = 0; i < p->scalars.count; i++) {
@@ -143,11 +143,11 @@ static void read_declarations(reader *r, vy_program *p)
     p->name = vy_binary_get_name(r);
     p->line = vy_binary_get_u32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = vy_binary_get_u32(r);
-    uint64_t flags = vy_binary_get_max(r, (1u << (3 + VY_RULES_OF)) - 1);
+    uint64_t flags = vy_binary_get_max(r, (1u << (3 + VY_NAMES_OF)) - 1);
     p->has_workgroup = flags & 1;
     p->exact = flags >> 1 & 1;
     p->order = flags >> 2 & 1 ? vy_binary_get_u32(r) : r->m->order;
-    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+    for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (flags >> (3 + k) & 1) p->rules[k] = vy_binary_get_name(r);
     read_scalars(r, p);
     read_dims(r, p);

@@ -98,6 +98,18 @@ vy_pipe *vy_pipeline_begin(vy_module *m, const char *name)
 
 vy_builder *vy_pipeline_params(vy_pipe *q) { return q ? q->b : NULL; }
 
+void vy_pipeline_derive_as(vy_pipe *q, const char *other)
+{
+    if (stopped(q)) return;
+    if (!vy_name_printable(other)) {
+        vy_build_fail(q->b, VY_E_API, "vy_pipeline_derive_as: a pipeline has a name");
+        return;
+    }
+    const char *kept = vy_arena_strdup(&q->m->arena, other, strlen(other));
+    if (!kept) vy_build_oom(q->b);
+    q->b->p->rules[VY_DERIVE_AS] = kept;
+}
+
 vy_buffer vy_pipeline_buffer(vy_pipe *q, const char *name, vy_type type, uint32_t rank,
                              const vy_dim *dims)
 {

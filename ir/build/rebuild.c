@@ -148,7 +148,7 @@ static bool clone_texts(vy_program *p, const vy_program *old, vy_module *m)
     vy_arena *a = &m->arena;
 #define KEEP(field) ((field) = vy_arena_strdup(a, (field), strlen(field)))
     if (!KEEP(p->name) || (p->stem && !KEEP(p->stem))) return false;
-    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+    for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (p->rules[k] && !KEEP(p->rules[k])) return false;
     for (uint32_t i = 0; i < p->scalars.count; i++)
         if (!KEEP(p->scalars.data[i].name)) return false;

@@ -4,6 +4,7 @@
 // What a call needs to know of a function (its table, the types of its results) is checked first:
 // the code of a function may call others, before or after it in the module.
 #include "ir/check/check.h"
+#include "ir/core/derive_as.h"
 #include "ir/core/functions.h"
 #include "ir/core/program_rule.h"
 
@@ -113,9 +114,34 @@ static bool check_program_rule(vy_module *m, const vy_program *p, vy_rule_of kin
     return false;
 }
 
+// What only a malformed file can have: a rule of what has none.
+static bool check_kinds(vy_module *m, const vy_program *p)
+{
+    const bool odd = p->signature ? vy_program_has_rule(p) : p->rules[VY_DERIVE_AS] != NULL;
+    if (odd)
+        vy_fail(m, VY_E_INTERNAL, p->line, 0, NULL, "`%s` has a rule of another kind", p->name);
+    return !odd;
+}
+
+static bool check_derive_as(vy_module *m, const vy_pipeline *l)
+{
+    char text[240];
+    const char *why = vy_derive_as_mismatch(l, text);
+    if (why)
+        vy_fail(m, VY_E_RULE, l->line, vy_check_column(m, l->line, l->name),
+                "name a pipeline with the same parameters that computes the same",
+                "`%s` cannot be differentiated as `%s` (@derive_as): %s", l->name,
+                l->signature->rules[VY_DERIVE_AS], why);
+    return !why;
+}
+
 bool vy_check_program_rules(vy_module *m)
 {
     bool ok = true;
+    for (uint32_t i = 0; ok && i < m->programs.count; i++) ok = check_kinds(m, m->programs.data[i]);
+    for (uint32_t i = 0; ok && i < m->pipelines.count; i++)
+        ok = check_kinds(m, m->pipelines.data[i]->signature) &&
+             check_derive_as(m, m->pipelines.data[i]);
     for (uint32_t i = 0; ok && i < m->programs.count; i++)
         for (uint32_t k = 0; ok && k < VY_RULES_OF; k++)
             ok = check_program_rule(m, m->programs.data[i], (vy_rule_of)k);

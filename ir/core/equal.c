@@ -138,11 +138,12 @@ static bool same_declarations(compare *c)
 {
     const vy_program *a = c->a, *b = c->b;
     if ((!a->function && !same_name(a->name, b->name)) || a->function != b->function ||
-        a->exact != b->exact || !same_name(a->rules[VY_VJP], b->rules[VY_VJP]) ||
-        !same_name(a->rules[VY_JVP], b->rules[VY_JVP]) || a->order != b->order ||
+        a->exact != b->exact || a->order != b->order ||
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;
+    for (uint32_t k = 0; k < VY_NAMES_OF; k++)
+        if (!same_name(a->rules[k], b->rules[k])) return false;
     for (uint32_t i = 0; i < a->scalars.count; i++)
         if (!same_name(a->scalars.data[i].name, b->scalars.data[i].name) ||
             a->scalars.data[i].type != b->scalars.data[i].type)

@@ -176,7 +176,13 @@ VY_VEC_TYPE(vy_host_call_vec, const vy_host_call *);
 typedef struct vy_names vy_names; // names.c
 
 // A function whose calls stay calls (functions.h).
-typedef enum vy_rule_of { VY_VJP, VY_JVP, VY_RULES_OF } vy_rule_of;
+typedef enum vy_rule_of {
+    VY_VJP,
+    VY_JVP,
+    VY_RULES_OF,                // of functions and programs
+    VY_DERIVE_AS = VY_RULES_OF, // of pipelines: derive_as.h
+    VY_NAMES_OF
+} vy_rule_of;
 typedef struct vy_function {
     struct vy_program *code; // NULL while it is being built
     uint32_t result_count;
@@ -188,8 +194,9 @@ VY_VEC_TYPE(vy_function_vec, vy_function);
 struct vy_program {
     vy_module *module;
     const char *name;
-    // Its gradient, its tangents are this program or pipeline (program_rule.c); or NULL.
-    const char *rules[VY_RULES_OF];
+    // Its gradient, its tangents are this program or pipeline (program_rule.c); of the signature of
+    // a pipeline: what is differentiated in its place (derive_as.c); or NULL.
+    const char *rules[VY_NAMES_OF];
     const char *stem; // while its stages are made: the program it is derived from; or NULL
     uint32_t line;
     uint32_t order;        // of the derivative: the n of `@order(n)`

@@ -105,21 +105,20 @@ static bool same_length(const vy_program *p, vy_dim x, const vy_program *rule, v
     return true;
 }
 
-static bool same_shape(const vy_program *p, const vy_buf *x, const vy_program *rule,
-                       const vy_buf *y)
+bool vy_same_lengths(const vy_program *p, const vy_buf *x, const vy_program *q, const vy_buf *y)
 {
     for (uint32_t k = 0; k < x->rank; k++)
-        if (!same_length(p, x->dims[k], rule, y->dims[k])) return false;
+        if (!same_length(p, x->dims[k], q, y->dims[k])) return false;
     return true;
 }
 
 // ------------------------------------------------------------------------------------- mismatches
-static bool same_scalars(const vy_program *p, const vy_program *rule)
+bool vy_same_scalars(const vy_program *p, const vy_program *q)
 {
-    bool same = p->scalars.count == rule->scalars.count;
+    bool same = p->scalars.count == q->scalars.count;
     for (uint32_t i = 0; same && i < p->scalars.count; i++)
-        same = p->scalars.data[i].type == rule->scalars.data[i].type &&
-               strcmp(p->scalars.data[i].name, rule->scalars.data[i].name) == 0;
+        same = p->scalars.data[i].type == q->scalars.data[i].type &&
+               strcmp(p->scalars.data[i].name, q->scalars.data[i].name) == 0;
     return same;
 }
 
@@ -138,7 +137,7 @@ static uint32_t find_odd(const vy_program *p, vy_rule_of kind, const vy_program 
         const vy_derivative_role role = vy_program_rule_role(p, kind, b);
         if (!is_parameter(b)) continue;
         if (role.kind == VY_IS_PARAMETER ||
-            !same_shape(p, &p->buffers.data[role.parameter], rule, b))
+            !vy_same_lengths(p, &p->buffers.data[role.parameter], rule, b))
             return i;
     }
     return 0;
@@ -190,7 +189,7 @@ const char *vy_program_rule_mismatch(const vy_program *p, vy_rule_of kind, const
     if (!rule->signature && !rule->overs.count) return "the rule needs a domain: over(…)";
     for (uint32_t i = 1; i < p->buffers.count; i++)
         if (p->buffers.data[i].cls == VY_INOUT) return "a program with a rule has no inout buffers";
-    if (!same_scalars(p, rule)) return "its scalars must be the same, in the same order";
+    if (!vy_same_scalars(p, rule)) return "its scalars must be the same, in the same order";
     const uint32_t odd = find_odd(p, kind, rule), missing = odd ? 0 : find_missing(p, kind, rule);
     if (!odd && !missing) return NULL;
     if (odd) return say_odd(p, kind, &rule->buffers.data[odd], text), text;

@@ -16,6 +16,11 @@
 
 #include "ir/core/ir.h"
 
+// Have the two the same scalars, in one order?
+bool vy_same_scalars(const vy_program *p, const vy_program *q);
+// With these, have the parameters x and y, of one rank, the same shape?  An axis of y may be open.
+bool vy_same_lengths(const vy_program *p, const vy_buf *x, const vy_program *q, const vy_buf *y);
+
 static inline bool vy_program_has_rule(const vy_program *p)
 {
     return p->rules[VY_VJP] || p->rules[VY_JVP];

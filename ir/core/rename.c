@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // rename.c: programs and pipelines get other names.
 //
-// Steps refer to programs by number, rules (`@vjp(NAME)`) by name: these follow.
+// Steps refer to programs by number, rules (`@vjp(NAME)`, `@derive_as(NAME)`) by name, and these
+// follow.
 #include "ir/core/pipe.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static bool refuse(const vy_module *m, const char *from, const char *to, vy_diag
 static void rename_program(vy_program *p, const char *from, const char *to)
 {
     if (strcmp(p->name, from) == 0) p->name = to;
-    for (int k = 0; k < VY_RULES_OF; k++)
+    for (int k = 0; k < VY_NAMES_OF; k++)
         if (p->rules[k] && strcmp(p->rules[k], from) == 0) p->rules[k] = to;
 }
 
@@ -44,7 +45,8 @@ bool vy_module_rename(vy_module *m, const char *from, const char *to, vy_diag *d
     for (uint32_t i = 0; i < m->programs.count; i++) rename_program(m->programs.data[i], was, kept);
     for (uint32_t i = 0; i < m->pipelines.count; i++) {
         vy_pipeline *l = m->pipelines.data[i];
-        if (strcmp(l->name, was) == 0) l->name = l->signature->name = kept;
+        if (strcmp(l->name, was) == 0) l->name = kept;
+        rename_program(l->signature, was, kept);
     }
     return true;
 }

@@ -205,6 +205,7 @@ static vy_builder *begin(const vy_pipeline *l)
     if (!p) return NULL;
     p->signature = false;
     p->host = true;
+    p->rules[VY_DERIVE_AS] = NULL; // of the source, not of what is made of it
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         if (!b->workspace) continue;

@@ -149,7 +149,7 @@ static void assume(vy_func *list)
 static bool same_names(const vy_func *a, const vy_func *b)
 {
     const vy_callee *x = a->callees, *y = b->callees;
-    for (uint32_t k = 0; k < VY_RULES_OF; k++) {
+    for (uint32_t k = 0; k < VY_NAMES_OF; k++) {
         const vy_func *p = a->rules[k].func, *q = b->rules[k].func;
         if (!p != !q || (p && p->same != q->same)) return false;
     }

@@ -353,7 +353,7 @@ struct vy_func { // function, program or pipeline
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
     bool exact;                   // `@exact program`
-    vy_rule_name rules[VY_RULES_OF];
+    vy_rule_name rules[VY_NAMES_OF];
     bool stays;            // has a rule or is one: it is a function of the module
     vy_function_id number; // … that one
     uint32_t order;        // the n of `@order(n)` before it

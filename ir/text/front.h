@@ -49,7 +49,7 @@ typedef struct vy_front {
     vy_func *pipes, **pipes_tail;
     vy_func *first, *last; // pipelines, those dispatched before those that dispatch them
     vy_decl *consts, **consts_tail;
-    vy_rule_name rules[VY_RULES_OF]; // read, and their declaration has not followed yet
+    vy_rule_name rules[VY_NAMES_OF]; // read, and their declaration has not followed yet
     uint32_t order; // the n of `@order(n)` that was read, and its declaration has not followed yet
     bool has_order; // … was it?
     uint32_t ordinals, units;       // functions, programs and pipelines that were read; their units

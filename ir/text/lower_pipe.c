@@ -212,6 +212,8 @@ bool vy_lower_pipeline(vy_front *f, vy_func *fn)
     l.pipe->names = &names;
     l.b = vy_pipeline_params(l.pipe);
     vy_builder_program(l.b)->order = fn->order;
+    const vy_func *as = fn->rules[VY_DERIVE_AS].func;
+    if (as) vy_pipeline_derive_as(l.pipe, as->same->decl->name->text);
     vy_lower_head(&l, fn);
     for (const vy_decl *d = fn->params; d; d = d->next) buffer_name(&l, d->name);
     lower_steps(&l, fn->steps);

@@ -144,6 +144,17 @@ static void parse_marked_program(vy_front *f)
     append(f, fn, &f->funcs_tail);
 }
 
+static const char *const rule_words[VY_NAMES_OF] = {"vjp", "jvp", "derive_as"};
+
+static bool has_rule(const vy_front *f) { return f->rules[VY_VJP].name || f->rules[VY_JVP].name; }
+
+// Is what follows the attribute something that may have it?
+static bool rule_fits(const vy_front *f, vy_rule_of kind)
+{
+    if (kind == VY_DERIVE_AS) return f->tok.kind == TK_PIPELINE && !has_rule(f);
+    return f->tok.kind == TK_FN || f->tok.kind == TK_AT || f->tok.kind == TK_PROGRAM;
+}
+
 // `@vjp(NAME)`
 static void parse_rule(vy_front *f, const vy_token *at, vy_rule_of kind)
 {
@@ -151,16 +162,27 @@ static void parse_rule(vy_front *f, const vy_token *at, vy_rule_of kind)
     vy_advance(f);
     if (r->name)
         vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "write it once",
-                       "attribute `%s` is given twice", kind == VY_VJP ? "vjp" : "jvp");
+                       "attribute `%s` is given twice", rule_words[kind]);
     vy_expect(f, TK_LPAREN, "after the attribute");
     *r = (vy_rule_name){.name = f->tok.name, .line = f->tok.line, .column = f->tok.column};
     vy_expect(f, TK_NAME, "which is the rule");
     vy_expect(f, TK_RPAREN, "after the rule's name");
-    if (f->failed || f->tok.kind == TK_FN || f->tok.kind == TK_AT || f->tok.kind == TK_PROGRAM)
-        return;
-    vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column,
-                   "write it right before `fn` or `program`",
-                   "a rule belongs to a function or program");
+    if (f->failed || rule_fits(f, kind)) return;
+    if (kind == VY_DERIVE_AS)
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "write it right before `pipeline`",
+                       "attribute `derive_as` belongs to a pipeline");
+    else
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column,
+                       "write it right before `fn` or `program`",
+                       "a rule belongs to a function or program");
+}
+
+// The rule that the attribute is; VY_NAMES_OF: none.
+static vy_rule_of rule_here(const vy_front *f)
+{
+    uint32_t k = 0;
+    while (k < VY_NAMES_OF && !vy_at_word(f, rule_words[k])) k++;
+    return (vy_rule_of)k;
 }
 
 static void parse_module_attribute(vy_front *f)
@@ -171,13 +193,13 @@ static void parse_module_attribute(vy_front *f)
         parse_marked_program(f);
     } else if (vy_at_word(f, "order")) {
         vy_advance(f);
-        if (f->rules[VY_VJP].name || f->rules[VY_JVP].name)
+        if (has_rule(f))
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it before the rule",
                            "a rule is written right before what it belongs to");
         f->has_order = true; // of two in a row the last one counts
         f->order = vy_parse_attribute_number(f, "order");
-    } else if (vy_at_word(f, "vjp") || vy_at_word(f, "jvp")) {
-        parse_rule(f, &at, vy_at_word(f, "vjp") ? VY_VJP : VY_JVP);
+    } else if (rule_here(f) < VY_NAMES_OF) {
+        parse_rule(f, &at, rule_here(f));
     } else if (!f->failed) {
         char text[48];
         vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column,

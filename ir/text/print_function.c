@@ -41,7 +41,8 @@ char **print_function_names(const vy_module *m, vy_arena *arena)
 
 void print_rule(printer *o, vy_rule_of kind, const char *name, const char *after)
 {
-    print_str(o, kind == VY_VJP ? "@vjp(" : "@jvp(");
+    static const char *const words[VY_NAMES_OF] = {"@vjp(", "@jvp(", "@derive_as("};
+    print_str(o, words[kind]);
     print_identifier(o, name);
     print_str(o, ")");
     print_str(o, after);

@@ -89,7 +89,7 @@ enum { LINE = 100 };
 void print_head(printer *o)
 {
     uint32_t start = o->out.count;
-    for (uint32_t k = 0; k < VY_RULES_OF; k++)
+    for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (o->p->rules[k]) print_rule(o, (vy_rule_of)k, o->p->rules[k], " ");
     if (o->p->exact) print_str(o, "@exact ");
     if (!o->p->signature && vy_program_lowered(o->p)) print_str(o, "@lowered ");

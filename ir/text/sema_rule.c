@@ -90,6 +90,20 @@ static void sema_program_rule(vy_front *f, const vy_func *of, vy_rule_name *r)
                    r->name->text);
 }
 
+// `@derive_as(NAME) pipeline`: likewise (ir/core/derive_as.h).
+static void sema_derive_as(vy_front *f, const vy_func *of, vy_rule_name *r)
+{
+    const vy_decl *g = vy_again_find(r->name, of);
+    if (g && g->kind == DK_PIPELINE) {
+        r->func = g->func;
+        vy_again_use(of, g->func);
+        return;
+    }
+    vy_front_error(f, g ? VY_E_NAME_KIND : VY_E_NAME_UNKNOWN, r->line, r->column,
+                   g ? "name a pipeline" : "declare it with `pipeline`",
+                   g ? "`%s` is no pipeline" : "there is no pipeline `%s`", r->name->text);
+}
+
 bool vy_sema_rules(vy_front *f)
 {
     vy_again_begin(f);
@@ -100,6 +114,11 @@ bool vy_sema_rules(vy_front *f)
                 sema_program_rule(f, fn, &fn->rules[k]);
             else if (fn->rules[k].name)
                 sema_rule(f, fn, &fn->rules[k]);
+    }
+    vy_again_begin(f);
+    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) {
+        vy_again_pass(f, fn);
+        if (fn->rules[VY_DERIVE_AS].name) sema_derive_as(f, fn, &fn->rules[VY_DERIVE_AS]);
     }
     return !f->failed;
 }

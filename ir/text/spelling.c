@@ -36,6 +36,7 @@ static const struct {
     {VY_SPELL_ATTRIBUTES, "order"},
     {VY_SPELL_ATTRIBUTES, "vjp"},
     {VY_SPELL_ATTRIBUTES, "jvp"},
+    {VY_SPELL_ATTRIBUTES, "derive_as"},
     {VY_SPELL_ACCESS, "in"},
     {VY_SPELL_ACCESS, "out"},
     {VY_SPELL_ACCESS, "inout"},

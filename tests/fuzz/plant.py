@@ -232,6 +232,7 @@ UNITS = {
          "(vy_file_place){s->file, line, s->text, s->size};"),
     ),
     "test_transform": (
+        ("autodiff/driver/extract.c", None, "more |= pipelines[i] && need_rule(", "more |= false && need_rule("),
         ("autodiff/driver/transform.c", None, "&& x->apart == y->apart;", ";"),
         ("autodiff/driver/transform.c", None, "&& x->revolve == y->revolve &&", "&&"),
         ("autodiff/reverse/declare.c", None, ".parameter = like,", ".parameter = like + 1,"),
@@ -593,6 +594,15 @@ OWN_SIZES = ("text/grad/pipeline/own_sizes.vyre", (
 SEGMENTS = ("text/grad/pipeline/segments_again.vyre", (
     ("ir/host/lower.c", None, "w->current[buffer] = buffer; // a loop", "// a loop"),
 ))
+# Faults in what a derivative with the schedule of revolve is differentiated as.
+PLAIN = ("text/grad/pipeline/revolve_again.vyre", (
+    ("autodiff/driver/derive_pipeline.c", None, "*body = vy_derived_as(source);", "*body = source;"),
+    ("autodiff/driver/derive_as.c", None, "if (q ? vy_same_program(p, q) : !vy_module_find_pipeline(out, p->name)) continue;", "continue;"),
+))
+NAMED = ("text/parse/derive_as.vyre", (
+    ("ir/host/raise.c", None, "p->rules[VY_DERIVE_AS] = NULL;", ";"),
+    ("ir/binary/binary_declarations.c", None, "flags >> (3 + k) & 1", "k < VY_RULES_OF && flags >> (3 + k) & 1"),
+))
 # Faults in which loads give one value.
 EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
     ("autodiff/facts/equal_loads.c", None, "if (vy_host_other_slice(f->p, r->loads[k], id)) r->loads", "r->loads"),
@@ -661,7 +671,7 @@ EXPLAINED = ("text/explain/checkpoints.vyre", (
 ))
 LONG = ("explain.py", (("spirv/write/text.c", None, "t->lengths[index] |= USED;", ";"),))
 SHAPES = ("text/diag/e0220_program_shape.vyre", (
-    ("ir/core/program_rule.c", None, "!same_shape(p, &p->buffers.data[role.parameter], rule, b))", "false)"),
+    ("ir/core/program_rule.c", None, "!vy_same_lengths(p, &p->buffers.data[role.parameter], rule, b))", "false)"),
     ("ir/core/program_rule.c", None, "{1, 6, 35, 1001}", "{1}"),
 ))
 # Faults in what is passed as flat(…), and in what begins as a copy.
@@ -925,6 +935,7 @@ SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, VECTORS_ZERO, SENSES, A
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
+SCRIPTS += (PLAIN, NAMED)  # @derive_as
 SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
 COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/find_counter.c", None, "c->down = by.down != negative;", "c->down = by.down;"),

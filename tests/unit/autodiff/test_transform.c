@@ -260,6 +260,23 @@ static void second_order(void **state)
 }
 
 // -------------------------------------------------------------------------------------- extraction
+// What a pipeline is differentiated as comes with it, and what that dispatches.
+static void extracts_derived_as(void **state)
+{
+    (void)state;
+    vy_module *m = parse(F G "pipeline p(x: in f32[N], y: out f32[N], N: u32) { g(x, y); } "
+                             "@derive_as(p) pipeline q(x: in f32[N], y: out f32[N], N: u32) "
+                             "{ g(x, y); g(x, y); }"),
+              *out;
+    vy_diag d;
+    assert_true(vy_module_extract(m, (vy_ref){1, true}, &out, &d));
+    assert_true(vy_module_check(out));
+    assert_int_equal(vy_module_pipeline_count(out), 2);
+    assert_string_equal(vy_pipeline_name(vy_module_pipeline(out, 1)), "q");
+    vy_module_free(out);
+    vy_module_free(m);
+}
+
 // An extracted derivative is byte for byte what vy_grad returns, whatever else the module holds.
 static void extracts_vy_grad(void **state)
 {
@@ -310,6 +327,7 @@ int main(void)
         cmocka_unit_test(roles_by_parameter),
         cmocka_unit_test(second_order),
         cmocka_unit_test(extracts_vy_grad),
+        cmocka_unit_test(extracts_derived_as),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

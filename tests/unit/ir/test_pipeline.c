@@ -41,7 +41,9 @@ static const char rich[] =
     "        while value(n[1]) { buffer h: f32[A, C]; copy(h[j], y[0]); }\n"
     "    }\n"
     "    if j == 1 { copy(two[0], y[0]); } else { j = k; }\n"
-    "}\n";
+    "}\n"
+    "pipeline base(x: in f32[A, B], y: out f32[A, B], A: u32, B: u32) { copy(x[0], y[0]); }\n"
+    "@derive_as(base) pipeline other(x: in f32[A, B], y: out f32[A, B], A: u32, B: u32) { }\n";
 
 static vy_module *parse2(const char *a, const char *b)
 {
@@ -263,6 +265,22 @@ static void test_call_errors(void **state)
     call(&t, counts, whole(t.x), whole((vy_buffer){99}), none, NULL); // no such buffer
     call_fails(&t, "E0003");
     vy_pipeline_call(NULL, blend, 0, NULL, 0, NULL, NULL);
+}
+
+// What is differentiated in the place of a pipeline is named; it may be built later.
+static void test_derive_as(void **state)
+{
+    (void)state;
+    built t = begin_pipe();
+    vy_pipeline_derive_as(t.q, "other");
+    dispatch2(&t, t.copy, whole(t.x), whole(t.y));
+    assert_non_null(vy_pipeline_end(t.q));
+    assert_false(vy_module_check(t.m));
+    expect(t.m, "E0220");
+    t = begin_pipe();
+    vy_pipeline_derive_as(t.q, "no name");
+    end_fails(&t, "E0003");
+    vy_pipeline_derive_as(NULL, "other");
 }
 
 static void test_api_errors(void **state)
@@ -712,13 +730,14 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_build),       cmocka_unit_test(test_api_errors),
-        cmocka_unit_test(test_call),        cmocka_unit_test(test_call_errors),
-        cmocka_unit_test(test_while),       cmocka_unit_test(test_order),
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_different),
-        cmocka_unit_test(test_value_place), cmocka_unit_test(test_damaged_text),
-        cmocka_unit_test(test_binary),      cmocka_unit_test(test_binary_damage),
-        cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_many),
+        cmocka_unit_test(test_build),         cmocka_unit_test(test_api_errors),
+        cmocka_unit_test(test_derive_as),     cmocka_unit_test(test_call),
+        cmocka_unit_test(test_call_errors),   cmocka_unit_test(test_while),
+        cmocka_unit_test(test_order),         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_different),     cmocka_unit_test(test_value_place),
+        cmocka_unit_test(test_damaged_text),  cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_binary_damage), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
