@@ -135,6 +135,7 @@ bool vy_import_end(
 // parse_token.c
 // parse_type.c
 uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant);
+vy_text_type vy_parse_stored_type(vy_front *f, const char *after, unsigned meant); // also vec3
 // Also vec3, f32[4], structs; *where stays where it is.
 void vy_parse_value_type(vy_front *f, vy_text_type *where, const char *after, unsigned meant);
 void vy_parse_struct(vy_front *f);
@@ -245,6 +246,7 @@ vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t); // a ca
 vy_text_type vy_synth_made(vy_front *f, vy_ast_expr *e);                 // of a struct or array
 bool vy_sema_made(vy_front *f); // sema_made.c, after constants
 vy_text_type vy_synth_geometry(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
+vy_text_type vy_sema_element_part(vy_front *f, vy_ast_expr *e, vy_op op); // of a buffer, written
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e); // may components be assigned?
 vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e);
 void vy_settle_call(vy_front *f, vy_ast_expr *e, vy_text_type type);
@@ -329,9 +331,23 @@ void vy_lower_path(vy_lower *l, const vy_ast_expr *e, vy_path path);
 void vy_take_part(vy_lower *l, const vy_member *steps, const vy_value *path, vy_value *v);
 void vy_put_part(vy_lower *l, const vy_member *steps, const vy_value *path, vy_value *whole,
                  uint32_t n, const vy_value *part);
+// old, of n scalars, becomes v, or old op v as s says.
+void vy_lower_combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, uint32_t m,
+                      const vy_value *v);
 // A variable that begins as v[], one for each scalar.
 void vy_lower_variable(vy_lower *l, const vy_decl *d, const vy_value *v);
 bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]);
+// lower_element.c: elements of buffers and arrays, and components of those that are vectors
+bool vy_is_element(const vy_ast_expr *e);
+uint32_t vy_lower_load(vy_lower *l, const vy_ast_expr *e, vy_value *v);
+void vy_lower_store(vy_lower *l, const vy_stmt *s);
+vy_buffer vy_lower_place(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]); // of one
+// … as the program has them: vectors have one more axis.
+static inline vy_type vy_stored_type(const vy_front *f, const vy_decl *d)
+{
+    return (vy_type)vy_element(f, d->type);
+}
+static inline uint32_t vy_stored_rank(const vy_decl *d) { return d->rank + vy_is_made(d->type); }
 vy_buffer vy_lower_buffer(const vy_lower *l, const vy_decl *d);
 // Inlines a call; results[n]: the scalars of its values.
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results);

@@ -12,8 +12,8 @@ static vy_value lower_atomic(vy_lower *l, const vy_ast_expr *e, const vy_builtin
 {
     const vy_ast_expr *target = e->u.ref.list;
     vy_value index[VY_MAX_RANK];
-    if (!vy_lower_index(l, target, index)) return (vy_value){0};
-    vy_buffer buf = vy_lower_buffer(l, target->u.ref.decl);
+    const vy_buffer buf = vy_lower_place(l, target, index);
+    if (vy_lower_stopped(l)) return (vy_value){0};
     vy_value v = vy_lower_expr(l, target->next);
     if (b->kind == BF_ATOMIC_CAS) {
         vy_value w = vy_lower_expr(l, target->next->next);
@@ -23,7 +23,7 @@ static vy_value lower_atomic(vy_lower *l, const vy_ast_expr *e, const vy_builtin
         vy_lower_at(l, e->line, e->column);
         v = vy_atomic(l->b, b->text + strlen("atomic_"), buf, index, v);
     }
-    vy_emit_flags(l->b, v.id, target->op);
+    vy_emit_flags(l->b, v.id, target->kind == EX_INDEX ? target->op : 0);
     return v;
 }
 

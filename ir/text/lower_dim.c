@@ -118,6 +118,7 @@ bool vy_lower_dims(vy_lower *l, const vy_decl *d, vy_dim dims[VY_MAX_RANK])
                        d->name->text, known ? (long long)value : 0);
         return false;
     }
+    if (vy_is_made(d->type)) dims[n] = vy_dim_const(l->b, vy_scalars(l->f, d->type));
     return true;
 }
 

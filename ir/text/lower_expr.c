@@ -294,16 +294,6 @@ bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RAN
     return !vy_lower_stopped(l);
 }
 
-static vy_value lower_load(vy_lower *l, const vy_ast_expr *e)
-{
-    vy_value index[VY_MAX_RANK];
-    if (!vy_lower_index(l, e, index)) return (vy_value){0};
-    vy_lower_at(l, e->line, e->column);
-    vy_value v = vy_load(l->b, vy_lower_buffer(l, e->u.ref.decl), index);
-    vy_emit_flags(l->b, v.id, e->op);
-    return v;
-}
-
 static uint32_t lower_unary(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     const uint32_t n = vy_lower_value(l, e->u.sub.a, v);
@@ -353,7 +343,6 @@ static vy_value lower_scalar(vy_lower *l, const vy_ast_expr *e)
     case EX_BUILTIN: return vy_builtin_value(l->b, (vy_builtin)e->op, e->count);
     case EX_LOGIC: return lower_logic(l, e);
     case EX_COMPARE: return lower_compare(l, e);
-    case EX_INDEX: return lower_load(l, e);
     case EX_CAST: return lower_cast(l, e);
     default: return (vy_value){0};
     }
@@ -363,7 +352,8 @@ static uint32_t lower_any(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     switch (e->kind) {
     case EX_NAME: return lower_name(l, e, v);
-    case EX_MEMBER: return lower_member(l, e, v);
+    case EX_INDEX: return vy_lower_load(l, e, v);
+    case EX_MEMBER: return vy_is_element(e) ? vy_lower_load(l, e, v) : lower_member(l, e, v);
     case EX_MAKE: return lower_make(l, e, v);
     case EX_CHAIN: return lower_chain(l, e, v);
     case EX_UNARY: return lower_unary(l, e, v);

@@ -16,7 +16,7 @@ static void lower_parameters(vy_lower *l, const vy_func *fn)
         vy_lower_at(l, d->line, d->column);
         if (!vy_lower_dims(l, d, dims)) return;
         vy_buffer b = vy_param_buffer(l->b, d->name->text, (vy_buffer_class)d->cls,
-                                      (vy_type)d->type, d->rank, dims);
+                                      vy_stored_type(l->f, d), vy_stored_rank(d), dims);
         l->frame[d->slot] = b.id;
         if (d->has_set || d->has_binding) {
             vy_buffer_info info = vy_program_buffer(vy_builder_program(l->b), b);

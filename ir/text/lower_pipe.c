@@ -37,8 +37,8 @@ static void lower_buffer(vy_lower *l, const vy_pipe_stmt *s)
     vy_dim dims[VY_MAX_RANK];
     if (!vy_lower_dims(l, d, dims)) return;
     vy_lower_at(l, d->line, d->column);
-    vy_buffer b =
-        vy_pipeline_buffer(l->pipe, buffer_name(l, d->name), (vy_type)d->type, d->rank, dims);
+    vy_buffer b = vy_pipeline_buffer(l->pipe, buffer_name(l, d->name), vy_stored_type(l->f, d),
+                                     vy_stored_rank(d), dims);
     l->frame[d->slot] = b.id;
     if (!d->init || vy_lower_stopped(l)) return;
     const char *from = NULL;

@@ -136,8 +136,8 @@ static void lower_tuple(vy_lower *l, const vy_stmt *s)
 }
 
 // What a variable becomes, whose scalars are `old`: v, or old op v, of m scalars.
-static void combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, uint32_t m,
-                    const vy_value *v)
+void vy_lower_combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, uint32_t m,
+                      const vy_value *v)
 {
     vy_lower_at(l, s->line, s->column);
     if (s->op != TK_SET)
@@ -153,7 +153,7 @@ static void assign_variable(vy_lower *l, const vy_stmt *s)
     vy_value *is = vy_room_take(l, n), *v = vy_room_take(l, n);
     for (uint32_t k = 0; s->op != TK_SET && k < n; k++) is[k] = vy_get(l->b, (vy_var){slots[k]});
     const uint32_t m = vy_lower_value(l, s->value, v);
-    combine(l, s, n, is, m, v);
+    vy_lower_combine(l, s, n, is, m, v);
     for (uint32_t k = 0; k < n; k++) vy_set(l->b, (vy_var){slots[k]}, is[k]);
 }
 
@@ -172,7 +172,7 @@ static void assign_part(vy_lower *l, const vy_stmt *s)
     for (uint32_t k = 0; k < all; k++) old[k] = is[k] = part[k] = vy_get(l->b, (vy_var){slots[k]});
     if (s->op != TK_SET) vy_take_part(l, steps, path, part);
     const uint32_t m = vy_lower_value(l, s->value, v);
-    combine(l, s, n, part, m, v);
+    vy_lower_combine(l, s, n, part, m, v);
     vy_put_part(l, steps, path, is, n, part);
     for (uint32_t k = 0; k < all; k++)
         if (is[k].id != old[k].id) vy_set(l->b, (vy_var){slots[k]}, is[k]);
@@ -180,27 +180,12 @@ static void assign_part(vy_lower *l, const vy_stmt *s)
 
 static void lower_assign(vy_lower *l, const vy_stmt *s)
 {
-    const vy_ast_expr *t = s->target;
-    bool compound = s->op != TK_SET;
-    vy_value index[VY_MAX_RANK], v, old = {0};
-    if (t->kind == EX_NAME) {
+    if (vy_is_element(s->target))
+        vy_lower_store(l, s);
+    else if (s->target->kind == EX_NAME)
         assign_variable(l, s);
-        return;
-    }
-    if (t->kind == EX_MEMBER) {
+    else
         assign_part(l, s);
-        return;
-    }
-    if (!vy_lower_index(l, t, index)) return;
-    vy_buffer buf = vy_lower_buffer(l, t->u.ref.decl);
-    vy_lower_at(l, s->line, s->column);
-    if (compound) old = vy_load(l->b, buf, index);
-    if (compound) vy_emit_flags(l->b, old.id, t->op);
-    v = vy_lower_expr(l, s->value);
-    vy_lower_at(l, s->line, s->column);
-    if (compound) vy_lower_operator(l, s->op, 1, &old, 1, &v);
-    vy_store(l->b, buf, index, compound ? old : v);
-    vy_emit_flags(l->b, 0, t->op);
 }
 
 static void lower_call(vy_lower *l, const vy_stmt *s)
@@ -247,11 +232,12 @@ static void lower_array(vy_lower *l, const vy_stmt *s)
         return;
     }
     if (!vy_lower_dims(l, d, dims)) return;
-    vy_type type = (vy_type)d->type;
+    const vy_type type = vy_stored_type(l->f, d);
+    const uint32_t rank = vy_stored_rank(d);
     const char *name = d->name->text;
-    vy_buffer b = d->kind == DK_SHARED ? vy_shared_array(l->b, name, type, d->rank, dims)
-                  : d->undefined       ? vy_local_undefined(l->b, name, type, d->rank, dims)
-                                       : vy_local_array(l->b, name, type, d->rank, dims);
+    vy_buffer b = d->kind == DK_SHARED ? vy_shared_array(l->b, name, type, rank, dims)
+                  : d->undefined       ? vy_local_undefined(l->b, name, type, rank, dims)
+                                       : vy_local_array(l->b, name, type, rank, dims);
     l->frame[d->slot] = b.id;
 }
 

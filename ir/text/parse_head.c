@@ -68,7 +68,9 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     const uint8_t next = f->tok.kind == TK_NAME ? vy_peek(f).kind : TK_END;
     const bool access = next == TK_TYPE || next == TK_NAME; // `x: inn f32[N]`
     const unsigned meant = access ? VY_SPELL_ACCESS : VY_SPELL_TYPES;
-    if (buffer || program || access)
+    if (buffer)
+        d->type = vy_parse_stored_type(f, "of the parameter", meant);
+    else if (program || access)
         d->type = vy_parse_type(f, "of the parameter", meant);
     else
         vy_parse_value_type(f, &d->type, "of the parameter", meant);

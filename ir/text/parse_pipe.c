@@ -101,8 +101,7 @@ static vy_pipe_stmt *parse_buffer(vy_front *f, const attributes *a)
     d->init = a->init.init;
     d->init_from = a->init.init_from;
     vy_expect(f, TK_COLON, "after the buffer's name");
-    d->type = f->tok.type;
-    vy_expect(f, TK_TYPE, "of the buffer's elements");
+    d->type = vy_parse_stored_type(f, "of the buffer's elements", VY_SPELL_TYPES);
     d->dims = vy_parse_dims(f, &d->rank);
     if (d->rank == 0)
         vy_front_error(f, VY_E_EXTENT, d->line, d->column, "write a size, like [N]",

@@ -76,8 +76,7 @@ static vy_stmt *parse_array(vy_front *f, vy_decl_kind kind)
     d->cls = kind == DK_SHARED ? VY_SHARED : VY_LOCAL;
     if (vy_accept(f, TK_SEMICOLON)) return s; // clears it
     vy_expect(f, TK_COLON, "after the array's name");
-    d->type = f->tok.type;
-    vy_expect(f, TK_TYPE, "of the array's elements");
+    d->type = vy_parse_stored_type(f, "of the array's elements", VY_SPELL_TYPES);
     d->dims = vy_parse_dims(f, &d->rank);
     if (d->rank == 0)
         vy_front_error(f, VY_E_EXTENT, d->line, d->column, "write a size, like [16]",

@@ -61,8 +61,7 @@ bool vy_expect_word(vy_front *f, vy_token_kind kind, const char *after, unsigned
     if (f->failed) return false;
     char text[48];
     if (kind == TK_TYPE && vy_made_type_named(f->tok.text, f->tok.length)) {
-        vy_front_error(f, VY_E_TYPE_WRONG, f->tok.line, f->tok.column,
-                       "use its scalars: a buffer of them has one more axis, like f32[N, 3]",
+        vy_front_error(f, VY_E_TYPE_WRONG, f->tok.line, f->tok.column, "use its scalars",
                        "%s cannot be the type %s", vy_token_text(&f->tok, text), after);
         return false;
     }

@@ -38,8 +38,8 @@ static void sema_buffer_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p, 
         vy_front_error(f, VY_E_TYPES_DIFFER, a->line, a->column,
                        "pass a buffer of the same element type and number of dimensions",
                        "parameter `%s` of `%s` is %s with %u dimensions, `%s` is %s with %u",
-                       p->name->text, name, vy_type_name((vy_type)p->type), p->rank, d->name->text,
-                       vy_type_name((vy_type)d->type), d->rank);
+                       p->name->text, name, vy_any_type_name(f, p->type), p->rank, d->name->text,
+                       vy_any_type_name(f, d->type), d->rank);
     else if (p->cls != VY_IN && d->cls == VY_IN)
         vy_front_error(f, VY_E_ACCESS, a->line, a->column, NULL,
                        "`%s` may only be read, but `%s` writes it", d->name->text, name);
@@ -141,16 +141,19 @@ static vy_text_type synth_alike(vy_front *f, vy_ast_expr *e, vy_ast_expr *a,
 static vy_text_type synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
 {
     vy_ast_expr *target = e->u.ref.list;
-    if (target->kind != EX_INDEX) {
+    const bool part = target->kind == EX_MEMBER && target->u.member.of->kind == EX_INDEX;
+    if (target->kind != EX_INDEX && !part) {
         vy_front_error(f, VY_E_NAME_KIND, target->line, target->column, "pass an element: `x[i]`",
                        "`%s` works on an element of a buffer", b->text);
         return e->type = VY_BROKEN;
     }
     const vy_op op = b->op == VY_OP_SUB ? VY_OP_ATOMIC_ADD : (vy_op)b->op;
-    vy_text_type t = vy_sema_index(f, target, true, vy_marks_allowed(op, target->op));
+    vy_text_type t = part ? vy_sema_element_part(f, target, op)
+                          : vy_sema_index(f, target, true, vy_marks_allowed(op, target->op));
     if (f->failed) return e->type = VY_BROKEN;
-    if (!rule_fits(b->rule, target->u.ref.decl->type)) {
-        rule_error(f, e, b->text, target->u.ref.decl->type);
+    const vy_text_type stored = part ? t : target->u.ref.decl->type;
+    if (!rule_fits(b->rule, stored)) {
+        rule_error(f, e, b->text, stored);
         return e->type = VY_BROKEN;
     }
     for (vy_ast_expr *v = target->next; v && !f->failed; v = v->next)

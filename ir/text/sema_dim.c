@@ -92,6 +92,9 @@ bad:
 
 void vy_sema_dims(vy_front *f, vy_decl *d)
 {
+    if (vy_is_made(d->type) && d->rank == VY_MAX_RANK)
+        vy_front_error(f, VY_E_LIMIT, d->line, d->column, "use fewer dimensions",
+                       "vectors in more than %u dimensions", VY_MAX_RANK - 1);
     for (vy_ast_expr *e = d->dims; e && !f->failed; e = e->next) {
         bool unknown = e->kind == EX_NAME && !e->u.ref.name;
         if (!unknown) {
@@ -166,5 +169,9 @@ void vy_sema_element(vy_front *f, vy_ast_expr *e)
     if (d && x->count != d->rank)
         vy_front_error(f, VY_E_RANK, x->line, x->column, NULL, "`%s` has %u dimensions, not %u",
                        d->name->text, d->rank, x->count);
+    if (d && !f->failed && vy_is_made(d->type))
+        vy_front_error(f, VY_E_TYPE_WRONG, x->line, x->column, "keep it in a buffer of numbers",
+                       "`value` takes a number, an element of `%s` is %s", d->name->text,
+                       vy_any_type_name(f, d->type));
     for (vy_ast_expr *i = x->u.ref.list; i && !f->failed; i = i->next) vy_sema_dim(f, i);
 }

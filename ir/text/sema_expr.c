@@ -189,7 +189,7 @@ vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t mark
             vy_front_error(f, VY_E_TYPE_WRONG, i->line, i->column, "write u32(x)",
                            "an index must be an integer, not %s", vy_any_type_name(f, t));
     }
-    return e->type = (vy_text_type)vy_type_loaded((vy_type)d->type);
+    return e->type = vy_is_made(d->type) ? d->type : (vy_text_type)vy_type_loaded((vy_type)d->type);
 }
 
 // -------------------------------------------------------------------------------------- operators

@@ -238,12 +238,9 @@ void vy_sema_part(vy_front *f, vy_ast_expr *e)
 // --------------------------------------------------------------------------------------- all steps
 static bool is_components(const vy_member *m) { return m->name && !m->is_field; }
 
-vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e)
+// The type of e, whose steps begin at a value of type t.
+static vy_text_type synth_steps(vy_front *f, vy_ast_expr *e, vy_text_type t)
 {
-    vy_builtin id;
-    vy_sema_part(f, e);
-    if (!f->failed && is_builtin(f, e->u.member.of, &id)) return builtin_member(f, e, id);
-    vy_text_type t = f->failed ? VY_BROKEN : vy_synth(f, e->u.member.of);
     vy_member *before = NULL;
     for (vy_member *m = e->u.member.steps; m && !f->failed; m = m->next) {
         m->whole = t;
@@ -254,6 +251,22 @@ vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e)
             before = m;
     }
     return f->failed ? broken(e) : (e->type = t);
+}
+
+vy_text_type vy_synth_member(vy_front *f, vy_ast_expr *e)
+{
+    vy_builtin id;
+    vy_sema_part(f, e);
+    if (!f->failed && is_builtin(f, e->u.member.of, &id)) return builtin_member(f, e, id);
+    const vy_text_type t = f->failed ? VY_BROKEN : vy_synth(f, e->u.member.of);
+    return f->failed ? broken(e) : synth_steps(f, e, t);
+}
+
+vy_text_type vy_sema_element_part(vy_front *f, vy_ast_expr *e, vy_op op)
+{
+    vy_ast_expr *of = e->u.member.of;
+    const vy_text_type t = vy_sema_index(f, of, true, vy_marks_allowed(op, of->op));
+    return f->failed ? broken(e) : synth_steps(f, e, t);
 }
 
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e)

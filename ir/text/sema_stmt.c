@@ -178,6 +178,10 @@ static vy_text_type sema_member_target(vy_front *f, vy_ast_expr *e)
     vy_sema_part(f, e);
     if (f->failed) return VY_BROKEN;
     vy_ast_expr *of = e->u.member.of;
+    if (of->kind == EX_INDEX) {
+        const vy_text_type part = vy_sema_element_part(f, e, VY_OP_STORE);
+        return !f->failed && vy_sema_target(f, e) ? part : VY_BROKEN;
+    }
     const vy_name_rec *n = of->kind == EX_NAME ? of->u.ref.name : NULL;
     if (!n || (!n->local && !n->global && vy_builtin_value_find(n->text, n->length, &id))) {
         vy_front_error(f, VY_E_IMMUTABLE, e->line, e->column, "assign to components of a variable",

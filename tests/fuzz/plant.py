@@ -915,6 +915,14 @@ ELEMENTS = ("text/parse/vectors_elements.vyre", (
     ("ir/text/parse_stmt.c", None, "TK_ADD ? TK_SET_ADD : TK_SET_SUB;", "TK_ADD ? TK_SET_ADD : TK_SET_ADD;"),
     ("ir/text/parse_expr.c", None, "return at < f->end && *at == ';';", "return true;"),
 ))
+BUFFERS = ("text/parse/vectors_buffers.vyre", (
+    ("ir/text/lower_element.c", None, "number(l, some ? vy_component(m->which, k) : k)", "number(l, k)"),
+    ("ir/text/lower_element.c", None, "some ? among(l, at, path[1]) : path[0]", "among(l, at, path[some])"),
+    ("ir/text/lower_element.c", None, "vy_value which = number(l, 4);", "vy_value which = number(l, 0);"),
+    ("ir/text/lower_element.c", None, "    if (s->op != TK_SET) load(l, &at, is);\n", ""),
+    ("ir/text/lower_element.c", None, "    component(&at, 0);\n", ""),
+    ("ir/text/lower_dim.c", None, "vy_dim_const(l->b, vy_scalars(l->f, d->type))", "vy_dim_const(l->b, 2)"),
+))
 STRUCTS = ("text/parse/structs.vyre", (
     ("ir/text/made_type.c", None, "while (d->next && d->next->at <= *k) d = d->next;", ""),
     ("ir/text/sema_made.c", None, "if (o->of == m->of && o->parts == m->parts) return o->same;", ""),
@@ -931,7 +939,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max

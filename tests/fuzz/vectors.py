@@ -27,6 +27,16 @@ PARTS = (
     "{w}[u32({0} > 0.1)] *= 0.8;", "{w}.zx[i32({0} < 0.2)] = sin({0});", "{w}[1] = {w}[2] * {0} * 0.2;",
     "{w}[i32({0} > 0.4) * 3] -= sin({w}.x);", "{w}.y--;", "++{w};", "--{w}[2];",
 )
+# Of a local array {w} of three vectors of two components.
+ELEMENTS = (
+    "{w}[u32({0} > 0.1)] = @Vvec2(sin({0}), {w}[2].x * 0.5);", "{w}[1].yx = tanh({w}[0] + {0});",
+    "{w}[2][i32({0} > 0.3)] += sin({w}[1].y) * 0.4;", "{w}[0].xy[i32({0} < 0.2) * 2] = cos({0});",
+    "for {k} in 0..3 {{ {w}[2 - {k}] = sin({w}[{k}].yx * {0} + 0.2); }}", "{w}[1] *= 0.8 + 0.1 * sin({0});",
+    "{w}[u32({0} > 0.1)].x = {w}[0].y * {w}[1][u32({0} > 0.4)];",
+)
+ELEMENT_VALUES = ("dot({w}[0], {w}[u32({0} > 0)])", "{w}[1].y", "{w}[i32({0} > 0.2) * 3].x", "{w}[0][i32({0} > 0.1)]",
+                  "sum({k} in 0..3: {w}[{k}] * {0}).y", "{w}[1].yx[u32({0} > 0.3)]")
+
 # Of a struct {w}, tree.PACK; what is assigned is bounded, as above.
 PACKS = (
     "{w}.v = tanh({w}.v.yzx * {0} + {w}.w[0]);", "{w}.w[u32({0} > 0.1)] = sin({w}.a + {0});",
@@ -94,3 +104,19 @@ class Vectors:
         text, name = self.r.choice(PACK_VALUES).replace("{w}", w).replace("{k}", c.name("k")), c.name()
         c.vars.append((name, "@F", False))
         return out + [S("struct value", "let %s = %s;" % (name, text), [e])]
+
+    def s_element_assign(self, c):
+        name = self.named(c, "@E2", True)
+        out = [] if name else [S("element", "local %s: @Vvec2[3];" % c.name("l"))]
+        if not name:
+            name = out[0].heads[0].split()[1][:-1]
+            c.vars.append((name, "@E2", True))
+        text = self.r.choice(ELEMENTS).replace("{w}", name).replace("{k}", c.name("k"))
+        return out + [S("element assign", text, [self.number(c, "@F", 2)])]
+
+    def s_element_value(self, c):
+        out = [] if self.named(c, "@E2", True) else self.s_element_assign(c)
+        text, name = self.r.choice(ELEMENT_VALUES).replace("{w}", self.named(c, "@E2", True)), c.name()
+        e = self.number(c, "@F", 2)
+        c.vars.append((name, "@F", False))
+        return out + [S("element value", "let %s = %s;" % (name, text.replace("{k}", c.name("k"))), [e])]

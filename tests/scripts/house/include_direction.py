@@ -46,7 +46,7 @@ CIRCLES = {
     "text to tree: a value names its type, a type the size of an array": {
         "ir/text/parse_expr.c", "ir/text/parse_primary.c", "ir/text/parse_type.c"},
     "lowering of code, into which functions are inlined": {
-        "ir/text/lower_call.c", "ir/text/lower_constant.c", "ir/text/lower_expr.c", "ir/text/lower_member.c", "ir/text/lower_stmt.c"},
+        "ir/text/lower_call.c", "ir/text/lower_constant.c", "ir/text/lower_element.c", "ir/text/lower_expr.c", "ir/text/lower_member.c", "ir/text/lower_stmt.c"},
     "reverse sweep over nested constructs": {
         "autodiff/reverse/sweep.c", "autodiff/reverse/sweep_control.c", "autodiff/reverse/sweep_loop.c"},
     "reader of SPIR-V: lengths in types are constants, which are operations on values": {
