@@ -34,7 +34,7 @@ def blocks(text):
     """Top-level declarations: (kind, name, text)."""
     bare = re.sub(r"//[^\n]*|/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
     found, depth, start = [], 0, None
-    for m in re.finditer(r"[{}]|^(?:program|pipeline|fn|const)\b", bare, re.M):
+    for m in re.finditer(r"[{}]|^(?:program|pipeline|fn|const|struct)\b", bare, re.M):
         if m.group() == "{":
             depth += 1
         elif m.group() == "}":
