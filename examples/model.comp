@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A linear model, one invocation per sample: its squared error.
 //   vyre-grad grad model.comp --wrt w
-//   vyre-grad check model.comp --set N=5 --set D=4 --in w[4]=normal:0:1:1 --in x[20]=normal:0:1:2 --in y[5]=normal:0:1:3
+//   vyre-grad check model.comp --set N=5 --set D=4 --in w[4]=normal:0:1:1 --in x[5,4]=normal:0:1:2 --in y[5]=normal:0:1:3
 #version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) readonly buffer Weights { float w[]; };

@@ -305,6 +305,30 @@ class Shader:
         self.fill(0)
         self.why["forward"] = "DIFFERS, not with positive numbers" if self.compare() == "" else "DIFFERS"
 
+    def shaped(self):
+        """The arguments for the program as it is printed: buffers whose shape was found have so many elements."""
+        sets = dict(a.split("=", 1) for a in self.arguments[1::2] if re.match(r"[\w.`]+=[-\d]+$", a))
+        names = {n.strip("`").replace(".", "__"): int(v) for n, v in sets.items()}
+        out = list(self.arguments)
+        for k, given in enumerate(out):
+            name, _, spec = given.partition("[")
+            dims = self.domain.get(name, (None, None, None))[2]
+            if out[k - 1] != "--in" or not dims or "?" in dims or re.fullmatch(r"[\d, ]*|len_\w+.*", dims):
+                continue
+            text = re.sub(r"`([^`]*)`", lambda m: m.group(1).replace(".", "__"), dims).replace("/", "//")
+            shape = eval("[%s]" % text, {"__builtins__": {}, "min": min, "max": max}, names)
+            path = os.path.join(self.dir, "in%d.bin" % (k - 1))
+            size = math.prod(shape) * struct.calcsize(next(c for c, t in TYPES.items() if t == self.domain[name][1]))
+            if spec.endswith("=@" + path):
+                with open(path, "rb") as f:
+                    data = f.read()
+                path = path.replace(".bin", "s.bin")
+                with open(path, "wb") as f:
+                    f.write((data * (size // max(len(data), 1) + 1))[:size])
+                spec = "=@" + path
+            out[k] = "%s[%s]=%s" % (name, ",".join(map(str, shape)), spec.rpartition("=")[2])
+        return out
+
     def check(self):
         """With the domain, where there is one, whose extents may be lengths of buffers."""
         argv = ["--samples", "4", "--allow", "out-of-range", "--quiet"]
@@ -312,4 +336,5 @@ class Shader:
             argv += ["--groups", self.o.groups]
         own = self.head(self.own)
         argv += [a for name in self.domain if name not in own for a in ("--set", "%s=%d" % (name, self.o.elements))]
-        self.found["checked"] = self.command("check", "check", *argv, *self.arguments) is not None
+        self.found["shapes"] = sum("?" in (own[n][2] or "") and "?" not in self.domain[n][2] for n in own if n in self.domain)
+        self.found["checked"] = self.command("check", "check", *argv, *self.shaped()) is not None

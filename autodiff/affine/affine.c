@@ -7,6 +7,7 @@
 
 #include <isl/options.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MAX_PARAMS = 32 };
 
@@ -214,6 +215,21 @@ isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d)
 }
 
 // ------------------------------------------------------------------------------------- begin, end
+bool vy_affine_name_scalars(vy_program *p)
+{
+    uint8_t *has = vy_realloc(NULL, p->scalars.count + 1);
+    bool ok = has != NULL;
+    if (ok) memset(has, 0, p->scalars.count + 1);
+    for (uint32_t i = 1; ok && i < p->dims.count; i++)
+        if (p->dims.data[i].op == VY_DIM_SCALAR) has[p->dims.data[i].value] = 1;
+    for (uint32_t i = 0; ok && i < p->scalars.count; i++) {
+        const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = i};
+        if (!has[i] && vy_type_is_integer(p->scalars.data[i].type)) ok = vy_vec_push(&p->dims, n);
+    }
+    vy_free(has);
+    return ok;
+}
+
 // The least value of dimension d: of a scalar, the least of its type.
 static int64_t least(const vy_affine *a, uint32_t d)
 {

@@ -99,6 +99,9 @@ typedef struct vy_affine {
     vy_isl_memory memory;
 } vy_affine;
 
+// Gives each integer scalar of p a dimension, so that it has a form: before vy_affine_begin, where
+// strides of flat indices may be scalars.  False: memory.
+bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.

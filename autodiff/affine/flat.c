@@ -16,9 +16,10 @@
 //   some buffer has B · H · W elements.  (Without that, 2^32 is a multiple of strides, and the
 //   element of [b, h, w] may also be that of another b.)
 #include "autodiff/affine/flat.h"
+#include "autodiff/affine/flat_terms.h"
 #include "ir/core/flow.h"
 
-enum { MAX_FACTORS = 8, MAX_TERMS = 32 };
+enum { MAX_FACTORS = VY_FLAT_FACTORS };
 
 typedef struct factors {
     uint32_t node[MAX_FACTORS]; // dimension nodes, outermost first
@@ -34,112 +35,14 @@ static bool split_extent(const vy_program *p, uint32_t node, factors *f)
     return true;
 }
 
-// value · factor[0] · factor[1] …; factors are given by their forms.
-typedef struct term {
-    uint32_t value; // 0: 1
-    bool minus;
-    int64_t constant; // one more factor
-    vy_extent factor[MAX_FACTORS];
-    uint32_t count;
-} term;
-
 typedef struct flattening {
     vy_affine_access *x;
     factors f;
-    term terms[MAX_TERMS];
-    uint32_t count;
+    vy_flat_terms terms;
 } flattening;
 
-// The form of a leaf that is constant throughout a launch.
-static bool leaf_form(const vy_affine *a, uint32_t id, vy_extent *e)
-{
-    if (!VY_IS_LEAF(id)) return false;
-    const vy_leaf *l = &a->p->leaves.data[VY_LEAF_INDEX(id)];
-    if (l->kind == VY_LEAF_LEN)
-        *e = a->facts.form[a->p->buffers.data[l->index].dims[l->axis].id];
-    else if (l->kind == VY_LEAF_SCALAR && vy_type_is_integer((vy_type)l->type))
-        *e = (vy_extent){a->facts.scalar[l->index], 0};
-    else
-        return false;
-    return e->base != VY_NO_BASE && e->base != 0;
-}
-
-// The form of what is constant throughout a launch: T, T + 1, the length of a buffer.
-static bool constant_form(const vy_affine *a, uint32_t id, vy_extent *e)
-{
-    int64_t c;
-    if (VY_IS_LEAF(id)) return leaf_form(a, id, e);
-    if (a->p->insts.data[id].op != VY_OP_ADD) return false;
-    if (!vy_id_int(a->p, vy_arg(a->p, id, 1), &c) || c > INT32_MAX) return false;
-    if (!leaf_form(a, vy_arg(a->p, id, 0), e)) return false;
-    e->offset += c;
-    return true;
-}
-
-// Multiplies t by `id` if that is a product of launch constants.
-static bool multiply(const vy_affine *a, uint32_t id, term *t)
-{
-    vy_extent e;
-    if (constant_form(a, id, &e)) {
-        if (t->count == MAX_FACTORS) return false;
-        t->factor[t->count++] = e;
-        return true;
-    }
-    if (VY_IS_LEAF(id) || a->p->insts.data[id].op != VY_OP_MUL) return false;
-    return multiply(a, vy_arg(a->p, id, 0), t) && multiply(a, vy_arg(a->p, id, 1), t);
-}
-
-// Where `id` is one of two values, of which a condition around the access knows the one: that; else
-// `id`.  (Indices that a reverse needs are values of the forward sweep's arms.)
-static uint32_t chosen(const flattening *l, uint32_t id)
-{
-    const vy_affine *a = l->x->nest.a;
-    if (VY_IS_LEAF(id)) return id;
-    const vy_op op = (vy_op)a->p->insts.data[id].op;
-    uint32_t then, other, opener = vy_choice(a->p, a->s, id, &then, &other);
-    uint32_t condition = opener ? vy_arg(a->p, opener, 0) : 0;
-    if (op == VY_OP_SELECT) {
-        condition = vy_arg(a->p, id, 0);
-        then = vy_arg(a->p, id, 1);
-        other = vy_arg(a->p, id, 2);
-    }
-    for (uint32_t up = a->s->parent[l->x->id]; up && condition; up = a->s->parent[up])
-        if (a->p->insts.data[up].op == VY_OP_IF && vy_arg(a->p, up, 0) == condition)
-            return vy_in_then(a->s, up, l->x->id) ? then : other;
-    return id;
-}
-
-static bool collect(flattening *l, uint32_t id, term t, int depth)
-{
-    id = chosen(l, id);
-    const vy_affine *a = l->x->nest.a;
-    const vy_program *p = a->p;
-    const vy_inst *i = VY_IS_LEAF(id) ? NULL : &p->insts.data[id];
-    int64_t c;
-    if (depth == 0) return false;
-    if (i && (i->op == VY_OP_ADD || i->op == VY_OP_SUB)) {
-        term minus = t;
-        minus.minus ^= i->op == VY_OP_SUB;
-        return collect(l, vy_arg(p, id, 0), t, depth - 1) &&
-               collect(l, vy_arg(p, id, 1), minus, depth - 1);
-    }
-    if (i && i->op == VY_OP_MUL)
-        for (uint32_t k = 0; k < 2; k++) {
-            term scaled = t;
-            if (vy_id_int(p, vy_arg(p, id, k), &c) && c > 0 && c < INT32_MAX &&
-                !__builtin_mul_overflow(scaled.constant, c, &scaled.constant))
-                return collect(l, vy_arg(p, id, 1 - k), scaled, depth - 1);
-            if (multiply(a, vy_arg(p, id, k), &scaled))
-                return collect(l, vy_arg(p, id, 1 - k), scaled, depth - 1);
-        }
-    if (l->count == MAX_TERMS) return false;
-    t.value = id;
-    l->terms[l->count++] = t;
-    return true;
-}
-
 // The axis whose stride is the product of t's factors: the extents of all later axes, in any order.
-static int axis_of(const flattening *l, const term *t)
+static int axis_of(const flattening *l, const vy_flat_term *t)
 {
     const vy_affine *a = l->x->nest.a;
     if (t->count >= l->f.count) return -1;
@@ -170,7 +73,7 @@ static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
 }
 
 // Adds term t to its axis.
-static bool add_to_axis(flattening *l, const term *t)
+static bool add_to_axis(flattening *l, const vy_flat_term *t)
 {
     vy_affine_access *x = l->x;
     vy_affine_why why;
@@ -203,7 +106,7 @@ static bool sum_terms(flattening *l)
 {
     vy_affine_access *x = l->x;
     bool ok = true;
-    for (uint32_t k = 0; k < l->count && ok; k++) ok = add_to_axis(l, &l->terms[k]);
+    for (uint32_t k = 0; k < l->terms.count && ok; k++) ok = add_to_axis(l, &l->terms.term[k]);
     for (uint32_t k = 0; k < l->f.count && ok; k++)
         if (!x->index[k]) x->index[k] = vy_nest_number(&x->nest, 0);
     return ok;
@@ -252,27 +155,10 @@ static bool by_extent(flattening *l)
 }
 
 // ---------------------------------------------------------------------------- strides of the index
-static bool same_form(vy_extent x, vy_extent y) { return x.base == y.base && x.offset == y.offset; }
-
-// The only factor of `all` that is not one of the `count` factors of `some`; count: there is none.
-static uint32_t other_factor(const vy_extent *all, const vy_extent *some, uint32_t count)
+static const vy_flat_term *with_factors(const flattening *l, uint32_t count)
 {
-    uint32_t used = 0, other = count;
-    for (uint32_t k = 0; k <= count; k++) {
-        uint32_t j = 0;
-        while (j < count && (used >> j & 1 || !same_form(all[k], some[j]))) j++;
-        if (j < count)
-            used |= 1u << j;
-        else
-            other = k;
-    }
-    return used == (1u << count) - 1 ? other : count + 1;
-}
-
-static const term *with_factors(const flattening *l, uint32_t count)
-{
-    for (uint32_t k = 0; k < l->count; k++)
-        if (l->terms[k].count == count) return &l->terms[k];
+    for (uint32_t k = 0; k < l->terms.count; k++)
+        if (l->terms.term[k].count == count) return &l->terms.term[k];
     return NULL;
 }
 
@@ -280,15 +166,15 @@ static const term *with_factors(const flattening *l, uint32_t count)
 static bool find_strides(flattening *l, uint32_t extent)
 {
     uint32_t most = 0;
-    for (uint32_t k = 0; k < l->count; k++)
-        if (most < l->terms[k].count) most = l->terms[k].count;
+    for (uint32_t k = 0; k < l->terms.count; k++)
+        if (most < l->terms.term[k].count) most = l->terms.term[k].count;
     if (most == 0 || most + 1 >= MAX_FACTORS) return false;
     l->f.count = most + 1;
     l->f.node[0] = extent;
     const vy_extent *inner = NULL;
     for (uint32_t n = 1; n <= most; n++) {
-        const term *t = with_factors(l, n);
-        const uint32_t k = t ? other_factor(t->factor, inner, n - 1) : n;
+        const vy_flat_term *t = with_factors(l, n);
+        const uint32_t k = t ? vy_other_factor(t->factor, inner, n - 1) : n;
         if (k >= n || t->factor[k].offset) return false;
         l->f.node[most + 1 - n] = t->factor[k].base;
         inner = t->factor;
@@ -319,7 +205,7 @@ static bool is_bounded(const flattening *l, const vy_extent *form, uint32_t coun
     vy_extent inner[MAX_FACTORS];
     if (count != l->f.count) return false;
     for (uint32_t k = 1; k < count; k++) inner[k - 1] = x->nest.a->facts.form[l->f.node[k]];
-    const uint32_t k = other_factor(form, inner, count - 1);
+    const uint32_t k = vy_other_factor(form, inner, count - 1);
     if (k >= count || form[k].offset) return false;
     return inside(&x->nest, x->index[0],
                   vy_affine_dim(x->nest.a, isl_space_copy(x->nest.space), (vy_dim){form[k].base}));
@@ -354,7 +240,7 @@ static bool by_index(flattening *l)
 bool vy_unflatten(vy_affine_access *x)
 {
     flattening l = {.x = x};
-    if (!collect(&l, x->value[0], (term){.constant = 1}, 24)) return false;
+    if (!vy_flat_terms_of(x->nest.a, x->id, x->value[0], &l.terms)) return false;
     if (by_extent(&l)) return true;
     const vy_affine_why why = x->why[0];
     if (by_index(&l)) return true;

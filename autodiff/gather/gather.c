@@ -431,7 +431,8 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                 .allow_small = o->allow_small,
                 .gradients = o->gradients};
     if (!is_plain(whole)) return true;
-    bool ok = make_tables(&g) && gather_find(&g) && (!g.site_count || gather_name_scalars(whole));
+    bool ok =
+        make_tables(&g) && gather_find(&g) && (!g.site_count || vy_affine_name_scalars(whole));
     if (ok && g.site_count) {
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` is replaced

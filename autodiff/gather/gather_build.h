@@ -122,7 +122,6 @@ bool gather_find(gather *g); // the sites; false: memory
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
 void gather_classify(gather *g, gather_site *site); // its class, once there is a map
 // ---- gather_sizes.c
-bool gather_name_scalars(vy_program *r); // before g->a begins; false: memory
 // source: NULL, or what r is the derivative of.
 bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
 // ---- gather_site.c

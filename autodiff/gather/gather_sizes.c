@@ -9,22 +9,6 @@
 
 #include <string.h>
 
-// Gives each integer scalar a dimension, so that it has a form.
-bool gather_name_scalars(vy_program *r)
-{
-    uint8_t *has = vy_realloc(NULL, r->scalars.count + 1);
-    bool ok = has != NULL;
-    if (ok) memset(has, 0, r->scalars.count + 1);
-    for (uint32_t i = 1; ok && i < r->dims.count; i++)
-        if (r->dims.data[i].op == VY_DIM_SCALAR) has[r->dims.data[i].value] = 1;
-    for (uint32_t i = 0; ok && i < r->scalars.count; i++) {
-        const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = i};
-        if (!has[i] && vy_type_is_integer(r->scalars.data[i].type)) ok = vy_vec_push(&r->dims, n);
-    }
-    vy_free(has);
-    return ok;
-}
-
 // Adds the factors of dimension d of the source to q; false: it is no product of scalars and
 // constants, or too long.
 static bool add_factors(const gather *g, const vy_program *source, uint32_t d, vy_affine_product *q)

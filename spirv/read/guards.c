@@ -193,6 +193,7 @@ static int truth(const vy_program *p, uint32_t id, uint32_t given, bool sense)
     if (c) return c->u != 0;
     if (id == given) return sense;
     const vy_inst *x = inst(p, id), *y = inst(p, given);
+    if (y->op == VY_OP_NOT) return truth(p, id, vy_arg(p, given, 0), !sense);
     if (x->op == VY_OP_NOT) {
         const int t = truth(p, vy_arg(p, id, 0), given, sense);
         return t < 0 ? t : !t;

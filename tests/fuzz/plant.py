@@ -114,6 +114,18 @@ UNITS = {
         ("autodiff/affine/flat.c", None, "!in_range(l, 1) || !never_wraps(l)", "!in_range(l, 1)"),
         ("autodiff/affine/flat.c", None, "if (vy_type_size(b->type) < 4) return false;", ""),
     ),
+    "test_shapes": (
+        ("autodiff/shapes/prove.c", None, "ok = v && inside(n, v, extent_on(n, b->extent[axis - 1]));", "ok = v != NULL;"),
+        ("autodiff/shapes/prove.c", None, "const bool ok = v && inside(n, v, end);", "const bool ok = v != NULL;"),
+        ("autodiff/shapes/prove.c", None, "if (extent) good = isl_set_intersect(", "if (0) good = isl_set_intersect("),
+        ("autodiff/shapes/prove.c", None, "    constant += 1;\n", "    constant += 0;\n"),
+        ("autodiff/shapes/prove.c", None, "t->minus ? -t->constant : t->constant));", "t->constant));"),
+        ("autodiff/shapes/prove.c", None, "if (b->is && !b->one && !prove_access(", "if (b->is && !b->one && i % 2 == 0 && !prove_access("),
+        ("autodiff/shapes/recover.c", None, "sum = term->minus ? vy_sub(b, sum, v) : vy_add(b, sum, v);", "sum = vy_add(b, sum, v);"),
+        ("autodiff/shapes/strides.c", None, "if (l && l->kind == VY_LEAF_LEN) s->buffers[l->index].is = false;", ""),
+        ("autodiff/shapes/strides.c", None, "if (j == t->count) return -1;", ""),
+        ("autodiff/affine/flat_terms.c", None, "second.minus ^= op == VY_OP_SUB;", ""),
+    ),
     "test_low_bits": (
         ("ir/facts/low_bits.c", None, "if (!y.bits) return keep(0, 0);", ""),
         ("ir/facts/low_bits.c", None, "least(x.count + zeros(y), y.count + zeros(x))", "least(x.count + zeros(y), y.count + 1)"),
@@ -370,7 +382,7 @@ DIRECTED = (
     ("ir/pass/sums/promote.c", None, "return n && n <= x->count;", "return n > 0;"),
     # flat indices
     ("autodiff/affine/flat.c", None, "!sum_terms(l) || !in_range(l, 1) ||", "!sum_terms(l) ||"),
-    ("autodiff/affine/flat.c", None, "? then : other;", "? other : then;"),
+    ("autodiff/affine/flat_terms.c", None, "? then : other;", "? other : then;"),
     ("autodiff/gather/gather_find.c", None, "if (x->access.strided != y->access.strided) return false;", ""),
     # built-ins of a point
     ("autodiff/gather/gather_leaf.c", None, "case VY_SUBGROUP_SIZE: return false;", "case VY_SUBGROUP_SIZE: return true;"),

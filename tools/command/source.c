@@ -4,6 +4,7 @@
 #include "tools/command/command.h"
 
 #include "session/import.h"
+#include "autodiff/shapes.h"
 #include "spirv/read.h"
 #include "tools/command/front_end.h"
 #include "tools/command/runner.h"
@@ -60,22 +61,41 @@ static bool parse_defined(command *c, const char *file, vy_diag *d)
     return ok;
 }
 
-// A SPIR-V module, with the values that --spec gives its constants.
+// The definitions of an option that is a list; NULL: *d says what is wrong.
+static vy_define *definitions(const names *given, const char *option, vy_diag *d)
+{
+    vy_define *out = calloc(given->count + 1, sizeof *out);
+    bool ok = out || fail_memory(d);
+    for (uint32_t i = 0; ok && i < given->count; i++)
+        ok = define(given->data[i], &out[i], option, d);
+    if (ok) return out;
+    for (uint32_t i = 0; out && i < given->count; i++) free((char *)out[i].name);
+    free(out);
+    return NULL;
+}
+
+static void free_definitions(vy_define *list, const names *given)
+{
+    for (uint32_t i = 0; list && i < given->count; i++) free((char *)list[i].name);
+    free(list);
+}
+
+// A SPIR-V module, with the values that --spec gives its constants, and shapes of its buffers.
 static bool read_shader(command *c, vy_diag *d)
 {
-    const names *given = &c->o.spec;
-    vy_define *specs = calloc(given->count + 1, sizeof *specs);
-    bool ok = specs || fail_memory(d);
-    for (uint32_t i = 0; ok && i < given->count; i++)
-        ok = define(given->data[i], &specs[i], "--spec", d);
-    const vy_read_options how = {.entry = c->o.entry,
+    const options *o = &c->o;
+    vy_define *specs = definitions(&o->spec, "--spec", d);
+    vy_define *shapes = specs ? definitions(&o->shape, "--shape", d) : NULL;
+    const vy_read_options how = {.entry = o->entry,
                                  .specs = specs,
-                                 .spec_count = given->count,
-                                 .keep_domain = c->o.keep_domain || c->o.groups};
-    if (ok) c->module = vy_spirv_read(c->words.data, c->words.size, c->o.file, &how);
-    for (uint32_t i = 0; specs && i < given->count; i++) free((char *)specs[i].name);
-    free(specs);
-    return ok;
+                                 .spec_count = o->spec.count,
+                                 .keep_domain = o->keep_domain || o->groups};
+    if (shapes) c->module = vy_spirv_read(c->words.data, c->words.size, o->file, &how);
+    // An error is the module's.
+    if (shapes && c->module) vy_recover_shapes(c->module, shapes, o->shape.count);
+    free_definitions(specs, &o->spec);
+    free_definitions(shapes, &o->shape);
+    return shapes != NULL;
 }
 
 // What was read, as a module.
@@ -83,9 +103,9 @@ static bool parse(command *c, vy_diag *d)
 {
     const text *t = &c->contents;
     if (c->words.size) return read_shader(c, d);
-    if (c->o.entry || c->o.spec.count || c->o.keep_domain)
+    if (c->o.entry || c->o.spec.count || c->o.shape.count || c->o.keep_domain)
         return fail(d, TOOL_USAGE, "leave them out",
-                    "--entry, --spec and --keep-domain are of SPIR-V modules");
+                    "--entry, --spec, --shape and --keep-domain are of SPIR-V modules");
     if (!vy_binary_is(t->data, t->size))
         return parse_defined(c, strcmp(c->o.file, "-") ? c->o.file : "stdin", d);
     if (c->o.define.count)

@@ -24,7 +24,7 @@ import sys
 ROOT, BUILD = os.environ["SRC"], os.environ["BUILD"]
 IR = ["ir/core", "ir/check", "ir/build", "ir/host", "ir/text", "ir/binary", "ir/eval", "ir/facts", "ir/pass/pass.h", "ir/pass/scalar",
       "ir/pass/sums", "ir/pass/target", "ir/pass/device", "ir/pass"]
-AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/facts", "autodiff/storage", "autodiff/rewrite", "autodiff/reverse", "autodiff/forward",
+AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/shapes", "autodiff/facts", "autodiff/storage", "autodiff/rewrite", "autodiff/reverse", "autodiff/forward",
             "autodiff/stages", "autodiff/gather", "autodiff/deterministic", "autodiff/driver", "autodiff/train", "autodiff/explain",
             "autodiff/verify"]
 SPIRV = ["spirv/words", "spirv/read", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/target", "spirv/plan", "spirv/driver", "spirv/write"]

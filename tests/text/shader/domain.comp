@@ -3,19 +3,18 @@
 //
 // RUN: vyre-grad print %s
 /* EXPECT
-program main(y: inout f32[?], x: in f32[?], w: i32, h: i32, n: u32)
+program main(y: inout f32[h, w], x: in f32[h, w], w: i32, h: i32, n: u32)
     workgroup(8, 4) over(j: h, i: w)
 {
     if n == 3 {
-        let param = bitcast_u32(w) * j + i;
-        let v1 = x[param];
-        y[param] = v1 * v1 + y[param];
+        let v1 = x[j, i];
+        y[j, i] = v1 * v1 + y[j, i];
     }
 }
 */
 // RUN: vyre-grad run %s --engine eval,vulkan --in x=1,2,3,4,5,6 --in y=1,1,1,1,1,1 --set w=3 --set h=2 --set n=3 --grad --wrt x
-// EXPECT: y f32[6] = [2, 5, 10, 17, 26, 37]
-// EXPECT: grad_x f32[6] = [2, 4, 6, 8, 10, 12]
+// EXPECT: y f32[2, 3] = [2, 5, 10, 17, 26, 37]
+// EXPECT: grad_x f32[2, 3] = [2, 4, 6, 8, 10, 12]
 //
 // What the workgroups beyond it do is nothing, so that a launch by workgroups is the same.
 // RUN: vyre-grad run %s --engine eval,vulkan --in x=1,2,3,4,5,6 --in y=1,1,1,1,1,1 --set w=3 --set h=2 --set n=3 --groups 2,2
@@ -33,12 +32,11 @@ program main(y: inout f32[?], x: in f32[?], w: i32, h: i32, n: u32)
 //
 // RUN: vyre-grad print %s -D NESTED
 /* EXPECT
-program main(y: inout f32[?], x: in f32[?], w: i32, h: i32, n: u32)
+program main(y: inout f32[min(h - 1, n), w], x: in f32[min(h - 1, n), w], w: i32, h: i32, n: u32)
     workgroup(8, 4) over(j: min(n, h - 1), i: w + 1 - h)
 {
-    let param = bitcast_u32(w) * j + i;
-    let v1 = x[param];
-    y[param] = v1 * v1 + y[param];
+    let v1 = x[j, i];
+    y[j, i] = v1 * v1 + y[j, i];
 }
 */
 // RUN: vyre-grad print %s -D LENGTH

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// flat_terms.c: see flat_terms.h.
+//
+// Sums, products and changes of sign are those of the ring of the index's type, so terms say what
+// it is only modulo 2³².  Whoever uses them shows that it is in range, and has not wrapped.
+#include "autodiff/affine/flat_terms.h"
+#include "ir/core/flow.h"
+
+enum { DEEPEST = 24 };
+
+typedef struct collecting {
+    const vy_affine *a;
+    uint32_t place;
+    vy_flat_terms *out;
+} collecting;
+
+// Without changes of the sign.
+static uint32_t plain(const vy_affine *a, uint32_t id)
+{
+    while (!VY_IS_LEAF(id) && a->p->insts.data[id].op == VY_OP_BITCAST &&
+           vy_type_is_integer(vy_id_type(a->p, vy_arg(a->p, id, 0))))
+        id = vy_arg(a->p, id, 0);
+    return id;
+}
+
+// The form of a leaf that is constant throughout a launch.
+static bool leaf_form(const vy_affine *a, uint32_t id, vy_extent *e)
+{
+    if (!VY_IS_LEAF(id)) return false;
+    const vy_leaf *l = &a->p->leaves.data[VY_LEAF_INDEX(id)];
+    if (l->kind == VY_LEAF_LEN)
+        *e = a->facts.form[a->p->buffers.data[l->index].dims[l->axis].id];
+    else if (l->kind == VY_LEAF_SCALAR && vy_type_is_integer((vy_type)l->type))
+        *e = (vy_extent){a->facts.scalar[l->index], 0};
+    else
+        return false;
+    return e->base != VY_NO_BASE && e->base != 0;
+}
+
+bool vy_flat_constant(const vy_affine *a, uint32_t id, vy_extent *e)
+{
+    int64_t c;
+    id = plain(a, id);
+    if (VY_IS_LEAF(id)) return leaf_form(a, id, e);
+    if (a->p->insts.data[id].op != VY_OP_ADD) return false;
+    if (!vy_id_int(a->p, vy_arg(a->p, id, 1), &c) || c > INT32_MAX) return false;
+    if (!leaf_form(a, plain(a, vy_arg(a->p, id, 0)), e)) return false;
+    e->offset += c;
+    return true;
+}
+
+// Multiplies t by `id` if that is a product of launch constants.
+static bool multiply(const vy_affine *a, uint32_t id, vy_flat_term *t)
+{
+    vy_extent e;
+    if (vy_flat_constant(a, id, &e)) {
+        if (t->count == VY_FLAT_FACTORS) return false;
+        t->factor[t->count++] = e;
+        return true;
+    }
+    id = plain(a, id);
+    if (VY_IS_LEAF(id) || a->p->insts.data[id].op != VY_OP_MUL) return false;
+    return multiply(a, vy_arg(a->p, id, 0), t) && multiply(a, vy_arg(a->p, id, 1), t);
+}
+
+// Where `id` is one of two values, of which a condition around the place knows the one: that; else
+// `id`.  (Indices that a reverse needs are values of the forward sweep's arms.)
+static uint32_t chosen(const collecting *l, uint32_t id)
+{
+    const vy_affine *a = l->a;
+    if (VY_IS_LEAF(id) || !l->place) return id;
+    const vy_op op = (vy_op)a->p->insts.data[id].op;
+    uint32_t then, other, opener = vy_choice(a->p, a->s, id, &then, &other);
+    uint32_t condition = opener ? vy_arg(a->p, opener, 0) : 0;
+    if (op == VY_OP_SELECT) {
+        condition = vy_arg(a->p, id, 0);
+        then = vy_arg(a->p, id, 1);
+        other = vy_arg(a->p, id, 2);
+    }
+    for (uint32_t up = a->s->parent[l->place]; up && condition; up = a->s->parent[up])
+        if (a->p->insts.data[up].op == VY_OP_IF && vy_arg(a->p, up, 0) == condition)
+            return vy_in_then(a->s, up, l->place) ? then : other;
+    return id;
+}
+
+static bool collect(const collecting *l, uint32_t id, vy_flat_term t, int depth);
+
+static bool collect_product(const collecting *l, uint32_t id, const vy_flat_term *t, int depth,
+                            bool *is)
+{
+    const vy_program *p = l->a->p;
+    int64_t c;
+    *is = true;
+    for (uint32_t k = 0; k < 2; k++) {
+        vy_flat_term scaled = *t;
+        if (vy_id_int(p, vy_arg(p, id, k), &c) && c > 0 && c < INT32_MAX &&
+            !__builtin_mul_overflow(scaled.constant, c, &scaled.constant))
+            return collect(l, vy_arg(p, id, 1 - k), scaled, depth - 1);
+        if (multiply(l->a, vy_arg(p, id, k), &scaled))
+            return collect(l, vy_arg(p, id, 1 - k), scaled, depth - 1);
+    }
+    return *is = false;
+}
+
+static bool collect(const collecting *l, uint32_t id, vy_flat_term t, int depth)
+{
+    const vy_program *p = l->a->p;
+    id = plain(l->a, chosen(l, id));
+    const vy_op op = VY_IS_LEAF(id) ? VY_OP_NONE : (vy_op)p->insts.data[id].op;
+    bool is = false;
+    if (depth == 0) return false;
+    if (op == VY_OP_ADD || op == VY_OP_SUB) {
+        vy_flat_term second = t;
+        second.minus ^= op == VY_OP_SUB;
+        return collect(l, vy_arg(p, id, 0), t, depth - 1) &&
+               collect(l, vy_arg(p, id, 1), second, depth - 1);
+    }
+    if (op == VY_OP_MUL) {
+        const bool ok = collect_product(l, id, &t, depth, &is);
+        if (is) return ok;
+    }
+    if (l->out->count == VY_FLAT_TERMS) return false;
+    t.value = id;
+    l->out->term[l->out->count++] = t;
+    return true;
+}
+
+bool vy_flat_terms_of(const vy_affine *a, uint32_t place, uint32_t id, vy_flat_terms *out)
+{
+    const collecting l = {a, place, out};
+    out->count = 0;
+    return collect(&l, id, (vy_flat_term){.constant = 1}, DEEPEST);
+}
+
+uint32_t vy_other_factor(const vy_extent *all, const vy_extent *some, uint32_t count)
+{
+    uint32_t used = 0, other = count;
+    for (uint32_t k = 0; k <= count; k++) {
+        uint32_t j = 0;
+        while (j < count && (used >> j & 1 || !vy_same_form(all[k], some[j]))) j++;
+        if (j < count)
+            used |= 1u << j;
+        else
+            other = k;
+    }
+    return used == (1u << count) - 1 ? other : count + 1;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// flat_terms.h: an index as a sum of terms, each a value times numbers that a launch does not
+// change.
+//
+//   (b * H + h) * W + w - 1     →     H·W · b  +  W · h  +  w  −  1
+#ifndef VYRE_FLAT_TERMS_H
+#define VYRE_FLAT_TERMS_H
+
+#include "autodiff/affine/affine.h"
+
+enum { VY_FLAT_FACTORS = 8, VY_FLAT_TERMS = 32 };
+
+// ±constant · value · factor[0] · factor[1] …; factors are given by their forms.
+typedef struct vy_flat_term {
+    uint32_t value; // 0: 1
+    bool minus;
+    int64_t constant;
+    vy_extent factor[VY_FLAT_FACTORS];
+    uint32_t count;
+} vy_flat_term;
+
+typedef struct vy_flat_terms {
+    vy_flat_term term[VY_FLAT_TERMS];
+    uint32_t count;
+} vy_flat_terms;
+
+// The terms of integer `id`, whose sum it is modulo 2³² (2⁶⁴ where it has 64 bits).  place: the
+// instruction whose index it is, if results of `if`s around it that it knows the arm of count as
+// what that arm yields; 0: they do not.  False: there are too many.
+bool vy_flat_terms_of(const vy_affine *a, uint32_t place, uint32_t id, vy_flat_terms *out);
+// The form of what is constant throughout a launch: T, T + 1, the length of a buffer.  False: `id`
+// is something else.
+bool vy_flat_constant(const vy_affine *a, uint32_t id, vy_extent *e);
+static inline bool vy_same_form(vy_extent x, vy_extent y)
+{
+    return x.base == y.base && x.offset == y.offset;
+}
+// The only factor of `all` that is not one of the `count` factors of `some`; > count: there is
+// none.
+uint32_t vy_other_factor(const vy_extent *all, const vy_extent *some, uint32_t count);
+
+#endif
