@@ -309,11 +309,11 @@ class Shader:
         """The arguments for the program as it is printed: buffers whose shape was found have so many elements."""
         sets = dict(a.split("=", 1) for a in self.arguments[1::2] if re.match(r"[\w.`]+=[-\d]+$", a))
         names = {n.strip("`").replace(".", "__"): int(v) for n, v in sets.items()}
-        out = list(self.arguments)
+        out, own = list(self.arguments), self.head(self.own)
         for k, given in enumerate(out):
             name, _, spec = given.partition("[")
-            dims = self.domain.get(name, (None, None, None))[2]
-            if out[k - 1] != "--in" or not dims or "?" in dims or re.fullmatch(r"[\d, ]*|len_\w+.*", dims):
+            flat, dims = (of.get(name, (None, None, ""))[2] or "" for of in (own, self.domain))
+            if out[k - 1] != "--in" or "?" not in flat or not dims or "?" in dims or dims.startswith("len_"):
                 continue
             text = re.sub(r"`([^`]*)`", lambda m: m.group(1).replace(".", "__"), dims).replace("/", "//")
             shape = eval("[%s]" % text, {"__builtins__": {}, "min": min, "max": max}, names)
