@@ -93,7 +93,7 @@ typedef struct vy_file {
 } vy_file;
 
 // ------------------------------------------------------------------------------------ made types
-typedef enum vy_made_kind { VY_VECTOR, VY_ARRAY, VY_STRUCT } vy_made_kind;
+typedef enum vy_made_kind { VY_VECTOR, VY_MATRIX, VY_ARRAY, VY_STRUCT } vy_made_kind;
 
 typedef struct vy_field {
     vy_name_rec *name;
@@ -106,7 +106,7 @@ typedef struct vy_field {
 typedef struct vy_made_type {
     const char *name;
     vy_made_kind kind;
-    vy_text_type of; // vector, array: of the parts
+    vy_text_type of; // of the parts: of a matrix its columns; structs have fields
     uint32_t parts, scalars;
     vy_field *fields; // of a struct
     // while it becomes known (sema_made.c)

@@ -76,6 +76,10 @@ static const vy_builtin_info geometry[] = {
     {"reflect", BF_GEOMETRY, 2, VY_RULE_F, VY_REFLECT},
     {"refract", BF_GEOMETRY, 3, VY_RULE_F, VY_REFRACT},
     {"faceforward", BF_GEOMETRY, 3, VY_RULE_F, VY_FACEFORWARD},
+    {"transpose", BF_MATRIX, 1, VY_RULE_F, 0},
+    {"determinant", BF_MATRIX, 1, VY_RULE_F, 1},
+    {"inverse", BF_MATRIX, 1, VY_RULE_F, 2},
+    {"outer", BF_MATRIX, 2, VY_RULE_F, 3},
 };
 enum { GEOMETRY = sizeof geometry / sizeof *geometry };
 

@@ -171,6 +171,7 @@ typedef enum vy_builtin_kind {
     BF_BITCAST,
     BF_REDUCE, // sum, prod: only with a range
     BF_GEOMETRY,
+    BF_MATRIX,
 } vy_builtin_kind;
 struct vy_builtin_info {
     const char *text;
@@ -197,6 +198,8 @@ vy_made_type *vy_made_open(vy_front *f, vy_text_type t); // a struct or array, t
 vy_text_type vy_made_number(uint32_t i);                 // of the i-th struct or array
 static inline bool vy_is_made(vy_text_type t) { return t >= VY_MADE; }
 bool vy_is_vector(const vy_front *f, vy_text_type t);
+bool vy_is_matrix(const vy_front *f, vy_text_type t);
+vy_text_type vy_matrix_type(const vy_front *f, vy_text_type of, uint32_t columns, uint32_t rows);
 uint32_t vy_scalars(const vy_front *f, vy_text_type t);                // of its values
 vy_type vy_scalar_type(const vy_front *f, vy_text_type t, uint32_t k); // of scalar k
 // Type of all scalars, if t is a number or vector; VY_VOID: it is a struct or array.
@@ -245,6 +248,11 @@ void vy_sema_part(vy_front *f, vy_ast_expr *e); // … becomes an EX_MEMBER, als
 vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t); // a call of vec3 …
 vy_text_type vy_synth_made(vy_front *f, vy_ast_expr *e);                 // of a struct or array
 bool vy_sema_made(vy_front *f); // sema_made.c, after constants
+// sema_matrix.c: the type of a op b; VY_BROKEN: there is none
+vy_text_type vy_operator_type(const vy_front *f, uint8_t op, vy_text_type a, vy_text_type b);
+bool vy_is_product(const vy_front *f, uint8_t op, vy_text_type a, vy_text_type b); // of matrices
+vy_text_type vy_synth_products(vy_front *f, vy_ast_expr *e); // a chain with matrices
+vy_text_type vy_synth_matrix(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
 vy_text_type vy_synth_geometry(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
 vy_text_type vy_sema_element_part(vy_front *f, vy_ast_expr *e, vy_op op); // of a buffer, written
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e); // may components be assigned?
@@ -324,6 +332,12 @@ vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e); // a scalar
 // Any value: its scalars, for which there is room; returns how many.
 uint32_t vy_lower_value(vy_lower *l, const vy_ast_expr *e, vy_value *v);
 uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v);
+// lower_matrix.c: x op y of types a and b, in x, which has room for any matrix; gives the type.
+vy_text_type vy_lower_product(vy_lower *l, uint8_t op, vy_text_type a, vy_value *x, vy_text_type b,
+                              const vy_value *y);
+uint32_t vy_lower_products(vy_lower *l, const vy_ast_expr *e, vy_value *v); // of a chain
+void vy_lower_make_matrix(vy_lower *l, const vy_ast_expr *e, vy_value *v);
+uint32_t vy_lower_matrix(vy_lower *l, const vy_ast_expr *e, vy_value *const *args, vy_value *v);
 // lower_member.c: parts of values.  The indices on the way to a part:
 typedef vy_value vy_path[VY_MAX_STEPS];
 void vy_lower_path(vy_lower *l, const vy_ast_expr *e, vy_path path);

@@ -93,6 +93,7 @@ uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v)
     if (vy_lower_stopped(l)) return vy_scalars(l->f, e->type);
     vy_lower_at(l, e->line, e->column);
     if (b->kind == BF_BARRIER) return vy_barrier(l->b), 0;
+    if (b->kind == BF_MATRIX) return vy_lower_matrix(l, e, args, v);
     if (b->kind == BF_GEOMETRY)
         return vy_geometry(l->b, (vy_geometric)b->op, vy_scalars(l->f, e->u.ref.list->type),
                            args[0], args[1], args[2], v);

@@ -82,6 +82,8 @@ uint32_t vy_lower_operator(vy_lower *l, uint8_t op, uint32_t n, vy_value *x, uin
 
 static uint32_t lower_chain(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
+    for (const vy_ast_expr *o = e->u.list; o; o = o->next)
+        if (vy_is_matrix(l->f, o->type)) return vy_lower_products(l, e, v);
     vy_value *right = vy_room_take(l, vy_scalars(l->f, e->type));
     uint32_t n = vy_lower_value(l, e->u.list, v);
     for (const vy_ast_expr *o = e->u.list->next; o && !vy_lower_stopped(l); o = o->next) {
@@ -100,7 +102,7 @@ static uint32_t lower_vector(vy_lower *l, const vy_ast_expr *e, vy_value *v)
     const vy_text_type to = vy_element(l->f, e->type);
     uint32_t have = 0;
     for (const vy_ast_expr *a = e->u.ref.list; a && !vy_lower_stopped(l); a = a->next) {
-        vy_value part[4];
+        vy_value part[16]; // a matrix at most
         const uint32_t m = vy_lower_value(l, a, part);
         const bool same = vy_element(l->f, a->type) == to;
         vy_lower_at(l, e->line, e->column);
@@ -115,6 +117,7 @@ static uint32_t lower_make(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     uint32_t have = 0;
     if (vy_is_vector(l->f, e->type)) return lower_vector(l, e, v);
+    if (vy_is_matrix(l->f, e->type)) return vy_lower_make_matrix(l, e, v), 0;
     for (const vy_ast_expr *a = e->u.ref.list; a && !vy_lower_stopped(l); a = a->next)
         if (a->kind == EX_FIELD)
             vy_lower_value(l, a->u.ref.list, v + a->count);

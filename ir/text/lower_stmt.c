@@ -140,7 +140,9 @@ void vy_lower_combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, 
                       const vy_value *v)
 {
     vy_lower_at(l, s->line, s->column);
-    if (s->op != TK_SET)
+    if (vy_is_product(l->f, s->op, s->target->type, s->value->type))
+        vy_lower_product(l, s->op, s->target->type, old, s->value->type, v);
+    else if (s->op != TK_SET)
         vy_lower_operator(l, s->op, n, old, m, v);
     else
         memcpy(old, v, n * sizeof *v);

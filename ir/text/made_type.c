@@ -17,9 +17,24 @@
     {                                                                                              \
         .name = prefix "vec4", .of = type, .parts = 4, .scalars = 4                                \
     }
-static const vy_made_type made[] = {VECTORS("", VY_F32),  VECTORS("i", VY_I32),
-                                    VECTORS("u", VY_U32), VECTORS("d", VY_F64),
-                                    VECTORS("h", VY_F16), VECTORS("b", VY_BOOL)};
+// Columns of 2, 3 and 4 rows are `vec`, `vec` + 1 and `vec` + 2.
+#define MATRIX(text, vec, rows, n)                                                                 \
+    {                                                                                              \
+        .name = text, .kind = VY_MATRIX, .of = VY_MADE + (vec) + (rows)-2, .parts = n,             \
+        .scalars = (rows) * (n), .depth = 1                                                        \
+    }
+#define MATRICES(prefix, vec)                                                                      \
+    MATRIX(prefix "mat2", vec, 2, 2), MATRIX(prefix "mat3", vec, 3, 3),                            \
+        MATRIX(prefix "mat4", vec, 4, 4), MATRIX(prefix "mat2x3", vec, 3, 2),                      \
+        MATRIX(prefix "mat2x4", vec, 4, 2), MATRIX(prefix "mat3x2", vec, 2, 3),                    \
+        MATRIX(prefix "mat3x4", vec, 4, 3), MATRIX(prefix "mat4x2", vec, 2, 4),                    \
+        MATRIX(prefix "mat4x3", vec, 3, 4)
+enum { F32_VECTORS = 0, F64_VECTORS = 9, F16_VECTORS = 12 }; // rows of the table
+static const vy_made_type made[] = {VECTORS("", VY_F32),       VECTORS("i", VY_I32),
+                                    VECTORS("u", VY_U32),      VECTORS("d", VY_F64),
+                                    VECTORS("h", VY_F16),      VECTORS("b", VY_BOOL),
+                                    MATRICES("", F32_VECTORS), MATRICES("d", F64_VECTORS),
+                                    MATRICES("h", F16_VECTORS)};
 enum { MADE = sizeof made / sizeof *made };
 
 const vy_made_type *vy_made_of(const vy_front *f, vy_text_type t)
@@ -33,6 +48,7 @@ const char *vy_made_type_name(uint32_t i) { return i < MADE ? made[i].name : NUL
 
 vy_text_type vy_made_type_named(const char *s, size_t n)
 {
+    if (n > 5 && s[n - 2] == 'x' && s[n - 1] == s[n - 3]) n -= 2; // mat3x3
     for (uint32_t i = 0; i < MADE; i++)
         if (strlen(made[i].name) == n && memcmp(made[i].name, s, n) == 0)
             return (vy_text_type)(VY_MADE + i);
@@ -71,6 +87,22 @@ bool vy_is_vector(const vy_front *f, vy_text_type t)
     return m && m->kind == VY_VECTOR;
 }
 
+bool vy_is_matrix(const vy_front *f, vy_text_type t)
+{
+    const vy_made_type *m = vy_made_of(f, t);
+    return m && m->kind == VY_MATRIX;
+}
+
+vy_text_type vy_matrix_type(const vy_front *f, vy_text_type of, uint32_t columns, uint32_t rows)
+{
+    const vy_text_type column = vy_vector_type(of, rows);
+    vy_text_type t = VY_MADE;
+    while (t < VY_MADE + MADE && !(vy_is_matrix(f, t) && made[t - VY_MADE].of == column &&
+                                   made[t - VY_MADE].parts == columns))
+        t++;
+    return t < VY_MADE + MADE ? t : VY_BROKEN;
+}
+
 uint32_t vy_scalars(const vy_front *f, vy_text_type t)
 {
     const vy_made_type *m = vy_made_of(f, t);
@@ -80,6 +112,7 @@ uint32_t vy_scalars(const vy_front *f, vy_text_type t)
 vy_text_type vy_element(const vy_front *f, vy_text_type t)
 {
     const vy_made_type *m = vy_made_of(f, t);
+    if (m && m->kind == VY_MATRIX) return vy_element(f, m->of);
     return !m ? t : m->kind == VY_VECTOR ? m->of : VY_VOID;
 }
 
@@ -142,7 +175,7 @@ const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k)
         const vy_field *at = m->kind == VY_STRUCT ? field_at(m, &k) : NULL;
         t = at ? at->type : m->of;
         const uint32_t size = vy_scalars(f, t);
-        if (m->kind == VY_ARRAY) snprintf(part, sizeof part, "%u", k / size);
+        if (m->kind != VY_VECTOR) snprintf(part, sizeof part, "%u", k / size);
         name = joined(f, name, at ? at->name->text : part);
         k %= size;
     }

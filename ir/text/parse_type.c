@@ -18,7 +18,7 @@ vy_text_type vy_parse_stored_type(vy_front *f, const char *after, unsigned meant
 {
     const bool word = f->tok.kind == TK_NAME && f->tok.text[0] != '`';
     const vy_text_type made = word ? vy_made_type_named(f->tok.text, f->tok.length) : VY_VOID;
-    if (!made) return vy_parse_type(f, after, meant | VY_SPELL_MADE);
+    if (!vy_is_vector(f, made)) return vy_parse_type(f, after, meant | VY_SPELL_MADE);
     vy_advance(f);
     return made;
 }

@@ -127,7 +127,7 @@ static vy_text_type synth_alike(vy_front *f, vy_ast_expr *e, vy_ast_expr *a,
     for (vy_ast_expr *x = a; x && !f->failed; x = x->next)
         t = vy_widen(f, t, x, vy_synth(f, x), b->text);
     if (f->failed) return e->type = VY_BROKEN;
-    if (!rule_fits(b->rule, vy_element(f, t))) rule_error(f, e, b->text, t);
+    if (vy_is_matrix(f, t) || !rule_fits(b->rule, vy_element(f, t))) rule_error(f, e, b->text, t);
     bool to_bool = b->rule == VY_RULE_FB;
     if (to_bool && vy_is_any(t)) t = VY_F32;
     if (b->rule == VY_RULE_F && t == VY_ANY_INT) t = VY_ANY_FLOAT;
@@ -190,7 +190,8 @@ static vy_text_type synth_polygamma(vy_front *f, vy_ast_expr *e)
     if (n->kind != EX_INT || n->u.value > 1000)
         vy_front_error(f, VY_E_CONSTANT, n->line, n->column, "write a literal from 0 to 1000",
                        "the order of `polygamma` must be an integer literal");
-    if (!rule_fits(VY_RULE_F, vy_element(f, t))) rule_error(f, e, "polygamma", t);
+    if (vy_is_matrix(f, t) || !rule_fits(VY_RULE_F, vy_element(f, t)))
+        rule_error(f, e, "polygamma", t);
     return e->type = t == VY_ANY_INT ? VY_ANY_FLOAT : t;
 }
 
@@ -230,7 +231,7 @@ static bool allowed_in_const(const vy_builtin_info *b)
 {
     if (b->kind == BF_OP) return vy_op_infos[b->op].effect == VY_PURE;
     return b->kind == BF_COMPOSED || b->kind == BF_SELECT || b->kind == BF_POLYGAMMA ||
-           b->kind == BF_BITCAST || b->kind == BF_GEOMETRY;
+           b->kind == BF_BITCAST || b->kind == BF_GEOMETRY || b->kind == BF_MATRIX;
 }
 
 static vy_text_type synth_operation(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
@@ -282,6 +283,7 @@ vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e)
     case BF_BARRIER: return e->type = VY_VOID;
     case BF_COMPOSED: return synth_alike(f, e, e->u.ref.list, b);
     case BF_GEOMETRY: return vy_synth_geometry(f, e, b);
+    case BF_MATRIX: return vy_synth_matrix(f, e, b);
     default: return synth_operation(f, e, b);
     }
 }

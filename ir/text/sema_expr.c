@@ -196,11 +196,15 @@ vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t mark
 static vy_text_type synth_chain(vy_front *f, vy_ast_expr *e)
 {
     vy_text_type t = VY_VOID;
+    bool matrix = false;
+    for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next)
+        matrix |= vy_is_matrix(f, vy_synth(f, o));
+    if (matrix && !f->failed) return vy_synth_products(f, e);
     for (vy_ast_expr *o = e->u.list; o && !f->failed; o = o->next) {
         const char *text = vy_operator_text(o == e->u.list && o->next ? o->next->link : o->link);
         char what[8] = {'`', text[0], text[1], text[1] ? '`' : 0, 0};
         if (!text[1]) what[2] = '`';
-        t = vy_widen(f, t, o, vy_synth(f, o), what);
+        t = vy_widen(f, t, o, o->type, what);
     }
     if (f->failed) return broken(e);
     const vy_text_type element = vy_element(f, t);
@@ -287,8 +291,9 @@ static vy_text_type synth_reduce(vy_front *f, vy_ast_expr *e)
     }
     for (vy_range *r = e->u.reduce.ranges; r && !f->failed; r = r->next) vy_sema_range(f, r);
     vy_text_type t = f->failed ? VY_BROKEN : vy_synth(f, e->u.reduce.body);
-    if (!f->failed && !vy_operator_fits(TK_ADD, vy_element(f, t)))
-        vy_operator_error(f, e, TK_ADD, t);
+    const bool sums = vy_operator_fits(TK_ADD, vy_element(f, t));
+    if (!f->failed && (!sums || (vy_is_matrix(f, t) && e->op != TK_ADD)))
+        vy_operator_error(f, e, sums ? e->op : TK_ADD, t);
     vy_scope_close(f, mark);
     return e->type = t;
 }

@@ -124,7 +124,7 @@ static void unknown(vy_front *f, const vy_made_type *m)
 
 static bool measure(vy_front *f, vy_text_type t, uint32_t depth)
 {
-    if (!vy_made_of(f, t) || vy_made_of(f, t)->kind == VY_VECTOR || f->failed) return !f->failed;
+    if (!vy_made_of(f, t) || vy_made_of(f, t)->kind <= VY_MATRIX || f->failed) return !f->failed;
     vy_made_type *m = vy_made_open(f, t);
     if (m->state == 2 && m->depth + depth <= VY_MAX_TYPE_DEPTH) return true;
     if (m->kind == VY_STRUCT && !m->declared) return unknown(f, m), false;

@@ -200,6 +200,15 @@ static vy_text_type sema_target(vy_front *f, vy_ast_expr *e)
     return vy_sema_index(f, e, true, vy_marks_allowed(VY_OP_STORE, e->op));
 }
 
+// `m *= n`, `v *= m`: v becomes v m
+static void check_product(vy_front *f, const vy_stmt *s, vy_text_type t, vy_text_type u)
+{
+    if (vy_operator_type(f, TK_MUL, t, u) != t)
+        vy_front_error(f, VY_E_TYPES_DIFFER, s->value->line, s->value->column,
+                       "write the product out, like x = m * x", "%s times %s is no %s",
+                       vy_any_type_name(f, t), vy_any_type_name(f, u), vy_any_type_name(f, t));
+}
+
 static void sema_assign(vy_front *f, vy_stmt *s)
 {
     bool compound = s->op != TK_SET;
@@ -212,6 +221,10 @@ static void sema_assign(vy_front *f, vy_stmt *s)
                        vy_any_type_name(f, t));
     const vy_text_type u = vy_synth(f, s->value);
     if (f->failed) return;
+    if (compound && vy_is_product(f, s->op, t, u)) {
+        check_product(f, s, t, u);
+        return;
+    }
     if (compound && !vy_is_made(u)) t = vy_element(f, t);
     vy_need(f, s->value, t, "what it is assigned to");
 }

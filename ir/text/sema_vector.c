@@ -18,7 +18,7 @@ vy_text_type vy_widen(vy_front *f, vy_text_type so_far, vy_ast_expr *e, vy_text_
     if (so_far == VY_VOID || mine == vy_is_made(t)) return vy_join(f, so_far, e, t, what);
     const vy_text_type made = mine ? so_far : t, other = mine ? t : so_far;
     const bool widens = vy_is_any(other) || other == vy_element(f, made);
-    if (widens && vy_is_vector(f, made)) return made;
+    if (widens && vy_element(f, made)) return made;
     if (!f->failed) vy_types_differ(f, e, so_far, t, what);
     return VY_BROKEN;
 }
@@ -72,7 +72,9 @@ vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t)
         if (!f->failed && !vy_element(f, a->type)) refuse_parts(f, a, t);
     }
     if (f->failed) return broken(e);
-    if (!(have == 1 || (have >= n && have - last < n))) refuse_count(f, e, t, have);
+    const bool one = e->count == 1 && (have == 1 || vy_is_matrix(f, e->u.ref.list->type));
+    const bool all = one && (have == 1 || vy_is_matrix(f, t));
+    if (!(all || have == 1 || (have >= n && have - last < n))) refuse_count(f, e, t, have);
     return e->type = t;
 }
 
@@ -80,7 +82,8 @@ vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t)
 static void check_geometry(vy_front *f, const vy_ast_expr *e, const vy_builtin_info *b,
                            vy_text_type t)
 {
-    if (!vy_is_any(t) && !vy_type_is_float((vy_type)vy_element(f, t)))
+    const bool floats = vy_type_is_float((vy_type)vy_element(f, t)) && !vy_is_matrix(f, t);
+    if (!vy_is_any(t) && !floats)
         vy_front_error(f, VY_E_TYPE_WRONG, e->line, e->column,
                        vy_is_vector(f, t) ? "convert them, like vec3(v)" : NULL,
                        "`%s` is not for values of type %s", b->text, vy_any_type_name(f, t));

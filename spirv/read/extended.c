@@ -6,6 +6,7 @@
 // length, distance and normalize at the zero vector are 0 (docs/language.md 9.2): the value is the
 // square root that the shader asks for, its derivative that of hypot.
 #include "ir/build/geometry.h"
+#include "ir/build/matrix.h"
 #include "spirv/read/reading.h"
 
 #include <math.h>
@@ -174,46 +175,18 @@ static bool vectors(const call *c, uint32_t instruction, vy_value *v, bool *mine
 }
 
 // ------------------------------------------------------------------------------------- matrices
-// The determinant of what is left of an n × n matrix without the rows and columns in the masks, by
-// its first row.
-static vy_value minor(const call *c, const vy_value *m, uint32_t n, uint32_t rows, uint32_t columns)
-{
-    uint32_t row = 0;
-    while (row < n && rows & 1u << row) row++;
-    if (row == n) return number(c, 1);
-    vy_value sum = {0};
-    bool negative = false;
-    for (uint32_t k = 0; k < n; k++) {
-        if (columns & 1u << k) continue;
-        const vy_value below = minor(c, m, n, rows | 1u << row, columns | 1u << k);
-        const vy_value term = vy_mul(c->b, m[k * n + row], below);
-        sum = !sum.id ? term : negative ? vy_sub(c->b, sum, term) : vy_add(c->b, sum, term);
-        negative = !negative;
-    }
-    return sum;
-}
-
-enum { MOST = 4 }; // rows of a matrix
-
 static bool matrices(const call *c, uint32_t instruction, vy_value *v, bool *mine)
 {
-    vy_value m[MOST * MOST];
+    vy_value m[VY_MAX_ENTRIES];
     *mine = instruction == GLSLstd450Determinant || instruction == GLSLstd450MatrixInverse;
     if (!*mine) return true;
     const uint32_t all = size_of(c, 0), n = all == 4 ? 2 : all == 9 ? 3 : all == 16 ? 4 : 0;
     if (n == 0) return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes a square matrix");
     if (!take(c, 0, all, m)) return false;
-    const vy_value det = minor(c, m, n, 0, 0);
-    if (instruction == GLSLstd450Determinant) {
-        v[0] = det;
-        return !vy_builder_failed(c->b);
-    }
-    for (uint32_t i = 0; i < n; i++) // row i and column j of the inverse: cofactor (j, i)
-        for (uint32_t j = 0; j < n; j++) {
-            const vy_value cofactor = minor(c, m, n, 1u << j, 1u << i);
-            const vy_value q = vy_div(c->b, cofactor, det);
-            v[j * n + i] = (i + j) % 2 ? vy_neg(c->b, q) : q;
-        }
+    if (instruction == GLSLstd450Determinant)
+        v[0] = vy_matrix_determinant(c->b, n, m);
+    else
+        vy_matrix_inverse(c->b, n, m, v);
     return !vy_builder_failed(c->b);
 }
 

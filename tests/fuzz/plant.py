@@ -935,6 +935,16 @@ BUFFERS = ("text/parse/vectors_buffers.vyre", (
     ("ir/text/lower_element.c", None, "    component(&at, 0);\n", ""),
     ("ir/text/lower_dim.c", None, "vy_dim_const(l->b, vy_scalars(l->f, d->type))", "vy_dim_const(l->b, 2)"),
 ))
+MATRICES = ("text/parse/matrices.vyre", (
+    ("ir/build/matrix.c", None, "vy_mul(b, x[k * rows + i], y[c * inner + k])", "vy_mul(b, x[i * inner + k], y[c * inner + k])"),
+    ("ir/build/matrix.c", None, "v[i * columns + c] = x[c * rows + i];", "v[i * columns + c] = x[i * columns + c];"),
+    ("ir/build/matrix.c", None, "negative = !negative;", ""),
+    ("ir/build/matrix.c", None, "minor(b, x, n, 1u << j, 1u << i)", "minor(b, x, n, 1u << i, 1u << j)"),
+    ("ir/text/lower_matrix.c", None, "const bool row = vy_is_vector(l->f, a);", "const bool row = false;"),
+    ("ir/text/lower_matrix.c", None, "cast(l, to, of[j * r + i])", "cast(l, to, of[j * rows + i])"),
+    ("ir/text/lower_matrix.c", None, "vy_float(l->b, to, 1);", "vy_zero(l->b, to);"),
+    ("ir/text/lower_stmt.c", None, "if (vy_is_product(l->f, s->op, s->target->type, s->value->type))", "if (false)"),
+))
 STRUCTS = ("text/parse/structs.vyre", (
     ("ir/text/made_type.c", None, "while (d->next && d->next->at <= *k) d = d->next;", ""),
     ("ir/text/sema_made.c", None, "if (o->of == m->of && o->parts == m->parts) return o->same;", ""),
@@ -951,7 +961,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max

@@ -15,10 +15,13 @@ VALUES3 = (
     "select({0} < 0.3, {w}, 1 - {w})", "atan2({w}, 1.3 + {w} * {w})", "stop_grad({w}) * {w}.yzx",
     "({w} == {w}.zyx ? @Vvec3({0}) : {w})", "sum({k} in 0..3: {w} * sin(@F({k}) + {0}))",
     "sum({k} in 0..3: {w}[{k}] * {w}.yzx[2 - {k}] * @Vvec3({0}, {w}[0], 1))",
+    "outer({w}, {w}.zxy) * @Vvec3({0}, 0.2, 1)", "{w} * (@Vmat3({0}) + outer({w}.yzx, {w})) * transpose(@Vmat3({w}, {w}.zxy, {w}.yyx))",
+    "inverse(@Vmat3(2.5) + outer(sin({w}), cos({w}.zxy * {0})) * 0.4) * {w}", "@Vmat2x3({w}, {w}.zyx)[u32({0} > 0.1)]",
 )
 SCALARS = (
     "dot({w}, {w}.yzx * {0})", "length({w})", "distance({w}, {w}.zxy + {0})", "{w}.y", "({w} + {0}).zx.y",
     "length({w}.xy - {w}.xy)", "normalize({w}.xz + 2.3).y", "dot(@Vvec2({0}, 0.4), {w}.yz)",
+    "determinant(@Vmat2({w}.xy, {w}.z, {0}))", "(@Vmat2(2.1) * inverse(@Vmat2(2.5, {w}.x * 0.4, sin({0}) * 0.5, 2)))[1].x",
     "{w}[u32({0} > 0.2)]", "({w} * {0}).zx[i32({0} < 0.1)]", "{w}[i32({0} > 0.3) * 4 - 1]",
 )
 PARTS = (
