@@ -75,7 +75,7 @@ bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, cons
                            .checkpoint = cuts(storage),
                            .revolve = states_of(storage),
                            .revolved = &w->revolves,
-                           .plain_too = w->text && !s->forward,
+                           .plain_too = w->text,
                            .accumulate = s->accumulate,
                            .of = s->of_count ? s->of : NULL,
                            .of_count = s->of_count,

@@ -61,9 +61,11 @@ vy_buffer vy_shared_declare(vy_ordering *o, uint32_t id, const char *name)
     if (rank) vy_group_dims(o->w.b, o->w.p->workgroup, dims);
     for (uint32_t k = 0; k < of.rank && !o->row[id]; k++) dims[rank++] = of.dims[k];
     dims[rank++] = vy_dim_const(o->w.b, o->row[id] ? elements_of(o, id) * words : words);
-    if (!o->sliced[id]) return vy_shared_array(o->w.b, name, VY_I32, rank, dims);
-    vy_buffer made = vy_param_buffer(o->w.b, name, VY_INOUT, VY_I32, rank, dims);
-    vy_buffer_workspace(o->w.b, made);
+    const bool sliced = o->sliced[id];
+    const vy_buffer made = sliced ? vy_param_buffer(o->w.b, name, VY_INOUT, VY_I32, rank, dims)
+                                  : vy_shared_array(o->w.b, name, VY_I32, rank, dims);
+    if (sliced) vy_buffer_workspace(o->w.b, made);
+    vy_builder_program(o->w.b)->buffers.data[made.id].made = VY_MADE_SUMS; // [0] after an error
     return made;
 }
 

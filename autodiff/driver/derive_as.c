@@ -9,6 +9,7 @@
 // bounds allow, their product, and expressions that grow from level to level.  So differentiating
 // the text gives what `--order` differentiates.
 #include "autodiff/driver/observed.h"
+#include "ir/core/derive_as.h"
 #include "ir/core/pipe.h"
 
 #include <stdio.h>
@@ -89,17 +90,25 @@ static const char *free_name(vy_module *out, const char *name)
     return vy_arena_strdup(&out->arena, text, strlen(text));
 }
 
+// Both have the same parameters, but for what one of them does not need: then it stays as it is.
+static void name(vy_pipeline *main, const char *plain)
+{
+    char text[240];
+    main->signature->rules[VY_DERIVE_AS] = plain;
+    if (vy_derive_as_mismatch(main, text)) main->signature->rules[VY_DERIVE_AS] = NULL;
+}
+
 bool vy_derive_as(vy_module *out, vy_module *plain, vy_diag *diag)
 {
     if (!separate(out, plain, diag)) return false;
     vy_pipeline *main = out->pipelines.data[out->pipelines.count - 1], *copy = NULL;
     uint32_t *programs = vy_realloc(NULL, (plain->programs.count + 1) * sizeof *programs);
-    const char *name = free_name(out, main->name);
-    if (programs && name && add_programs(out, plain, programs))
+    const char *free = free_name(out, main->name);
+    if (programs && free && add_programs(out, plain, programs))
         copy = add_pipelines(out, plain, programs);
     vy_free(programs);
     if (!copy) return no_memory(diag);
-    copy->name = copy->signature->name = name;
-    main->signature->rules[VY_DERIVE_AS] = name;
+    copy->name = copy->signature->name = free;
+    name(main, free);
     return true;
 }

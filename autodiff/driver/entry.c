@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // entry.c: vy_grad and vy_jvp: the derivative of a program or pipeline, in a module of its own.
+#include "autodiff/driver/alone.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
 #include "autodiff/driver/starts_meet.h"
@@ -35,20 +36,75 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     return source ? vy_derive(source, options, observer, diag) : NULL;
 }
 
+static vy_module *derive_forward(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    if (!begin(m, diag)) return NULL;
+    const vy_pipeline *pipeline = find_pipeline(m, options->program);
+    if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, NULL, diag);
+    const vy_program *source = vy_choose_program(m, options->program, diag);
+    if (source && vy_program_has_rule(source))
+        return vy_derive_by_rule(source, options, false, diag);
+    return source ? vy_derive_forward(source, options, diag) : NULL;
+}
+
+static vy_module *derive(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    return options->forward ? derive_forward(m, options, diag)
+                            : vy_grad_observed(m, options, NULL, diag);
+}
+
+// The same without exact sums, which are sums of integers and so have no derivative.  False: *diag.
+static bool add_plain(vy_module *out, const vy_module *m, const vy_grad_options *options,
+                      vy_diag *diag)
+{
+    vy_grad_options o = *options;
+    o.again = true, o.deterministic = o.plain_too = false, o.accumulate = VY_ACCUMULATE_ATOMIC;
+    vy_module *plain = derive(m, &o, diag);
+    bool ok = plain != NULL;
+    if (ok && !plain->pipelines.count)
+        ok = vy_alone(plain, plain->programs.data[0], "alone", NULL, diag) != NULL;
+    ok = ok && vy_derive_as(out, plain, diag);
+    vy_module_free(plain);
+    return ok;
+}
+
+static bool has_sums(const vy_program *p)
+{
+    bool any = false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;
+    return any;
+}
+
+// Are there sums of integers in the place of those of floats?
+static bool is_exact(const vy_module *m)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < m->programs.count; i++) any |= has_sums(m->programs.data[i]);
+    for (uint32_t i = 0; i < m->pipelines.count; i++)
+        any |= has_sums(m->pipelines.data[i]->signature);
+    return any;
+}
+
+static vy_module *derive_text(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    vy_module *out = derive(m, options, diag);
+    const uint32_t n = out ? out->pipelines.count : 0;
+    const bool has = n && out->pipelines.data[n - 1]->signature->rules[VY_DERIVE_AS];
+    if (!n || has || !options->plain_too || !options->deterministic || !is_exact(out)) return out;
+    if (add_plain(out, m, options, diag)) return out;
+    vy_module_free(out);
+    return NULL;
+}
+
 vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
-    return vy_grad_observed(m, options, NULL, diag);
+    return derive_text(m, options ? options : &defaults, diag);
 }
 
 vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
     vy_grad_options forward = options ? *options : defaults;
     forward.forward = true;
-    if (!begin(m, diag)) return NULL;
-    const vy_pipeline *pipeline = find_pipeline(m, forward.program);
-    if (pipeline) return vy_derive_pipeline(pipeline, &forward, vy_transform, NULL, diag);
-    const vy_program *source = vy_choose_program(m, forward.program, diag);
-    if (source && vy_program_has_rule(source))
-        return vy_derive_by_rule(source, &forward, false, diag);
-    return source ? vy_derive_forward(source, &forward, diag) : NULL;
+    return derive_text(m, &forward, diag);
 }

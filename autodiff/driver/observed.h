@@ -37,7 +37,7 @@ void vy_reverse_restart(reverse *r); // forgets everything but the request
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
                               vy_derive_call *call, const reverse_observer *observer,
                               vy_diag *diag);
-// ---- derive_as.c
+// ---- derive_as.c: in texts, of vy_grad_options.plain_too
 // The last pipeline of `out` is differentiated as the last one of `plain`, which becomes a part of
 // `out` with what it dispatches.  Its names in `plain` may change.  False: *diag.
 bool vy_derive_as(vy_module *out, vy_module *plain, vy_diag *diag);

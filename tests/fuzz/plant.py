@@ -611,6 +611,10 @@ PLAIN = ("text/grad/pipeline/revolve_again.vyre", (
     ("autodiff/driver/derive_pipeline.c", None, "*body = vy_derived_as(source);", "*body = source;"),
     ("autodiff/driver/derive_as.c", None, "if (q ? vy_same_program(p, q) : !vy_module_find_pipeline(out, p->name)) continue;", "continue;"),
 ))
+EXACT_AGAIN = ("text/deterministic/again.vyre", (
+    ("autodiff/driver/entry.c", None, "if (add_plain(out, m, options, diag)) return out;", "(void)add_plain; return out;"),
+    ("autodiff/driver/entry.c", None, "any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;", "any = p->buffers.count > 0;"),
+))
 NAMED = ("text/parse/derive_as.vyre", (
     ("ir/host/raise.c", None, "p->rules[VY_DERIVE_AS] = NULL;", ";"),
     ("ir/binary/binary_declarations.c", None, "flags >> (3 + k) & 1", "k < VY_RULES_OF && flags >> (3 + k) & 1"),
@@ -965,7 +969,7 @@ SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECT
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
-SCRIPTS += (PLAIN, NAMED)  # @derive_as
+SCRIPTS += (PLAIN, NAMED, EXACT_AGAIN)  # @derive_as
 SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
 COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/find_counter.c", None, "c->down = by.down != negative;", "c->down = by.down;"),
