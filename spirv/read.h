@@ -23,6 +23,11 @@ typedef struct vy_read_options {
     // error.
     const vy_define *specs;
     uint32_t spec_count;
+    // Samplers by name (b0_3: set, binding; "": all others): "linear" or "nearest"; "clamp" to the
+    // edge, "repeat", "mirror" or "border" (zeros); or one of each, as "nearest,repeat".  Those of
+    // which nothing is said are linear and clamp.
+    const vy_define *samplers;
+    uint32_t sampler_count;
     bool keep_domain; // launched by workgroups, as the shader is: look for no domain in its guards
 } vy_read_options;
 

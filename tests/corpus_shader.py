@@ -50,10 +50,11 @@ class Shader:
     def __init__(self, path, folder, options, scratch):
         self.path, self.folder, self.o, self.dir = path, folder, options, scratch
         self.spv, self.why, self.seconds, self.found = path, {}, {}, {}
+        self.samplers = options.sampler
         self.module, self.groups = None, [int(g) for g in options.groups.split(",")]
 
     def command(self, stage, verb, *rest):
-        argv = [self.o.vyre, verb, self.spv, *rest]
+        argv = [self.o.vyre, verb, self.spv, *[a for s in self.samplers for a in ("--sampler", s)], *rest]
         status, out, error, took = run(argv, self.o.seconds)
         if self.o.keep:
             with open(os.path.join(self.dir, "commands"), "a", encoding="utf-8") as f:
@@ -69,6 +70,9 @@ class Shader:
         self.spv = os.path.join(self.dir, "x.spv")
         argv = ["glslangValidator", "-g", "-V", "--target-env", "vulkan1.2", "-S", "comp"]
         argv += ["-I" + i for i in (os.path.dirname(self.path), *self.o.include)] + ["-D" + d for d in self.o.define]
+        with open(self.path, encoding="utf-8", errors="replace") as f:
+            described = re.search(r"^// With (--sampler .*)", f.read(), re.M)
+        self.samplers = described.group(1).split()[1::2] if described else self.samplers
         status, out, _, _ = run([*argv, self.source(), "-o", self.spv], self.o.seconds)
         if status != 0:
             self.why["compile"] = "; ".join(re.findall(r"ERROR: (.*)", out)[:1])[:140]
@@ -261,11 +265,20 @@ class Shader:
             row["images"].append({"file": path, **variable.image})
         if variable.image["sampler"]:
             row["sampler"] = self.sampler(variable.image["sampler"])
+            row["sampler"]["linear"] &= variable.image.get("as", "f") == "f"  # of integers nothing else is allowed
             row["kind"] = "combined" if row["images"] and variable.image.get("dim") else row["kind"]
 
-    @staticmethod
-    def sampler(_):
-        return {"linear": True, "wrap": "clamp"}
+    def sampler(self, name):
+        """What the options say of it: first those without a name."""
+        linear, wrap = True, "clamp"
+        for given in sorted(self.samplers, key=lambda s: "=" in s):
+            of, _, kind = given.rpartition("=")
+            for word in kind.split(",") if of in ("", name) else ():
+                if word in ("linear", "nearest"):
+                    linear = word == "linear"
+                else:
+                    wrap = word
+        return {"linear": linear, "wrap": wrap}
 
     def compare(self):
         """The first difference from what the original leaves; "": none; None: they did not both run."""

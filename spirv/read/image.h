@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// image.h: images and samplers of a module that is read: image.c, texel.c.
+// image.h: images and samplers of a module that is read: image.c, texel.c, sample.c.
 #ifndef VYRE_READ_IMAGE_H
 #define VYRE_READ_IMAGE_H
 
@@ -50,5 +50,7 @@ typedef struct read_image_operands {
 } read_image_operands;
 bool read_image_operands_at(reading *r, uint32_t i, read_image_operands *out);
 bool read_level_zero(reading *r, uint32_t id); // the level of detail has to be 0
+
+bool read_sample(reading *r, SpvOp op, bool *mine); // sample.c
 
 #endif

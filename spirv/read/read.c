@@ -155,7 +155,7 @@ static bool build(reading *r)
     if (is_exact(r)) vy_exact(r->b);
     bool ok = read_declarations(r) && constants_exist(r) && find_workgroup(r, size);
     if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);
-    ok = ok && read_globals(r) && read_function(r, r->main, NULL);
+    ok = ok && read_globals(r) && read_samplers_exist(r) && read_function(r, r->main, NULL);
     if (ok && !r->noted) return vy_program_end_after(r->b, finish, r) != NULL;
     vy_program_abandon(r->b);
     return ok;

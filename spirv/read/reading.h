@@ -148,6 +148,7 @@ bool read_is_image(const reading *r, uint32_t type); // or a sampler, or an arra
 bool read_image_object(reading *r, uint32_t id, read_object **out);
 bool read_declare_images(reading *r, read_object *o);
 bool read_image(reading *r, SpvOp op, bool *mine);
+bool read_samplers_exist(reading *r); // every sampler that is described is one of the module
 
 bool read_globals(reading *r); // the variables outside of functions, parameters among them
 bool read_variable(reading *r, uint32_t id); // OpVariable of a function

@@ -242,9 +242,10 @@ static const struct {
     SpvOp first, last;
     const char *what, *fix;
 } others[] = {
-    {SpvOpImageSampleImplicitLod, SpvOpImageSampleProjDrefExplicitLod, "a sampler",
-     "fetch texels, and interpolate in the shader"},
-    {SpvOpImageGather, SpvOpImageDrefGather, "a gather of texels", "fetch them one by one"},
+    {SpvOpImageSampleDrefImplicitLod, SpvOpImageSampleProjDrefExplicitLod,
+     "a sample that is compared", "compare in the shader"},
+    {SpvOpImageDrefGather, SpvOpImageDrefGather, "a gather that is compared",
+     "compare in the shader"},
     {SpvOpImageQueryFormat, SpvOpImageQueryOrder, "the format of an image", "use a constant"},
     {SpvOpImageQueryLod, SpvOpImageQuerySamples, "a query of levels or samples", "use level 0"},
     {SpvOpImageSparseSampleImplicitLod, SpvOpImageSparseRead, "a sparse image",
@@ -262,6 +263,8 @@ static bool refuse(reading *r, SpvOp op, bool *mine)
 
 bool read_image(reading *r, SpvOp op, bool *mine)
 {
+    const bool ok = read_sample(r, op, mine);
+    if (*mine) return ok;
     *mine = true;
     switch (op) {
     case SpvOpImage: return stands_for(r);

@@ -883,6 +883,20 @@ IMAGE_KINDS = ("text/shader/image_kinds.comp", (
     ("spirv/read/texel.c", None, "*field = p->rank ? p->index[0].number : 0;", "*field = 0;"),
     ("spirv/read/image.c", None, "t->axes = t->spatial + (read_word_of(&r->w, type, 5) != 0);", "t->axes = t->spatial;"),
 ))
+SAMPLER = ("text/shader/sampler.comp", (
+    ("spirv/read/sample.c", None, "if (s->linear) u = vy_sub(s->b, u, vy_float(s->b, VY_F32, 0.5));", ""),
+    ("spirv/read/sample.c", None, "s->between[axis] = vy_sub(s->b, u, low);", "s->between[axis] = vy_stop_grad(s->b, vy_sub(s->b, u, low));"),
+    ("spirv/read/sample.c", None, "vy_sub(s->b, both, integer(s, 1))", "both"),
+    ("spirv/read/sample.c", None, "vy_select(s->b, below, vy_add(s->b, rest, n), rest)", "(void)below, rest"),
+    ("spirv/read/sample.c", None, "vy_min(s->b, vy_max(s->b, i, integer(s, 0)), last);\n    case", "i;\n    case"),
+    ("spirv/read/sample.c", None, "s->t.sampler ? s->t.sampler : s->t.o->variable", "s->t.o->variable"),
+))
+SAMPLER_KINDS = ("text/shader/sampler_kinds.comp", (
+    ("spirv/read/sample.c", None, "{{0, 1}, {1, 1}, {1, 0}, {0, 0}}", "{{0, 0}, {1, 0}, {1, 1}, {0, 1}}"),
+    ("spirv/read/sample.c", None, "s->linear &= s->t.type == VY_F32;", ";"),
+    ("spirv/read/sample.c", None, "vy_min(s->b, vy_max(s->b, i, zero), last);\n}", "((void)zero, (void)last, vy_cast(s->b, VY_I32, coordinate));\n}"),
+    ("spirv/read/sample.c", None, "read_scalar(s->t.r, offset, axis)", "read_scalar(s->t.r, offset, 1)"),
+))
 DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/guards.c", None, "return sense ? make_bound(p, a, b, true, out)", "return sense ? make_bound(p, a, b, false, out)"),
     ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
@@ -985,7 +999,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
 SCRIPTS += (DOMAIN, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
-SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS)
+SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

@@ -59,6 +59,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(keep_domain),   FILES, "--keep-domain",   NULL,         "of a shader: launched by workgroups, as --groups says, whatever its guards"},
     {0,   OPT_LIST,   AT(spec),          FILES, "--spec",          "NAME=VALUE", "a specialisation constant of it, by name or number"},
     {0,   OPT_LIST,   AT(shape),         FILES, "--shape",         "BUFFER=DIMS", "the shape of one of its buffers, of its scalars: M,K or 2*n; ?: none"},
+    {0,   OPT_LIST,   AT(sampler),       FILES, "--sampler",       "[NAME=]KIND", "of a shader, what a sampler does: linear|nearest, clamp|repeat|mirror|border, or both; default linear,clamp"},
     {'I', OPT_LIST,   AT(include),       FILES, NULL,              "DIR",        "an import that is not beside its file is looked for here"},
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},
@@ -383,7 +384,7 @@ void options_free(options *o)
 {
     for (uint32_t i = 0; i < o->owned.count; i++) free((char *)o->owned.data[i]);
     names *lists[] = {&o->of, &o->wrt, &o->enable, &o->params,  &o->set,  &o->in,    &o->out,
-                      &o->ct, &o->dot, &o->define, &o->include, &o->spec, &o->shape, &o->owned};
+                      &o->ct, &o->dot, &o->define, &o->include, &o->spec, &o->shape, &o->sampler, &o->owned};
     for (size_t i = 0; i < COUNT_OF(lists); i++) names_free(lists[i]);
 }
 

@@ -61,13 +61,21 @@ static bool parse_defined(command *c, const char *file, vy_diag *d)
     return ok;
 }
 
+// VALUE alone, where the name may be left out.
+static bool unnamed(const char *given, vy_define *out, vy_diag *d)
+{
+    *out = (vy_define){strdup(""), given};
+    return out->name || fail_memory(d);
+}
+
 // The definitions of an option that is a list; NULL: *d says what is wrong.
-static vy_define *definitions(const names *given, const char *option, vy_diag *d)
+static vy_define *definitions(const names *given, const char *option, bool named, vy_diag *d)
 {
     vy_define *out = calloc(given->count + 1, sizeof *out);
     bool ok = out || fail_memory(d);
     for (uint32_t i = 0; ok && i < given->count; i++)
-        ok = define(given->data[i], &out[i], option, d);
+        ok = named || strchr(given->data[i], '=') ? define(given->data[i], &out[i], option, d)
+                                                  : unnamed(given->data[i], &out[i], d);
     if (ok) return out;
     for (uint32_t i = 0; out && i < given->count; i++) free((char *)out[i].name);
     free(out);
@@ -80,20 +88,25 @@ static void free_definitions(vy_define *list, const names *given)
     free(list);
 }
 
-// A SPIR-V module, with the values that --spec gives its constants, and shapes of its buffers.
+// A SPIR-V module, with the values that --spec gives its constants, such samplers, and shapes of its
+// buffers.
 static bool read_shader(command *c, vy_diag *d)
 {
     const options *o = &c->o;
-    vy_define *specs = definitions(&o->spec, "--spec", d);
-    vy_define *shapes = specs ? definitions(&o->shape, "--shape", d) : NULL;
+    vy_define *specs = definitions(&o->spec, "--spec", true, d);
+    vy_define *samplers = specs ? definitions(&o->sampler, "--sampler", false, d) : NULL;
+    vy_define *shapes = samplers ? definitions(&o->shape, "--shape", true, d) : NULL;
     const vy_read_options how = {.entry = o->entry,
                                  .specs = specs,
                                  .spec_count = o->spec.count,
+                                 .samplers = samplers,
+                                 .sampler_count = o->sampler.count,
                                  .keep_domain = o->keep_domain || o->groups};
     if (shapes) c->module = vy_spirv_read(c->words.data, c->words.size, o->file, &how);
     // An error is the module's.
     if (shapes && c->module) vy_recover_shapes(c->module, shapes, o->shape.count);
     free_definitions(specs, &o->spec);
+    free_definitions(samplers, &o->sampler);
     free_definitions(shapes, &o->shape);
     return shapes != NULL;
 }
@@ -103,9 +116,9 @@ static bool parse(command *c, vy_diag *d)
 {
     const text *t = &c->contents;
     if (c->words.size) return read_shader(c, d);
-    if (c->o.entry || c->o.spec.count || c->o.shape.count || c->o.keep_domain)
+    if (c->o.entry || c->o.spec.count || c->o.shape.count || c->o.sampler.count || c->o.keep_domain)
         return fail(d, TOOL_USAGE, "leave them out",
-                    "--entry, --spec, --shape and --keep-domain are of SPIR-V modules");
+                    "--entry, --spec, --shape, --sampler and --keep-domain are of SPIR-V modules");
     if (!vy_binary_is(t->data, t->size))
         return parse_defined(c, strcmp(c->o.file, "-") ? c->o.file : "stdin", d);
     if (c->o.define.count)
