@@ -51,6 +51,4 @@ typedef struct read_image_operands {
 bool read_image_operands_at(reading *r, uint32_t i, read_image_operands *out);
 bool read_level_zero(reading *r, uint32_t id); // the level of detail has to be 0
 
-bool read_sample(reading *r, SpvOp op, bool *mine); // sample.c
-
 #endif

@@ -91,6 +91,8 @@ bool read_instruction(reading *r)
     case SpvOpUndef: return undefined(r);
     default: break;
     }
+    if (!read_sample(r, op, &mine)) return false;
+    if (mine) return true;
     if (!read_image(r, op, &mine)) return false;
     if (mine) return true;
     if (!read_sync(r, &mine)) return false;

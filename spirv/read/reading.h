@@ -143,11 +143,12 @@ bool read_alias_index(reading *r, const read_alias *a, const read_field *f, cons
                       vy_value *out);
 vy_value read_alias_length(reading *r, const read_alias *a, const read_field *f);
 
-// ---- image.c, texel.c: images, and what loads them stands for
+// ---- image.c, texel.c, sample.c: images, and what loads them stands for
 bool read_is_image(const reading *r, uint32_t type); // or a sampler, or an array of them
 bool read_image_object(reading *r, uint32_t id, read_object **out);
 bool read_declare_images(reading *r, read_object *o);
-bool read_image(reading *r, SpvOp op, bool *mine);
+bool read_sample(reading *r, SpvOp op, bool *mine);
+bool read_image(reading *r, SpvOp op, bool *mine); // whatever else is of images
 bool read_samplers_exist(reading *r); // every sampler that is described is one of the module
 
 bool read_globals(reading *r); // the variables outside of functions, parameters among them

@@ -7,8 +7,9 @@
 //   linear    texels ⌊u − ½⌋ and the next, which has what is left of u − ½ as its weight
 //
 // so that the derivative with respect to a coordinate is w times the difference of two texels, that
-// of a texel is its weight, and jumps have none.  Which texel is meant beyond an edge is said by the
-// sampler, which is the host's: the option `samplers` describes it, else it is linear and clamps.
+// of a texel is its weight, and jumps have none.  Which texel is meant beyond an edge is said by
+// the sampler, which is the host's: the option `samplers` describes it, else it is linear and
+// clamps.
 #include "spirv/read/image.h"
 
 #include <stdio.h>

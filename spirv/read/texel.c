@@ -263,8 +263,6 @@ static bool refuse(reading *r, SpvOp op, bool *mine)
 
 bool read_image(reading *r, SpvOp op, bool *mine)
 {
-    const bool ok = read_sample(r, op, mine);
-    if (*mine) return ok;
     *mine = true;
     switch (op) {
     case SpvOpImage: return stands_for(r);
