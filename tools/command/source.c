@@ -88,8 +88,8 @@ static void free_definitions(vy_define *list, const names *given)
     free(list);
 }
 
-// A SPIR-V module, with the values that --spec gives its constants, such samplers, and shapes of its
-// buffers.
+// A SPIR-V module, with the values that --spec gives its constants, such samplers, and shapes of
+// its buffers.
 static bool read_shader(command *c, vy_diag *d)
 {
     const options *o = &c->o;
