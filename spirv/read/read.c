@@ -196,8 +196,8 @@ bool vy_spirv_is(const void *data, size_t size)
            (!memcmp(data, "\x03\x02\x23\x07", 4) || !memcmp(data, "\x07\x23\x02\x03", 4));
 }
 
-vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
-                         const vy_read_options *options)
+static vy_module *read_module(const void *data, size_t size, const char *file,
+                              const vy_read_options *options)
 {
     vy_module *m = vy_module_new();
     if (!m) return NULL;
@@ -211,4 +211,20 @@ vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
     vy_arena_free(&r.building);
     vy_arena_free(&r.arena);
     return m;
+}
+
+// A shader that stores to one element of many invocations where a parameter says that there is one
+// (`if (dims == 1) y[gid.x] = …`) is read without a domain: how it is launched is the caller's.
+vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
+                         const vy_read_options *options)
+{
+    vy_module *m = read_module(data, size, file, options);
+    vy_read_options own = options ? *options : (vy_read_options){0};
+    if (!m || vy_module_ok(m) || own.keep_domain || strcmp(vy_module_diag(m)->code, "E0313") != 0)
+        return m;
+    own.keep_domain = true;
+    vy_module *kept = read_module(data, size, file, &own);
+    const bool better = kept && vy_module_ok(kept);
+    vy_module_free(better ? m : kept);
+    return better ? kept : m;
 }
