@@ -185,13 +185,41 @@ vys_store vys_stores(const vys_work *w, uint32_t *states)
     return VYS_STORE_SEGMENTS;
 }
 
+// The first number before " bytes": what tapes need, in all errors that say so.  Else UINT64_MAX.
+static uint64_t bytes_in(const char *text)
+{
+    const char *end = strstr(text, " bytes"), *at = end;
+    while (at && at > text && at[-1] >= '0' && at[-1] <= '9') at--;
+    return at == end ? UINT64_MAX : strtoull(at, NULL, 10);
+}
+
+static void note_need(vys_work *w, const vy_diag *d)
+{
+    const uint64_t bytes = bytes_in(d->text);
+    if (w->storage == FASTEST && !w->lean) w->tries = 0; // the first way of this run
+    if (!w->tries++ || bytes < w->least_bytes) w->least = *d, w->least_bytes = bytes;
+}
+
+// Nothing keeps less: the error is the one of the way that needs least, not of the last one.
+static bool give_up(vys_work *w, vy_diag *d)
+{
+    if (w->tries > 1) {
+        *d = w->least;
+        vys_append(d->text, sizeof d->text, " (the least of %u ways to keep less)", w->tries);
+    }
+    w->tries = 0;
+    return false;
+}
+
 bool vys_derive_with_less(vys_work *w, vy_diag *d)
 {
     const vys_settings *s = &w->settings;
     const bool tape = vys_diag_is(d, VYS_TAPE) || vy_diag_is(d, VY_E_EVAL_LIMIT);
     const bool terms = s->deterministic && !w->lean;
-    if (!tape || (!terms && (s->keep != VYS_KEEP_AUTO || w->storage >= LEAST || order(s) > 1)))
-        return false;
+    if (!tape) return false;
+    note_need(w, d);
+    if (!terms && (s->keep != VYS_KEEP_AUTO || w->storage >= LEAST || order(s) > 1))
+        return give_up(w, d);
     if (terms)
         w->lean = true;
     else

@@ -21,8 +21,11 @@ typedef struct vys_work {
     // What vys_derive tapes: 0 the fastest choice, 1 only what is needed, from 2 on checkpoints
     // (derive.c).
     uint32_t storage;
-    bool text;     // the derivative is written as one, and may be differentiated (plain_too)
-    bool revolves; // a pipeline: false once its repeats turn out not to follow that schedule
+    vy_diag least; // of the errors of one run for tapes: the one with the fewest bytes
+    uint64_t least_bytes;
+    uint32_t tries; // how many there were
+    bool text;      // the derivative is written as one, and may be differentiated (plain_too)
+    bool revolves;  // a pipeline: false once its repeats turn out not to follow that schedule
 } vys_work;
 
 VYS_API void vys_work_free(vys_work *w); // what it made

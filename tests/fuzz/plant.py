@@ -730,6 +730,9 @@ RESUMED = ("fit_resume.py", (
     ("tools/verbs/fit/fit_checkpoint.c", None, "if (f->resumed.identity != f->identity) return", "if (0) return"),
 ))
 # Faults in what is kept within --tape-limit.
+LEAST = ("text/grad/pipeline/limit.vyre", (
+    ("session/derive.c", None, "|| bytes < w->least_bytes) w->least", "|| true) w->least"),
+))
 LIMIT = ("text/explain/limit.vyre", (
     ("tools/verbs/check/check.c", None, "if (k->first.module || !derive_with_less(c, d)) return false;", "return false;"),
     ("session/derive.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),
@@ -983,7 +986,7 @@ SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECT
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
-SCRIPTS += (PLAIN, NAMED, EXACT_AGAIN)  # @derive_as
+SCRIPTS += (PLAIN, NAMED, EXACT_AGAIN, LEAST)  # @derive_as
 SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
 COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/find_counter.c", None, "c->down = by.down != negative;", "c->down = by.down;"),
