@@ -214,17 +214,23 @@ static vy_module *read_module(const void *data, size_t size, const char *file,
 }
 
 // A shader that stores to one element of many invocations where a parameter says that there is one
-// (`if (dims == 1) y[gid.x] = …`) is read without a domain: how it is launched is the caller's.
+// (`if (dims == 1) y[gid.x] = …`, or an axis that is launched with one) is read without a domain:
+// how it is launched is the caller's.
+static bool is_of_domain(const vy_module *m)
+{
+    const vy_diag *d = vy_module_diag(m);
+    return vy_diag_is(d, VY_E_STORE_RACE) || vy_diag_is(d, VY_E_NONUNIFORM);
+}
+
 vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
                          const vy_read_options *options)
 {
     vy_module *m = read_module(data, size, file, options);
+    if (!m || vy_module_ok(m) || (options && options->keep_domain) || !is_of_domain(m)) return m;
     vy_read_options own = options ? *options : (vy_read_options){0};
-    if (!m || vy_module_ok(m) || own.keep_domain || strcmp(vy_module_diag(m)->code, "E0313") != 0)
-        return m;
     own.keep_domain = true;
-    vy_module *kept = read_module(data, size, file, &own);
-    const bool better = kept && vy_module_ok(kept);
-    vy_module_free(better ? m : kept);
-    return better ? kept : m;
+    vy_module *launched = read_module(data, size, file, &own);
+    const bool better = launched && vy_module_ok(launched);
+    vy_module_free(better ? m : launched);
+    return better ? launched : m;
 }

@@ -905,6 +905,9 @@ DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
     ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
 ))
+DOMAIN_ONE = ("text/shader/domain_one.comp", (
+    ("spirv/read/read.c", None, "own.keep_domain = true;", ""),
+))
 DOMAIN_RETURNS = ("text/shader/domain_returns.comp", (
     ("spirv/read/guards.c", None, "left &= set_at(p, s, sets, id);", "left = 0;"),
     ("spirv/read/guards.c", None, "return then | (around | ", "return then | ("),
@@ -1001,7 +1004,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "&& !vy_exits(p, loop);", ";"),
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
-SCRIPTS += (DOMAIN, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
+SCRIPTS += (DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
