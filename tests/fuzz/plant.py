@@ -97,8 +97,8 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("ir/pass/scalar/mark_in_range.c", None, "if ((!all && !proved[id]) ||", "if ("),
     ("ir/text/print_expr.c", None, "if (!(o->p->insts.data[id].flags & mark)) continue;",
      "if (!(o->p->insts.data[id].flags & mark) || mark == VY_FLAG_OWNED) continue;"),
-    ("ir/text/lower_stmt.c", None, "vy_emit_flags(l->b, 0, t->op);", ""),
-    ("ir/text/lower_call.c", None, "vy_emit_flags(l->b, v.id, target->op);", ""),
+    ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, 0, at.flags);", ""),
+    ("ir/text/lower_call.c", None, "vy_emit_flags(l->b, v.id, target->kind == EX_INDEX ? target->op : 0);", ""),
     # facts that spread: a visited node is never revisited; a value's first user is not notified
     ("ir/core/dataflow.h", "autodiff/facts/activity.c", "d->waits[id] = 0;", ""),
     ("ir/core/dataflow.c", None, "for (uint32_t k = d->first_user[id]; k <", "for (uint32_t k = d->first_user[id] + 1; k <"),
@@ -929,7 +929,7 @@ DOMAIN_NONE = ("text/shader/domain_none.comp", (
 # Vectors of the text, as scalars.
 VECTORS = ("text/parse/vectors.vyre", (
     ("ir/text/made_type.c", None, "*which |= (uint8_t)((at - names[i]) << 2 * k);", "*which |= (uint8_t)(k << 2 * k);"),
-    ("ir/text/sema_scope.c", None, "f->func->slot_count += vy_scalars(d->type);", "f->func->slot_count++;"),
+    ("ir/text/sema_scope.c", None, "f->func->slot_count += vy_scalars(f, d->type);", "f->func->slot_count++;"),
     ("ir/text/sema_member.c", None, "vy_component(inner, vy_component(outer, k))", "vy_component(outer, vy_component(inner, k))"),
     ("ir/text/lower_expr.c", None, "n == 1 ? first : x[k], y[part_of(m, k)]", "x[k], y[part_of(m, k)]"),
     ("ir/text/lower_expr.c", None, "v = e->op == TK_EQ ? vy_and(l->b, v, also) : vy_or(l->b, v, also);", "v = vy_and(l->b, v, also);"),
