@@ -181,7 +181,8 @@ bool gpu_make_buffer(gpu *g, gpu_buffer *b, uint64_t bytes)
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = bytes ? bytes : 4, // a size of 0 is not allowed
-                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                              VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT};
     if (!good(vkCreateBuffer(g->device, &info, NULL, &b->handle), "vkCreateBuffer")) return false;
     vkGetBufferMemoryRequirements(g->device, b->handle, &needs);
     vkGetPhysicalDeviceMemoryProperties(g->physical, &memory);

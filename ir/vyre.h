@@ -420,6 +420,19 @@ VY_API vy_buffer vy_param_buffer(vy_builder *b, const char *name, vy_buffer_clas
                                  uint32_t rank, const vy_dim *dims);
 VY_API vy_value vy_param_scalar(vy_builder *b, const char *name, vy_type type);
 VY_API void vy_buffer_binding(vy_builder *b, vy_buffer buf, uint32_t set, uint32_t binding);
+// A shader's parameters stay where its host has them (text: `@shader program`, docs/language.md
+// 17.1): derivatives keep those places, and what differentiation adds is in a set of its own.
+typedef struct vy_layout {
+    bool given;              // a place of the shader; else differentiation made the parameter
+    bool uniform;            // in a uniform block; else buffers are storage, scalars push constants
+    uint32_t set, binding;   // of all but push constants
+    uint32_t offset;         // bytes to the first element
+    uint32_t within;         // of which these are inside of the element of an open array of structs
+    const uint32_t *strides; // of buffers: bytes from one index to the next, by axis; NULL: dense
+} vy_layout;
+VY_API void vy_shader(vy_builder *b); // before the following two
+VY_API void vy_buffer_layout(vy_builder *b, vy_buffer buf, const vy_layout *layout);
+VY_API void vy_scalar_layout(vy_builder *b, vy_value scalar, const vy_layout *layout);
 // Marks a compiler-made buffer, which the runtime allocates (text: @workspace).
 VY_API void vy_buffer_workspace(vy_builder *b, vy_buffer buf);
 // Promises that all accesses to an element of a parameter in one dispatch are by one invocation

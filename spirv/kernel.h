@@ -91,6 +91,15 @@ typedef struct vy_symbol {
 
 typedef enum vy_access { VY_ACCESS_IN, VY_ACCESS_OUT, VY_ACCESS_INOUT } vy_access;
 
+// Where a parameter of a shader is: the host's own binding (vy_spirv_options.host_layout).
+typedef struct vy_kernel_from {
+    uint32_t set, binding;   // VY_NO_BINDING: push constants
+    bool uniform;            // a uniform block; else a storage block
+    uint32_t offset;         // bytes from the start of the binding, or of the push constants
+    uint32_t rank;           // of strides; 0: the elements are dense, one after the other
+    const uint32_t *strides; // bytes from one index to the next, by axis
+} vy_kernel_from;
+
 // One storage-buffer binding.
 typedef struct vy_kernel_binding {
     const char *name;
@@ -101,9 +110,11 @@ typedef struct vy_kernel_binding {
     const char *init; // see vy_plan_step COPY: name of the buffer whose contents it starts with, or
                       // NULL; "1" means filled with ones
     const char *type; // element type: "f32", "u8", …
-    uint32_t elem_size;   // bytes of one element
-    uint32_t rank;        // number of axes
-    const uint32_t *dims; // rank expression indices, outermost (slowest) axis first
+    uint32_t elem_size;         // bytes of one element
+    uint32_t rank;              // number of axes
+    const uint32_t *dims;       // rank expression indices, outermost (slowest) axis first
+    const vy_kernel_from *from; // of a hosted kernel: which part of the host's binding it is, with
+                                // which others may share it; NULL: the kernel's own
 } vy_kernel_binding;
 
 // One field of the parameter block (push constants, or a storage buffer when they are too many).
@@ -129,6 +140,12 @@ typedef struct vy_kernel_param {
 
 #define VY_NO_BINDING UINT32_MAX
 
+// A scalar that the host of a shader provides where the shader has it.
+typedef struct vy_kernel_constant {
+    vy_kernel_param param; // its offset is that of `from`
+    const vy_kernel_from *from;
+} vy_kernel_constant;
+
 // A compiled kernel.  Owned by the vy_plan or compile result it came from.
 typedef struct vy_kernel {
     const char *name;      // program name
@@ -153,11 +170,16 @@ typedef struct vy_kernel {
     // of one u32 with value 1, which becomes 2 + the kernel's number if the driver ended a loop.
     // It is filled and checked by the plan (VY_CHECK_LOOPS), once for all dispatches.
     bool watched;
-    uint32_t watch_binding; // in set 0
+    uint32_t watch_set, watch_binding;
     const vy_kernel_binding *bindings;
     uint32_t binding_count;
     const vy_kernel_param *params;
     uint32_t param_count;
+    // The kernel is bound as the shader that it is made from: push constants and uniform blocks are
+    // the shader's, and `params` only what it lacks.  Dispatched whole, with no group bases.
+    bool hosted;
+    const vy_kernel_constant *constants; // of the host
+    uint32_t constant_count;
     uint32_t param_bytes;   // size of the block, a multiple of 4; at most 128 when pushed
     uint32_t param_set;     // VY_NO_BINDING: push constants; else set and binding of the buffer
     uint32_t param_binding; // that holds the block

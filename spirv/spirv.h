@@ -65,6 +65,10 @@ typedef struct vy_spirv_options {
     // Such a device runs the rows of a workgroup in vectors of this many lanes, even where a row
     // has fewer; the surplus lanes are then excluded from the whole kernel.  0: unknown.
     uint32_t lanes;
+    // What was a shader is bound as the shader is (docs/shaders.md): its sets, bindings, push
+    // constants and uniform blocks stay, entry points are called as programs are.  For other hosts
+    // than vkrt, which binds dense buffers of its own.
+    bool host_layout;
     // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
     uint32_t max_push_bytes;
 } vy_spirv_options;

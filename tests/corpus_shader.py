@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 
+import corpus_hosted
 import originals
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -229,8 +230,12 @@ class Shader:
     # ---- the original
     def original(self):
         """What the module itself leaves in its buffers; None: it does not run."""
+        return self.launch(self.spv, self.module.entries[0])
+
+    def launch(self, module, entry):
+        """What a module that is bound as it is leaves there."""
         left = {}
-        job = {"module": self.spv, "entry": self.module.entries[0], "groups": self.groups, "bindings": []}
+        job = {"module": module, "entry": entry, "groups": self.groups, "bindings": []}
         job["push_size"] = 0
         for (kind, number, binding), data in self.data.items():
             path = os.path.join(self.dir, "%s%d_%d.bin" % (kind, number, binding))
@@ -284,7 +289,7 @@ class Shader:
         """The first difference from what the original leaves; "": none; None: they did not both run."""
         argv = ["--json", "--engine", "eval", "--subgroup-size", self.o.lanes, "--groups", self.o.groups]
         out = self.command("forward", "run", *argv, *self.arguments)
-        left = self.original() if out is not None else None
+        left = self.left = self.original() if out is not None else None
         if left is None:
             return None
         outputs = json.loads(out)["outputs"]
@@ -306,6 +311,7 @@ class Shader:
             return
         self.found["equal"] = not difference
         if not difference:
+            corpus_hosted.judge(self, self.left)
             return
         self.found["difference"] = difference
         report = run([self.o.vyre, "run", self.spv, "--report", "--engine", "eval", "--subgroup-size", self.o.lanes,

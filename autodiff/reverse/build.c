@@ -49,8 +49,8 @@ static void copy_workgroup(reverse *r, vy_program *p)
     p->line = r->p->line;
     // A derivative needs more registers than its primal, and 128 invocations per workgroup are all
     // that every device guarantees.  A program that observes its workgroup keeps the size, and so
-    // does one whose caller dispatches in workgroups.
-    if (!r->p->overs.count) return;
+    // does one whose caller dispatches in workgroups, as that of a shader does.
+    if (!r->p->overs.count || r->p->shader) return;
     for (uint32_t i = 1; i < r->p->buffers.count; i++)
         if (r->p->buffers.data[i].cls == VY_SHARED) return;
     for (uint32_t id = 1; id < r->p->insts.count; id++)
@@ -77,6 +77,7 @@ static bool begin(reverse *r, build_purpose purpose, const char *suffix)
     if (!r->b) return false;
     vy_program *p = vy_builder_program(r->b);
     p->host = r->p->host;
+    p->shader = r->p->shader;
     copy_workgroup(r, p);
     p->stem = vy_arena_strdup(&r->out->arena, r->p->name, strlen(r->p->name));
     if (!p->stem) vy_fail_oom(r->out);

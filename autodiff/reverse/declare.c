@@ -126,6 +126,7 @@ uint32_t vy_reverse_declare_copy(reverse *r, vy_buffer_class cls, uint32_t like)
 {
     const uint32_t b = vy_reverse_declare(r, vy_buffer_name(r, like), cls, like);
     vy_reverse_link(r, b, LINK_COPY, like);
+    if (cls <= VY_INOUT) vy_layout_keep(r->b, (vy_buffer){b}, &r->p->buffers.data[like]);
     if (cls == VY_OUT) vy_reverse_role(r, b, VY_IS_VALUE, like);
     if (b && r->p->buffers.data[like].made == VY_MADE_EXTENT)
         vy_builder_program(r->b)->buffers.data[b].made = VY_MADE_EXTENT;
@@ -163,7 +164,10 @@ bool vy_reverse_scalars(reverse *r)
 {
     const uint32_t first = first_link(r) + LINK_KINDS * r->p->buffers.count;
     for (uint32_t i = 0; i < r->p->scalars.count; i++)
-        vy_param_scalar(r->b, r->p->scalars.data[i].name, r->p->scalars.data[i].type);
+        vy_layout_keep_scalar(r->b,
+                              vy_param_scalar(r->b, r->p->scalars.data[i].name,
+                                              r->p->scalars.data[i].type),
+                              &r->p->scalars.data[i]);
     if (vy_builder_failed(r->b)) return false;
     for (uint32_t i = 0; i < r->p->scalars.count; i++)
         vy_builder_program(r->b)->scalars.data[i].link = first + i;

@@ -61,7 +61,7 @@ static void drop_unmarked(vy_program *p, vy_droppable which, uint32_t *map)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf buf = p->buffers.data[i];
         if (may_drop(&buf, which) && !map[i]) continue;
-        if (buf.cls <= VY_INOUT) buf.binding = binding++;
+        if (buf.cls <= VY_INOUT && !buf.layout.given) buf.binding = binding++;
         p->buffers.data[kept] = buf;
         map[i] = kept++;
     }

@@ -15,10 +15,13 @@
 // Payload: numbers are LEB128, signed ones zigzag, strings length and bytes.  In this order:
 //   order, file; names (debug names, by first use); programs:
 //     name, line, workgroup ×3, flags (1: the workgroup was written by the user, 2: @exact, 4: its
-//       order is not the module's, 8: it has a rule), order with flag 4, the rule's name with 8
-//     scalars (name, type, line)   dimensions (op, value | a, b)
+//       order is not the module's, 8, 16: it has rules, 32: @shader), order with flag 4, the rules'
+//       names
+//     scalars (name, type, line, layout)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, flags (1: workspace, 2:
-//       @owned), init, from, line)
+//       @owned), init, from, line, layout)
+//     layout: flags (1: given, 2: uniform, 4: strides); of given ones offset, within, set,
+//       binding, strides
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)
 //     instructions (op, type, flags, line delta, column, name, aux, operands)
 //   An operand is 2·leaf+1 or 2·(distance back to the instruction).
@@ -33,7 +36,7 @@
 
 #include "ir/core/ir.h"
 
-#define VY_BINARY_VERSION 5u
+#define VY_BINARY_VERSION 6u
 enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
 extern const uint8_t vy_binary_magic[8];
 

@@ -40,6 +40,17 @@ static void put_dims(writer *w, const vy_program *p, const uint32_t *number, uin
     }
 }
 
+static void put_layout(writer *w, const vy_layout *l, uint32_t rank)
+{
+    vy_binary_put(w, (unsigned)l->given | (unsigned)l->uniform << 1 | (l->strides ? 4u : 0u));
+    if (!l->given) return;
+    vy_binary_put(w, l->offset);
+    vy_binary_put(w, l->within);
+    vy_binary_put(w, l->set);
+    vy_binary_put(w, l->binding);
+    for (uint32_t k = 0; l->strides && k < rank; k++) vy_binary_put(w, l->strides[k]);
+}
+
 static void put_buffers(writer *w, const vy_program *p, const uint32_t *number)
 {
     vy_binary_put(w, p->buffers.count - 1);
@@ -57,6 +68,7 @@ static void put_buffers(writer *w, const vy_program *p, const uint32_t *number)
         vy_binary_put(w, f->init);
         if (f->init == VY_INIT_COPY) vy_binary_put_string(w, f->init_from);
         vy_binary_put(w, f->line);
+        put_layout(w, &f->layout, f->rank);
     }
 }
 
@@ -68,6 +80,7 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
     const bool own = p->order != p->module->order;
     uint32_t flags = p->has_workgroup | p->exact << 1 | own << 2;
     for (uint32_t k = 0; k < VY_NAMES_OF; k++) flags |= (uint32_t)(p->rules[k] != NULL) << (3 + k);
+    flags |= (uint32_t)p->shader << (3 + VY_NAMES_OF);
     vy_binary_put(w, flags);
     if (own) vy_binary_put(w, p->order);
     for (uint32_t k = 0; k < VY_NAMES_OF; k++)
@@ -77,6 +90,7 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
         vy_binary_put_string(w, p->scalars.data[i].name);
         vy_binary_put(w, p->scalars.data[i].type);
         vy_binary_put(w, p->scalars.data[i].line);
+        put_layout(w, &p->scalars.data[i].layout, 0);
     }
     uint32_t count = number_dims(p, dims);
     put_dims(w, p, dims, count);
@@ -91,13 +105,30 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
 // ----------------------------------------------------------------------------------------- reading
 typedef vy_binary_reader reader;
 
+static void read_layout(reader *r, vy_layout *l, uint32_t rank)
+{
+    const uint64_t flags = vy_binary_get_max(r, 7);
+    *l = (vy_layout){.given = flags & 1, .uniform = flags & 1 && flags & 2};
+    if (!l->given) return;
+    l->offset = vy_binary_get_u32(r);
+    l->within = vy_binary_get_u32(r);
+    l->set = vy_binary_get_u32(r);
+    l->binding = vy_binary_get_u32(r);
+    if (!(flags & 4)) return;
+    uint32_t *strides = vy_arena_alloc(&r->m->arena, (rank + 1) * sizeof *strides);
+    if (!strides) r->no_memory = true;
+    for (uint32_t k = 0; k < rank && vy_binary_ok(r); k++) strides[k] = vy_binary_get_u32(r);
+    l->strides = strides;
+}
+
 static void read_scalars(reader *r, vy_program *p)
 {
-    uint32_t n = vy_binary_get_count(r, 3);
+    uint32_t n = vy_binary_get_count(r, 4);
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
         vy_scalar_param s = {.name = vy_binary_get_name(r), .link = ++r->m->links};
         s.type = (vy_type)vy_binary_get_max(r, VY_TYPE_COUNT - 1);
         s.line = vy_binary_get_u32(r);
+        read_layout(r, &s.layout, 0);
         vy_binary_keep(r, vy_vec_push(&p->scalars, s));
     }
 }
@@ -135,6 +166,8 @@ static void read_buffer(reader *r, vy_program *p)
     b.init = (vy_init)vy_binary_get_max(r, VY_INIT_COPY);
     if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_name(r);
     b.line = vy_binary_get_u32(r);
+    read_layout(r, &b.layout, b.rank);
+    if (b.layout.given) b.layout.set = b.set, b.layout.binding = b.binding;
     vy_binary_keep(r, vy_vec_push(&p->buffers, b));
 }
 
@@ -143,15 +176,16 @@ static void read_declarations(reader *r, vy_program *p)
     p->name = vy_binary_get_name(r);
     p->line = vy_binary_get_u32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = vy_binary_get_u32(r);
-    uint64_t flags = vy_binary_get_max(r, (1u << (3 + VY_NAMES_OF)) - 1);
+    uint64_t flags = vy_binary_get_max(r, (1u << (4 + VY_NAMES_OF)) - 1);
     p->has_workgroup = flags & 1;
     p->exact = flags >> 1 & 1;
     p->order = flags >> 2 & 1 ? vy_binary_get_u32(r) : r->m->order;
     for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (flags >> (3 + k) & 1) p->rules[k] = vy_binary_get_name(r);
+    p->shader = flags >> (3 + VY_NAMES_OF) & 1;
     read_scalars(r, p);
     read_dims(r, p);
-    uint32_t n = vy_binary_get_count(r, 10);
+    uint32_t n = vy_binary_get_count(r, 11);
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) read_buffer(r, p);
     n = vy_binary_get_count(r, 2);
     for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {

@@ -23,6 +23,13 @@ vy_program *vy_program_clone(const vy_program *p, vy_module *m);
 // The same for a pipeline; programs[k]: the number in `m` of what was program k.
 vy_pipeline *vy_pipeline_clone(const vy_pipeline *l, vy_module *m, const uint32_t *programs);
 vy_program *vy_builder_program(vy_builder *b); // as built so far
+
+// layout.c: places of a shader's parameters.  Gives buffer b its own list of strides, in the arena
+// of m.
+bool vy_layout_own(vy_module *m, vy_buf *b);
+// The parameter being built has the place of one of the program that it is derived from.
+void vy_layout_keep(vy_builder *b, vy_buffer made, const vy_buf *of);
+void vy_layout_keep_scalar(vy_builder *b, vy_value made, const vy_scalar_param *of);
 bool vy_builder_failed(const vy_builder *b);
 
 // Emits a PURE, READ, WRITE or CONV operation: folds, canonicalises, shares.  Operand ids are of

@@ -95,6 +95,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     p->has_workgroup = old->has_workgroup;
     p->fast_math = old->fast_math;
     p->exact = old->exact;
+    p->shader = old->shader;
     p->gathers = old->gathers;
     bool ok = COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
@@ -162,6 +163,7 @@ static bool clone_texts(vy_program *p, const vy_program *old, vy_module *m)
             (b->role.of && !KEEP(b->role.of)) || (b->role.root && !KEEP(b->role.root)))
             return false;
         memcpy(b->dims, dims, b->rank * sizeof *dims);
+        if (b->layout.strides && !vy_layout_own(m, b)) return false;
     }
     for (uint32_t i = 1; i < p->insts.count; i++) {
         vy_inst *inst = &p->insts.data[i];
@@ -197,6 +199,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->has_workgroup = old->has_workgroup;
         p->fast_math = old->fast_math;
         p->exact = old->exact;
+        p->shader = old->shader;
         p->gathers = old->gathers;
         p->signature = old->signature;
         p->function = old->function;

@@ -3,6 +3,7 @@
 //
 //   check.c               vy_check_program, vy_module_check
 //   check_declarations.c  parameters, arrays, domain, workgroup, names
+//   check_layout.c        places of a shader's parameters
 //   place.c               where in the text something is declared
 //   check_dims.c          dimensions
 //   check_code.c          the code's structure, visibility and types
@@ -34,7 +35,10 @@ bool vy_check_dim_table(const vy_program *p);       // does it refer to what exi
 bool vy_check_dims(vy_program *p, vy_arena *arena); // requires vy_check_dim_table
 bool vy_check_tables(const vy_program *p);          // do they refer to what exists?
 bool vy_check_declarations(vy_program *p);          // includes vy_check_tables
-bool vy_check_program_names(vy_module *m);          // programs and pipelines: no duplicates
+// check_layout.c: layouts of a shader's parameters.  vy_layouts_fit: may both have one binding?
+bool vy_check_layouts(vy_program *p);
+bool vy_layouts_fit(vy_program *p, const vy_buf *x, const vy_buf *y);
+bool vy_check_program_names(vy_module *m); // programs and pipelines: no duplicates
 bool vy_check_code(vy_program *p); // internal consistency: a failure is a bug of the library
 bool vy_check_rules(vy_program *p, const vy_structure *s);
 // sum_loads.c: sets sum[id] for each LOAD of an `out` buffer that only starts a sum in its element.

@@ -156,7 +156,7 @@ static bool check_workgroup(vy_program *p)
 typedef struct entry {
     const char *name;
     uint64_t key;
-    uint32_t line;
+    uint32_t line, buffer;
 } entry;
 
 static int by_name(const void *a, const void *b)
@@ -170,7 +170,8 @@ static int by_key(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return (x->line > y->line) - (x->line < y->line);
+    if (x->line != y->line) return x->line < y->line ? -1 : 1;
+    return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
 static bool printable(vy_program *p, const char *name)
@@ -218,17 +219,29 @@ static bool check_names(vy_program *p, entry *list)
     return true;
 }
 
+// May buffer i of the list have its binding together with all before it that have it?
+static bool share(vy_program *p, const entry *list, uint32_t i)
+{
+    enum { MOST_MEMBERS = 4096 };
+    if (i >= MOST_MEMBERS && list[i - MOST_MEMBERS].key == list[i].key) return false;
+    for (uint32_t k = i; k-- > 0 && list[k].key == list[i].key;)
+        if (!vy_layouts_fit(p, &p->buffers.data[list[k].buffer], &p->buffers.data[list[i].buffer]))
+            return false;
+    return true;
+}
+
 static bool check_bindings(vy_program *p, entry *list)
 {
     uint32_t n = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (b->cls > VY_INOUT || b->view_of || (p->signature && b->workspace)) continue;
-        list[n++] = (entry){b->name, (uint64_t)b->set << 32 | b->binding, b->line};
+        if (p->shader && !b->layout.given) continue; // numbered when it is compiled
+        list[n++] = (entry){b->name, (uint64_t)b->set << 32 | b->binding, b->line, i};
     }
     qsort(list, n, sizeof *list, by_key);
     for (uint32_t i = 1; i < n; i++) {
-        if (list[i - 1].key != list[i].key) continue;
+        if (list[i - 1].key != list[i].key || share(p, list, i)) continue;
         vy_fail(p->module, VY_E_BINDING_CLASH, list[i].line,
                 vy_check_column(p->module, list[i].line, list[i].name), NULL,
                 "`%s` and `%s` both use set %u, binding %u", list[i - 1].name, list[i].name,
@@ -310,8 +323,8 @@ bool vy_check_declarations(vy_program *p)
     size_t n = (size_t)p->buffers.count + p->scalars.count + p->overs.count;
     vy_arena arena = {0};
     entry *list = vy_arena_alloc(&arena, n * sizeof *list);
-    bool ok = list && vy_check_dims(p, &arena) && check_names(p, list) && check_bindings(p, list) &&
-              check_starts(p, &arena);
+    bool ok = list && vy_check_dims(p, &arena) && check_names(p, list) && vy_check_layouts(p) &&
+              check_bindings(p, list) && check_starts(p, &arena);
     if (!list) vy_fail_oom(p->module);
     vy_arena_free(&arena);
     return ok;

@@ -95,15 +95,31 @@ static bool same_name(const char *x, const char *y)
     return x == y || (x && y && strcmp(x, y) == 0);
 }
 
+static bool same_layout(const vy_layout *x, const vy_layout *y, uint32_t rank)
+{
+    if (!x->given || !y->given) return x->given == y->given;
+    return x->uniform == y->uniform && x->set == y->set && x->binding == y->binding &&
+           x->offset == y->offset && x->within == y->within &&
+           (x->strides != NULL) == (y->strides != NULL) &&
+           (!x->strides || !memcmp(x->strides, y->strides, rank * sizeof *x->strides));
+}
+
+// Bindings of what a shader does not have are no part of the program.
+static bool same_binding(const compare *c, const vy_buf *x, const vy_buf *y)
+{
+    if (!same_layout(&x->layout, &y->layout, x->rank)) return false;
+    return (c->a->shader && !x->layout.given) || (x->set == y->set && x->binding == y->binding);
+}
+
 static bool same_buffer(const compare *c, const vy_buf *x, const vy_buf *y)
 {
     if (x->cls != y->cls || x->type != y->type || x->rank != y->rank) return false;
     for (uint32_t k = 0; k < x->rank; k++)
         if (c->dims_a[x->dims[k].id] != c->dims_b[y->dims[k].id]) return false;
     if (x->cls > VY_INOUT) return true;
-    return same_name(x->name, y->name) && x->set == y->set && x->binding == y->binding &&
-           x->workspace == y->workspace && x->owned == y->owned && x->init == y->init &&
-           same_name(x->init_from, y->init_from) && (x->view_of != 0) == (y->view_of != 0);
+    return same_name(x->name, y->name) && same_binding(c, x, y) && x->workspace == y->workspace &&
+           x->owned == y->owned && x->init == y->init && same_name(x->init_from, y->init_from) &&
+           (x->view_of != 0) == (y->view_of != 0);
 }
 
 static bool pair(compare *c, uint32_t x, uint32_t y)
@@ -138,7 +154,7 @@ static bool same_declarations(compare *c)
 {
     const vy_program *a = c->a, *b = c->b;
     if ((!a->function && !same_name(a->name, b->name)) || a->function != b->function ||
-        a->exact != b->exact || a->order != b->order ||
+        a->exact != b->exact || a->shader != b->shader || a->order != b->order ||
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;
@@ -146,7 +162,8 @@ static bool same_declarations(compare *c)
         if (!same_name(a->rules[k], b->rules[k])) return false;
     for (uint32_t i = 0; i < a->scalars.count; i++)
         if (!same_name(a->scalars.data[i].name, b->scalars.data[i].name) ||
-            a->scalars.data[i].type != b->scalars.data[i].type)
+            a->scalars.data[i].type != b->scalars.data[i].type ||
+            !same_layout(&a->scalars.data[i].layout, &b->scalars.data[i].layout, 0))
             return false;
     for (uint32_t i = 0; i < a->overs.count; i++)
         if (!same_name(a->overs.data[i].name, b->overs.data[i].name) ||

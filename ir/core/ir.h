@@ -132,6 +132,7 @@ typedef struct vy_buf {
     // common: those with equal links.  Otherwise unique within the module.  Not in the text
     uint32_t link;
     uint32_t line;
+    vy_layout layout;
 } vy_buf;
 
 typedef struct vy_scalar_param {
@@ -140,6 +141,7 @@ typedef struct vy_scalar_param {
     uint32_t line;
     uint32_t rows; // in derivatives: the counter whose tapes have this many rows; 0: none
     uint32_t link; // as that of buffers
+    vy_layout layout;
 } vy_scalar_param;
 
 typedef struct vy_over_var {
@@ -211,6 +213,7 @@ struct vy_program {
     vy_over_vec overs;
     bool fast_math; // how builders of derived code may fold
     bool exact;     // `@exact`: overrides fast_math, see vy_exact
+    bool shader;    // `@shader`: it is bound as a shader is; sets and bindings are those of layouts
     bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
     bool host;      // a host program (host.h)
     bool function;  // the code of a function (functions.h)

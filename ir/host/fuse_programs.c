@@ -82,9 +82,13 @@ static void declare_scalars(fusing *f, part *t, const part *first, const uint32_
     char text[320];
     for (uint32_t k = 0; k < t->p->scalars.count; k++) {
         const vy_scalar_param *s = &t->p->scalars.data[k];
-        t->scalars[k] = same && same[k]
-                            ? first->scalars[same[k] - 1]
-                            : vy_param_scalar(f->b, free_name(f, s->name, text), s->type).id;
+        if (same && same[k]) {
+            t->scalars[k] = first->scalars[same[k] - 1];
+            continue;
+        }
+        const vy_value made = vy_param_scalar(f->b, free_name(f, s->name, text), s->type);
+        vy_layout_keep_scalar(f->b, made, s);
+        t->scalars[k] = made.id;
     }
     // Operands come before what uses them.
     for (uint32_t d = 1; d < t->p->dims.count && !vy_builder_failed(f->b); d++)
@@ -102,6 +106,7 @@ static vy_buffer declare(fusing *f, const part *t, uint32_t buffer)
     if (of->cls == VY_LOCAL) return vy_local_array(f->b, name, of->type, of->rank, dims);
     const vy_buffer made = vy_param_buffer(f->b, name, of->cls, of->type, of->rank, dims);
     if (of->owned) vy_buffer_owned(f->b, made);
+    vy_layout_keep(f->b, made, of);
     return made;
 }
 
@@ -214,6 +219,7 @@ vy_program *vy_fuse_programs(vy_module *m, const vy_fused *f)
     w.b = ok ? vy_program_begin(m, name_of(m, f->first, f->second, text)) : NULL;
     vy_program *fresh = NULL;
     if (w.b) {
+        vy_builder_program(w.b)->shader = f->first->shader && f->second->shader;
         declare_scalars(&w, &a, NULL, NULL);
         declare_scalars(&w, &b, &a, f->scalars);
         memcpy(a.local, f->local, f->first->buffers.count);

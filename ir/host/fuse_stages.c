@@ -168,7 +168,7 @@ static bool is_same_domain(const pair *q)
     enum { DEPTH = 8 };
     const vy_program *a = q->a, *b = q->b;
     if (a->overs.count != b->overs.count || a->exact != b->exact || a->fast_math != b->fast_math ||
-        memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) != 0)
+        a->shader != b->shader || memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) != 0)
         return false;
     for (uint32_t k = 0; k < a->overs.count; k++)
         if (!is_same_dim(q, a->overs.data[k].extent.id, b->overs.data[k].extent.id, DEPTH))

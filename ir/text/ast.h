@@ -229,14 +229,16 @@ struct vy_decl {
     uint8_t kind;
     uint8_t cls;   // vy_buffer_class of arrays
     uint8_t state; // DK_CONST: 0 new, 1 being evaluated, 2 known
-    bool has_type, workspace, owned, has_set, has_binding;
+    bool has_type, workspace, owned, has_set, has_binding, has_offset, uniform;
     bool undefined; // DK_LOCAL: declared without clearing it; or an ST_ARRAY that only clears
     uint8_t init;
     uint32_t line, column;
     uint32_t slot;       // in the frame of its function: the first, of one for each scalar
     uint32_t loop_depth; // how many loops of the function enclose the declaration
     uint32_t mark;       // last loop to whose assigned set it was added
-    uint32_t rank, set, binding;
+    uint32_t rank, set, binding, offset;
+    uint32_t *layout, layout_count; // @layout(offset, stride, …)
+    uint32_t within;                // @layout(start + within, …)
     vy_ast_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
     vy_name_rec *name, *init_from;
     vy_decl *init_decl;  // PS_BUFFER: the same, after sema
@@ -352,7 +354,7 @@ struct vy_func { // function, program or pipeline
     vy_text_type results[VY_MAX_RANK];
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
-    bool exact;                   // `@exact program`
+    bool exact, shader;           // `@exact program`, `@shader program`
     vy_rule_name rules[VY_NAMES_OF];
     bool stays;            // has a rule or is one: it is a function of the module
     vy_function_id number; // … that one

@@ -55,7 +55,7 @@ typedef struct vy_front {
     uint32_t ordinals, units;       // functions, programs and pipelines that were read; their units
     const vy_func *read_last;       // the last of them
     vy_func *next_func, *next_pipe; // the first of later units (again.c)
-    bool lowered;                   // the parser is in a `@lowered program`
+    bool lowered, shader;           // the parser is in a `@lowered`, a `@shader program`
     // sema: the function being analysed
     vy_func *func;
     vy_decl *scope;

@@ -17,6 +17,7 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     if (!l.b) return false;
     vy_builder_program(l.b)->order = fn->order;
     if (fn->exact) vy_exact(l.b);
+    if (fn->shader) vy_shader(l.b);
     if (fn->rules[VY_VJP].name) vy_program_vjp(l.b, fn->rules[VY_VJP].func->same->decl->name->text);
     if (fn->rules[VY_JVP].name) vy_program_jvp(l.b, fn->rules[VY_JVP].func->same->decl->name->text);
     vy_lower_head(&l, fn);

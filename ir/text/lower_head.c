@@ -3,13 +3,45 @@
 #include "ir/text/front.h"
 #include "ir/build/edit.h"
 
+// Where a shader's host has the parameter; a buffer without @binding is no parameter of it.
+static vy_layout layout_of(const vy_decl *d)
+{
+    return (vy_layout){.given = d->kind == DK_BUFFER ? d->has_binding : d->has_offset,
+                       .uniform = d->uniform,
+                       .set = d->set,
+                       .binding = d->binding,
+                       .offset = d->layout ? d->layout[0] : d->offset,
+                       .within = d->within,
+                       .strides = d->layout ? d->layout + 1 : NULL};
+}
+
+static void lower_scalar(vy_lower *l, const vy_decl *d)
+{
+    const vy_layout layout = layout_of(d);
+    const vy_value made = vy_param_scalar(l->b, d->name->text, (vy_type)d->type);
+    l->frame[d->slot] = made.id;
+    if (layout.given) vy_scalar_layout(l->b, made, &layout);
+}
+
+static void lower_place(vy_lower *l, const vy_decl *d, vy_buffer b, bool shader)
+{
+    const vy_layout layout = layout_of(d);
+    if (shader && layout.given) {
+        vy_buffer_layout(l->b, b, &layout);
+    } else if (d->has_set || d->has_binding) {
+        vy_buffer_info info = vy_program_buffer(vy_builder_program(l->b), b);
+        vy_buffer_binding(l->b, b, d->has_set ? d->set : 0,
+                          d->has_binding ? d->binding : info.binding);
+    }
+}
+
 static void lower_parameters(vy_lower *l, const vy_func *fn)
 {
     vy_dim dims[VY_MAX_RANK];
     for (const vy_decl *d = fn->params; d && !vy_lower_stopped(l); d = d->next) {
         if (d->kind != DK_SCALAR) continue;
         vy_lower_at(l, d->line, d->column);
-        l->frame[d->slot] = vy_param_scalar(l->b, d->name->text, (vy_type)d->type).id;
+        lower_scalar(l, d);
     }
     for (const vy_decl *d = fn->params; d && !vy_lower_stopped(l); d = d->next) {
         if (d->kind != DK_BUFFER) continue;
@@ -18,11 +50,7 @@ static void lower_parameters(vy_lower *l, const vy_func *fn)
         vy_buffer b = vy_param_buffer(l->b, d->name->text, (vy_buffer_class)d->cls,
                                       vy_stored_type(l->f, d), vy_stored_rank(d), dims);
         l->frame[d->slot] = b.id;
-        if (d->has_set || d->has_binding) {
-            vy_buffer_info info = vy_program_buffer(vy_builder_program(l->b), b);
-            vy_buffer_binding(l->b, b, d->has_set ? d->set : 0,
-                              d->has_binding ? d->binding : info.binding);
-        }
+        lower_place(l, d, b, fn->shader);
         if (d->workspace) vy_buffer_workspace(l->b, b);
         if (d->owned) vy_buffer_owned(l->b, b);
         if (d->init)

@@ -119,15 +119,18 @@ static void append(vy_front *f, vy_func *fn, vy_func ***tail)
     *tail = &fn->next;
 }
 
-// `@exact`, `@lowered` or both before `program`.
+// `@exact`, `@lowered`, `@shader` or several of them before `program`.
 static void parse_marked_program(vy_front *f)
 {
-    bool exact = false, lowered = false;
+    bool exact = false, lowered = false, shader = false;
     vy_token at;
     char text[48];
     do {
         at = f->tok;
-        bool *given = vy_at_word(f, "exact") ? &exact : vy_at_word(f, "lowered") ? &lowered : NULL;
+        bool *given = vy_at_word(f, "exact")     ? &exact
+                      : vy_at_word(f, "lowered") ? &lowered
+                      : vy_at_word(f, "shader")  ? &shader
+                                                 : NULL;
         if (!given || *given) break;
         *given = true;
         vy_advance(f);
@@ -138,9 +141,11 @@ static void parse_marked_program(vy_front *f)
         return;
     }
     f->lowered = lowered;
+    f->shader = shader;
     vy_func *fn = parse_program(f);
-    f->lowered = false;
+    f->lowered = f->shader = false;
     fn->exact = exact;
+    fn->shader = shader;
     append(f, fn, &f->funcs_tail);
 }
 
@@ -189,7 +194,7 @@ static void parse_module_attribute(vy_front *f)
 {
     vy_token at = f->tok;
     vy_advance(f);
-    if (vy_at_word(f, "exact") || vy_at_word(f, "lowered")) {
+    if (vy_at_word(f, "exact") || vy_at_word(f, "lowered") || vy_at_word(f, "shader")) {
         parse_marked_program(f);
     } else if (vy_at_word(f, "order")) {
         vy_advance(f);

@@ -11,31 +11,105 @@ void vy_parse_init(vy_front *f, vy_decl *d)
     vy_expect(f, TK_RPAREN, "after the attribute's value");
 }
 
-static void parse_parameter_attributes(vy_front *f, vy_decl *d)
+// The attributes of parameters, each of which is written once.
+enum { SET, BINDING, WORKSPACE, INIT, OWNED, UNIFORM, OFFSET, LAYOUT, ATTRIBUTES };
+static const char *const attributes[] = {"set",   "binding", "workspace", "init",
+                                         "owned", "uniform", "offset",    "layout"};
+
+static uint32_t layout_number(vy_front *f)
 {
-    while (f->tok.kind == TK_AT) {
+    const uint64_t value = f->tok.value;
+    if (f->tok.kind == TK_INT && value > INT32_MAX)
+        vy_front_error(f, VY_E_LITERAL_RANGE, f->tok.line, f->tok.column, NULL,
+                       "a number of @layout is too large");
+    vy_expect(f, TK_INT, "as the attribute's value");
+    return f->failed ? 0 : (uint32_t)value;
+}
+
+// `(offset, stride, …)` or `(start + within, stride, …)`
+static void parse_layout(vy_front *f, vy_decl *d)
+{
+    d->layout = vy_front_alloc(f, (VY_MAX_RANK + 1) * sizeof *d->layout);
+    vy_expect(f, TK_LPAREN, "after the attribute");
+    d->layout[d->layout_count++] = layout_number(f);
+    if (vy_accept(f, TK_ADD)) d->layout[0] += d->within = layout_number(f);
+    while (vy_accept(f, TK_COMMA)) {
+        const uint32_t stride = layout_number(f);
+        if (d->layout_count <= VY_MAX_RANK) d->layout[d->layout_count] = stride;
+        d->layout_count++;
+    }
+    vy_expect(f, TK_RPAREN, "after the attribute's value");
+}
+
+static void parse_attribute(vy_front *f, vy_decl *d, int which)
+{
+    switch (which) {
+    case SET: d->set = vy_parse_attribute_number(f, "set"); break;
+    case BINDING: d->binding = vy_parse_attribute_number(f, "binding"); break;
+    case INIT: vy_parse_init(f, d); break;
+    case OFFSET: d->offset = vy_parse_attribute_number(f, "offset"); break;
+    case LAYOUT: parse_layout(f, d); break;
+    default: break;
+    }
+}
+
+// Reads them; a bit for each that is there.
+static unsigned parse_parameter_attributes(vy_front *f, vy_decl *d)
+{
+    unsigned seen = 0;
+    while (f->tok.kind == TK_AT && !f->failed) {
         vy_token at = f->tok;
         vy_advance(f);
-        bool set = vy_at_word(f, "set"), binding = vy_at_word(f, "binding");
-        bool workspace = vy_at_word(f, "workspace"), init = vy_at_word(f, "init");
-        bool owned = vy_at_word(f, "owned");
+        int which = 0;
         char text[48];
-        if (!set && !binding && !workspace && !init && !owned)
+        while (which < ATTRIBUTES && !vy_at_word(f, attributes[which])) which++;
+        if (which == ATTRIBUTES)
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, NULL,
                            "there is no attribute %s of a parameter", vy_token_text(&f->tok, text));
-        if ((set && d->has_set) || (binding && d->has_binding) || (workspace && d->workspace) ||
-            (init && d->init) || (owned && d->owned))
+        else if (seen & 1u << which)
             vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, "write it once",
                            "attribute %s is given twice", vy_token_text(&f->tok, text));
+        seen |= 1u << which;
         vy_advance(f);
-        if (set) d->set = vy_parse_attribute_number(f, "set");
-        if (binding) d->binding = vy_parse_attribute_number(f, "binding");
-        if (init) vy_parse_init(f, d);
-        d->has_set |= set;
-        d->has_binding |= binding;
-        d->workspace |= workspace;
-        d->owned |= owned;
+        parse_attribute(f, d, which);
     }
+    d->has_set = seen & 1u << SET;
+    d->has_binding = seen & 1u << BINDING;
+    d->workspace = seen & 1u << WORKSPACE;
+    d->owned = seen & 1u << OWNED;
+    d->uniform = seen & 1u << UNIFORM;
+    d->has_offset = seen & 1u << OFFSET;
+    return seen;
+}
+
+// Where attributes are allowed: before buffers of programs, and those of a shader's scalars.
+static void check_attributes(vy_front *f, const vy_token *at, unsigned seen, const vy_decl *d,
+                             bool program)
+{
+    const unsigned scalar = 1u << OFFSET | 1u << UNIFORM | 1u << SET | 1u << BINDING;
+    const bool place = seen & 1u << OFFSET && !(seen & ~scalar) && d->kind == DK_SCALAR;
+    const bool buffer = d->kind == DK_BUFFER && program && !(seen & 1u << OFFSET);
+    if (!seen || buffer || (place && f->shader)) return;
+    if (place)
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, "write `@shader program`",
+                       "only the scalars of a shader have offsets");
+    else
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, NULL,
+                       "attributes are allowed only before buffers of programs");
+}
+
+// What a shader's buffer has is with its binding.
+static void check_layout(vy_front *f, const vy_token *at, const vy_decl *d)
+{
+    if (d->kind != DK_BUFFER || (!d->layout && !d->uniform)) return;
+    if (!f->shader || !d->has_binding)
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column,
+                       "write `@shader program`, and @binding",
+                       "only the buffers that a shader binds have @layout and @uniform");
+    else if (d->layout && d->layout_count != d->rank + 1)
+        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, NULL,
+                       "@layout has %u numbers; an offset and %u strides are needed",
+                       d->layout_count, d->rank);
 }
 
 static bool accept_access(vy_front *f, uint8_t *cls)
@@ -54,14 +128,14 @@ static bool accept_access(vy_front *f, uint8_t *cls)
 // `[@…] name: TYPE` or `[@…] name: in|out|inout TYPE[…]`
 static vy_decl *parse_parameter(vy_front *f, bool program)
 {
-    vy_decl attributes = {0};
+    vy_decl given = {0};
     vy_token at = f->tok;
-    parse_parameter_attributes(f, &attributes);
+    const unsigned seen = parse_parameter_attributes(f, &given);
     vy_decl *d = vy_parse_decl(f, program ? DK_SCALAR : DK_PARAM);
     vy_name_rec *name = d->name;
     uint32_t line = d->line, column = d->column;
     uint8_t kind = d->kind;
-    *d = attributes;
+    *d = given;
     d->name = name, d->line = line, d->column = column, d->kind = kind;
     vy_expect(f, TK_COLON, "after the parameter's name");
     bool buffer = accept_access(f, &d->cls);
@@ -85,9 +159,8 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
                        "write `in`, `out` or `inout` before the type",
                        "buffer `%s` does not say how it is accessed", d->name->text);
     }
-    if (at.kind == TK_AT && (!buffer || !program))
-        vy_front_error(f, VY_E_ATTRIBUTE, at.line, at.column, NULL,
-                       "attributes are allowed only before buffers of programs");
+    check_attributes(f, &at, seen, d, program);
+    check_layout(f, &at, d);
     return d;
 }
 

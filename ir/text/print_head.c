@@ -22,11 +22,48 @@ void print_init(printer *o, const vy_buf *b)
     print_str(o, ") ");
 }
 
+// `@set(1) @binding(2) @layout(16, 16, 4)`
+static void print_layout(printer *o, const vy_layout *l, uint32_t rank)
+{
+    if (l->uniform) print_str(o, "@uniform ");
+    if (l->set) print_attribute(o, "@set(", l->set);
+    print_attribute(o, "@binding(", l->binding);
+    if (!l->strides) return;
+    print_str(o, "@layout(");
+    print_u64(o, l->offset - l->within);
+    if (l->within) {
+        print_str(o, " + ");
+        print_u64(o, l->within);
+    }
+    for (uint32_t k = 0; k < rank; k++) {
+        print_str(o, ", ");
+        print_u64(o, l->strides[k]);
+    }
+    print_str(o, ") ");
+}
+
+// In a shader only the bindings that it has: others are numbered when it is compiled.
+static void print_binding(printer *o, const vy_buf *b, uint32_t position)
+{
+    if (b->layout.given) print_layout(o, &b->layout, b->rank);
+    if (o->p->shader) return;
+    if (b->set) print_attribute(o, "@set(", b->set);
+    if (b->binding != position) print_attribute(o, "@binding(", b->binding);
+}
+
+static void print_scalar_parameter(printer *o, const vy_scalar_param *s)
+{
+    if (s->layout.uniform) print_layout(o, &s->layout, 0);
+    if (s->layout.given) print_attribute(o, "@offset(", s->layout.offset);
+    print_identifier(o, s->name);
+    print_str(o, ": ");
+    print_str(o, vy_type_name(s->type));
+}
+
 static void print_buffer(printer *o, const vy_buf *b, uint32_t position)
 {
     static const char *const words[] = {"in ", "out ", "inout "};
-    if (b->set) print_attribute(o, "@set(", b->set);
-    if (b->binding != position) print_attribute(o, "@binding(", b->binding);
+    print_binding(o, b, position);
     if (b->workspace) print_str(o, "@workspace ");
     if (b->owned) print_str(o, "@owned ");
     print_init(o, b);
@@ -56,9 +93,7 @@ static void print_parameters(printer *o, const char *separator)
     }
     for (uint32_t i = 0; i < p->scalars.count; i++) {
         separate(o, &first, separator);
-        print_identifier(o, p->scalars.data[i].name);
-        print_str(o, ": ");
-        print_str(o, vy_type_name(p->scalars.data[i].type));
+        print_scalar_parameter(o, &p->scalars.data[i]);
     }
 }
 
@@ -93,6 +128,7 @@ void print_head(printer *o)
         if (o->p->rules[k]) print_rule(o, (vy_rule_of)k, o->p->rules[k], " ");
     if (o->p->exact) print_str(o, "@exact ");
     if (!o->p->signature && vy_program_lowered(o->p)) print_str(o, "@lowered ");
+    if (o->p->shader) print_str(o, "@shader ");
     print_str(o, o->p->signature ? "pipeline " : "program ");
     print_identifier(o, o->p->name);
     print_str(o, "(");

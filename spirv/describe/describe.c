@@ -101,8 +101,10 @@ uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind,
     uint32_t size = vy_type_size(type), align = size == 8 ? 8 : 4;
     uint32_t offset = (d->param_bytes + align - 1) & ~(align - 1);
     vy_kernel_param param = {copy(d, name), kind, vy_type_name(type), index, offset, size};
+    const bool given = vy_describe_is_given(d, &param);
+    if (given) param.offset = d->p->scalars.data[index].layout.offset;
     if (!vy_vec_push(&d->params, param)) d->oom = true;
-    d->param_bytes = offset + (size == 8 ? 8 : 4);
+    if (!given) d->param_bytes = offset + (size == 8 ? 8 : 4);
     return d->oom ? 0 : d->params.count - 1;
 }
 
@@ -118,12 +120,14 @@ static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_ke
     for (uint32_t k = 0; k < b->rank; k++) dims[k] = vy_describe_dim(d, b->dims[k]);
     *out = (vy_kernel_binding){
         .name = copy(d, b->name),
-        .set = b->set,
-        .binding = b->binding,
+        .set = d->places[buffer].set,
+        .binding = d->places[buffer].binding,
         .access = b->cls == VY_IN    ? VY_ACCESS_IN
                   : b->cls == VY_OUT ? VY_ACCESS_OUT
                                      : VY_ACCESS_INOUT,
-        .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && use != VY_WRITES_ALL,
+        // The host of a shader clears what it wants cleared.
+        .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && use != VY_WRITES_ALL &&
+                 !(d->hosted && b->layout.given),
         .workspace = b->workspace,
         .init = b->init == VY_INIT_ONES   ? "1"
                 : b->init == VY_INIT_COPY ? copy(d, b->init_from)
@@ -132,6 +136,7 @@ static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_ke
         .elem_size = vy_type_size(b->type),
         .rank = b->rank,
         .dims = dims,
+        .from = vy_describe_from(d, &b->layout, b->rank, false),
     };
 }
 
@@ -144,6 +149,7 @@ static void describe_watch(vy_describe *d, vy_kernel_binding *out)
     }
     dims[0] = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = 1});
     *out = (vy_kernel_binding){.name = VY_WATCH_NAME,
+                               .set = d->kernel->watch_set,
                                .binding = d->kernel->watch_binding,
                                .access = VY_ACCESS_INOUT,
                                .workspace = true,
@@ -246,14 +252,13 @@ bool vy_describe_end(vy_describe *d, const vy_spv *m)
     k->vulkan_version = 1u << 22 | (1 + (uint32_t)m->options->target) << 12;
     memcpy(k->local_size, p->workgroup, sizeof k->local_size);
     k->bindings = bindings;
-    k->param_count = d->params.count;
-    k->params = copy_block(d, d->params.data, d->params.count * sizeof *d->params.data);
+    vy_describe_constants(d);
     k->param_bytes = d->param_bytes;
     k->symbol_count = d->symbols.count;
     k->symbols = copy_block(d, d->symbols.data, d->symbols.count * sizeof *d->symbols.data);
     k->expr_count = d->exprs.count;
     k->exprs = copy_block(d, d->exprs.data, d->exprs.count * sizeof *d->exprs.data);
-    k->splits = true; // params.c gives each axis its base
+    k->splits = !d->hosted; // else params.c gives each axis its base
     k->domain_rank = p->overs.count;
     k->domain = d->domain;
     k->subgroup_size = m->options->subgroup_size;

@@ -11,6 +11,10 @@
 VY_VEC_TYPE(vy_expr_vec, vy_expr);
 VY_VEC_TYPE(vy_symbol_vec, vy_symbol);
 VY_VEC_TYPE(vy_param_vec, vy_kernel_param);
+typedef struct vy_place_of {
+    uint32_t set, binding;
+} vy_place_of;
+
 typedef struct vy_describe {
     const vy_program *p;
     vy_arena *arena;
@@ -28,7 +32,10 @@ typedef struct vy_describe {
     uint32_t group_sym[3]; // by axis: symbol + 1, for num_groups
     uint32_t *domain;      // by over variable: expression, at least 0
     uint32_t param_bytes;
-    uint32_t number; // of the kernel among those compiled together
+    bool hosted;         // bound as the shader is
+    vy_place_of *places; // by buffer id
+    vy_place_of free;    // the first place after all of them
+    uint32_t number;     // of the kernel among those compiled together
     bool oom;
 } vy_describe;
 void vy_describe_begin(vy_describe *d, const vy_program *p, vy_arena *arena, vy_kernel *kernel);
@@ -43,6 +50,14 @@ uint32_t vy_describe_binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t 
 // Appends a field to the parameter block unless it is there; returns its index.
 uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind, vy_type type,
                            uint32_t index);
+// ---- places.c.  After vy_describe_begin; false: memory.
+bool vy_describe_places(vy_describe *d, bool host_layout);
+vy_place_of vy_describe_next_place(vy_describe *d); // of one more binding
+bool vy_describe_is_given(const vy_describe *d, const vy_kernel_param *param); // by the host?
+const vy_kernel_from *vy_describe_from(vy_describe *d, const vy_layout *l, uint32_t rank,
+                                       bool pushed); // NULL: nowhere, or d->oom
+void vy_describe_constants(vy_describe *d);          // params and constants of the kernel
+
 bool vy_describe_end(vy_describe *d, const vy_spv *m); // false: memory
 // Upper bound on the iterations of its loops (iterations.c); part of vy_describe_end.
 void vy_describe_iterations(vy_describe *d, vy_kernel *k);

@@ -61,13 +61,16 @@ static bool emit_programs(vy_spv *m, vy_result *r, const job *j, vy_kernel *kern
     for (uint32_t i = 0; i < j->count; i++) {
         const vy_program *p = j->programs[i];
         vy_describe d;
-        kernels[i].entry =
-            j->count == 1 ? "main" : vy_arena_strdup(&r->arena, p->name, strlen(p->name));
+        const bool hosted = p->shader && m->options->host_layout;
+        kernels[i].entry = j->count == 1 && !hosted
+                               ? "main"
+                               : vy_arena_strdup(&r->arena, p->name, strlen(p->name));
         if (!kernels[i].entry) return false;
         vy_describe_begin(&d, p, &r->arena, &kernels[i]);
         d.number = i;
         if (j->pipeline) d.sliced = j->used.sliced[i];
-        bool ok = !d.oom && vy_emit_kernel(m, p, kernels[i].entry, &d) && vy_describe_end(&d, m) &&
+        bool ok = !d.oom && vy_describe_places(&d, hosted) &&
+                  vy_emit_kernel(m, p, kernels[i].entry, &d) && vy_describe_end(&d, m) &&
                   (j->pipeline || vy_plan_make(&kernels[i], &r->arena, &plans[i]));
         vy_describe_free(&d);
         if (!ok) return false;

@@ -61,26 +61,48 @@ static uint32_t block_type(vy_fn *f, const vy_array *a, uint32_t stride)
     return *slot = block;
 }
 
+static bool is_declared(const vy_fn *f, uint32_t buffer)
+{
+    const vy_mem_facts *use = &f->facts->buffers[buffer];
+    return !is_array(&f->p->buffers.data[buffer]) &&
+           (use->loaded || use->stored || f->arrays[buffer].measured);
+}
+
+// Does another variable of a hosted kernel have its binding?
+static bool shares_binding(const vy_fn *f, uint32_t buffer)
+{
+    const vy_place_of place = f->d->places[buffer];
+    for (uint32_t i = 1; i < f->p->buffers.count; i++) {
+        if (i == buffer || !is_declared(f, i)) continue;
+        const vy_place_of other = f->d->places[i];
+        if (other.set == place.set && other.binding == place.binding) return true;
+    }
+    return false;
+}
+
 static void declare_buffer(vy_fn *f, uint32_t buffer)
 {
     vy_spv *m = f->m;
     const vy_buf *b = &f->p->buffers.data[buffer];
-    const vy_buf *place = b->view_of ? &f->p->buffers.data[b->view_of] : b;
+    const bool hosted = f->d->hosted, uniform = hosted && b->layout.uniform;
+    const vy_place_of place = f->d->places[b->view_of ? b->view_of : buffer];
     const vy_mem_facts *use = &f->facts->buffers[buffer];
     vy_array *a = &f->arrays[buffer];
     a->type = b->type;
     a->form = use->form;
-    a->cls = SpvStorageClassStorageBuffer;
+    a->cls = uniform ? SpvStorageClassUniform : SpvStorageClassStorageBuffer;
     a->elem = memory_type(f, b, a->form);
     a->pointer = vy_spv_pointer(m, a->cls, a->elem);
-    uint32_t block = block_type(f, a, memory_size(b, a->form));
+    uint32_t block =
+        uniform ? vy_uniform_block(f, buffer) : block_type(f, a, memory_size(b, a->form));
     uint32_t pointer = vy_spv_pointer(m, a->cls, block);
     a->var = vy_spv_id(m);
     VY_GLOBAL(m, SpvOpVariable, pointer, a->var, (uint32_t)a->cls);
-    VY_DECORATE(m, a->var, SpvDecorationDescriptorSet, place->set);
-    VY_DECORATE(m, a->var, SpvDecorationBinding, place->binding);
-    if (b->view_of) VY_DECORATE(m, a->var, SpvDecorationAliased);
-    if (!use->stored) VY_DECORATE(m, a->var, SpvDecorationNonWritable);
+    VY_DECORATE(m, a->var, SpvDecorationDescriptorSet, place.set);
+    VY_DECORATE(m, a->var, SpvDecorationBinding, place.binding);
+    const bool aliased = b->view_of || (hosted && !uniform && shares_binding(f, buffer));
+    if (aliased) VY_DECORATE(m, a->var, SpvDecorationAliased);
+    if (!use->stored && !uniform) VY_DECORATE(m, a->var, SpvDecorationNonWritable);
     // A barrier makes a workgroup's stores visible to itself only through coherent memory.
     if (f->facts->barrier && use->loaded && use->stored)
         VY_DECORATE(m, a->var, SpvDecorationCoherent);
@@ -90,10 +112,8 @@ static void declare_buffer(vy_fn *f, uint32_t buffer)
 
 bool vy_buffers_declare(vy_fn *f)
 {
-    for (uint32_t i = 1; i < f->p->buffers.count; i++) {
-        const vy_mem_facts *use = &f->facts->buffers[i];
-        if (!is_array(&f->p->buffers.data[i]) && (use->loaded || use->stored)) declare_buffer(f, i);
-    }
+    for (uint32_t i = 1; i < f->p->buffers.count; i++)
+        if (is_declared(f, i)) declare_buffer(f, i);
     return !f->m->oom;
 }
 

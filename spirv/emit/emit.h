@@ -20,6 +20,8 @@ typedef struct vy_emit_extent {
     bool constant;
     uint32_t value;          // if constant
     uint32_t field;          // else: field of the parameter block + 1
+    uint32_t length_of;      // else: the buffer whose length it is
+    uint32_t groups;         // else: the axis + 1 whose workgroups it counts
     uint32_t id, id31, id64; // as u32; at most 2³¹ (for signed indices); as u64.  0: not made yet
 } vy_emit_extent;
 
@@ -34,6 +36,8 @@ typedef struct vy_array { // a buffer, shared or local array of the function
     vy_type type;            // element type as declared
     vy_emit_extent *extents; // rank entries
     uint32_t offset_field;   // VY_PARAM_OFFSET: field of the parameter block + 1
+    bool measured;           // its length is asked for
+    uint32_t length_id;      // hosted.c: of the first axis
 } vy_array;
 
 typedef struct vy_emit_frame { // an open construct
@@ -80,12 +84,12 @@ typedef struct vy_fn {
     vy_emit_extent *extents; // of all arrays
     vy_frame_vec frames;
     vy_words init_ids;
-    vy_emit_frame closed; // the construct closed last: its RESULTs directly follow it
-    uint32_t closed_end;  // block where its last arm, or its continue target, ended
-    uint32_t *params;     // by field of the parameter block: id of its value
-    uint32_t *members;    // by field: member of the struct
-    uint32_t param_var;
-    SpvStorageClass param_class;
+    vy_emit_frame closed;        // the construct closed last: its RESULTs directly follow it
+    uint32_t closed_end;         // block where its last arm, or its continue target, ended
+    uint32_t *params;            // by field of the parameter block: id of its value
+    uint32_t *members;           // by field: member of the struct
+    uint32_t *blocks;            // by field: the variable that it is a member of
+    SpvStorageClass param_class; // of those that the host of a shader does not have
     uint32_t base_field[3], count_field[3]; // GROUP_BASE, NUM_GROUPS by axis: field + 1
     uint32_t in_domain;                     // bool: this lane is not padding; 0: none is
     vy_emit_extent *over_extents;           // by over variable
@@ -123,7 +127,7 @@ uint32_t vy_op_n(vy_fn *f, SpvOp op, uint32_t type, uint32_t n, const uint32_t *
 uint32_t vy_ext(vy_fn *f, uint32_t inst, uint32_t type, uint32_t n, const uint32_t *operands);
 #define VY_EXT(f, inst, type, ...)                                                                 \
     vy_ext(f, inst, type, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
-// Arithmetic in u32 that folds constants.
+// IAdd or IMul in u32, folding constants.
 uint32_t vy_u32_op(vy_fn *f, SpvOp op, uint32_t a, uint32_t b);
 uint32_t vy_and_bool(vy_fn *f, uint32_t a, uint32_t b); // 0 is true
 uint32_t vy_select_id(vy_fn *f, uint32_t type, uint32_t c, uint32_t a, uint32_t b);
@@ -214,6 +218,16 @@ void vy_emit_barrier(vy_fn *f);                // emit_subgroup.c
 uint32_t vy_emit_subgroup(vy_fn *f, uint32_t i);
 void vy_params_declare(vy_fn *f); // params.c
 uint32_t vy_param_id(vy_fn *f, uint32_t field);
+// hosted.c: kernels that are bound as a shader is.  Can the length of the buffer's first axis be
+// asked for, and what is it?  The buffer whose length a scalar is; 0: none.
+bool vy_has_length(const vy_fn *f, uint32_t buffer);
+uint32_t vy_length_of_scalar(const vy_fn *f, uint32_t scalar);
+uint32_t vy_length_id(vy_fn *f, uint32_t buffer);
+bool vy_is_strided(const vy_fn *f, uint32_t buffer);
+uint32_t vy_strided_address(vy_fn *f, uint32_t buffer, const uint32_t *index); // in elements
+uint32_t vy_uniform_block(vy_fn *f, uint32_t buffer);                          // its type
+uint32_t vy_read_uniform(vy_fn *f, const vy_array *a, uint32_t address);
+uint32_t vy_num_groups(vy_fn *f, uint32_t axis);
 uint32_t vy_leaf_id(vy_fn *f, uint32_t leaf); // leaves.c: leaf index
 uint32_t vy_subgroup_size(vy_fn *f);
 uint32_t vy_lane(vy_fn *f);

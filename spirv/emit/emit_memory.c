@@ -49,19 +49,19 @@ vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
     vy_emit_extent *extents = f->arrays[in->aux].extents;
     bool guard = !(in->flags & VY_FLAG_INRANGE) && !f->m->options->unchecked;
     vy_place place = {zero_on_padding ? f->in_domain : 0, 0};
+    uint32_t index[VY_MAX_RANK];
+    const bool strided = vy_is_strided(f, in->aux);
     for (uint32_t k = 0; k < b->rank; k++) {
-        uint32_t index;
-        uint32_t ok = check_axis(f, vy_arg(f->p, i, k), &extents[k], guard, &index);
+        uint32_t ok = check_axis(f, vy_arg(f->p, i, k), &extents[k], guard, &index[k]);
         place.ok = vy_and_bool(f, place.ok, ok);
-        if (k == 0) {
-            place.address = index;
-            continue;
-        }
+        if (k == 0) place.address = index[k];
+        if (k == 0 || strided) continue;
         uint32_t extent = vy_extent_id(f, &extents[k], VY_EXTENT_U32);
         place.address =
-            vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, place.address, extent), index);
+            vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, place.address, extent), index[k]);
     }
     if (b->rank == 0) place.address = vy_spv_u32(f->m, 0);
+    if (strided) place.address = vy_strided_address(f, in->aux, index);
     const uint32_t offset = f->arrays[in->aux].offset_field;
     if (offset) place.address = vy_u32_op(f, SpvOpIAdd, place.address, vy_param_id(f, offset - 1));
     place.address = settle_address(f, i, place.address);
@@ -91,6 +91,7 @@ uint32_t vy_read_element(vy_fn *f, const vy_array *a, uint32_t address)
 {
     vy_spv *m = f->m;
     bool halves = a->form == VY_MEM_HALVES;
+    if (a->cls == SpvStorageClassUniform) return vy_read_uniform(f, a, address);
     uint32_t pointer = vy_element_pointer(f, a, halves ? word_of(f, address) : address);
     uint32_t v = VY_DO(f, SpvOpLoad, a->elem, pointer);
     if (halves) return vy_half_of_word(f, v, half_of(f, address));

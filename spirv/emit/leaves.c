@@ -10,6 +10,8 @@ uint32_t vy_extent_id(vy_fn *f, vy_emit_extent *e, vy_extent_form form)
         if (form == VY_EXTENT_U64) return vy_spv_int(f->m, VY_U64, e->value);
         return vy_spv_u32(f->m, form == VY_EXTENT_31 && e->value > limit ? limit : e->value);
     }
+    if (!e->id && e->length_of) e->id = vy_length_id(f, e->length_of);
+    if (!e->id && e->groups) e->id = vy_num_groups(f, e->groups - 1);
     if (!e->id) {
         uint32_t field = e->field - 1;
         e->id = vy_param_id(f, field);
@@ -85,13 +87,23 @@ uint32_t vy_local_x(vy_fn *f) { return scalar_input(f, VY_INPUT_LOCAL_ID); }
 
 uint32_t vy_group_x(vy_fn *f) { return scalar_input(f, VY_INPUT_GROUP_ID); }
 
+uint32_t vy_num_groups(vy_fn *f, uint32_t axis)
+{
+    if (!f->d->hosted) return vy_param_id(f, f->count_field[axis] - 1);
+    vy_words *out = f->out;
+    f->out = &f->prologue;
+    const uint32_t id = input_value(f, VY_INPUT_NUM_GROUPS, axis);
+    f->out = out;
+    return id;
+}
+
 static uint32_t builtin(vy_fn *f, const vy_leaf *l)
 {
     switch ((vy_builtin)l->index) {
     case VY_GID: return global_id(f, l->axis);
     case VY_LID: return input_value(f, VY_INPUT_LOCAL_ID, l->axis);
     case VY_WID: return based(f, input_value(f, VY_INPUT_GROUP_ID, l->axis), l->axis, 1);
-    case VY_NUM_GROUPS: return vy_param_id(f, f->count_field[l->axis] - 1);
+    case VY_NUM_GROUPS: return vy_num_groups(f, l->axis);
     case VY_LINDEX: return vy_lindex(f);
     case VY_LANE: return vy_lane(f);
     case VY_SUBGROUP_SIZE: return vy_subgroup_size(f);

@@ -189,6 +189,7 @@ static bool declare_image(reading *r, read_object *o, uint32_t k, const char *na
         dims[t.axes - 1 - axis] = vy_dim_value(r->b, n);
     }
     dims[t.axes] = vy_dim_const(r->b, t.format.channels);
+    r->misplaced = true; // modules that we write have no images
     o->fields[k].buffer = vy_param_buffer(r->b, name, read_class_of(r->uses[o->variable][k]),
                                           t.type, t.axes + 1, dims);
     return !vy_builder_failed(r->b);

@@ -121,6 +121,7 @@ static bool declare_alias(reading *r, read_object *o, read_field *f)
         a->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), read_class_of(a->use),
                                     a->type, 1, &open);
     f->buffer = a->buffer;
+    read_place_buffer(r, o, f);
     return !vy_builder_failed(r->b);
 }
 
@@ -138,6 +139,7 @@ static bool declare_buffers(reading *r, read_object *o)
         if (!dims) return false;
         f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), read_class_of(uses[k]),
                                     f->type, read_rank(f), dims);
+        read_place_buffer(r, o, f);
     }
     return !vy_builder_failed(r->b);
 }
@@ -167,10 +169,12 @@ static bool declare_scalars(reading *r, read_object *o, const read_field *f)
     for (uint32_t i = 0; ok && i < read_elements(f); i++) {
         const char *name = element_name(r, o, f, i);
         any |= uses[f->first + i] != 0;
-        if (uses[f->first + i])
-            o->scalars[f->first + i] = vy_param_scalar(r->b, name, vy_type_loaded(f->type));
-        else
+        if (!uses[f->first + i]) {
             ok = leave_unread(r, name);
+            continue;
+        }
+        o->scalars[f->first + i] = vy_param_scalar(r->b, name, vy_type_loaded(f->type));
+        read_place_scalar(r, o, f, i, o->scalars[f->first + i]);
     }
     return ok && (any || !f->rank || leave_unread(r, parameter_name(r, o, f->name)));
 }
@@ -193,9 +197,10 @@ static bool declare_parameters(reading *r, read_object *o)
         read_field *f = &o->fields[k];
         const vy_dim *dims =
             uses[k] & READ_IS_INDEXED && uses[k] & READ_IS_READ ? read_dims(r, f) : NULL;
-        if (dims)
-            f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), VY_IN, f->type,
-                                        read_rank(f), dims);
+        if (!dims) continue;
+        f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), VY_IN, f->type,
+                                    read_rank(f), dims);
+        read_place_buffer(r, o, f);
     }
     return !vy_builder_failed(r->b);
 }

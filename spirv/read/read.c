@@ -116,6 +116,7 @@ static bool room(reading *r)
     r->objects = vy_arena_alloc(&r->building, n * sizeof *r->objects);
     r->built = vy_arena_alloc(&r->building, n * sizeof *r->built);
     r->seen = vy_arena_alloc(&r->building, n * sizeof *r->seen);
+    r->misplaced = false;
     r->seen_now = r->privates.count = 0;
     r->notes.count = r->values.count = r->exits.count = r->unread.count = 0;
     r->depth = r->line = r->column = 0;
@@ -139,6 +140,7 @@ static bool is_exact(const reading *r) // all floats of it: some operation is de
 static bool finish(vy_program *p, void *user)
 {
     const reading *r = user;
+    if (r->misplaced) read_forget_places(p);
     vy_pass_context c = {0};
     const bool keep = r->options && r->options->keep_domain;
     return vy_pass_dce(p, &c) && (keep || read_domain(p)) && vy_pass_count_loops(p, &c) &&
@@ -153,6 +155,7 @@ static bool build(reading *r)
     r->b = vy_program_begin(r->m, *name ? name : "main");
     if (!r->b) return read_no_memory(r);
     if (is_exact(r)) vy_exact(r->b);
+    vy_shader(r->b);
     bool ok = read_declarations(r) && constants_exist(r) && find_workgroup(r, size);
     if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);
     ok = ok && read_globals(r) && read_samplers_exist(r) && read_function(r, r->main, NULL);

@@ -73,6 +73,7 @@ typedef struct read_field {
     const uint32_t *dims;    // 0: a runtime array
     uint32_t first;          // its first scalar, where its scalars are kept apart
     uint32_t offset;         // in a block: of its first scalar, in bytes, …
+    uint32_t within;         // … of that, in the element of a runtime array, …
     const uint32_t *strides; // … and from one to the next, by axis
     vy_buffer buffer;        // else; none: nothing accesses it
     const char *name;
@@ -185,6 +186,12 @@ vy_value read_cluster(reading *r, const char *name, uint32_t size, vy_value x);
 bool read_lanes(reading *r, SpvOp op, bool *mine); // quads, ballots
 bool read_sync(reading *r, bool *mine);            // barriers, atomics, lanes
 
+// ---- places.c: the places of parameters in the shader's bindings; element: of a scalar's field
+void read_place_buffer(reading *r, const read_object *o, const read_field *f);
+void read_place_scalar(reading *r, const read_object *o, const read_field *f, uint32_t element,
+                       vy_value scalar);
+void read_forget_places(vy_program *p);
+
 // ---- call.c: functions; control.c: blocks and constructs
 bool read_function(reading *r, uint32_t id, const vy_var *results);
 bool read_call(reading *r);
@@ -260,6 +267,7 @@ struct reading {
     const char **members;    // names of members of variables, in order
     uint32_t member_count;
     read_frame *frame;
+    bool misplaced;       // some parameter cannot stay where the shader has it
     read_exit_vec exits;  // constructs that are open
     read_name_vec unread; // scalars of blocks that nothing reads
     bool *built;          // by id of a label: the block has been built, in this call

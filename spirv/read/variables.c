@@ -21,6 +21,7 @@ typedef struct walk {
     read_object *o;
     uint32_t dims[DEEPEST], strides[DEEPEST], rank, depth, scalars;
     uint32_t offset, matrix_stride; // in bytes
+    uint32_t start;                 // of the runtime array
     bool row_major, in_matrix;
     const char *path; // the name so far
 } walk;
@@ -33,6 +34,7 @@ static bool add_field(walk *w, vy_type type)
     *f = (read_field){.type = type, .rank = w->rank, .dims = dims, .name = w->path};
     f->first = w->scalars;
     f->offset = w->offset;
+    f->within = w->rank && w->dims[0] == 0 ? w->offset - w->start : 0;
     f->strides = memcpy(dims + w->rank, w->strides, w->rank * sizeof *dims);
     uint32_t n = 1;
     for (uint32_t k = 0; k < w->rank; k++) {
@@ -107,6 +109,7 @@ static bool add_fields(walk *w, uint32_t type)
                            read_op_name(t->op));
     w->depth++;
     if (!is_struct) {
+        if (w->rank == 0) w->start = w->offset;
         w->strides[w->rank] = stride_of(w, type, t);
         w->dims[w->rank++] = t->count;
     }

@@ -21,32 +21,23 @@
 // `lid.x < row`, in a form that no compiler can prove to hold.
 #include "spirv/target/target.h"
 
-static uint32_t next_free_binding(const vy_program *p)
-{
-    uint32_t next = 0;
-    for (uint32_t b = 1; b < p->buffers.count; b++) {
-        const vy_buf *buf = &p->buffers.data[b];
-        if (buf->cls <= VY_INOUT && buf->set == 0 && buf->binding >= next) next = buf->binding + 1;
-    }
-    return next;
-}
-
 // struct { u32 word; }, in the binding after all others.
 static uint32_t declare_word(vy_fn *f)
 {
     vy_spv *m = f->m;
     vy_kernel *k = f->d->kernel;
     const uint32_t block = vy_spv_id(m), var = vy_spv_id(m);
-    const bool pushed = k->param_set == VY_NO_BINDING;
+    const vy_place_of place = vy_describe_next_place(f->d);
     k->watched = true;
-    k->watch_binding = next_free_binding(f->p) + !pushed;
+    k->watch_set = place.set;
+    k->watch_binding = place.binding;
     VY_GLOBAL(m, SpvOpTypeStruct, block, vy_spv_type(m, VY_U32));
     VY_DECORATE(m, block, SpvDecorationBlock);
     VY_PUT(m, &m->sections[VY_SEC_ANNOTATIONS], SpvOpMemberDecorate, block, 0, SpvDecorationOffset,
            0);
     const uint32_t pointer = vy_spv_pointer(m, SpvStorageClassStorageBuffer, block);
     VY_GLOBAL(m, SpvOpVariable, pointer, var, SpvStorageClassStorageBuffer);
-    VY_DECORATE(m, var, SpvDecorationDescriptorSet, 0);
+    VY_DECORATE(m, var, SpvDecorationDescriptorSet, k->watch_set);
     VY_DECORATE(m, var, SpvDecorationBinding, k->watch_binding);
     vy_spv_name(m, var, VY_WATCH_NAME);
     vy_interface(f, var);

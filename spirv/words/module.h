@@ -111,6 +111,7 @@ uint32_t vy_type_bits(vy_type t);                 // 32 for bool
 typedef enum vy_input {
     VY_INPUT_GLOBAL_ID,
     VY_INPUT_LOCAL_ID,
+    VY_INPUT_NUM_GROUPS, // hosted kernels only: a dispatch may be split
     VY_INPUT_GROUP_ID,
     VY_INPUT_LINDEX,
     VY_INPUT_LANE,

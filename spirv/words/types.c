@@ -211,6 +211,7 @@ uint32_t vy_spv_input(vy_spv *m, uint32_t input)
     } inputs[VY_INPUT_COUNT] = {
         [VY_INPUT_GLOBAL_ID] = {SpvBuiltInGlobalInvocationId, "global_invocation_id"},
         [VY_INPUT_LOCAL_ID] = {SpvBuiltInLocalInvocationId, "local_invocation_id"},
+        [VY_INPUT_NUM_GROUPS] = {SpvBuiltInNumWorkgroups, "num_workgroups"},
         [VY_INPUT_GROUP_ID] = {SpvBuiltInWorkgroupId, "workgroup_id"},
         [VY_INPUT_LINDEX] = {SpvBuiltInLocalInvocationIndex, "local_invocation_index"},
         [VY_INPUT_LANE] = {SpvBuiltInSubgroupLocalInvocationId, "subgroup_lane"},

@@ -49,6 +49,15 @@ static void put_words(vy_text *t, const uint32_t *words, size_t count, const cha
     vy_text_add(t, "\n};\n");
 }
 
+static void put_from(vy_text *t, const vy_kernel_from *from)
+{
+    if (!from) return;
+    vy_text_add(t, ", the shader's");
+    if (from->rank) vy_text_add(t, from->offset ? " from byte %u" : "", from->offset);
+    for (uint32_t i = 0; i < from->rank; i++)
+        vy_text_add(t, i ? ", %u" : ", strides %u", from->strides[i]);
+}
+
 static void put_shape_comment(vy_text *t, const vy_kernel *k, const vy_kernel_binding *b)
 {
     static const char *const access[] = {"in", "out", "inout"};
@@ -59,6 +68,7 @@ static void put_shape_comment(vy_text *t, const vy_kernel *k, const vy_kernel_bi
     }
     vy_text_add(t, "]%s%s", b->clear ? ", zero it before each dispatch" : "",
                 b->workspace ? ", scratch memory" : "");
+    put_from(t, b->from);
     if (b->init) vy_text_add(t, ", starts as %s", strcmp(b->init, "1") ? b->init : "all ones");
     vy_text_add(t, "\n");
 }
@@ -110,6 +120,26 @@ static void put_param_comment(vy_text *t, const vy_kernel *k, const vy_kernel_pa
                     k->bindings[p->index].name);
     if (p->kind == VY_PARAM_NUM_GROUPS) vy_text_add(t, ": workgroups of the whole dispatch");
     vy_text_add(t, "\n");
+}
+
+// What the host of a shader passes, where it is.
+static void put_constants(vy_text *t, const vy_plan *plan, const vy_kernel *k, const char *prefix)
+{
+    if (!k->constant_count) return;
+    vy_text_add(t, "\nenum { // scalars of the shader: bytes from the start of their block\n");
+    for (uint32_t i = 0; i < k->constant_count; i++) {
+        const vy_kernel_constant *c = &k->constants[i];
+        vy_text_add(t, "    ");
+        put_prefix(t, plan, k, prefix, true);
+        vy_text_add(t, "_OFFSET_");
+        put_name(t, c->param.name, true);
+        vy_text_add(t, " = %u, // %s, ", c->from->offset, c->param.type);
+        if (c->from->set == VY_NO_BINDING)
+            vy_text_add(t, "push constants\n");
+        else
+            vy_text_add(t, "uniform block: set %u, binding %u\n", c->from->set, c->from->binding);
+    }
+    vy_text_add(t, "};\n");
 }
 
 // The struct has exactly the offsets of the block: padding that C would not insert is explicit.
@@ -177,6 +207,7 @@ static void put_kernel(vy_text *t, const vy_plan *plan, const vy_kernel *k, cons
     for (uint32_t i = 0; i < VY_FEATURE_COUNT; i++)
         if (k->features >> i & 1) vy_text_add(t, "// needs %s\n", vy_feature_name(i));
     put_bindings(t, plan, k, prefix);
+    put_constants(t, plan, k, prefix);
     put_params(t, plan, k, prefix);
     put_definitions(t, k->exprs, k->symbols);
 }

@@ -47,6 +47,41 @@ static void put_field(vy_text *t, const char *name, const char *value)
 }
 
 // ----------------------------------------------------------------------------------------- kernels
+// Where the shader has a parameter; null: only the kernel has it.
+static void put_from(vy_text *t, const vy_kernel_from *from)
+{
+    if (!from) {
+        vy_text_add(t, "null");
+        return;
+    }
+    const bool pushed = from->set == VY_NO_BINDING;
+    vy_text_add(t, "{\"block\": \"%s\", ",
+                pushed          ? "push_constants"
+                : from->uniform ? "uniform"
+                                : "storage");
+    if (!pushed) vy_text_add(t, "\"set\": %u, \"binding\": %u, ", from->set, from->binding);
+    vy_text_add(t, "\"offset\": %u", from->offset);
+    for (uint32_t i = 0; i < from->rank; i++)
+        vy_text_add(t, i ? ", %u" : ", \"strides\": [%u", from->strides[i]);
+    vy_text_add(t, from->rank ? "]}" : "}");
+}
+
+static void put_constants(vy_text *t, const vy_kernel *k)
+{
+    if (!k->hosted) return;
+    vy_text_add(t, "      \"constants\": [");
+    for (uint32_t i = 0; i < k->constant_count; i++) {
+        const vy_kernel_constant *c = &k->constants[i];
+        vy_text_add(t, i ? ",\n        {" : "\n        {");
+        put_field(t, "name", c->param.name);
+        put_field(t, "type", c->param.type);
+        vy_text_add(t, "\"size\": %u, \"from\": ", c->param.size);
+        put_from(t, c->from);
+        vy_text_add(t, "}");
+    }
+    vy_text_add(t, "],\n");
+}
+
 static void put_binding(vy_text *t, const vy_kernel *k, const vy_kernel_binding *b)
 {
     static const char *const access[] = {"in", "out", "inout"};
@@ -60,6 +95,8 @@ static void put_binding(vy_text *t, const vy_kernel *k, const vy_kernel_binding 
     put_field(t, "type", b->type);
     vy_text_add(t, "\"element_size\": %u, \"shape\": ", b->elem_size);
     put_shape(t, b->dims, b->rank, k->exprs, k->symbols);
+    if (k->hosted) vy_text_add(t, ", \"from\": ");
+    if (k->hosted) put_from(t, b->from);
     vy_text_add(t, "}");
 }
 
@@ -166,6 +203,7 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
         put_binding(t, k, &k->bindings[i]);
     }
     vy_text_add(t, "],\n");
+    put_constants(t, k);
     put_params(t, k);
     vy_text_add(t, "      \"groups\": ");
     if (!k->domain_rank) vy_text_add(t, "null");

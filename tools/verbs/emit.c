@@ -145,6 +145,7 @@ static bool write_product(product *p, form otherwise, vy_diag *d)
     vy_spirv_options o;
     if (path && !output_form(path, FORMS_ALL, &wanted, d)) return false;
     if (!spirv_options(p->c, &o, d)) return false;
+    o.host_layout = true;
     if (wanted != FORM_TEXT && wanted != FORM_BINARY) {
         const double start = now_ms();
         progress_begin(p->c, "compiling");
@@ -173,6 +174,7 @@ bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d)
     vy_spirv_options o;
     product result = {.c = c, .module = m, .what = vys_entry_result(m)};
     if (!optimize(c, m, false, NULL, d) || !spirv_options(c, &o, d)) return false;
+    o.host_layout = true;
     result.compiled = vys_entry_compile(result.what, &o, d);
     const bool ok = result.compiled ? write_directory(&result, folder, d) : fail_memory(d);
     vy_compiled_free(result.compiled);

@@ -43,6 +43,31 @@ static void add_list(const cJSON *list, const char *between, const char *empty, 
     if (!any) text_puts(out, empty);
 }
 
+// The part of a shader's binding that a parameter is.
+static void from_text(const cJSON *from, text *out)
+{
+    if (!list_of(from, "strides")) return;
+    text_printf(out, "  %s from byte %u, strides ", string_of(from, "block"),
+                number_of(from, "offset"));
+    add_list(list_of(from, "strides"), ", ", "", out);
+}
+
+static void constants_text(const cJSON *kernel, text *out)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, list_of(kernel, "constants"))
+    {
+        const cJSON *from = list_of(c, "from");
+        if (strcmp(string_of(from, "block"), "uniform") == 0)
+            text_printf(out, "  set %u binding %-3u ", number_of(from, "set"),
+                        number_of(from, "binding"));
+        else
+            text_puts(out, "  push constant     ");
+        text_printf(out, "offset %-4u %-4s %s\n", number_of(from, "offset"), string_of(c, "type"),
+                    string_of(c, "name"));
+    }
+}
+
 static void bindings_text(const cJSON *kernel, text *out)
 {
     const cJSON *b;
@@ -53,6 +78,7 @@ static void bindings_text(const cJSON *kernel, text *out)
                     string_of(b, "type"));
         add_list(list_of(b, "shape"), ", ", "", out);
         text_puts(out, "]");
+        from_text(list_of(b, "from"), out);
         if (cJSON_IsTrue(list_of(b, "workspace"))) text_puts(out, "  workspace");
         if (cJSON_IsTrue(list_of(b, "clear"))) text_puts(out, "  cleared before each dispatch");
         text_puts(out, "\n");
@@ -62,6 +88,8 @@ static void bindings_text(const cJSON *kernel, text *out)
 static void params_text(const cJSON *kernel, text *out)
 {
     const cJSON *params = list_of(kernel, "params"), *where = list_of(params, "in"), *f;
+    constants_text(kernel, out);
+    if (list_of(kernel, "constants") && !number_of(params, "bytes")) return;
     if (cJSON_IsObject(where))
         text_printf(out, "  parameter buffer: set %u binding %u, %u bytes\n",
                     number_of(where, "set"), number_of(where, "binding"),
@@ -226,6 +254,7 @@ static bool describe(command *c, vys_entry what, cJSON *list, vy_diag *d)
 {
     vy_spirv_options o;
     if (!spirv_options(c, &o, d)) return false;
+    o.host_layout = true;
     o.validate = false; // nothing of it leaves the tool
     vy_compiled *compiled = vys_entry_compile(what, &o, d);
     if (!compiled) return fail_memory(d); // unless it said why

@@ -208,6 +208,14 @@ grep -v '^//' out.roles >roles.vyre
 "$VYRE_GRAD" print roles.vyre | cmp -s - roles.vyre || wrong "the module does not print as it was read"
 grep -q '^//   overwrites grad_x: gradient x$' out.roles || wrong "no role of grad_x"
 
+# a shader, and its gradient bound in its place
+masses='--in m.at[4,3]=0,0,0,1,0.25,0,2.5,0,0.5,3,1,0 --in m.kg=1,2,0.5,1 --in m.speed[4,3]=0,0.5,0,0,0,0,1,0,0,0,0,-1'
+"$VYRE_GRAD" run "$SRC/examples/springs.comp" --grad --wrt stiffness,m.at --json --engine eval $masses \
+    --in stiffness=10,20,5,0 --set gravity=0,0,-10 --set dt=0.125 --set n=4 --set rest=1 --in energy[4]=zeros >want.json ||
+    wrong "the interpreter on springs.comp"
+"$bin/drop_in" >out.springs || wrong "drop_in"
+compare out.springs want.json 2e-6
+
 # mistakes are reported, with status 1
 says() { # TEXT COMMAND…
     text=$1

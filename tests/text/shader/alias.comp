@@ -1,7 +1,7 @@
 // Two variables on one binding are one flat buffer of their scalar type, which has one gradient.
 //
 // RUN: vyre-grad print %s
-// CONTAINS: main(a4: in f32[?], b: inout f32[?], c2: inout f32[?], n: u32)
+// CONTAINS: @binding(0) a4: in f32[?]
 //
 // RUN: vyre-grad run %s --engine eval,vulkan --in a4=1,2,3,4,5,6,7,8,9 --in b=0,0,0,0,0,0,0,0,0 --in c2=1,2,3,4 --set n=8 --groups 1 --grad --wrt a4
 // EXPECT: b f32[9] = [6, 12, 6, 8, 10, 12, 14, 16, 2]

@@ -20,8 +20,9 @@ program main(y: inout f32[h, w], x: in f32[h, w], w: i32, h: i32, n: u32)
 // RUN: vyre-grad run %s --engine eval,vulkan --in x=1,2,3,4,5,6 --in y=1,1,1,1,1,1 --set w=3 --set h=2 --set n=3 --groups 2,2
 // EXPECT: y f32[6] = [2, 5, 10, 17, 26, 37]
 //
-// RUN: vyre-grad print %s --keep-domain
-// CONTAINS: workgroup(8, 4) {
+// RUN: vyre-grad print %s --keep-domain | grep -A1 workgroup
+// EXPECT:     workgroup(8, 4)
+// EXPECT: {
 //
 // RUN: vyre-grad run %s --keep-domain --in x=1 --in y=1 --set w=1 --set h=1 --set n=3
 // STATUS: 1
@@ -41,7 +42,7 @@ program main(y: inout f32[min(h - 1, n), w], x: in f32[min(h - 1, n), w], w: i32
 */
 // RUN: vyre-grad print %s -D LENGTH
 /* EXPECT
-program main(y: inout f32[?], x: in f32[len_x], len_x: u32)
+@shader program main(@binding(0) y: inout f32[?], @binding(1) x: in f32[len_x], len_x: u32)
     workgroup(8, 4) over(j: 1, i: len_x / 4)
 {
     let v1 = x[i];

@@ -4,17 +4,16 @@
 //
 // RUN: for d in FIRST LATER AXIS REPEATED GROUPS STRIDE EITHER BOTH ARMS WRAPS NAN; do vyre-grad print %s -D $d | grep workgroup; done
 /* EXPECT
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(count: inout u32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32) workgroup(4, 2) {
-program main(y: inout f32[?], n: u32, m: i32) workgroup(4, 2) {
-program main(y: inout f32[?], f: f32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(1) count: inout u32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+    workgroup(4, 2)
+@shader program main(@binding(0) y: inout f32[?], @offset(8) f: f32) workgroup(4, 2) {
 */
 #version 450
 layout(local_size_x = 4, local_size_y = 2) in;

@@ -14,7 +14,13 @@
 //
 // RUN: vyre-grad print %s
 /* EXPECT
-program main(x: in f32[?], y: inout f32[?], n: u32, a: f32) workgroup(64) over(i: n) {
+@shader program main(
+    @binding(0) x: in f32[?],
+    @binding(1) y: inout f32[?],
+    @offset(0) n: u32,
+    @offset(4) a: f32)
+    workgroup(64) over(i: n)
+{
 ...
 */
 #version 450

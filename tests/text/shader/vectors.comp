@@ -1,7 +1,7 @@
 // Vectors among the scalars: set whole or by component; what nothing reads may be set, and does nothing.
 //
-// RUN: vyre-grad print %s | grep program
-// EXPECT: program main(y: out f32[?], `shift.0`: f32, `shift.2`: f32, n: u32) workgroup(1) over(i: n) {
+// RUN: vyre-grad print %s | grep : | tr -d '\n'
+// EXPECT:     @binding(0) y: out f32[?],    @offset(0) `shift.0`: f32,    @offset(8) `shift.2`: f32,    @offset(12) n: u32)    workgroup(1) over(i: n)
 //
 // RUN: vyre-grad run %s --engine eval,vulkan --set shift=1,2,4 --set n=2 --set unread=9 --set 'whole=1,2' --in y[2]=zeros
 // EXPECT: y f32[2] = [5, 6]
