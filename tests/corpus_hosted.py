@@ -2,12 +2,16 @@
 """Is a module that we write bound as the shader that it is made from?  For tools/corpus.
 
 The same host runs both: the same descriptor sets, buffers with all their padding, push constants, workgroups.  Every
-byte that is no result must be as the original leaves it, results within the original's own tolerance.
+byte that is no result must be as the original leaves it, results within the original's own tolerance.  Of the gradient,
+every byte of the host's, and what is in the set that is added as the interpreter has it.
 """
 import glob
 import json
+import math
 import os
+import re
 import struct
+import sys
 
 
 def module_of(shader, folder, *options):
@@ -60,3 +64,81 @@ def judge(shader, left):
     if found:
         shader.why["bound"] = "DIFFERS"
         shader.found["bound_difference"] = found
+
+
+# ----------------------------------------------------------------------------------------------- gradients
+def sizes(shader):
+    """(scalars, lengths) of the derivative's manifest, by the arguments of the shader's program."""
+    scalars, lengths, words = {}, {}, shader.shaped() + shader.domain_arguments()
+    for kind, text in zip(words[::2], words[1::2]):
+        name, _, value = text.partition("=")
+        if kind == "--set" and re.fullmatch(r"-?\d+", value):
+            scalars[name] = int(value)
+        elif kind == "--in":
+            name, _, dims = name.rstrip("]").partition("[")
+            lengths[name] = lengths["grad_" + name] = lengths["ct_" + name] = int(dims.split(",")[0])
+    return scalars, lengths
+
+
+def launch(shader, manifest_path):
+    """What the derivative leaves where the shader's host binds it; None: it does not run."""
+    out = os.path.join(shader.dir, "gradient")
+    os.makedirs(out, exist_ok=True)
+    scalars, lengths = sizes(shader)
+    job, _ = shader.job(manifest_path[:-4] + "spv", "")
+    job.update(manifest=manifest_path, scalars=scalars, lengths=lengths, out=out)
+    path = os.path.join(shader.dir, "plan.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(job, f)
+    here = os.path.dirname(os.path.abspath(__file__))
+    status, error = shader.run_script([sys.executable, os.path.join(here, "raw_plan.py"), path])
+    if status != 0:
+        shader.why["placed"] = "does not run: %s" % (error.strip()[-60:] or status)
+        return None
+    return out
+
+
+def gradient_difference(shader, out, outputs):
+    for (kind, number, binding), data in shader.data.items():
+        if kind == "push":
+            continue
+        with open(os.path.join(out, "host%d_%d" % (number, binding)), "rb") as f:
+            if f.read()[:len(data)] != data:
+                return "set %d binding %d is changed" % (number, binding)
+    for name, want in outputs.items():
+        if not name.startswith("grad_"):
+            continue
+        with open(os.path.join(out, name), "rb") as f:
+            data = f.read()
+        code = {"f16": "e", "f32": "f", "f64": "d"}[want["type"]]
+        got = struct.unpack("<%d%s" % (len(data) // struct.calcsize("<" + code), code), data)
+        a = [float(x) for x in want["data"]]
+        scale = max([abs(x) for x in a if math.isfinite(x)], default=0)
+        for k, (x, y) in enumerate(zip(a, got)):
+            if not (x == y or (x != x and y != y) or abs(x - y) <= 2e-3 * abs(x) + 1e-4 * scale):
+                return "%s[%d]: %r, bound as the shader %r" % (name, k, x, y)
+    return ""
+
+
+def judge_gradient(shader):
+    """found["placed"]: the gradient in the original's place is what the interpreter computes, and changes nothing else."""
+    paths = glob.glob(os.path.join(shader.dir, "grad", "*.json"))
+    if not paths:
+        return
+    with open(paths[0], encoding="utf-8") as f:
+        if '"constants"' not in f.read():
+            return
+    argv = ["--grad", "--json", "--engine", "eval", "--subgroup-size", shader.o.lanes]
+    if not re.search(r"\bover\(", shader.text.partition("{")[0]):
+        argv += ["--groups", shader.o.groups]
+    text = shader.command("placed", "run", *argv, *shader.shaped(), *shader.domain_arguments())
+    if text is None:
+        return
+    out = launch(shader, paths[0])
+    if out is None:
+        return
+    found = gradient_difference(shader, out, json.loads(text)["outputs"])
+    shader.found["placed"] = not found
+    if found:
+        shader.why["placed"] = "DIFFERS"
+        shader.found["placed_difference"] = found

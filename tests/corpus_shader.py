@@ -232,8 +232,8 @@ class Shader:
         """What the module itself leaves in its buffers; None: it does not run."""
         return self.launch(self.spv, self.module.entries[0])
 
-    def launch(self, module, entry):
-        """What a module that is bound as it is leaves there."""
+    def job(self, module, entry):
+        """What raw_vulkan.py needs to launch a module that is bound as the original is; the data is written for it."""
         left = {}
         job = {"module": module, "entry": entry, "groups": self.groups, "bindings": []}
         job["push_size"] = 0
@@ -249,6 +249,15 @@ class Shader:
             else:
                 left[kind, number, binding] = path
                 job["bindings"].append({"set": number, "binding": binding, "kind": kind, "file": path})
+        return job, left
+
+    def run_script(self, argv):
+        status, _, error, _ = run(argv, self.o.seconds)
+        return status, error
+
+    def launch(self, module, entry):
+        """What a module that is bound as it is leaves there."""
+        job, left = self.job(module, entry)
         name = os.path.join(self.dir, "job.json")
         with open(name, "w", encoding="utf-8") as f:
             json.dump(job, f)
@@ -312,6 +321,7 @@ class Shader:
         self.found["equal"] = not difference
         if not difference:
             corpus_hosted.judge(self, self.left)
+            corpus_hosted.judge_gradient(self)
             return
         self.found["difference"] = difference
         report = run([self.o.vyre, "run", self.spv, "--report", "--engine", "eval", "--subgroup-size", self.o.lanes,
@@ -348,12 +358,16 @@ class Shader:
             out[k] = "%s[%s]=%s" % (name, ",".join(map(str, shape)), spec.rpartition("=")[2])
         return out
 
+    def domain_arguments(self):
+        own = self.head(self.own)
+        return [a for name in self.domain if name not in own for a in ("--set", "%s=%d" % (name, self.o.elements))]
+
     def check(self):
         """With the domain, where there is one, whose extents may be lengths of buffers."""
         argv = ["--samples", "4", "--allow", "out-of-range", "--quiet"]
         if not re.search(r"\bover\(", self.text.partition("{")[0]):
             argv += ["--groups", self.o.groups]
+        argv += self.domain_arguments()
         own = self.head(self.own)
-        argv += [a for name in self.domain if name not in own for a in ("--set", "%s=%d" % (name, self.o.elements))]
         self.found["shapes"] = sum("?" in (own[n][2] or "") and "?" not in self.domain[n][2] for n in own if n in self.domain)
         self.found["checked"] = self.command("check", "check", *argv, *self.shaped()) is not None

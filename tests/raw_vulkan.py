@@ -168,6 +168,14 @@ def record(device, job, run, layout, sets, count, bound):
     return commands
 
 
+def submit(device, queue, commands):
+    """… and waits."""
+    listed = P(commands.value)
+    info = struct(U32, P, U32, P, P, U32, P, U32, P)(4, None, 0, None, None, 1, ctypes.addressof(listed), 0, None)
+    call("vkQueueSubmit", queue, 1, ctypes.byref(info), U64(0))
+    call("vkQueueWaitIdle", queue)
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
         job = json.load(f)
@@ -177,15 +185,13 @@ def main():
     run, layout = pipeline(device, job, sets)
     written = write_sets(device, job["bindings"], bound, sets)
     commands = record(device, job, run, layout, written, len(sets), bound)
-    listed = P(commands.value)
-    submit = struct(U32, P, U32, P, P, U32, P, U32, P)(4, None, 0, None, None, 1, ctypes.addressof(listed), 0, None)
-    call("vkQueueSubmit", queue, 1, ctypes.byref(submit), U64(0))
-    call("vkQueueWaitIdle", queue)
+    submit(device, queue, commands)
     for x in bound:
         x.save()
 
 
-try:
-    main()
-except Failure as e:
-    sys.exit(str(e))
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as e:
+        sys.exit(str(e))

@@ -6,6 +6,7 @@
 /* EXPECT
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+@shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
 @shader program main(@binding(1) count: inout u32[?], @offset(0) n: u32) workgroup(4, 2) {
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {

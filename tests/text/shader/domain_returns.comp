@@ -3,7 +3,13 @@
 //
 // RUN: vyre-grad print %s
 /* EXPECT
-program main(y: inout f32[?], x: in f32[?], n: u32, eps: f32) workgroup(64) over(i: n) {
+@shader program main(
+    @binding(1) y: inout f32[?],
+    @binding(0) x: in f32[?],
+    @offset(0) n: u32,
+    @offset(4) eps: f32)
+    workgroup(64) over(i: n)
+{
     y[i] = 1.0;
     let a = x[i];
     var v1 = !(a < eps);

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs a derivative by its manifest, in the place of the shader that it is of, through the Vulkan loader alone.
+
+  tests/raw_plan.py JOB.json     what tests/corpus_hosted.py writes: module, manifest, groups; bindings and push of the
+                                 shader, as for raw_vulkan.py; lengths of buffers, values of scalars; out: a folder, which
+                                 gets the contents of each buffer that the shader does not have
+
+The host's descriptor sets are bound as they are for the shader, its push constants too.  One set is added.
+"""
+import ctypes
+import json
+import os
+import re
+import struct
+import sys
+
+import raw_vulkan as raw
+from raw_calls import Failure
+
+SIZES = {"f16": 2, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f64": 8, "i64": 8, "u64": 8}
+ONES = {"f16": b"\x00\x3c", "f32": struct.pack("<f", 1), "f64": struct.pack("<d", 1)}
+
+
+class Values:
+    """The integer expressions of a manifest."""
+
+    def __init__(self, job):
+        self.names = dict(job["scalars"])
+        self.names.update(("len(%s)" % n, v) for n, v in job["lengths"].items())
+        self.names.update(("num_groups.%s" % "xyz"[k], v) for k, v in enumerate(job["groups"]))
+
+    def of(self, text, names):
+        """The value; `names`: what a dispatch calls them."""
+        rounded = re.fullmatch(r"ceil\((.*)/(\d+)\)", text)
+        if rounded:
+            return -(-self.of(rounded.group(1), names) // int(rounded.group(2)))
+        known = {**self.names, **names}
+        listed = "|".join(re.escape(n) for n in sorted(known, key=len, reverse=True))
+        text = re.sub(r"(?<![\w.])(?:%s)(?![\w.(])" % listed, lambda m: str(known[m.group()]), text)
+        if re.search(r"[^-+*/%(), \dmaxin]", text):
+            raise Failure("an expression: %s" % text)
+        return int(eval(text.replace("/", "//"), {"__builtins__": {}}, {"min": min, "max": max}))  # of our own manifest
+
+
+class Plan:
+    def __init__(self, job):
+        self.job = job
+        with open(job["manifest"], encoding="utf-8") as f:
+            self.m = json.load(f)
+        self.values = Values(job)
+        self.physical, self.device, self.queue = raw.open_device()
+        self.host = {(b["set"], b["binding"]): raw.bind(self.physical, self.device, b) for b in job["bindings"]}
+        self.kernels = {k["name"]: k for k in self.m["kernels"]}
+        shaders = {b["name"]: b["from"] for k in self.m["kernels"] for b in k["bindings"] if b["from"]}
+        self.shaders, self.own = shaders, {}
+        for b in self.m["buffers"]:
+            if b["name"] not in shaders:
+                n = 1
+                for d in b["shape"]:
+                    n *= max(self.values.of(d, {}), 0)
+                self.own[b["name"]] = self.buffer(bytes(n * b["element_size"]))
+                self.own[b["name"]].used = n * b["element_size"]
+
+    def buffer(self, data):
+        path = os.path.join(self.job["out"], "initial")
+        with open(path, "wb") as f:
+            f.write(data)
+        return raw.bind(self.physical, self.device, {"file": path, "kind": "storage"})
+
+    def kernel_bindings(self, k, arguments, names):
+        """All of the host's, then the kernel's own: (set, binding, kind, buffer)."""
+        out = [(b["set"], b["binding"], b["kind"], self.host[b["set"], b["binding"]]) for b in self.job["bindings"]]
+        for b in k["bindings"]:
+            if b["from"]:
+                continue
+            mine = self.own[arguments[b["name"]]]
+            if b["clear"]:
+                ctypes.memset(mine.buffer.at, 0, mine.buffer.size)
+            out.append((b["set"], b["binding"], "storage", mine))
+        if k["params"]["bytes"]:
+            block = bytearray(k["params"]["bytes"])
+            for f in k["params"]["fields"]:
+                struct.pack_into("<I", block, f["offset"], max(self.values.of(f["value"], names), 0))
+            where = k["params"]["in"]
+            out.append((where["set"], where["binding"], "storage", self.buffer(bytes(block))))
+        return out
+
+    def dispatch(self, step):
+        k = self.kernels[step["kernel"]]
+        names = {n: self.values.of(v, {}) for n, v in step["symbols"].items() if self.is_integer(k, n)}
+        for b in k["bindings"]:
+            names["len(%s)" % b["name"]] = self.values.names.get("len(%s)" % step["buffers"][b["name"]], 0)
+        bindings = self.kernel_bindings(k, step["buffers"], names)
+        groups = [self.values.of(g, names) for g in k["groups"] or []] or self.job["groups"]
+        if 0 in groups:
+            return
+        listed = [{"set": b[0], "binding": b[1], "kind": b[2]} for b in bindings]
+        job = {**self.job, "entry": k["entry"], "groups": groups}
+        bound = [b[3] for b in bindings]
+        sets = raw.layouts(self.device, listed, bound)
+        run, layout = raw.pipeline(self.device, job, sets)
+        written = raw.write_sets(self.device, listed, bound, sets)
+        raw.submit(self.device, self.queue, raw.record(self.device, job, run, layout, written, len(sets), bound))
+
+    def is_integer(self, kernel, name):
+        return name.startswith(("len(", "num_groups")) or self.values.names.get(name) is not None
+
+    def bytes_of(self, name):
+        """Contents of a buffer, dense."""
+        if name in self.own:
+            return bytearray(ctypes.string_at(self.own[name].buffer.at, self.own[name].used))
+        source, at = self.shaders[name], self.places(name)
+        memory = self.host[source["set"], source["binding"]].buffer
+        data = ctypes.string_at(memory.at, memory.size)
+        return bytearray(b"".join(data[a:a + s] for a, s in at))
+
+    def places(self, name):
+        """(byte, size) of each element of a buffer of the shader, in the host's binding."""
+        b = next(b for b in self.m["buffers"] if b["name"] == name)
+        shape, size = [self.values.of(d, {}) for d in b["shape"]], b["element_size"]
+        source = self.shaders[name]
+        steps = source.get("strides")
+        if not steps:
+            steps = [size] * len(shape)
+            for k in range(len(shape) - 1, 0, -1):
+                steps[k - 1] = steps[k] * shape[k]
+        at = [source["offset"]]
+        for n, step in zip(shape, steps):
+            at = [a + k * step for a in at for k in range(n)]
+        return [(a, size) for a in at]
+
+    def step(self, s):
+        if s["do"] == "dispatch":
+            self.dispatch(s)
+        elif s["do"] in ("fill", "copy") and "elements" not in s and s.get("to", s.get("buffer")) in self.own:
+            name = s.get("to", s.get("buffer"))
+            b = next(b for b in self.m["buffers"] if b["name"] == name)
+            one = ONES.get(b["type"], (1).to_bytes(SIZES.get(b["type"], 4), "little"))
+            n = self.own[name].used // b["element_size"]
+            data = self.bytes_of(s["from"]) if s["do"] == "copy" else (one if s["value"] else bytes(len(one))) * n
+            ctypes.memmove(self.own[name].buffer.at, bytes(data), len(data))
+        else:
+            raise Failure("a step: %s" % s["do"])
+
+    def run(self):
+        for s in self.m["steps"]:
+            self.step(s)
+        for k, (name, b) in enumerate(self.own.items()):
+            with open(os.path.join(self.job["out"], name), "wb") as f:
+                f.write(ctypes.string_at(b.buffer.at, b.used))
+        for (number, binding), b in self.host.items():
+            with open(os.path.join(self.job["out"], "host%d_%d" % (number, binding)), "wb") as f:
+                f.write(b.buffer.contents())
+
+
+if __name__ == "__main__":
+    try:
+        with open(sys.argv[1], encoding="utf-8") as f:
+            Plan(json.load(f)).run()
+    except Failure as e:
+        sys.exit(str(e))
