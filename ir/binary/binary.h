@@ -15,8 +15,8 @@
 // Payload: numbers are LEB128, signed ones zigzag, strings length and bytes.  In this order:
 //   order, file; names (debug names, by first use); programs:
 //     name, line, workgroup ×3, flags (1: the workgroup was written by the user, 2: @exact, 4: its
-//       order is not the module's, 8, 16: it has rules, 32: @shader), order with flag 4, the rules'
-//       names
+//       order is not the module's, 8, 16, 32: it has that name of VY_NAMES_OF, 64: @shader),
+//       order with flag 4, the names
 //     scalars (name, type, line, layout)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, flags (1: workspace, 2:
 //       @owned), init, from, line, layout)
