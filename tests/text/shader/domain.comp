@@ -3,7 +3,12 @@
 //
 // RUN: vyre-grad print %s
 /* EXPECT
-program main(y: inout f32[h, w], x: in f32[h, w], w: i32, h: i32, n: u32)
+@shader program main(
+    @binding(0) y: inout f32[h, w],
+    @binding(1) x: in f32[h, w],
+    @offset(0) w: i32,
+    @offset(4) h: i32,
+    @offset(8) n: u32)
     workgroup(8, 4) over(j: h, i: w)
 {
     if n == 3 {
@@ -33,7 +38,12 @@ program main(y: inout f32[h, w], x: in f32[h, w], w: i32, h: i32, n: u32)
 //
 // RUN: vyre-grad print %s -D NESTED
 /* EXPECT
-program main(y: inout f32[min(h - 1, n), w], x: in f32[min(h - 1, n), w], w: i32, h: i32, n: u32)
+@shader program main(
+    @binding(0) y: inout f32[min(h - 1, n), w],
+    @binding(1) x: in f32[min(h - 1, n), w],
+    @offset(0) w: i32,
+    @offset(4) h: i32,
+    @offset(8) n: u32)
     workgroup(8, 4) over(j: min(n, h - 1), i: w + 1 - h)
 {
     let v1 = x[j, i];

@@ -3,7 +3,13 @@
 //
 // RUN: vyre-grad print %s
 /* EXPECT
-program main(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], M: u32, N: u32, K: u32)
+@shader program main(
+    @binding(0) a: in f32[M, K],
+    @binding(1) b: in f32[K, N],
+    @binding(2) c: out f32[M, N],
+    @offset(0) M: u32,
+    @offset(4) N: u32,
+    @offset(8) K: u32)
     workgroup(4, 4) over(j: M, i: N)
 {
     var s = 0.0;
@@ -37,14 +43,14 @@ program main(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], M: u32, N: u32,
 //
 // RUN: vyre-grad print %s -D PICTURE
 /* EXPECT
-program main(
-    a: in f32[2, h, w],
-    b: in f32[n * 2, r, r],
-    c: out f32[n, h, w],
-    w: i32,
-    h: i32,
-    n: i32,
-    r: i32)
+@shader program main(
+    @binding(0) a: in f32[2, h, w],
+    @binding(1) b: in f32[n * 2, r, r],
+    @binding(2) c: out f32[n, h, w],
+    @offset(0) w: i32,
+    @offset(4) h: i32,
+    @offset(8) n: i32,
+    @offset(12) r: i32)
     workgroup(4, 4) over(k: n, j: h, i: w)
 {
     let at = bitcast_i32(i);
@@ -85,12 +91,15 @@ program main(
 //
 // Not: rows overlap, nothing bounds the row, data decide.
 // RUN: vyre-grad print %s -D OVERLAP
-// CONTAINS: program main(a: in f32[?], b: in f32[?], c: out f32[M, N], M: u32, N: u32, K: u32)
+// CONTAINS: @binding(0) a: in f32[?],
+// CONTAINS: @binding(1) b: in f32[?],
+// CONTAINS: @binding(2) c: out f32[M, N],
 // RUN: vyre-grad check %s -D OVERLAP --set M=3 --set N=4 --set K=2 --in a[7]=normal:0:1:1 --in b[9]=normal:0:1:2 --allow out-of-range
 // CONTAINS: ok:
 //
 // RUN: vyre-grad print %s --shape "a=M,K+1" --shape "b=N*K"
-// CONTAINS: a: in f32[M * (K + 1)], b: in f32[N * K]
+// CONTAINS: a: in f32[M * (K + 1)],
+// CONTAINS: b: in f32[N * K],
 // RUN: vyre-grad print %s --shape "z=M"
 // STATUS: 1
 // ERROR: it has no buffer z [E0122]
