@@ -1,7 +1,7 @@
 // With dims = 1 there is one row, which the shader's host knows: as if all rows stored to it, it has no domain.
 //
 // RUN: vyre-grad print %s
-// CONTAINS: workgroup(4, 4) {
+// CONTAINS:     workgroup(4, 4)
 // RUN: vyre-grad run %s --groups 1,1 --engine eval,vulkan --set dims=2 --set w=2 --set h=2 --in x=1,2,3,4 --in y[4]=zeros --grad
 // EXPECT: y f32[4] = [1, 4, 9, 16]
 // EXPECT: grad_x f32[4] = [2, 4, 6, 8]
