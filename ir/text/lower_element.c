@@ -87,7 +87,7 @@ uint32_t vy_lower_load(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 void vy_lower_store(vy_lower *l, const vy_stmt *s)
 {
     const uint32_t n = vy_scalars(l->f, s->target->type);
-    vy_value *is = vy_room_take(l, n), *v = vy_room_take(l, n);
+    vy_value *is = vy_room_take(l, n), *v = vy_room_take(l, vy_scalars(l->f, s->value->type));
     element at;
     if (!find(l, s->target, &at)) return;
     vy_lower_at(l, s->line, s->column);

@@ -152,7 +152,7 @@ static void assign_variable(vy_lower *l, const vy_stmt *s)
 {
     const vy_ast_expr *t = s->target;
     const uint32_t n = vy_scalars(l->f, t->type), *slots = l->frame + t->u.ref.decl->slot;
-    vy_value *is = vy_room_take(l, n), *v = vy_room_take(l, n);
+    vy_value *is = vy_room_take(l, n), *v = vy_room_take(l, vy_scalars(l->f, s->value->type));
     for (uint32_t k = 0; s->op != TK_SET && k < n; k++) is[k] = vy_get(l->b, (vy_var){slots[k]});
     const uint32_t m = vy_lower_value(l, s->value, v);
     vy_lower_combine(l, s, n, is, m, v);
@@ -167,7 +167,7 @@ static void assign_part(vy_lower *l, const vy_stmt *s)
     const uint32_t all = vy_scalars(l->f, of->type), n = vy_scalars(l->f, s->target->type);
     const uint32_t *slots = l->frame + of->u.ref.decl->slot;
     vy_value *old = vy_room_take(l, all), *is = vy_room_take(l, all);
-    vy_value *part = vy_room_take(l, all), *v = vy_room_take(l, n);
+    vy_value *part = vy_room_take(l, all), *v = vy_room_take(l, vy_scalars(l->f, s->value->type));
     vy_path path;
     vy_lower_path(l, s->target, path);
     if (vy_lower_stopped(l)) return;
