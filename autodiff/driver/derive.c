@@ -207,6 +207,7 @@ void vy_number_roles(vy_module *m, const vy_program *source)
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,
                      const reverse_observer *observer, vy_diag *diag)
 {
+    if (vy_refuse_exact_sums(source, diag)) return NULL;
     const uint64_t before = vy_memory_failures();
     derivation d = {.source = source, .options = options};
     bool gathers = options->accumulate != VY_ACCUMULATE_ATOMIC && source->overs.count;

@@ -68,21 +68,13 @@ static bool add_plain(vy_module *out, const vy_module *m, const vy_grad_options 
     return ok;
 }
 
-static bool has_sums(const vy_program *p)
-{
-    bool any = false;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;
-    return any;
-}
-
 // Are there sums of integers in the place of those of floats?
 static bool is_exact(const vy_module *m)
 {
     bool any = false;
-    for (uint32_t i = 0; i < m->programs.count; i++) any |= has_sums(m->programs.data[i]);
+    for (uint32_t i = 0; i < m->programs.count; i++) any |= vy_has_exact_sums(m->programs.data[i]);
     for (uint32_t i = 0; i < m->pipelines.count; i++)
-        any |= has_sums(m->pipelines.data[i]->signature);
+        any |= vy_has_exact_sums(m->pipelines.data[i]->signature);
     return any;
 }
 

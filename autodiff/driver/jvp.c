@@ -117,6 +117,7 @@ static bool push_forward(vy_module *out, const vy_program *source, const vy_grad
 vy_module *vy_derive_forward(const vy_program *source, const vy_grad_options *options,
                              vy_diag *diag)
 {
+    if (vy_refuse_exact_sums(source, diag)) return NULL;
     vy_module *out = vy_result_module(source);
     if (out && push_forward(out, source, options)) {
         vy_number_roles(out, source);

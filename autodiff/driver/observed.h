@@ -41,6 +41,10 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
 // The last pipeline of `out` is differentiated as the last one of `plain`, which becomes a part of
 // `out` with what it dispatches.  Its names in `plain` may change.  False: *diag.
 bool vy_derive_as(vy_module *out, vy_module *plain, vy_diag *diag);
+// Are there sums of integers in the place of those of floats?  A program or a signature.
+bool vy_has_exact_sums(const vy_program *p);
+// An error if there are, and it names nothing that is differentiated in its place.
+bool vy_refuse_exact_sums(const vy_program *p, vy_diag *diag);
 // ---- derive.c
 // The derivative of one program, in a module of its own.
 vy_module *vy_derive(const vy_program *source, const vy_grad_options *options,

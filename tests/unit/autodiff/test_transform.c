@@ -277,6 +277,33 @@ static void extracts_derived_as(void **state)
     vy_module_free(m);
 }
 
+// Sums of integers have the derivative 0, silently; so what has them is refused, unless it says what
+// is differentiated in its place.
+static void refuses_exact_sums(void **state)
+{
+    (void)state;
+    vy_module *m =
+        parse("program s(x: in f32[M], p: in u32[N], y: out f32[N], N: u32, M: u32) over(i: N) {"
+              " y[i] = x[p[i]] * x[p[i]]; }");
+    for (int plain = 0; plain < 2; plain++)
+        for (int forward = 0; forward < 2; forward++) {
+            vy_diag d;
+            vy_module *g =
+                vy_grad(m, &(vy_grad_options){.deterministic = true, .plain_too = plain}, &d);
+            assert_non_null(g);
+            const uint32_t last = vy_module_pipeline_count(g) - 1;
+            const vy_grad_options o = {.program = vy_pipeline_name(vy_module_pipeline(g, last))};
+            vy_module *again = forward ? vy_jvp(g, &o, &d) : vy_grad(g, &o, &d);
+            assert_int_equal(again != NULL, plain);
+            assert_true(plain || vy_diag_is(&d, VY_E_NOT_DIFFERENTIABLE));
+            vy_module_free(again);
+            if (!plain)
+                assert_null(vy_transform(g, (vy_ref){last, true}, &(vy_grad_options){0}, &d));
+            vy_module_free(g);
+        }
+    vy_module_free(m);
+}
+
 // An extracted derivative is byte for byte what vy_grad returns, whatever else the module holds.
 static void extracts_vy_grad(void **state)
 {
@@ -326,6 +353,7 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(roles_by_parameter),
         cmocka_unit_test(second_order),
+        cmocka_unit_test(refuses_exact_sums),
         cmocka_unit_test(extracts_vy_grad),
         cmocka_unit_test(extracts_derived_as),
     };
