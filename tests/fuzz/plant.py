@@ -613,7 +613,7 @@ PLAIN = ("text/grad/pipeline/revolve_again.vyre", (
 ))
 EXACT_AGAIN = ("text/deterministic/again.vyre", (
     ("autodiff/driver/entry.c", None, "if (add_plain(out, m, options, diag)) return out;", "(void)add_plain; return out;"),
-    ("autodiff/driver/entry.c", None, "any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;", "any = p->buffers.count > 0;"),
+    ("autodiff/driver/derive_as.c", None, "any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;", "any = p->buffers.count > 0;"),
 ))
 NAMED = ("text/parse/derive_as.vyre", (
     ("ir/host/raise.c", None, "p->rules[VY_DERIVE_AS] = NULL;", ";"),
