@@ -2,7 +2,7 @@
 // The shader keeps its own form.
 //
 // RUN: vyre-grad print %s
-// CONTAINS: workgroup(4) {
+// CONTAINS: workgroup(4)
 // RUN: vyre-grad check %s --set n=3 --set m=1 --in x=1,2,3,4 --in y[4]=zeros --groups 1,1
 // CONTAINS: ok:
 #version 450
