@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// free_name.c: names that no parameter or shared array has yet.
+// free_name.c: names that no buffer, scalar or shared array has yet.
 //
 // Names made before are numbered from 2 without gaps: where the numbers end is found by doubling
 // and halving, so that many names are near-linear work.
@@ -14,7 +14,7 @@ static bool is_free(const vy_program *p, const char *prefix, uint32_t k, const c
         snprintf(text, 320, "%s_%.300s", prefix, of);
     else
         snprintf(text, 320, "%s%u_%.290s", prefix, k, of);
-    return !vy_program_find_buffer(p, text).id;
+    return !vy_program_find_buffer(p, text).id && vy_program_find_scalar(p, text) == UINT32_MAX;
 }
 
 const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320])
