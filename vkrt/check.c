@@ -92,6 +92,9 @@ static vkrt_status check_params(const vy_kernel *k, vkrt_error *error)
 vkrt_status vkrt_check_kernel(const vy_kernel *k, vkrt_error *error)
 {
     REQUIRE(k->name && k->entry, "a kernel has no name or entry point");
+    if (k->hosted) // its addresses are those of buffers with padding, which only the host has
+        return vkrt_fail(error, VKRT_BAD_KERNEL, "compile it without vy_spirv_options.host_layout",
+                         "%s: it is bound as the shader that it is made from", k->name);
     REQUIRE(k->words && k->word_count > 5 && k->words[0] == 0x07230203, "%s: not SPIR-V", k->name);
     REQUIRE(has_entry(k), "%s: the module has no compute entry point '%s'", k->name, k->entry);
     for (int i = 0; i < 3; i++)

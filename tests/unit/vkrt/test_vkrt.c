@@ -685,6 +685,10 @@ static void test_malformed(void **state)
     k.entry = "absent";
     fails(vkrt_device_check(device, &k, &error), VKRT_BAD_KERNEL, "'absent'", "add");
     k = add_kernel;
+    k.hosted = true;
+    fails(vkrt_device_check(device, &k, &error), VKRT_BAD_KERNEL, "the shader that it is made from",
+          "add");
+    k = add_kernel;
     k.words = junk, k.word_count = 8;
     fails(vkrt_device_check(device, &k, &error), VKRT_BAD_KERNEL, "'main'", "add");
     k.word_count = 1;
