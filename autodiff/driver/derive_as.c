@@ -122,9 +122,19 @@ bool vy_has_exact_sums(const vy_program *p)
     return any;
 }
 
+// Those in shared memory are refused where they matter, as old values of atomics.
+static bool sums_in_memory(const vy_program *p)
+{
+    bool any = false;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32 &&
+               p->buffers.data[i].cls != VY_SHARED;
+    return any;
+}
+
 bool vy_refuse_exact_sums(const vy_program *p, vy_diag *diag)
 {
-    if (p->rules[VY_DERIVE_AS] || !vy_has_exact_sums(p)) return false;
+    if (p->rules[VY_DERIVE_AS] || !sums_in_memory(p)) return false;
     vy_diag_set(diag, VY_E_NOT_DIFFERENTIABLE, 0, 0,
                 "derive it without `deterministic`, or with `plain_too` (autodiff/grad.h)",
                 "%.100s has exact sums, which are sums of integers: its derivative would be 0",

@@ -98,13 +98,13 @@ class Vectors:
 
     def s_struct_assign(self, c):
         out, w = self.pack(c)
-        text = self.r.choice(PACKS).replace("{w}", w).replace("{k}", c.name("k"))
+        text = self.r.choice(PACKS).replace("{w}", w).replace("{k}", c.name("k"))  # ahead of those inside
         return out + [S("struct assign", text, [self.number(c, "@F", 2)])]
 
     def s_struct_value(self, c):
         out, w = self.pack(c)
-        e = self.number(c, "@F", 2)
         text, name = self.r.choice(PACK_VALUES).replace("{w}", w).replace("{k}", c.name("k")), c.name()
+        e = self.number(c, "@F", 2)
         c.vars.append((name, "@F", False))
         return out + [S("struct value", "let %s = %s;" % (name, text), [e])]
 
@@ -119,7 +119,7 @@ class Vectors:
 
     def s_element_value(self, c):
         out = [] if self.named(c, "@E2", True) else self.s_element_assign(c)
-        text, name = self.r.choice(ELEMENT_VALUES).replace("{w}", self.named(c, "@E2", True)), c.name()
-        e = self.number(c, "@F", 2)
+        text = self.r.choice(ELEMENT_VALUES).replace("{w}", self.named(c, "@E2", True)).replace("{k}", c.name("k"))
+        name, e = c.name(), self.number(c, "@F", 2)
         c.vars.append((name, "@F", False))
-        return out + [S("element value", "let %s = %s;" % (name, text.replace("{k}", c.name("k"))), [e])]
+        return out + [S("element value", "let %s = %s;" % (name, text), [e])]

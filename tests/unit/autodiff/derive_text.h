@@ -4,7 +4,8 @@
 // Each program and pipeline p of a module is differentiated in each mode, and the module g is
 // printed and parsed again: g' == g, also in the binary form.  Then both are differentiated, and
 // the two results must print the same bytes, except that intermediates of pipelines may begin in
-// other places: that means nothing.  What a pass left beside the text (a flag of a buffer, a role,
+// other places, and workspaces and arrays be in another order (a text has parameters, then shared arrays):
+// that means nothing.  What a pass left beside the text (a flag of a buffer, a role,
 // a link) and a later pass read would make a difference here.
 #ifndef VYRE_DERIVE_TEXT_H
 #define VYRE_DERIVE_TEXT_H
@@ -38,6 +39,7 @@ static vy_module *derive(const vy_module *m, const char *name, const mode *how, 
 {
     vy_grad_options o = how->options;
     o.program = name;
+    o.plain_too = true; // it becomes a text
     *d = (vy_diag){0};
     return o.forward ? vy_jvp(m, &o, d) : vy_grad(m, &o, d);
 }
@@ -67,17 +69,29 @@ static void show_difference(const char *a, const char *b)
     exit(1);
 }
 
-// The next line of *text that begins no intermediate; those before it are added to *begun.  NULL:
-// there is none.
+// Is it of a declaration, or of an array that is cleared where others are?  *n: without the comma or bracket at its end.
+static bool moves(const char *at, size_t *n)
+{
+    static const char *const words[] = {"buffer ", "@workspace ", "shared ", "local "};
+    bool found = false;
+    for (size_t k = 0; k < 4; k++) found |= strncmp(at, words[k], strlen(words[k])) == 0;
+    if (found && *at == '@')
+        while (*n && strchr(",)", at[*n - 1])) --*n;
+    return found;
+}
+
+// The next line of *text whose place counts; those before it are added to *begun.  NULL: there is
+// none.
 static const char *next_line(const char **text, size_t *n, uint64_t *begun)
 {
     while (**text) {
         const char *line = *text, *at = line + strspn(line, " ");
         *n = strcspn(line, "\n");
         *text += *n + (line[*n] == '\n');
-        if (strncmp(at, "buffer ", 7) != 0) return line;
+        size_t rest = *n - (size_t)(at - line);
+        if (!moves(at, &rest)) return line;
         uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a
-        for (size_t k = 0; k < *n; k++) hash = (hash ^ (uint8_t)line[k]) * 0x100000001b3ull;
+        for (size_t k = 0; k < rest; k++) hash = (hash ^ (uint8_t)at[k]) * 0x100000001b3ull;
         *begun += hash;
     }
     return NULL;
@@ -119,8 +133,14 @@ static void compare(const char *file, const char *name, const mode *first, const
 static void drop_names_of(vy_program *p)
 {
     for (uint32_t i = 0; i < p->insts.count; i++) p->insts.data[i].name = 0;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].cls > VY_INOUT) p->buffers.data[i].name = "array";
+    uint32_t count[VY_LOCAL + 1] = {0};
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const vy_buffer_class cls = p->buffers.data[i].cls;
+        char text[30]; // two of one name are an error
+        const int n = snprintf(text, sizeof text, "array%d_%u", (int)cls, count[cls]++);
+        if (cls > VY_INOUT)
+            p->buffers.data[i].name = vy_arena_strdup(&p->module->arena, text, (size_t)n);
+    }
 }
 
 static void drop_names(vy_module *m)
