@@ -77,6 +77,8 @@ static bool moves(const char *at, size_t *n)
     for (size_t k = 0; k < 4; k++) found |= strncmp(at, words[k], strlen(words[k])) == 0;
     if (found && *at == '@')
         while (*n && strchr(",)", at[*n - 1])) --*n;
+    // `local v: f32[8];` is `local v: f32[8] undefined;` and `local v;` behind it.
+    if (*at == 'l' && found) *n = memchr(at, ':', *n) ? (size_t)(strchr(at, ']') - at) : 0;
     return found;
 }
 
