@@ -94,7 +94,7 @@ static const char *next_line(const char **text, size_t *n, uint64_t *begun)
         if (!moves(at, &rest)) return line;
         uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a
         for (size_t k = 0; k < rest; k++) hash = (hash ^ (uint8_t)at[k]) * 0x100000001b3ull;
-        *begun += hash;
+        if (rest) *begun += hash;
     }
     return NULL;
 }
