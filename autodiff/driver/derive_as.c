@@ -132,12 +132,25 @@ static bool sums_in_memory(const vy_program *p)
     return any;
 }
 
-bool vy_refuse_exact_sums(const vy_program *p, vy_diag *diag)
+static bool refuse(const char *name, vy_diag *diag)
 {
-    if (p->rules[VY_DERIVE_AS] || !sums_in_memory(p)) return false;
     vy_diag_set(diag, VY_E_NOT_DIFFERENTIABLE, 0, 0,
                 "derive it without `deterministic`, or with `plain_too` (autodiff/grad.h)",
                 "%.100s has exact sums, which are sums of integers: its derivative would be 0",
-                p->name);
+                name);
     return true;
+}
+
+bool vy_refuse_exact_sums(const vy_program *p, vy_diag *diag)
+{
+    return sums_in_memory(p) && refuse(p->name, diag);
+}
+
+bool vy_refuse_exact_stages(const vy_pipeline *l, vy_diag *diag)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < l->steps.count && !l->signature->rules[VY_DERIVE_AS]; i++)
+        if (l->steps.data[i].kind == VY_PIPE_DISPATCH)
+            any |= sums_in_memory(l->module->programs.data[l->steps.data[i].program]);
+    return any && refuse(l->name, diag);
 }

@@ -249,7 +249,7 @@ static bool add_plain(vy_module *out, const vy_pipeline *source, const pipeline_
 vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *options,
                               vy_derive_call *call, const reverse_observer *observer, vy_diag *diag)
 {
-    if (vy_refuse_exact_sums(source->signature, diag)) return NULL;
+    if (vy_refuse_exact_stages(source, diag)) return NULL;
     const uint64_t before = vy_memory_failures();
     pipeline_try t = {.options = options, .call = call, .observer = observer, .name = source->name};
     vy_module *out = try_all(source, &t, diag);

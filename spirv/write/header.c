@@ -53,7 +53,7 @@ static void put_from(vy_text *t, const vy_kernel_from *from)
 {
     if (!from) return;
     vy_text_add(t, ", the shader's");
-    if (from->rank) vy_text_add(t, from->offset ? " from byte %u" : "", from->offset);
+    if (from->rank && from->offset) vy_text_add(t, " from byte %u", from->offset);
     for (uint32_t i = 0; i < from->rank; i++)
         vy_text_add(t, i ? ", %u" : ", strides %u", from->strides[i]);
 }

@@ -278,7 +278,7 @@ static void test_derive_as(void **state)
     assert_false(vy_module_check(t.m));
     expect(t.m, "E0220");
     t = begin_pipe();
-    vy_pipeline_derive_as(t.q, "no name");
+    vy_pipeline_derive_as(t.q, "no\nname");
     end_fails(&t, "E0003");
     vy_pipeline_derive_as(NULL, "other");
 }
