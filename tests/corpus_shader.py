@@ -342,7 +342,7 @@ class Shader:
         for k, given in enumerate(out):
             name, _, spec = given.partition("[")
             flat, dims = (of.get(name, (None, None, ""))[2] or "" for of in (own, self.domain))
-            if out[k - 1] != "--in" or "?" not in flat or not dims or "?" in dims or dims.lstrip("`").startswith("len_"):
+            if out[k - 1] != "--in" or "?" not in flat or not dims or "?" in dims or re.match(r"`?len\d*_", dims):
                 continue
             text = re.sub(r"`([^`]*)`", lambda m: m.group(1).replace(".", "__"), dims).replace("/", "//")
             shape = eval("[%s]" % text, {"__builtins__": {}, "min": min, "max": max}, names)

@@ -4,6 +4,7 @@
 
 vy_dim vy_dim_own_scalar(vy_builder *b, uint32_t k)
 {
+    if (vy_builder_failed(b)) return (vy_dim){0}; // it may lack them
     const vy_type t = vy_builder_program(b)->scalars.data[k].type;
     return vy_dim_value(b, (vy_value){vy_leaf_other(b, VY_LEAF_SCALAR, t, k, 0)});
 }
