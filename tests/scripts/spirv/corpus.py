@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
+# ONCE
 # TIMEOUT: 600
 """Our own shaders are read, run as they do unread, have gradients that pass `check`: no fewer than tests/corpus.txt says.
 
