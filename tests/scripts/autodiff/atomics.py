@@ -9,7 +9,8 @@ and `--order 3`, and of `grad` and `jvp` of the printed gradient.  An addition t
 in every access, an axis for each domain variable is none: the optimiser makes it plain
 (ir/pass/sums/mark_owned.c).
 
-More than the table says is a loss, and fewer an improvement: BLESS=1 writes the table anew.
+More than the table says is a loss, and fewer an improvement: BLESS=1 writes the table anew.  A run
+takes every VYRE_SHARE-th row, beginning with one that the seed chooses, and BLESS=1 all.
 """
 import os
 import re
@@ -110,6 +111,9 @@ def write(table):
 
 def main():
     table = list(rows())
+    if os.environ.get("BLESS") != "1":
+        share = int(os.environ.get("VYRE_SHARE", "1"))
+        table = table[int(os.environ.get("VYRE_FRESH_SEED", "0")) % share::share]
     with ThreadPoolExecutor(2) as pool:
         now = list(pool.map(measure, [row for row, _ in table]))
     if os.environ.get("BLESS") == "1":

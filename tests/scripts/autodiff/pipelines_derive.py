@@ -93,7 +93,7 @@ def check(path, seed, counts):
 
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
-    count = int(os.environ.get("VYRE_COUNT") or 60 // int(os.environ.get("VYRE_SHARE", "1")))
+    count = int(os.environ.get("VYRE_COUNT") or 120 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
     counts, bad = {"right": 0, "refused": 0, "overlapping": 0, "flat": 0, "limited": 0}, 0
     with tempfile.TemporaryDirectory() as folder:

@@ -127,7 +127,7 @@ def one(path, seed, counts):
 
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
-    number = int(os.environ.get("VYRE_COUNT") or 40 // int(os.environ.get("VYRE_SHARE", "1")))
+    number = int(os.environ.get("VYRE_COUNT") or 80 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k program_rules" % (seed, number))
     counts = dict.fromkeys(("compared", "left out", "vjp", "jvp", "vjp+jvp"), 0)
     with tempfile.TemporaryDirectory() as folder:

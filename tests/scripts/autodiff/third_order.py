@@ -45,7 +45,7 @@ def reduced(bench, p, seed, verdict):
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     most = int(os.environ.get("VYRE_COUNT") or 250)
-    seconds = 1e9 if os.environ.get("VYRE_COUNT") else 12 / int(os.environ.get("VYRE_SHARE", "1"))
+    seconds = 1e9 if os.environ.get("VYRE_COUNT") else 24 / int(os.environ.get("VYRE_SHARE", "1"))
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, most))
     words, tried, bad = collections.Counter(), collections.Counter(), 0
     with tempfile.TemporaryDirectory() as folder:

@@ -203,7 +203,7 @@ def make(seed):
 
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
-    count = int(os.environ.get("VYRE_COUNT") or 600 // int(os.environ["VYRE_SHARE"]))
+    count = int(os.environ.get("VYRE_COUNT") or 1200 // int(os.environ["VYRE_SHARE"]))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k host_control" % (seed, count))
     bad = compared = 0
     with tempfile.TemporaryDirectory() as folder:
