@@ -3,7 +3,7 @@
 """Third derivatives of small random programs and pipelines, reverse and forward in all eight
 orders, against dual numbers (tests/unit/autodiff/gradcheck_third.h).
 
-From a fresh seed that is printed, until 12 seconds of processor time are used up (a share of them
+From a fresh seed that is printed, until 24 seconds of processor time are used up (a share of them
 under VYRE_SHARE), at most 250 of each kind; VYRE_SEED and VYRE_COUNT override.  A program that fails
 is printed reduced.
 """
