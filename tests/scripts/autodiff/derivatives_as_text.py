@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ONCE
 """A derivative's text says all that its next derivative depends on (tests/unit/autodiff/derive_text.h).
 
 derive_text differentiates each program of a file in each mode, and what results once more, as it is
@@ -7,7 +8,8 @@ and as it is printed and parsed: equal modules, equal derivatives.  It takes the
 tests in an order that a fresh seed decides, and a random program and a random pipeline after each
 file, until 60 seconds of processor time are used up (a share of them under VYRE_SHARE) and 100 pairs
 compared; VYRE_SEED gives the seed, VYRE_COUNT=N takes N files whatever the time (all of them: 9999).  A file that takes
-longer than 20 seconds is left there, with what it has found.
+longer than 20 seconds is left there, with what it has found.  (Under sanitizers unit/autodiff/test_as_text does the
+same with a few programs.)
 """
 import os
 import random
