@@ -118,11 +118,14 @@ static vkrt_plan_buf *accessed(const vkrt_dispatch *d, uint32_t i)
 void vkrt_order_accesses(const vkrt_dispatch *d)
 {
     const vy_kernel *k = d->kernel;
+    const VkDescriptorBufferInfo *infos = d->plan->infos;
     for (uint32_t i = 0; i < k->binding_count; i++)
-        vkrt_order(d->plan, d->segment, accessed(d, i), k->bindings[i].access != VY_ACCESS_IN);
+        vkrt_order(d->plan, d->segment, accessed(d, i),
+                   (vkrt_bound){infos[i].offset, infos[i].range},
+                   k->bindings[i].access != VY_ACCESS_IN);
     for (uint32_t i = 0; i < k->binding_count; i++)
-        vkrt_note(d->plan, accessed(d, i), k->bindings[i].access != VY_ACCESS_IN,
-                  VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+        vkrt_note(d->plan, accessed(d, i), (vkrt_bound){infos[i].offset, infos[i].range},
+                  k->bindings[i].access != VY_ACCESS_IN, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
 }
 
 bool vkrt_parts_overlap(const vkrt_dispatch *d)

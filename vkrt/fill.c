@@ -50,13 +50,14 @@ static void fill_doubling(const filling *f, uint64_t offset, uint64_t bytes)
     uint64_t piece[512], done = sizeof piece < bytes ? sizeof piece : bytes;
     for (size_t i = 0; i < 512; i++) piece[i] = f->pattern;
     vk->vkCmdUpdateBuffer(f->segment->commands, buffer, offset, done, piece);
-    vkrt_note(f->plan, f->b, true, TRANSFER);
+    vkrt_note(f->plan, f->b, (vkrt_bound){offset, done}, true, TRANSFER);
     while (done < bytes) {
         uint64_t n = done < bytes - done ? done : bytes - done;
         VkBufferCopy region = {offset, offset + done, n};
-        vkrt_order(f->plan, f->segment, f->b, true);
+        vkrt_order(f->plan, f->segment, f->b, (vkrt_bound){offset, n}, false);
         vk->vkCmdCopyBuffer(f->segment->commands, buffer, buffer, 1, &region);
-        vkrt_note(f->plan, f->b, true, TRANSFER);
+        vkrt_note(f->plan, f->b, (vkrt_bound){offset, n}, false, TRANSFER);
+        vkrt_note(f->plan, f->b, (vkrt_bound){offset + done, n}, true, TRANSFER);
         done += n;
     }
 }
@@ -73,7 +74,7 @@ static vkrt_status fill(const filling *f, uint64_t offset, uint64_t bytes, vkrt_
     VkBuffer source = VK_NULL_HANDLE;
     vkrt_status status = head || tail ? pattern_source(f, &source, &at, error) : VKRT_OK;
     if (status) return status;
-    vkrt_order(f->plan, f->segment, f->b, true);
+    vkrt_order(f->plan, f->segment, f->b, (vkrt_bound){offset, bytes}, true);
     copy_edge(f, source, at, offset, head);
     copy_edge(f, source, at, offset + head + middle, tail);
     if (middle && !words)
@@ -81,7 +82,7 @@ static vkrt_status fill(const filling *f, uint64_t offset, uint64_t bytes, vkrt_
     else if (middle)
         f->plan->device->vk.vkCmdFillBuffer(f->segment->commands, f->b->memory.handle,
                                             offset + head, middle, (uint32_t)f->pattern);
-    vkrt_note(f->plan, f->b, true, TRANSFER);
+    vkrt_note(f->plan, f->b, (vkrt_bound){offset, bytes}, true, TRANSFER);
     f->segment->commands_count++;
     return VKRT_OK;
 }
@@ -159,12 +160,13 @@ vkrt_status vkrt_record_copy(vkrt_plan *plan, vkrt_segment *segment, const vy_pl
         region.dstOffset < region.srcOffset + bytes)
         return vkrt_fail(error, VKRT_BAD_ARGUMENT, "take separate parts",
                          "copying a part of '%s' onto one that overlaps it", to_name);
-    vkrt_order(plan, segment, from, false);
-    vkrt_order(plan, segment, to, true);
+    const vkrt_bound read = {region.srcOffset, bytes}, written = {region.dstOffset, bytes};
+    vkrt_order(plan, segment, from, read, false);
+    vkrt_order(plan, segment, to, written, true);
     plan->device->vk.vkCmdCopyBuffer(segment->commands, from->memory.handle, to->memory.handle, 1,
                                      &region);
-    vkrt_note(plan, from, false, TRANSFER);
-    vkrt_note(plan, to, true, TRANSFER);
+    vkrt_note(plan, from, read, false, TRANSFER);
+    vkrt_note(plan, to, written, true, TRANSFER);
     segment->commands_count++;
     return VKRT_OK;
 }

@@ -35,6 +35,16 @@ typedef struct vkrt_cursor {
 
 typedef enum vkrt_source { VKRT_SOURCE_NONE, VKRT_SOURCE_GIVEN, VKRT_SOURCE_INFERRED } vkrt_source;
 
+typedef struct vkrt_bound { // a part of a buffer
+    uint64_t offset, bytes;
+} vkrt_bound;
+
+#define VKRT_SPANS 8
+typedef struct vkrt_spans { // parts accessed since the last barrier, if `epoch` is the recorder's
+    uint32_t epoch, count;
+    vkrt_bound at[VKRT_SPANS];
+} vkrt_spans;
+
 typedef struct vkrt_plan_buf {
     bool shaped, flat, contents; // shape given; only its count given; data given
     bool available;              // allocated with the shape of this run
@@ -43,12 +53,8 @@ typedef struct vkrt_plan_buf {
     uint64_t *shape;             // rank entries
     uint64_t flat_count, bytes;
     vkrt_buffer memory;
-    uint32_t read_epoch, write_epoch; // of the recorder: the last access
+    vkrt_spans read, written; // of the recorder
 } vkrt_plan_buf;
-
-typedef struct vkrt_bound { // what a binding covers, exactly
-    uint64_t offset, bytes;
-} vkrt_bound;
 
 typedef struct vkrt_param_chunk {
     vkrt_buffer buffer;
@@ -132,7 +138,7 @@ struct vkrt_plan {
     // Scratch of the recorder.
     int64_t *kernel_symbols, *kernel_values;
     VkDescriptorBufferInfo *infos; // aligned as the device wants it
-    vkrt_bound *bounds;            // per binding too
+    vkrt_bound *bounds;            // per binding too: what it covers, exactly
     VkWriteDescriptorSet *writes;
     unsigned char *params; // one parameter block
     uint32_t epoch;
@@ -182,9 +188,11 @@ vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *segment, vkrt_error *erro
 void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *segment);
 
 // --- barrier.c -----------------------------------------------------------------------------------
-// Orders an access to `b` after those it must follow, then notes it.
-void vkrt_order(vkrt_plan *plan, vkrt_segment *segment, const vkrt_plan_buf *b, bool writes);
-void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, bool writes, VkPipelineStageFlags stage);
+// Orders an access to a part of `b` after those it must follow, then notes it.
+void vkrt_order(vkrt_plan *plan, vkrt_segment *segment, const vkrt_plan_buf *b, vkrt_bound range,
+                bool writes);
+void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, vkrt_bound range, bool writes,
+               VkPipelineStageFlags stage);
 
 // --- fill.c --------------------------------------------------------------------------------------
 void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_t offset,

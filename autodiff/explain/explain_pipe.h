@@ -38,6 +38,7 @@ typedef struct pipe_explaining {
     vy_pipeline_explanation *e;
     request_notes requests;
     const vy_pipeline *source, *result; // optimised
+    const vy_pipeline *run;             // what runs forwards: `source`, or its sums in one order
 } pipe_explaining;
 
 // ---- pipe_requests.c

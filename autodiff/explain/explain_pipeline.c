@@ -6,6 +6,7 @@
 // Steps and bytes are those of the optimised result (pipe_steps.c).
 #include "autodiff/explain/explain_pipe.h"
 
+#include "autodiff/deterministic.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/starts_meet.h"
 #include "autodiff/transform.h"
@@ -153,17 +154,22 @@ static vy_explain_pipe totals(pipe_explaining *w, const pipe_count *n)
     return out;
 }
 
+static bool count(pipe_explaining *w, const vy_sizes *sizes, pipe_count *n)
+{
+    vy_sizes mapped;
+    return vy_explain_sizes(&w->x, n->l->signature, sizes, &mapped) &&
+           vy_pipe_count(&w->x, &mapped, n);
+}
+
 static void put_together(pipe_explaining *w, const vy_sizes *sizes)
 {
     static const vy_sizes unknown = {0};
     explain_memory *memory = w->x.memory;
-    pipe_count f = {.c = &memory->forward, .l = w->source};
+    pipe_count f = {.c = &memory->forward, .l = w->run};
     pipe_count g = {.c = &memory->gradient, .l = w->result};
-    vy_sizes mapped;
     if (!sizes) sizes = &unknown;
     w->x.forward = w->source->signature;
-    if (vy_explain_sizes(&w->x, w->result->signature, sizes, &mapped) &&
-        vy_pipe_count(&w->x, sizes, &f) && vy_pipe_count(&w->x, &mapped, &g)) {
+    if (count(w, sizes, &f) && count(w, sizes, &g)) {
         w->x.pipeline = w->source;
         explain_buffers(w);
         w->x.pipeline = w->result;
@@ -177,9 +183,18 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
     w->x.failed |= memory->forward.space.failed || memory->gradient.space.failed;
 }
 
-// The pipeline alone and its gradient, both optimised.  False: *diag, or memory.
-static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
-                      const vy_opt_options *optimize, vy_module *made[2], vy_diag *diag)
+// What runs forwards where sums are to be deterministic; elsewhere, and where they cannot be, the
+// pipeline itself.
+static vy_module *order_sums(const vy_module *m, const vy_grad_options *options)
+{
+    vy_diag ignored = {0};
+    return options->deterministic ? vy_deterministic(m, options->program, &ignored) : NULL;
+}
+
+// The pipeline alone, its gradient, and what runs forwards if that is another one, all of them
+// optimised.  False: *diag, or memory.
+static bool make_all(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
+                     const vy_opt_options *optimize, vy_module *made[3], vy_diag *diag)
 {
     const reverse_observer observer = {.note = observe, .user = w, .moved = observe_move};
     vy_grad_options apart = *options;
@@ -193,8 +208,9 @@ static bool make_both(pipe_explaining *w, const vy_module *m, const vy_grad_opti
     }
     if (!vy_module_extract(m, (vy_ref){at, true}, &made[0], diag)) return false;
     made[1] = vy_derive_pipeline(m->pipelines.data[at], &apart, vy_transform, &observer, diag);
-    for (int k = 0; k < 2 && made[1]; k++) {
-        if (vy_optimize(made[k], optimize)) continue;
+    made[2] = order_sums(made[0], options);
+    for (int k = 0; k < 3 && made[1]; k++) {
+        if (!made[k] || vy_optimize(made[k], optimize)) continue;
         *diag = made[k]->diag;
         return false;
     }
@@ -216,14 +232,20 @@ static bool begin(pipe_explaining *w)
     return true;
 }
 
+static const vy_pipeline *last_of(const vy_module *m)
+{
+    return m->pipelines.data[m->pipelines.count - 1];
+}
+
 static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
                     const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
 {
-    vy_module *made[2] = {NULL, NULL};
-    bool ok = make_both(w, m, options, optimize, made, diag);
+    vy_module *made[3] = {NULL, NULL, NULL};
+    bool ok = make_all(w, m, options, optimize, made, diag);
     if (ok) {
-        w->source = made[0]->pipelines.data[made[0]->pipelines.count - 1]; // after rules
-        w->result = made[1]->pipelines.data[made[1]->pipelines.count - 1];
+        w->source = last_of(made[0]); // after rules
+        w->result = last_of(made[1]);
+        w->run = made[2] ? last_of(made[2]) : w->source;
         vy_explain_requests(w); // by what is dispatched for each, before stages become one
         ok = options->apart || vy_host_fuse_stages(made[1], made[1]->pipelines.count - 1);
         if (!ok) *diag = made[1]->diag;
@@ -231,8 +253,7 @@ static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_option
     if (ok) put_together(w, sizes);
     vy_notes_free(&w->x.notes);
     vy_requests_free(&w->requests);
-    vy_module_free(made[0]);
-    vy_module_free(made[1]);
+    for (int k = 0; k < 3; k++) vy_module_free(made[k]);
     return ok && !w->x.failed;
 }
 

@@ -132,6 +132,15 @@ UNITS = {
         ("ir/facts/low_bits.c", None, "(longer.bits >> n & 1) == either) n++;", "true) n++;"),
         ("ir/facts/low_bits.c", None, "if ((UINT64_C(1) << least(y.count, 63)) <= most) return keep(0, 0);", ""),
     ),
+    "test_pipeline_run": (
+        ("vkrt/barrier.c", None, "!(writes && contains_any(plan, &b->read, range)))", "true)"),
+        ("vkrt/barrier.c", None, "if (r.offset < end_of(s->at[i]) && s->at[i].offset < end_of(r)) return true;", "return true;"),
+        ("vkrt/barrier.c", None, "if (r.offset < end_of(s->at[i]) && s->at[i].offset < end_of(r)) return true;",
+         "if (r.offset == s->at[i].offset) return true;"),
+        ("vkrt/barrier.c", None, "if (s->count == VKRT_SPANS) r = hull(r, s->at[--s->count]);",
+         "if (s->count == VKRT_SPANS) s->count--;"),
+        ("vkrt/barrier.c", None, "            r = hull(r, old);\n", "            r = old;\n"),
+    ),
     "test_stages": (
         ("autodiff/gather/gather_make.c", None, "p->buffers.data[k].owned = false;", ";"),
     ),
@@ -685,7 +694,10 @@ EXPLAINED = ("text/explain/checkpoints.vyre", (
     ("autodiff/explain/pipe_run.c", None, "is_counter(d, step) : r->marked[d->a] || r->marked[d->b];", "is_counter(d, step) : r->marked[d->a];"),
     ("ir/host/revolve.c", None, "(k < MOST_LEVELS ? k : MOST_LEVELS)", "k"),
 ))
-LONG = ("explain.py", (("spirv/write/text.c", None, "t->lengths[index] |= USED;", ";"),))
+LONG = ("explain.py", (
+    ("spirv/write/text.c", None, "t->lengths[index] |= USED;", ";"),
+    ("autodiff/explain/explain_pipeline.c", None, "w->run = made[2] ? last_of(made[2]) : w->source;", "w->run = w->source;"),
+))
 SHAPES = ("text/diag/e0220_program_shape.vyre", (
     ("ir/core/program_rule.c", None, "!vy_same_lengths(p, &p->buffers.data[role.parameter], rule, b))", "false)"),
     ("ir/core/program_rule.c", None, "{1, 6, 35, 1001}", "{1}"),
@@ -737,7 +749,9 @@ LIMIT = ("text/explain/limit.vyre", (
     ("tools/verbs/check/check.c", None, "if (k->first.module || !derive_with_less(c, d)) return false;", "return false;"),
     ("session/derive.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),
     ("session/derive.c", None, "if (storage < REVOLVE) return 0;", "return 0;"),
-    ("ir/host/revolve.c", None, "if (s->keep == VY_KEEP_ALL) s->keep = VY_KEEP_REVOLVE", "if (0) s->keep = VY_KEEP_REVOLVE"),
+    ("ir/host/revolve.c", None, "if (!keeps_less(p, s, k)) s->keep = VY_KEEP_REVOLVE", "if (0) s->keep = VY_KEEP_REVOLVE"),
+    ("ir/host/revolve.c", None, "if (!keeps_less(p, s, k)) s->keep", "if (s->keep == VY_KEEP_ALL) s->keep"),
+    ("ir/host/revolve.c", None, "d->op == VY_DIM_CONST && d->value <= k;", "false;"),
     ("autodiff/reverse/sweep_dispatch.c", None, ".checkpoint = o->checkpoint,", ""),
     ("tools/verbs/explain/explain_keep.c", None, "return bytes->known && bytes->value > limit_of(c);", "return bytes->known && bytes->value >= limit_of(c);"),
 ))

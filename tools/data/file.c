@@ -207,6 +207,15 @@ bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_
     return write_temporary(f, there ? &s : NULL, data, size, d);
 }
 
+bool output_check(const outputs *o, const char *path, vy_diag *d)
+{
+    outputs probe = {.sources = o->sources, .source_count = o->source_count};
+    const bool ok = output_add(&probe, path, "", 0, d);
+    probe.sources = NULL; // those of `o`
+    output_discard(&probe);
+    return ok;
+}
+
 bool output_commit(outputs *o, vy_diag *d)
 {
     for (uint32_t i = 0; i < o->count; i++) { // first what can fail because the disk is full

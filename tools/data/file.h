@@ -27,6 +27,8 @@ typedef struct outputs {
 // What this file holds is not replaced: output_add refuses it, under whatever name.  False: memory.
 bool output_keep(outputs *o, const char *path);
 bool output_add(outputs *o, const char *path, const void *data, size_t size, vy_diag *d);
+// Could output_add write that file?  Of what takes long before it is written.
+bool output_check(const outputs *o, const char *path, vy_diag *d);
 bool output_commit(outputs *o, vy_diag *d);
 void output_discard(outputs *o);
 

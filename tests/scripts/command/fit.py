@@ -5,7 +5,7 @@
 
 The loss is a sum of a[i] * (w[i] - b[i])^2 whose gradient Python computes by itself.  Also: a batch
 takes every row once in an epoch, an interrupt ends after a window and says how to go on, learning
-rates follow their schedules.  Checkpoints: fit_resume.py.
+rates follow their schedules, what cannot be written is refused at once.  Checkpoints: fit_resume.py.
 """
 import json
 import math
@@ -138,6 +138,31 @@ def interrupt():
     check(os.path.exists(name) and "--resume " + name in err, name, err)
 
 
+def nowhere():
+    """What cannot be written is refused before the training, which would take years here; where only
+    the checkpoint of an interrupt cannot be, results are written all the same."""
+    here = os.getcwd()
+    forever = [GRAD, "fit", here + "/t.vyre", "--json", "--engine", "eval", *BOWL, "--steps",
+               "4000000000"]
+    for args in ["--out", "w=@none/w.npy"], ["--plot", "none/loss.png"], ["-o", "none/fit.json"]:
+        done = subprocess.run(forever + args, capture_output=True, text=True, check=False, timeout=60)
+        check(done.returncode == 2 and "E0902" in done.stderr, args, done.returncode, done.stderr)
+        check("step " not in done.stderr, "it trained", args, done.stderr)
+    gone = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh", *forever]
+    done = subprocess.run(gone + ["--checkpoint-every", "5"], capture_output=True, text=True,
+                          check=False, timeout=60)
+    check(done.returncode == 2 and "E0902" in done.stderr, "a checkpoint", done.stderr)
+    process = subprocess.Popen(gone + ["--out", "w=@%s/gone.npy" % here], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        process.communicate(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    check(process.returncode == 0 and json.loads(out)["interrupted"], process.returncode, err)
+    check(os.path.exists("gone.npy") and "there is no checkpoint: cannot write" in err, err)
+
+
 def written():
     """The pipeline as files: its text in the interpreter, the rest with nothing but Vulkan."""
     steps, args = 20, [*BOWL, "--lr", "0.1"]
@@ -236,6 +261,7 @@ def main():
     formulas()
     epochs()
     interrupt()
+    nowhere()
     written()
     settles()
     plotted()

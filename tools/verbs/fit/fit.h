@@ -85,6 +85,7 @@ bool fit_is_other(const fit *f, const command *c, vy_diag *d);
 bool fit_differs(const fit *f, const command *c, vy_diag *d); // fails, as the identities differ
 // fit_checkpoint.c
 bool fit_save(const fit *f, const command *c, vy_diag *d); // NAME-STEP.fit, which is new
+bool fit_check_save(const fit *f, vy_diag *d);             // could fit_save write here?
 bool fit_load(saved *s, const char *path, vy_diag *d);
 bool fit_take(fit *f, const command *c, vy_diag *d); // what was loaded, into f->data
 void saved_free(saved *s);

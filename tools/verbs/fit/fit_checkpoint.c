@@ -70,6 +70,14 @@ static void new_path(const fit *f, char path[320])
         snprintf(path, 320, "%.250s-%" PRIu64 "-%u.fit", f->train.program, f->done, k);
 }
 
+bool fit_check_save(const fit *f, vy_diag *d)
+{
+    char path[320];
+    const outputs none = {0};
+    new_path(f, path);
+    return output_check(&none, path, d);
+}
+
 bool fit_save(const fit *f, const command *c, vy_diag *d)
 {
     char path[320];

@@ -163,7 +163,8 @@ static bool bind(fit *f, command *c, vy_diag *d)
            (!c->o.resume || fit_take(f, c, d));
 }
 
-static bool check_out(fit *f, vy_diag *d)
+// A training may take hours: what cannot be written is refused before it.
+static bool check_out(fit *f, const command *c, vy_diag *d)
 {
     for (uint32_t i = 0; i < f->train.param_count; i++)
         if (!folder_result(&f->out, f->train.params[i], d)) return false;
@@ -175,14 +176,19 @@ static bool check_out(fit *f, vy_diag *d)
                         o->name);
         if (!check_output(o, &b->value, d)) return false;
     }
-    return folder_make(&f->out, d);
+    if (!folder_make(&f->out, d)) return false;
+    for (uint32_t i = 0; i < f->out.count; i++)
+        if (!output_check(&c->files, f->out.data[i].text, d)) return false;
+    return (!c->o.plot || output_check(&c->files, c->o.plot, d)) &&
+           (!c->o.output || output_check(&c->files, c->o.output, d)) &&
+           (!c->o.checkpoint_every || fit_check_save(f, d));
 }
 
 // ---------------------------------------------------------------------------------------- together
 static bool prepare_once(fit *f, command *c, vys_entry what, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
-    return fit_train(f, c, what, d) && bind(f, c, d) && check_out(f, d) &&
+    return fit_train(f, c, what, d) && bind(f, c, d) && check_out(f, c, d) &&
            optimize_final(c, c->work.derived, eval, &f->data, d) &&
            runner_prepare(&f->run, c, &f->data, d) && vys_runner_upload(&f->run, d);
 }

@@ -104,6 +104,15 @@ static bool fetch(fit *f, vy_diag *d)
 
 static bool save(fit *f, const command *c, vy_diag *d) { return fetch(f, d) && fit_save(f, c, d); }
 
+// Results are written even where the checkpoint cannot be.
+static bool save_interrupted(fit *f, const command *c, vy_diag *d)
+{
+    vy_diag why = {0};
+    if (!fetch(f, d)) return false;
+    if (!fit_save(f, c, &why)) note(c, "there is no checkpoint: %s", why.text);
+    return true;
+}
+
 static bool run_all(fit *f, command *c, vy_diag *d)
 {
     uint64_t want = 1;
@@ -120,7 +129,7 @@ static bool run_all(fit *f, command *c, vy_diag *d)
     }
     f->interrupted = interrupt_seen && !fit_ended(f) && f->done < c->o.steps;
     const bool saved = c->o.checkpoint_every && f->done % c->o.checkpoint_every == 0;
-    return f->interrupted && !saved ? save(f, c, d) : fetch(f, d);
+    return f->interrupted && !saved ? save_interrupted(f, c, d) : fetch(f, d);
 }
 
 bool fit_run(fit *f, command *c, vy_diag *d)
