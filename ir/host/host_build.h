@@ -69,8 +69,8 @@ uint32_t vy_host_base(const vy_program *h, uint32_t id, int64_t *offset);
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name);
 
 // ---- revolve.c
-// Outermost repeats get checkpoint(revolve, k), whatever they say of the states to keep, unless that
-// is a smaller k.  False: memory.
+// Outermost repeats get checkpoint(revolve, k), whatever they say of the states to keep.  False:
+// memory.
 bool vy_host_request_revolve(vy_pipeline *l, uint32_t k);
 // Is step `at` an outermost `repeat … checkpoint(revolve, k)` with a constant k?
 bool vy_host_revolves(const vy_pipeline *l, uint32_t at);

@@ -402,13 +402,6 @@ bool vy_host_revolves(const vy_pipeline *l, uint32_t at)
     return k->op == VY_DIM_CONST && k->value >= 1 && k->value <= INT32_MAX && is_outermost(l, at);
 }
 
-// Has it a number of states of its own that is no more than k?
-static bool keeps_less(const vy_program *p, const vy_pipe_step *s, uint32_t k)
-{
-    const vy_dim_node *d = &p->dims.data[s->keep_count.id];
-    return s->keep == VY_KEEP_REVOLVE && d->op == VY_DIM_CONST && d->value <= k;
-}
-
 bool vy_host_request_revolve(vy_pipeline *l, uint32_t k)
 {
     vy_program *p = l->signature;
@@ -417,7 +410,7 @@ bool vy_host_request_revolve(vy_pipeline *l, uint32_t k)
     for (uint32_t at = 0; at < l->steps.count; at++) {
         vy_pipe_step *s = &l->steps.data[at];
         if (s->kind != VY_PIPE_REPEAT) continue;
-        if (!keeps_less(p, s, k)) s->keep = VY_KEEP_REVOLVE, s->keep_count = states;
+        s->keep = VY_KEEP_REVOLVE, s->keep_count = states;
         at = s->partner; // what is inside is no outermost one
     }
     return true;

@@ -749,9 +749,8 @@ LIMIT = ("text/explain/limit.vyre", (
     ("tools/verbs/check/check.c", None, "if (k->first.module || !derive_with_less(c, d)) return false;", "return false;"),
     ("session/derive.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),
     ("session/derive.c", None, "if (storage < REVOLVE) return 0;", "return 0;"),
-    ("ir/host/revolve.c", None, "if (!keeps_less(p, s, k)) s->keep = VY_KEEP_REVOLVE", "if (0) s->keep = VY_KEEP_REVOLVE"),
-    ("ir/host/revolve.c", None, "if (!keeps_less(p, s, k)) s->keep", "if (s->keep == VY_KEEP_ALL) s->keep"),
-    ("ir/host/revolve.c", None, "d->op == VY_DIM_CONST && d->value <= k;", "false;"),
+    ("ir/host/revolve.c", None, "        s->keep = VY_KEEP_REVOLVE", "        if (0) s->keep = VY_KEEP_REVOLVE"),
+    ("ir/host/revolve.c", None, "        s->keep = VY_KEEP_REVOLVE", "        if (s->keep == VY_KEEP_ALL) s->keep = VY_KEEP_REVOLVE"),
     ("autodiff/reverse/sweep_dispatch.c", None, ".checkpoint = o->checkpoint,", ""),
     ("tools/verbs/explain/explain_keep.c", None, "return bytes->known && bytes->value > limit_of(c);", "return bytes->known && bytes->value >= limit_of(c);"),
 ))
