@@ -8,8 +8,8 @@
 //   repeat t in 0..T { step(u[t], v[t]); }     no barrier: each v[t] is written once
 //
 // Bytes are those of descriptors, which begin where the device wants it, and so may be a few more
-// than the slice has: the validation layers compare these.  A buffer has a few intervals (those that
-// adjoin become one); what does not fit in them widens one, at the cost of a barrier too many.
+// than the slice has: the validation layers compare these.  A buffer has eight intervals (those
+// that adjoin become one); what does not fit in them widens one, at the cost of a barrier too many.
 #include "vkrt/plan_internal.h"
 
 #define COMPUTE VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
