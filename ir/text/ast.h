@@ -207,7 +207,7 @@ struct vy_ast_expr {
 
 typedef enum vy_decl_kind {
     DK_LET,
-    DK_VAR,
+    DK_VAR, // also a parameter `inout T`, `out T`, whose `cls` says which
     DK_PARAM,
     DK_LOOP,
     DK_SCALAR,
@@ -231,6 +231,7 @@ struct vy_decl {
     uint8_t state; // DK_CONST: 0 new, 1 being evaluated, 2 known
     bool has_type, workspace, owned, has_set, has_binding, has_offset, uniform;
     bool undefined; // DK_LOCAL: declared without clearing it; or an ST_ARRAY that only clears
+    bool written;   // `out` parameter that is a value: something assigns it, up to here
     uint8_t init;
     uint32_t line, column;
     uint32_t slot;       // in the frame of its function: the first, of one for each scalar

@@ -62,6 +62,7 @@ typedef struct vy_front {
     vy_loop *loop;
     vy_loop *condition; // loop whose `while { … }` condition is being analysed
     uint32_t loop_ids, block_depth;
+    uint32_t reductions; // how many there are around the expression
     bool in_const;
     vy_room *room, *spare;         // room.c
     bool in_steps;                 // of a pipeline: value(…) is allowed in integer expressions
@@ -256,6 +257,15 @@ vy_text_type vy_synth_matrix(vy_front *f, vy_ast_expr *e, const vy_builtin_info 
 vy_text_type vy_synth_geometry(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
 vy_text_type vy_sema_element_part(vy_front *f, vy_ast_expr *e, vy_op op); // of a buffer, written
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e); // may components be assigned?
+// sema_place.c
+void vy_note_assigned(vy_front *f, vy_loop *loop, vy_decl *d);
+vy_text_type vy_sema_place(vy_front *f, vy_ast_expr *e);             // it is assigned
+void vy_sema_changed(vy_front *f, vy_ast_expr *a, const vy_decl *p); // an argument is
+vy_decl *vy_place_variable(const vy_ast_expr *e);                    // which e names first
+void vy_note_written(const vy_ast_expr *e);                          // its variable is
+void vy_check_written(vy_front *f, const vy_ast_expr *e,
+                      const vy_decl *d);                 // it was, where it is read
+void vy_check_stored(vy_front *f, const vy_ast_expr *e); // may e, an element, be?
 vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e);
 void vy_settle_call(vy_front *f, vy_ast_expr *e, vy_text_type type);
 vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e,
@@ -345,16 +355,13 @@ void vy_lower_path(vy_lower *l, const vy_ast_expr *e, vy_path path);
 void vy_take_part(vy_lower *l, const vy_member *steps, const vy_value *path, vy_value *v);
 void vy_put_part(vy_lower *l, const vy_member *steps, const vy_value *path, vy_value *whole,
                  uint32_t n, const vy_value *part);
-// old, of n scalars, becomes v, or old op v as s says.
-void vy_lower_combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, uint32_t m,
-                      const vy_value *v);
+void vy_lower_assign(vy_lower *l, const vy_stmt *s); // lower_place.c
 // A variable that begins as v[], one for each scalar.
 void vy_lower_variable(vy_lower *l, const vy_decl *d, const vy_value *v);
 bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]);
 // lower_element.c: elements of buffers and arrays, and components of those that are vectors
 bool vy_is_element(const vy_ast_expr *e);
 uint32_t vy_lower_load(vy_lower *l, const vy_ast_expr *e, vy_value *v);
-void vy_lower_store(vy_lower *l, const vy_stmt *s);
 vy_buffer vy_lower_place(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]); // of one
 // … as the program has them: vectors have one more axis.
 static inline vy_type vy_stored_type(const vy_front *f, const vy_decl *d)

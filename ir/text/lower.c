@@ -127,7 +127,7 @@ static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t n
     if (f->failed) return false;
     uint32_t i = 0;
     for (const vy_decl *p = fn->params; p; p = p->next, i++) {
-        if (p->kind == DK_BUFFER || vy_value_type(b, args[i]) != p->type) {
+        if (p->kind != DK_PARAM || vy_value_type(b, args[i]) != p->type) {
             vy_front_error(f, VY_E_API, 0, 0, NULL, "vy_inline_source: argument %u of `%s`", i,
                            name);
             return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_call.c: calls: functions are inlined by walking their tree again, built-in ones emitted.
-#include "ir/text/front.h"
+#include "ir/text/place.h"
 #include "ir/build/edit.h"
 #include "ir/build/function.h"
 #include "ir/build/geometry.h"
@@ -128,19 +128,49 @@ static void bind_value(vy_lower *l, const vy_ast_expr *e, uint32_t *slots)
     for (uint32_t k = 0; k < n; k++) slots[k] = v[k].id;
 }
 
-static void bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr *e)
+// `inout`, `out`: a variable of the function, and where it is copied back to.
+static vy_place *bind_place(vy_lower *l, vy_lower *inner, const vy_decl *p, const vy_ast_expr *a)
+{
+    const uint32_t n = vy_scalars(l->f, p->type);
+    vy_value *v = vy_room_take(l, n);
+    vy_place *at = vy_place_find(l, a);
+    vy_lower_at(l, a->line, a->column);
+    for (uint32_t k = 0; k < n; k++) v[k] = vy_zero(l->b, vy_scalar_type(l->f, p->type, k));
+    if (p->cls == VY_INOUT) vy_place_read(l, at, v);
+    if (!vy_lower_stopped(l)) vy_lower_variable(inner, p, v);
+    return at;
+}
+
+// Gives the places that the call changes, in the order of the parameters.
+static vy_place *bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr *e)
 {
     const vy_ast_expr *a = e->u.ref.list;
+    vy_place *places = NULL, **tail = &places;
     for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next) {
         if (p->kind == DK_BUFFER)
             inner->frame[p->slot] = vy_lower_buffer(l, a->u.ref.decl).id;
+        else if (p->kind == DK_VAR)
+            *tail = bind_place(l, inner, p, a), tail = &(*tail)->next;
         else
             bind_value(l, a, &inner->frame[p->slot]);
-        if (vy_lower_stopped(l)) return;
+        if (vy_lower_stopped(l)) return NULL;
     }
     a = e->u.ref.list;
     for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next)
         if (p->kind == DK_BUFFER && p->dims) check_shape(inner, p, a);
+    return places;
+}
+
+static void copy_back(vy_lower *l, const vy_lower *inner, vy_place *at)
+{
+    for (const vy_decl *p = inner->func->params; at && !vy_lower_stopped(l); p = p->next) {
+        if (p->kind != DK_VAR) continue;
+        const uint32_t n = vy_scalars(l->f, p->type), *slots = &inner->frame[p->slot];
+        vy_value *v = vy_room_take(l, n);
+        for (uint32_t k = 0; k < n; k++) v[k] = vy_get(l->b, (vy_var){slots[k]});
+        vy_place_write(l, at, v);
+        at = at->next;
+    }
 }
 
 // Variables for what `return` gives, at zero.
@@ -201,13 +231,15 @@ bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *resu
         l->f->failed = true;
         return false;
     }
-    bind_arguments(l, &inner, e);
+    vy_place *places = bind_arguments(l, &inner, e);
     inner.visited = l->visited;
     if (!vy_lower_stopped(l) && has_rule(fn))
         apply(&inner, e, results);
     else if (!vy_lower_stopped(l))
         vy_lower_function_body(&inner, n, results);
     l->visited = inner.visited;
+    if (places) vy_lower_at(l, e->line, e->column);
+    copy_back(l, &inner, places);
     vy_free(inner.frame);
     return !vy_lower_stopped(l);
 }

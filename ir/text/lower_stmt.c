@@ -3,7 +3,6 @@
 #include "ir/text/front.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void lower_list(vy_lower *l, const vy_stmt *s);
 
@@ -135,61 +134,6 @@ static void lower_tuple(vy_lower *l, const vy_stmt *s)
         vy_lower_variable(l, d, results + n);
 }
 
-// What a variable becomes, whose scalars are `old`: v, or old op v, of m scalars.
-void vy_lower_combine(vy_lower *l, const vy_stmt *s, uint32_t n, vy_value *old, uint32_t m,
-                      const vy_value *v)
-{
-    vy_lower_at(l, s->line, s->column);
-    if (vy_is_product(l->f, s->op, s->target->type, s->value->type))
-        vy_lower_product(l, s->op, s->target->type, old, s->value->type, v);
-    else if (s->op != TK_SET)
-        vy_lower_operator(l, s->op, n, old, m, v);
-    else
-        memcpy(old, v, n * sizeof *v);
-}
-
-static void assign_variable(vy_lower *l, const vy_stmt *s)
-{
-    const vy_ast_expr *t = s->target;
-    const uint32_t n = vy_scalars(l->f, t->type), *slots = l->frame + t->u.ref.decl->slot;
-    vy_value *is = vy_room_take(l, n), *v = vy_room_take(l, vy_scalars(l->f, s->value->type));
-    for (uint32_t k = 0; s->op != TK_SET && k < n; k++) is[k] = vy_get(l->b, (vy_var){slots[k]});
-    const uint32_t m = vy_lower_value(l, s->value, v);
-    vy_lower_combine(l, s, n, is, m, v);
-    for (uint32_t k = 0; k < n; k++) vy_set(l->b, (vy_var){slots[k]}, is[k]);
-}
-
-// Part of a variable: `v.xy = e`, `v[i] += e`
-static void assign_part(vy_lower *l, const vy_stmt *s)
-{
-    const vy_ast_expr *of = s->target->u.member.of;
-    const vy_member *steps = s->target->u.member.steps;
-    const uint32_t all = vy_scalars(l->f, of->type), n = vy_scalars(l->f, s->target->type);
-    const uint32_t *slots = l->frame + of->u.ref.decl->slot;
-    vy_value *old = vy_room_take(l, all), *is = vy_room_take(l, all);
-    vy_value *part = vy_room_take(l, all), *v = vy_room_take(l, vy_scalars(l->f, s->value->type));
-    vy_path path;
-    vy_lower_path(l, s->target, path);
-    if (vy_lower_stopped(l)) return;
-    for (uint32_t k = 0; k < all; k++) old[k] = is[k] = part[k] = vy_get(l->b, (vy_var){slots[k]});
-    if (s->op != TK_SET) vy_take_part(l, steps, path, part);
-    const uint32_t m = vy_lower_value(l, s->value, v);
-    vy_lower_combine(l, s, n, part, m, v);
-    vy_put_part(l, steps, path, is, n, part);
-    for (uint32_t k = 0; k < all; k++)
-        if (is[k].id != old[k].id) vy_set(l->b, (vy_var){slots[k]}, is[k]);
-}
-
-static void lower_assign(vy_lower *l, const vy_stmt *s)
-{
-    if (vy_is_element(s->target))
-        vy_lower_store(l, s);
-    else if (s->target->kind == EX_NAME)
-        assign_variable(l, s);
-    else
-        assign_part(l, s);
-}
-
 static void lower_call(vy_lower *l, const vy_stmt *s)
 {
     const vy_ast_expr *e = s->value;
@@ -249,7 +193,7 @@ static void lower_any(vy_lower *l, const vy_stmt *s)
     switch (s->kind) {
     case ST_LET: lower_let(l, s); break;
     case ST_TUPLE: lower_tuple(l, s); break;
-    case ST_ASSIGN: lower_assign(l, s); break;
+    case ST_ASSIGN: vy_lower_assign(l, s); break;
     case ST_CALL: lower_call(l, s); break;
     case ST_IF: lower_if(l, s); break;
     case ST_FOR: lower_for(l, s); break;

@@ -142,6 +142,9 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     const uint8_t next = f->tok.kind == TK_NAME ? vy_peek(f).kind : TK_END;
     const bool access = next == TK_TYPE || next == TK_NAME; // `x: inn f32[N]`
     const unsigned meant = access ? VY_SPELL_ACCESS : VY_SPELL_TYPES;
+    const bool value = buffer && !program && vy_peek(f).kind != TK_LBRACKET;
+    if (value) d->kind = d->cls == VY_IN ? DK_PARAM : DK_VAR;
+    buffer &= !value;
     if (buffer)
         d->type = vy_parse_stored_type(f, "of the parameter", meant);
     else if (program || access)

@@ -32,7 +32,7 @@ static vy_room *push(vy_front *f, size_t size)
 void *vy_room_take(vy_lower *l, uint32_t n)
 {
     vy_front *f = l->f;
-    const size_t size = (n + 1) * sizeof(vy_value);
+    const size_t size = (n / 2 + (size_t)1) * sizeof(void *); // aligned for pointers
     vy_room *r = f->room && f->room->size - f->room->used >= size ? f->room : push(f, size);
     if (!r) {
         vy_fail_oom(f->m);

@@ -45,6 +45,17 @@ static void sema_buffer_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p, 
                        "`%s` may only be read, but `%s` writes it", d->name->text, name);
 }
 
+static void sema_value_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p)
+{
+    if (p->kind == DK_VAR && p->cls == VY_OUT) vy_note_written(a);
+    vy_synth(f, a);
+    if (f->failed) return;
+    if (p->kind == DK_VAR)
+        vy_sema_changed(f, a, p);
+    else
+        vy_need(f, a, p->type, "the parameter");
+}
+
 void vy_note_callee(vy_front *f, vy_func *fn, uint32_t line, uint32_t column)
 {
     vy_callee *last = f->func->callees;
@@ -85,7 +96,7 @@ vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
             if (p->rank == 0) p->rank = 1;
             sema_buffer_argument(f, a, p, name);
         } else {
-            vy_check_as(f, a, p->type, "the parameter");
+            sema_value_argument(f, a, p);
         }
     }
     if (f->failed) return e->type = VY_BROKEN;

@@ -122,6 +122,7 @@ static vy_text_type synth_name(vy_front *f, vy_ast_expr *e)
     bool array = d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL);
     bool value = d && !array && d->kind < DK_FUNC && (!f->in_const || d->kind == DK_CONST);
     if (value) {
+        vy_check_written(f, e, d);
         e->u.ref.decl = d;
         return e->type = d->type;
     }
@@ -153,6 +154,13 @@ static void refuse_mark(vy_front *f, const vy_ast_expr *e, uint8_t allowed)
                    e->u.ref.name->text);
 }
 
+void vy_check_stored(vy_front *f, const vy_ast_expr *e)
+{
+    if (e->u.ref.decl->cls == VY_IN)
+        vy_front_error(f, VY_E_ACCESS, e->line, e->column, NULL,
+                       "`%s` is an `in` buffer: it may only be read", e->u.ref.name->text);
+}
+
 vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks)
 {
     vy_decl *d = e->u.ref.name->local;
@@ -177,11 +185,8 @@ vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t mark
                        name, d->rank, e->count);
         return broken(e);
     }
-    if (write && d->cls == VY_IN) {
-        vy_front_error(f, VY_E_ACCESS, e->line, e->column, NULL,
-                       "`%s` is an `in` buffer: it may only be read", name);
-        return broken(e);
-    }
+    if (write) vy_check_stored(f, e);
+    if (f->failed) return broken(e);
     if (e->op & ~marks) refuse_mark(f, e, marks);
     for (vy_ast_expr *i = e->u.ref.list; i && !f->failed; i = i->next) {
         vy_text_type t = vy_check_value(f, i);
@@ -289,8 +294,10 @@ static vy_text_type synth_reduce(vy_front *f, vy_ast_expr *e)
                        "a loop is not allowed in a constant");
         return broken(e);
     }
+    f->reductions++;
     for (vy_range *r = e->u.reduce.ranges; r && !f->failed; r = r->next) vy_sema_range(f, r);
     vy_text_type t = f->failed ? VY_BROKEN : vy_synth(f, e->u.reduce.body);
+    f->reductions--;
     const bool sums = vy_operator_fits(TK_ADD, vy_element(f, t));
     if (!f->failed && (!sums || (vy_is_matrix(f, t) && e->op != TK_ADD)))
         vy_operator_error(f, e, sums ? e->op : TK_ADD, t);

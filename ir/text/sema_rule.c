@@ -34,9 +34,11 @@ static vy_func *find_rule(vy_front *f, const vy_func *of, const vy_rule_name *r)
 static void check_values(vy_front *f, const vy_rule_name *r, const vy_func *fn)
 {
     for (const vy_decl *p = fn->params; p && !f->failed; p = p->next)
-        if (p->kind == DK_BUFFER)
-            refuse(f, r, "pass values",
-                   "function `%s`, which has a rule or is one, takes buffer `%s`",
+        if (p->kind != DK_PARAM)
+            refuse(f, r, p->kind == DK_BUFFER ? "pass values" : "return it",
+                   p->kind == DK_BUFFER
+                       ? "function `%s`, which has a rule or is one, takes buffer `%s`"
+                       : "function `%s`, which has a rule or is one, changes parameter `%s`",
                    fn->decl->name->text, p->name->text);
 }
 

@@ -25,17 +25,6 @@ static void sema_block(vy_front *f, vy_stmt *block)
 }
 
 // ------------------------------------------------------------------------------------------ loops
-static void note_assigned(vy_front *f, vy_loop *loop, vy_decl *d)
-{
-    if (!loop || d->loop_depth >= loop->depth || d->mark == loop->id) return;
-    vy_assigned *a = vy_front_alloc(f, sizeof *a);
-    if (f->failed) return;
-    *a = (vy_assigned){d, d->mark, loop->assigned};
-    loop->assigned = a;
-    loop->count += vy_scalars(f, d->type);
-    d->mark = loop->id;
-}
-
 static vy_loop *open_loop(vy_front *f)
 {
     vy_loop *loop = vy_front_alloc(f, sizeof *loop);
@@ -54,7 +43,7 @@ static void close_loop(vy_front *f)
     if (f->failed) return;
     for (vy_assigned *a = loop->assigned; a; a = a->next) {
         a->var->mark = a->outer_mark;
-        note_assigned(f, loop->parent, a->var);
+        vy_note_assigned(f, loop->parent, a->var);
     }
     if (loop->parent) loop->parent->returns |= loop->returns;
 }
@@ -137,67 +126,11 @@ static void sema_tuple(vy_front *f, vy_stmt *s)
     }
 }
 
-static vy_text_type sema_variable_target(vy_front *f, vy_ast_expr *e)
-{
-    vy_decl *d = e->u.ref.name->local;
-    if (!d) d = e->u.ref.name->global;
-    const char *name = e->u.ref.name->text;
-    if (!d) {
-        vy_front_error(f, VY_E_NAME_UNKNOWN, e->line, e->column,
-                       vy_spelling_fix(f, name, strlen(name), VY_SPELL_VALUES,
-                                       "declare it with `var`"),
-                       "`%s` is not declared", name);
-    } else if (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL) {
-        vy_front_error(f, VY_E_RANK, e->line, e->column, "name an element, like `%s[i] = …`",
-                       "`%s` is an array", name);
-    } else if (d->kind != DK_VAR) {
-        vy_front_error(f, VY_E_IMMUTABLE, e->line, e->column, NULL,
-                       "`%s` cannot be changed: it is not declared with `var`", name);
-    } else if (f->condition && d->loop_depth < f->condition->depth) {
-        vy_front_error(f, VY_E_PLACE, e->line, e->column, "change it in the loop's body",
-                       "the condition of a `while` cannot change `%s`", name);
-    } else {
-        e->u.ref.decl = d;
-        note_assigned(f, f->loop, d);
-        return e->type = d->type;
-    }
-    return VY_BROKEN;
-}
-
 static uint8_t assigned_operator(uint8_t set)
 {
     static const uint8_t ops[] = {TK_SET, TK_ADD, TK_SUB, TK_MUL, TK_DIV, TK_REM,
                                   TK_AND, TK_OR,  TK_XOR, TK_SHL, TK_SHR};
     return ops[set - TK_SET];
-}
-
-// Part of a variable.
-static vy_text_type sema_member_target(vy_front *f, vy_ast_expr *e)
-{
-    vy_builtin id;
-    vy_sema_part(f, e);
-    if (f->failed) return VY_BROKEN;
-    vy_ast_expr *of = e->u.member.of;
-    if (of->kind == EX_INDEX) {
-        const vy_text_type part = vy_sema_element_part(f, e, VY_OP_STORE);
-        return !f->failed && vy_sema_target(f, e) ? part : VY_BROKEN;
-    }
-    const vy_name_rec *n = of->kind == EX_NAME ? of->u.ref.name : NULL;
-    if (!n || (!n->local && !n->global && vy_builtin_value_find(n->text, n->length, &id))) {
-        vy_front_error(f, VY_E_IMMUTABLE, e->line, e->column, "assign to components of a variable",
-                       "only components of variables can be changed");
-        return VY_BROKEN;
-    }
-    sema_variable_target(f, of);
-    const vy_text_type t = f->failed ? VY_BROKEN : vy_synth_member(f, e);
-    return !f->failed && vy_sema_target(f, e) ? t : VY_BROKEN;
-}
-
-static vy_text_type sema_target(vy_front *f, vy_ast_expr *e)
-{
-    if (e->kind == EX_NAME) return sema_variable_target(f, e);
-    if (e->kind == EX_MEMBER || vy_is_part(e)) return sema_member_target(f, e);
-    return vy_sema_index(f, e, true, vy_marks_allowed(VY_OP_STORE, e->op));
 }
 
 // `m *= n`, `v *= m`: v becomes v m
@@ -212,7 +145,8 @@ static void check_product(vy_front *f, const vy_stmt *s, vy_text_type t, vy_text
 static void sema_assign(vy_front *f, vy_stmt *s)
 {
     bool compound = s->op != TK_SET;
-    vy_text_type t = sema_target(f, s->target);
+    if (compound) vy_check_written(f, s->target, vy_place_variable(s->target));
+    vy_text_type t = f->failed ? VY_BROKEN : vy_sema_place(f, s->target);
     if (f->failed) return;
     s->op = assigned_operator(s->op);
     if (compound && !vy_operator_fits(s->op, vy_element(f, t)))
@@ -220,6 +154,7 @@ static void sema_assign(vy_front *f, vy_stmt *s)
                        "`%s=` is not for values of type %s", vy_operator_text(s->op),
                        vy_any_type_name(f, t));
     const vy_text_type u = vy_synth(f, s->value);
+    vy_note_written(s->target);
     if (f->failed) return;
     if (compound && vy_is_product(f, s->op, t, u)) {
         check_product(f, s, t, u);
@@ -371,6 +306,15 @@ static void sema_stmt(vy_front *f, vy_stmt *s)
     }
 }
 
+static void check_outputs(vy_front *f, const vy_func *fn)
+{
+    for (const vy_decl *p = fn->params; p && !f->failed; p = p->next)
+        if (p->kind == DK_VAR && p->cls == VY_OUT && !p->written)
+            vy_front_error(f, VY_E_READ_OUT, p->line, p->column, "assign to it, or leave it out",
+                           "`%s` is an `out` parameter, and `%s` never assigns it", p->name->text,
+                           fn->decl->name->text);
+}
+
 void vy_sema_body(vy_front *f, vy_func *fn)
 {
     f->block_depth = 0;
@@ -380,6 +324,7 @@ void vy_sema_body(vy_front *f, vy_func *fn)
     if (fn->result_count && !fn->body->ends)
         vy_front_error(f, VY_E_RETURN, fn->decl->line, fn->decl->column, NULL,
                        "function `%s` may end without returning a value", fn->decl->name->text);
+    check_outputs(f, fn);
     vy_stmt *last = fn->body->body;
     while (last && last->next) last = last->next;
     fn->last = last;

@@ -17,6 +17,7 @@ import random
 import re
 import sys
 
+from calls import Calls
 from control import LOOPS, VALUES, Control
 from expressions import Expressions
 from memory import Memory
@@ -45,7 +46,7 @@ WEIGHT.update({"for rev signed": 2.3, "atomic integer": 3, "atomic counter": 6, 
 PLACE = tuple("%s.%s" % (b, a) for b in ("gid", "lid", "wid", "num_groups") for a in "xyz") + ("lindex",)
 
 
-class Maker(Expressions, Statements, Control, Memory, Vectors):
+class Maker(Expressions, Statements, Control, Memory, Vectors, Calls):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.p = Program()

@@ -97,7 +97,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("ir/pass/scalar/mark_in_range.c", None, "if ((!all && !proved[id]) ||", "if ("),
     ("ir/text/print_expr.c", None, "if (!(o->p->insts.data[id].flags & mark)) continue;",
      "if (!(o->p->insts.data[id].flags & mark) || mark == VY_FLAG_OWNED) continue;"),
-    ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, 0, at.flags);", ""),
+    ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, 0, at->flags);", ""),
     ("ir/text/lower_call.c", None, "vy_emit_flags(l->b, v.id, target->kind == EX_INDEX ? target->op : 0);", ""),
     # facts that spread: a visited node is never revisited; a value's first user is not notified
     ("ir/core/dataflow.h", "autodiff/facts/activity.c", "d->waits[id] = 0;", ""),
@@ -946,7 +946,7 @@ VECTORS = ("text/parse/vectors.vyre", (
     ("ir/text/sema_member.c", None, "vy_component(inner, vy_component(outer, k))", "vy_component(outer, vy_component(inner, k))"),
     ("ir/text/lower_expr.c", None, "n == 1 ? first : x[k], y[part_of(m, k)]", "x[k], y[part_of(m, k)]"),
     ("ir/text/lower_expr.c", None, "v = e->op == TK_EQ ? vy_and(l->b, v, also) : vy_or(l->b, v, also);", "v = vy_and(l->b, v, also);"),
-    ("ir/text/lower_stmt.c", None, "vy_lower_operator(l, s->op, n, old, m, v);", "vy_lower_operator(l, s->op, n, old, 1, v);"),
+    ("ir/text/lower_place.c", None, "vy_lower_operator(l, s->op, n, old, m, v);", "vy_lower_operator(l, s->op, n, old, 1, v);"),
     ("ir/text/lower_member.c", None, "whole[vy_component(m->which, k)] = some[k];", "whole[k] = some[k];"),
     ("ir/build/geometry.c", None, "i = (k + 1) % 3, j = (k + 2) % 3", "i = (k + 2) % 3, j = (k + 1) % 3"),
     ("ir/build/geometry.c", None, "dot(b, n, reference, incident)", "dot(b, n, reference, x)"),
@@ -960,7 +960,7 @@ ELEMENTS = ("text/parse/vectors_elements.vyre", (
     ("ir/text/lower_member.c", None, "vy_select(l->b, here, v[k * m->size + s], part[s])", "vy_select(l->b, here, v[s], part[s])"),
     ("ir/text/lower_member.c", None, "old[s] = vy_select(l->b, here, changed[s], old[s]);", "old[s] = changed[s];"),
     ("ir/text/lower_member.c", None, "    else\n        take_zero(l, m, v);", ""),
-    ("ir/text/lower_stmt.c", None, "if (s->op != TK_SET) vy_take_part(l, steps, path, part);", ""),
+    ("ir/text/lower_place.c", None, "if (of != p->e) vy_take_part(l, p->e->u.member.steps, p->path, all);", ""),
     ("ir/text/parse_stmt.c", None, "TK_ADD ? TK_SET_ADD : TK_SET_SUB;", "TK_ADD ? TK_SET_ADD : TK_SET_ADD;"),
     ("ir/text/parse_expr.c", None, "return at < f->end && *at == ';';", "return true;"),
 ))
@@ -968,7 +968,7 @@ BUFFERS = ("text/parse/vectors_buffers.vyre", (
     ("ir/text/lower_element.c", None, "number(l, some ? vy_component(m->which, k) : k)", "number(l, k)"),
     ("ir/text/lower_element.c", None, "some ? among(l, at, path[1]) : path[0]", "among(l, at, path[some])"),
     ("ir/text/lower_element.c", None, "vy_value which = number(l, 4);", "vy_value which = number(l, 0);"),
-    ("ir/text/lower_element.c", None, "    if (s->op != TK_SET) load(l, &at, is);\n", ""),
+    ("ir/text/lower_place.c", None, "    if (s->op != TK_SET) vy_place_read(l, p, is);\n", ""),
     ("ir/text/lower_element.c", None, "    component(&at, 0);\n", ""),
     ("ir/text/lower_dim.c", None, "vy_dim_const(l->b, vy_scalars(l->f, d->type))", "vy_dim_const(l->b, 2)"),
 ))
@@ -980,7 +980,7 @@ MATRICES = ("text/parse/matrices.vyre", (
     ("ir/text/lower_matrix.c", None, "const bool row = vy_is_vector(l->f, a);", "const bool row = false;"),
     ("ir/text/lower_matrix.c", None, "cast(l, to, of[j * r + i])", "cast(l, to, of[j * rows + i])"),
     ("ir/text/lower_matrix.c", None, "vy_float(l->b, to, 1);", "vy_zero(l->b, to);"),
-    ("ir/text/lower_stmt.c", None, "if (vy_is_product(l->f, s->op, s->target->type, s->value->type))", "if (false)"),
+    ("ir/text/lower_place.c", None, "if (vy_is_product(l->f, s->op, s->target->type, s->value->type))", "if (false)"),
 ))
 STRUCTS = ("text/parse/structs.vyre", (
     ("ir/text/made_type.c", None, "while (d->next && d->next->at <= *k) d = d->next;", ""),
@@ -994,11 +994,26 @@ STRUCTS = ("text/parse/structs.vyre", (
     ("ir/text/parse_type.c", None, "while (n-- > 0) *where = array_type(f, *where, counts[n]);", "for (uint32_t k = 0; k < n; k++) *where = array_type(f, *where, counts[k]);"),
     ("ir/text/room.c", None, "    r->used += size;\n", "    r->used += 4;\n"),
 ))
+INOUT = ("text/parse/inout.vyre", (
+    ("ir/text/lower_call.c", None, "if (p->cls == VY_INOUT) vy_place_read(l, at, v);", ""),
+    ("ir/text/lower_call.c", None, "if (p->cls == VY_INOUT) vy_place_read(l, at, v);", "vy_place_read(l, at, v);"),
+    ("ir/text/lower_call.c", None, "        vy_place_write(l, at, v);\n", ""),
+    ("ir/text/lower_call.c", None, "*tail = bind_place(l, inner, p, a), tail = &(*tail)->next;", "*tail = bind_place(l, inner, p, a), (*tail)->next = places == *tail ? NULL : places, places = *tail, tail = &places;"),
+    ("ir/text/lower_place.c", None, "        vy_lower_path(l, e, p->path);", "vy_lower_path(l, e, p->path), vy_lower_path(l, e, p->path);"),
+    ("ir/text/sema_place.c", None, "        vy_note_assigned(f, f->loop, d);\n", "        (void)0;\n"),
+))
+INOUT_REFUSED = ("text/diag/inout.test", (
+    ("ir/text/sema_place.c", None, "if (!f->failed && a->kind == EX_MEMBER) vy_sema_target(f, a);", ""),
+    ("ir/text/sema_place.c", None, "d->written || f->loop) return;", "d->written) return;"),
+    ("ir/text/sema_place.c", None, "else if (f->reductions)", "else if (false)"),
+    ("ir/text/sema_place.c", None, "if (!f->failed && t != p->type)", "if (false)"),
+    ("ir/text/sema_place.c", None, "if (d && d->kind == DK_VAR) d->written = true;", ""),
+))
 VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max

@@ -6,6 +6,15 @@ literals, @V the prefix of a vector's type.
 """
 
 PACK = "struct Pack { a: @F; v: @Vvec3; w: @F[2]; }"  # used by vectors.py
+# Functions that are used by calls.py.
+HELPERS = {
+    "trade": "fn trade(a: inout @F, b: inout @F) { let t = a; a = sin(b) * 0.9; b = t * 0.7; }",
+    "blend": "fn blend(a: inout @F, b: out @F, w: @F) -> @F { b = tanh(a * w); "
+             "if w > 0.2 { a = sin(a + w); return a * 0.5; } a *= 0.6; return b; }",
+    "spin": "fn spin(v: inout @Vvec3, a: inout @F) { for k in 0..2 { if v[k] > 0.4 { a = tanh(a + v.x); return; } "
+            "v = v.yzx * (0.8 + 0.1 * sin(a)); } a = cos(v.y) * 0.5; }",
+    "nudge": "fn nudge(p: inout Pack, w: @F) { trade(p.a, p.w[1]); p.v.zx = tanh(p.v.xy + w); p.w[0] = sin(p.a * w); }",
+}
 INTS = ("u32", "i32", "i64", "u64")
 
 
@@ -106,6 +115,9 @@ class Program:
         for s in self.body:
             s.lines("    ", out)
         out.append("}")
+        for _ in HELPERS:  # one may call another
+            out += [text for name, text in HELPERS.items()
+                    if text not in out and any(name + "(" in line for line in out)]
         if any("Pack" in line for line in out):
             out.append(PACK)
         main, second = ("f64", "f64") if double else ("f32", self.second)
