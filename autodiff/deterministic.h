@@ -12,8 +12,8 @@ extern "C" {
 // A copy of module `m` that computes what `name` (a program or a pipeline of it; NULL: the only
 // program, else the last pipeline) computes, with the same parameters, and adds no floats by
 // atomics.  Elements that several invocations add to become the exact sum of the terms, rounded
-// once.  A program that becomes several is replaced by a pipeline; if `name` is a program, the
-// other programs of the module are dropped.
+// once.  A program that becomes several is replaced by a pipeline.  Programs that `name` does not
+// dispatch are dropped.
 //
 // Errors (vy_diag): E0506 an atomic addition that cannot be replaced, with place and fix: one whose
 // old value is used, or to shared memory.  NULL then, with *diag filled.  The caller frees the

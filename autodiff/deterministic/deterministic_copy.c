@@ -5,6 +5,9 @@
 #include "ir/core/pipe.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/deterministic/sums.h"
+#include "autodiff/transform.h"
+
+#include <string.h>
 
 static vy_module *copy_of(const vy_module *m)
 {
@@ -29,10 +32,20 @@ static bool keep_program(vy_module *m, const char *name)
     return true;
 }
 
+// A pipeline with what it dispatches: sums of other programs need no order.
+static vy_module *alone(const vy_module *m, const char *name, vy_diag *diag)
+{
+    vy_module *out = NULL;
+    uint32_t at = 0;
+    while (name && at < m->pipelines.count && strcmp(m->pipelines.data[at]->name, name)) at++;
+    if (!name || at == m->pipelines.count) return copy_of(m);
+    return vy_module_extract(m, (vy_ref){at, true}, &out, diag) ? out : NULL;
+}
+
 vy_module *vy_deterministic(const vy_module *m, const char *name, vy_diag *diag)
 {
     *diag = (vy_diag){0};
-    vy_module *out = copy_of(m);
+    vy_module *out = alone(m, name, diag);
     bool ok = out && vy_module_ok(out) && keep_program(out, name) && vy_order_sums(out, false);
     if (ok) return out;
     if (out && !vy_module_ok(out))

@@ -1018,7 +1018,10 @@ SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, B
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (PLAIN, NAMED, EXACT_AGAIN, LEAST)  # @derive_as
-SCRIPTS += (LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
+OTHERS = ("text/deterministic/others.vyre", (
+    ("autodiff/deterministic/deterministic_copy.c", None, "if (!name || at == m->pipelines.count) return copy_of(m);", "return copy_of(m);"),
+))
+SCRIPTS += (OTHERS, LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
 COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/find_counter.c", None, "c->down = by.down != negative;", "c->down = by.down;"),
     ("ir/pass/scalar/find_counter.c", None, "const uint64_t room = by ? by - !c->reaches : 0;", "const uint64_t room = 0;"),

@@ -406,8 +406,8 @@ static const struct {
     {"repeat t in 0..T { copy(u[t], u[t + 10]); }", 5, 0},
     {"repeat t in rev(0..T) { copy(u[t], u[t + 10]); }", 5, 0},
     {"repeat t in 0..T { copy(u[t], u[t + 10]); } join(u[9], u[15], v);", 6, 0},
-    {"repeat t in 0..T { copy(u[t], u[t + 10]); } join(u[9], u[14], v);", 6, 1},
-    {"repeat t in 0..T { copy(u[t], u[t + 10]); } copy(v, u[4]);", 6, 1},
+    {"repeat t in 0..T { copy(u[t], u[t + 10]); } join(u[9], u[13], v);", 6, 1},
+    {"repeat t in 0..T { copy(u[t], u[t + 10]); } copy(v, u[3]);", 6, 1},
     {"repeat t in 0..T { copy(v, u[2 * t]); } copy(w, u[3]);", 6, 0},
     // three slices in turn, as a recurrence of second order has them
     {"repeat t in 0..T { join(u[t % 3], u[(t + 1) % 3], u[(t + 2) % 3]); }", 5, 4},
