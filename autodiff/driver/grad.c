@@ -13,10 +13,12 @@
 #include "autodiff/rewrite/online_softmax.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/sqrt_segments.h"
+#include "autodiff/rewrite/redundant.h"
 #include "autodiff/rewrite/subgroup.h"
 #include "autodiff/rewrite/argmax.h"
 
 #include "ir/check/check.h"
+#include "ir/check/redundant.h"
 #include "autodiff/deterministic/sums.h"
 #include "autodiff/driver/drop_unread.h"
 #include "autodiff/driver/observed.h"
@@ -196,17 +198,17 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
     return any;
 }
 
-// What has a better derivative in another form: see subgroup.h, online_softmax.h, argmax.h,
-// extremum.h.
+// What has a better derivative in another form: see redundant.h, subgroup.h, online_softmax.h,
+// argmax.h, extremum.h.
 static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
 {
     const struct {
         bool (*has)(const vy_program *p);
         bool (*pass)(vy_program *p, const uint8_t *active);
     } forms[] = {
-        {vy_has_subgroup, vy_subgroup_prepare}, {vy_has_rescaling, vy_rescale},
-        {vy_has_extremum, vy_extremum_shared},  {vy_has_winner, vy_winner},
-        {vy_has_extremum, vy_extremum_prepare},
+        {vy_may_be_redundant, vy_store_once}, {vy_has_subgroup, vy_subgroup_prepare},
+        {vy_has_rescaling, vy_rescale},       {vy_has_extremum, vy_extremum_shared},
+        {vy_has_winner, vy_winner},           {vy_has_extremum, vy_extremum_prepare},
     };
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
         if (forms[k].has(primal) && !vy_rewrite_active(r, primal, source, forms[k].pass))

@@ -18,7 +18,7 @@
 //
 // For 2 the index is decomposed into multiples of the invocation's coordinates plus a term that is
 // uniform throughout the phase.
-#include "autodiff/facts/phases.h"
+#include "ir/core/phases.h"
 #include "autodiff/facts/facts.h"
 #include "ir/core/access.h"
 #include "ir/check/uniform.h"

@@ -17,7 +17,7 @@
 // On a buffer this is needed only where a group has other accesses, else extremum.c takes it; and
 // possible only where no other workgroup touches the elements, as barriers order one workgroup.
 #include "autodiff/facts/facts.h"
-#include "autodiff/facts/phases.h"
+#include "ir/core/phases.h"
 #include "autodiff/rewrite/extremum_vote.h"
 #include "ir/core/access.h"
 

@@ -15,7 +15,7 @@
 //
 // Memory in which each invocation has its own elements (tapes), `in` buffers and local arrays need
 // no barriers.
-#include "autodiff/facts/phases.h"
+#include "ir/core/phases.h"
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
 #include "ir/build/rewrite.h"

@@ -15,7 +15,8 @@
 // those of WGSL's uniformity analysis, with `in` buffers as read-only storage.  Needs valid code;
 // changes nothing.
 //
-// vy_differences is the same analysis for passes.
+// vy_differences is the same analysis for passes, vy_differences_along that between invocations
+// that differ in one axis of a launch.
 #include "ir/check/check.h"
 #include "ir/check/uniform.h"
 #include "ir/core/dataflow.h"
@@ -27,7 +28,9 @@ typedef struct spread {
     const vy_structure *s;
     vy_dataflow flow;
     uint32_t *origin; // by instruction: 0 uniform, else the source (leaf or instruction) to blame
-    const uint32_t *all; // NULL, or the origins by all sources, if domain variables are to be none
+    const uint32_t *all;  // NULL, or the origins by all sources, if domain variables are to be none
+    const uint8_t *loads; // NULL, or by buffer: loads are a source, and others that of this axis
+    uint32_t axis;
 } spread;
 
 bool vy_leaf_differs(const vy_program *p, uint32_t id)
@@ -38,8 +41,31 @@ bool vy_leaf_differs(const vy_program *p, uint32_t id)
            l->index != VY_SUBGROUP_SIZE;
 }
 
+// The last domain variable is along x, the one before along y, all others along z.
+static uint32_t axis_of(const vy_program *p, uint32_t over)
+{
+    const uint32_t axis = p->overs.count - 1 - over;
+    return axis < 2 ? axis : 2;
+}
+
+bool vy_leaf_along(const vy_program *p, uint32_t id, uint32_t axis)
+{
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    if (l->kind == VY_LEAF_OVER) return axis_of(p, l->index) == axis;
+    if (l->kind != VY_LEAF_BUILTIN) return false;
+    switch ((vy_builtin)l->index) {
+    case VY_GID: return l->axis == axis % 3;
+    case VY_LID: return l->axis == axis;
+    case VY_WID: return l->axis + 3 == axis;
+    case VY_LINDEX:
+    case VY_LANE: return axis < 3;
+    default: return false;
+    }
+}
+
 static bool leaf_is_source(const spread *d, uint32_t id)
 {
+    if (d->loads) return vy_leaf_along(d->p, id, d->axis);
     if (!vy_leaf_differs(d->p, id)) return false;
     return !d->all || d->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_OVER;
 }
@@ -48,6 +74,7 @@ static bool inst_is_source(const spread *d, uint32_t id)
 {
     const vy_inst *i = &d->p->insts.data[id];
     vy_op op = (vy_op)i->op;
+    if (op == VY_OP_LOAD && d->loads) return d->loads[i->aux];
     if (op == VY_OP_LOAD) return d->all ? d->all[id] : d->p->buffers.data[i->aux].cls != VY_IN;
     return vy_op_is_atomic(op) || vy_op_is_subgroup(op);
 }
@@ -140,6 +167,15 @@ const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const
                                vy_arena *arena)
 {
     spread d = {.p = p, .s = s, .all = all};
+    if (!prepare(&d, arena)) return NULL;
+    propagate(&d);
+    return d.origin;
+}
+
+const uint32_t *vy_differences_along(const vy_program *p, const vy_structure *s, uint32_t axis,
+                                     const uint8_t *loads, vy_arena *arena)
+{
+    spread d = {.p = p, .s = s, .axis = axis, .loads = loads};
     if (!prepare(&d, arena)) return NULL;
     propagate(&d);
     return d.origin;

@@ -12,8 +12,9 @@
 // declared as 1.  Or two particular invocations store to one element if either reaches the store
 // (race_pairs.c).  Indices that depend on memory that may change, or on what a loop carries, are
 // never reported; neither are atomics.  Where lanes of a workgroup store to one element and the
-// values are not surely different, the value is well defined and only its gradient is not:
-// differentiation refuses such a store (vy_race_redundant).  A domain whose extent N is known to be
+// values are not surely different, the value may be well defined: differentiation takes one of the
+// stores where they are proved to be equal (redundant.c), and else refuses them
+// (vy_race_redundant).  A domain whose extent N is known to be
 // 1 is written over(i: 1).
 //
 // Sums.  An `out` buffer starts as zero, so `y[i] += e` needs no store before it (sum_loads.c), if
@@ -21,6 +22,7 @@
 // itself, and it is the same one wherever else the program writes to the buffer (race_owner.c).
 // Where another invocation may access the element, the error proposes atomic_add.
 #include "ir/check/race.h"
+#include "ir/check/redundant.h"
 
 #include <stdio.h>
 
@@ -307,9 +309,13 @@ bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stor
 {
     vy_races r;
     vy_conflict *by = NULL;
-    const bool ok = begin(&r, p, s) && find_conflicts(&r, &by);
+    vy_redundancy *along = vy_realloc(NULL, p->insts.count * sizeof *along);
+    for (uint32_t id = 0; along && id < p->insts.count; id++) along[id] = (vy_redundancy){0};
+    const bool ok =
+        begin(&r, p, s) && find_conflicts(&r, &by) && along && vy_find_redundant(p, s, along);
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
-        stores[id] = is_shown(p, id) && (by[id].store || sharing(&r, id));
+        stores[id] = is_shown(p, id) && (by[id].store || along[id].axes || sharing(&r, id));
+    vy_free(along);
     vy_free(by);
     vy_free(r.on);
     return ok;

@@ -7,9 +7,8 @@ static uint32_t leaf_on(const vy_leaf *l)
 {
     if (l->kind == VY_LEAF_OVER) return l->index < 29 ? 1u << l->index : VY_RACE_UNKNOWN;
     if (l->kind != VY_LEAF_BUILTIN) return 0;
-    return l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE
-               ? 0
-               : VY_RACE_UNKNOWN | VY_RACE_IDS;
+    if (l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE) return 0;
+    return l->index == VY_WID ? VY_RACE_UNKNOWN : VY_RACE_UNKNOWN | VY_RACE_IDS;
 }
 
 uint32_t vy_race_on(const vy_races *r, uint32_t id)

@@ -11,6 +11,12 @@
 // of divergence: only differences that come from data or built-ins count.  NULL: out of memory.
 const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const uint32_t *all,
                                vy_arena *arena);
+// The same between invocations that differ only in one axis: of lid (0 to 2), or of wid (3 to 5).
+// loads: by buffer, is what is loaded of it a source?  An operation that differs in place is not
+// looked for: a value that differs may be one of iterations that only some invocations run.
+const uint32_t *vy_differences_along(const vy_program *p, const vy_structure *s, uint32_t axis,
+                                     const uint8_t *loads, vy_arena *arena);
+bool vy_leaf_along(const vy_program *p, uint32_t leaf, uint32_t axis);
 bool vy_leaf_differs(const vy_program *p, uint32_t id);
 
 #endif

@@ -210,6 +210,8 @@ struct vy_machine {
     uint64_t group_id[3];
     uint32_t epoch; // barriers passed
     uint64_t steps;
+    // By instruction, for reports of races: stores of one value by several invocations.
+    struct vy_redundancy *redundant;
     uint8_t *sums;    // by instruction, for reports of reads of unwritten elements: sum_loads.c
     uint8_t *finite;  // per lane, in traced runs: the current instruction's operands are finite
     uint32_t *origin; // likewise: the origin of a NaN among them

@@ -2,6 +2,7 @@
 // eval_memory.c: loads, stores and atomics, active lanes in ascending order.
 //
 // Padding lanes (outside the domain) load zero and store nothing.
+#include "ir/check/redundant.h"
 #include "ir/eval/eval.h"
 
 #include <string.h>
@@ -82,23 +83,37 @@ static void run_load(vy_machine *m, const vy_xinst *x)
     }
 }
 
+static void store(const vy_machine *m, const vy_xinst *x, const vy_bound *b, uint32_t lane)
+{
+    const vy_scalar *s = vy_reg(m, m->operands[x->args + b->rank]);
+    if (m->offsets[lane] >= 0)
+        vy_scalar_write(b->type, s[lane], element(b, lane, m->offsets[lane]));
+}
+
+// One lane after the other: each report sees what those before have stored.
+static void store_in_order(vy_machine *m, const vy_xinst *x, const vy_bound *b)
+{
+    VY_EACH_ACTIVE(m, l, note(m, x, b, l, VY_TOUCH_WRITE); store(m, x, b, l);)
+}
+
 static void run_store(vy_machine *m, const vy_xinst *x)
 {
     const vy_bound *b = &m->bounds[x->aux];
     const vy_scalar *s = vy_reg(m, m->operands[x->args + b->rank]);
     const int64_t *off = m->offsets;
     find_offsets(m, x, b);
-    note_all(m, x, b, VY_TOUCH_WRITE);
     if (b->dropped) vy_partial_store(m, x, &m->bounds[x->aux]);
+    if (m->redundant && m->redundant[x->inst].same) {
+        store_in_order(m, x, b);
+        return;
+    }
+    note_all(m, x, b, VY_TOUCH_WRITE);
     switch (b->type) {
     case VY_F32: STORE_AS(float, f); break;
     case VY_F64: STORE_AS(double, f); break;
     case VY_I32:
     case VY_U32: STORE_AS(uint32_t, u); break;
-    default:
-        VY_EACH_ACTIVE(m, l,
-                       if (off[l] >= 0) vy_scalar_write(b->type, s[l], element(b, l, off[l]));)
-        break;
+    default: VY_EACH_ACTIVE(m, l, store(m, x, b, l);) break;
     }
 }
 

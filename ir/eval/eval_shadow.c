@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 // eval_shadow.c: records which invocations accessed each element, for the reports.
 //
-// Two accesses of different invocations race unless both read, both are atomic, or both belong to
-// one workgroup with a barrier between them.  For each element and class of access, four numbers
+// Two accesses of different invocations race unless both read, both are atomic, both are of a store
+// that is proved to be redundant (ir/check/redundant.h) and of one value, or both belong to one
+// workgroup with a barrier between them.  For each element and class of access, four numbers
 // suffice to decide whether *any* earlier access races with a new one: the last invocation,
 // another one of the same workgroup and epoch, one of another workgroup, and the epoch.  Accesses
 // before the last barrier are forgotten within their workgroup, since everything later there is
 // ordered after them.  One record per element ("last writer") would miss pairs that a third access
 // separates.
 #include "ir/check/check.h"
+#include "ir/check/redundant.h"
 #include "ir/eval/eval.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool tracks_races(const vy_bound *b) { return b->cls != VY_LOCAL && b->cls != VY_IN; }
 
@@ -38,10 +41,24 @@ static bool find_sums(vy_machine *m)
     return ok;
 }
 
+// Finds stores that are no races among each other.
+static bool find_redundant(vy_machine *m)
+{
+    vy_structure s;
+    m->redundant = vy_eval_alloc(m, m->p->insts.count, sizeof *m->redundant);
+    if (!m->redundant) return false;
+    const bool made = vy_structure_make(m->p, &s);
+    const bool ok = made && vy_find_redundant(m->p, &s, m->redundant);
+    if (made) vy_structure_free(&s);
+    if (!ok) vy_eval_fail(m, VY_E_MEMORY, 0, 0, "out of memory");
+    return ok;
+}
+
 bool vy_shadow_make(vy_machine *m)
 {
     if (!m->report) return true;
     if (m->options.report_uninitialised && !find_sums(m)) return false;
+    if (m->options.report_races && !find_redundant(m)) return false;
     const bool numbered = m->options.report_races || m->options.report_uninitialised;
     const uint64_t lanes = (uint64_t)m->workgroup[0] * m->workgroup[1] * m->workgroup[2];
     if (numbered && m->group_count > (UINT32_MAX - 1) / lanes) {
@@ -161,6 +178,34 @@ static void record(const vy_machine *m, vy_touch *t, uint32_t me)
     t->epoch = m->epoch;
 }
 
+// Do two invocations differ in these axes of the launch alone?
+static bool differ_in(const vy_machine *m, uint32_t x, uint32_t y, uint8_t axes)
+{
+    const uint32_t lanes = lanes_per_group(m);
+    uint64_t of_x[3], of_y[3];
+    vy_eval_group_position(m, (x - 1) / lanes, of_x);
+    vy_eval_group_position(m, (y - 1) / lanes, of_y);
+    const uint32_t *lid_x = &m->lids[3 * (size_t)((x - 1) % lanes)],
+                   *lid_y = &m->lids[3 * (size_t)((y - 1) % lanes)];
+    for (uint32_t k = 0; k < 3; k++)
+        if ((lid_x[k] != lid_y[k] && !(axes >> k & 1)) ||
+            (of_x[k] != of_y[k] && !(axes >> (VY_GROUP_AXES + k) & 1)))
+            return false;
+    return true;
+}
+
+// Do the stores of the two invocations repeat each other?  The element has what one has stored.
+static bool repeats(const vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t place,
+                    uint32_t other)
+{
+    const vy_bound *b = &m->bounds[x->aux];
+    const uint8_t axes = m->redundant[x->inst].same;
+    unsigned char value[8];
+    if (!axes || !differ_in(m, number_of(m, lane), other, axes)) return false;
+    vy_scalar_write(b->type, vy_reg(m, m->operands[x->args + b->rank])[lane], value);
+    return !memcmp(value, b->data + place * b->size, b->size);
+}
+
 static void check_race(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t place,
                        vy_touch_class cls)
 {
@@ -170,7 +215,7 @@ static void check_race(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t
     for (int other = 0; other < VY_TOUCH_CLASSES; other++) {
         if (other == (int)cls && cls != VY_TOUCH_WRITE) continue;
         const uint32_t r = rival(m, &t[other], me, b->cls == VY_SHARED);
-        if (!r) continue;
+        if (!r || (other == VY_TOUCH_WRITE && repeats(m, x, lane, place, r))) continue;
         report_race(m, x, lane, place, cls, (vy_touch_class)other, r);
         break;
     }

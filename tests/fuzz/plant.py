@@ -1037,6 +1037,27 @@ COUNTING = ("text/opt/count_loops.vyre", (
 ))
 SCRIPTS += (DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
+REDUNDANT = ("text/grad/rewrite/redundant_stores.vyre", (
+    ("ir/check/redundant.c", None, "r->loads[k] = b->cls != VY_IN && r->racy[memory_of(r->p, k)];", "r->loads[k] = b->cls != VY_IN;"),
+    ("ir/check/redundant.c", None, "is_own(&r->p->buffers.data[i->aux], axis))\n            continue;", "false)\n            continue;"),
+    ("ir/check/redundant.c", None, "if (x->same) x->same |= groups[id].same;", ""),
+    ("ir/check/check_uniform.c", None, "return axis < 2 ? axis : 2;", "return over;"),
+    ("autodiff/rewrite/redundant.c", None, "vy_builtin_value(b, of, k % VY_GROUP_AXES)", "vy_builtin_value(b, of, 0)"),
+    ("ir/eval/eval_shadow.c", None, "axes >> (VY_GROUP_AXES + k) & 1", "axes >> k & 1"),
+))
+UNEQUAL = ("text/diag/e0313_unequal.vyre", (
+    ("ir/check/redundant.c", None, "        r->loads[i->aux] = 1;\n", ""),
+    ("ir/check/redundant.c", None, "if (!r->inside[id] && !vy_op_is_atomic", "if (!vy_op_is_atomic"),
+    ("ir/check/race.c", None, "by[id].store || along[id].axes ||", "by[id].store ||"),
+))
+READ_TOO = ("text/diag/e0313_read.vyre", (
+    ("ir/check/redundant.c", None, "r->racy[m] |= f.phase[id].loads >> (number[m] - 1) & 1;", ""),
+))
+ALIKE = ("text/diag/e0313_alike.vyre", (
+    ("ir/check/redundant.c", None, "|| groups[id].same != groups[id].axes)", ")"),
+    ("ir/check/check_uniform.c", None, "case VY_WID: return l->axis + 3 == axis;", "case VY_WID: return false;"),
+))
+SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

@@ -8,6 +8,8 @@ make(seed) is (kind, text, text of the same program with indices that the compil
 invocations provably store to the same element (E0313).  What is accepted must not race, what is
 refused must.  make_old(seed) uses the old values of atomics, which have a derivative where the
 elements belong to one invocation each (E0502 otherwise): the gradient must be right.
+make_rows(seed) stores, without a domain, what the invocations of a row compute together: one of the
+stores has a derivative where they are proved to store one value (E0313 otherwise).
 make_ordered(seed) adds floats by atomics, for --deterministic, which refuses (E0506) what depends on
 the order of additions.
 """
@@ -137,3 +139,67 @@ def make_ordered(seed):
     text = "program p(x: in f32[N], z: inout f32[%s], y: out f32[%s], N: u32, M: u32, K: u32) over(%s) { var v = x[i]; %s y[%s] = v; }\n" % (
         r.choice(("N", "3", "M", "600")), extents, "i: N" if maker.rank == 1 else "i: N, j: " + maker.j, " ".join(lines), own)
     return text, odd
+
+
+class Rows:
+    """Values of lanes, most of them one value in a row of the workgroup, in a column, or in all of it."""
+
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.w, self.h = self.r.choice(((4, 2), (2, 4), (4, 1), (3, 2), (1, 4)))
+        self.along = self.r.choice(("lid.y", "lid.x", ""))  # what values depend on
+        self.groups = self.r.random() < 0.7  # do they depend on the workgroup?
+
+    def odd(self):
+        return self.r.random() < 0.04
+
+    def load(self, loop):
+        """An element of the tile s, or of x."""
+        r, along = self.r, self.along if not self.odd() else self.r.choice(("lid.y", "lid.x", "lid.x + lid.y"))
+        column, row = str(r.randrange(self.w)), str(r.randrange(self.h))
+        if loop and r.random() < 0.6:
+            return "s[%s, k]" % ("lid.y" if "lid.y" in along else row)
+        pool = ["s[%s, %s]" % (row, column), "x[%d]" % r.randrange(9)]
+        pool += ["s[lid.y, %s]" % column, "x[lid.y + 1]"] * ("lid.y" in along) + ["s[%s, lid.x]" % row, "x[lid.x]"] * ("lid.x" in along)
+        pool += ["x[wid.x + 2 * wid.y]"] * (self.groups or self.odd())
+        return r.choice(pool)
+
+    def condition(self, loop):
+        r = self.r
+        pool = ["%s > 0.0" % self.load(loop), "x[3] > 0.2", "%s < 0.5" % self.load(loop)]
+        return r.choice(pool + ["lid.y > 0"] * (self.along == "lid.y") + ["lid.x < 2"] * (self.along == "lid.x" or self.odd()) + ["wid.x == 0"] * self.groups)
+
+    def statement(self, depth=2, loop=False):
+        r = self.r
+        kind = r.choice(("value", "value", "value", "array", "take", "loop", "if", "share") if depth else ("value", "array", "take"))
+        if kind == "value":
+            return r.choice(("v += %s;", "v = v * 0.5 + %s;", "v = sin(v + %s);", "v *= %s;")) % self.load(loop)
+        if kind == "array":
+            return "a[%s] = %s;" % ("k % 2" if loop and r.random() < 0.5 else r.choice(("0", "1", "n")), r.choice(("v", self.load(loop))))
+        if kind == "take":
+            return "v += a[%s];" % r.choice(("0", "1", "n"))
+        if kind == "if":
+            return "if %s { %s }" % (self.condition(loop), self.statement(0, loop))
+        if kind == "loop" and not loop:
+            return "for k in %s..%d { %s }" % (r.choice(("0", "0", "0", self.along or "n", "lid.x" if self.odd() else "0")), self.w, self.statement(depth - 1, True))
+        if loop or depth < 2:
+            return self.statement(0, loop)
+        at = self.along if self.along and r.random() < 0.6 else "n"  # through shared memory; some without a barrier
+        return "t[%s] = v; %s v += t[%s]; barrier();" % (at, "" if self.odd() else "barrier();", at if r.random() < 0.7 else "1")
+
+    def text(self):
+        r = self.r
+        body = [self.statement() for _ in range(r.choice((1, 2, 3)))]
+        at = {"lid.y": "%s", "lid.x": "%s", "": "0"}[self.along].replace("%s", self.along or "0")
+        if self.groups:
+            at = "(wid.y * 2 + wid.x) * 4 + " + at
+        store = "y[%s] = v;" % at if r.random() < 0.7 else "for k in 0..2 { y[(%s) * 2 + k] = a[k] + v; }" % at
+        if r.random() < 0.4:
+            store = "if %s { %s }" % (self.condition(False), store)
+        return ("program p(x: in f32[64], y: inout f32[64], n: u32) workgroup(%d, %d) { shared s: f32[%d, %d]; shared t: f32[4]; local a: f32[2]; s[lid.y, lid.x] = x[%s]; "
+                "a[0] = 0.0; a[1] = x[1]; if lindex < 4 { t[lindex] = 0.5; } barrier(); var v = %s; %s %s }\n" % (
+                    self.w, self.h, self.h, self.w, "gid.x * 8 + gid.y" if self.groups else "lid.x * 8 + lid.y", self.load(False), " ".join(body), store))
+
+
+def make_rows(seed):
+    return Rows(seed).text()

@@ -7,7 +7,8 @@ interpreter's data races: random programs of tests/fuzz/stores.py.
 A sum that is accepted, `y[i] += e` into an `out` buffer, has no race at any size; a store that is
 refused (E0313) has one when the compiler cannot analyse its index: refusals without one are too
 careful, not wrong; they are printed, and no more than one in a hundred.  And where the old value of
-an atomic has a derivative, it is right.  Under --deterministic results do not depend on the order
+an atomic has a derivative, it is right, and so it is where several invocations store one value.
+Under --deterministic results do not depend on the order
 of invocations, nor do gradients; only what may depend on it is refused (E0506).  From a fresh seed
 that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of programs.
 """
@@ -68,6 +69,21 @@ def look_old(path, seed, count):
     return None
 
 
+def look_rows(path, seed, count):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(stores.make_rows(seed))
+    said = ""
+    for groups in ("1", "2,2"):
+        done = subprocess.run([COMMAND, "check", path, "--engine", "eval", "--quiet", "--allow", "out-of-range", "--groups", groups, "--in", "y=zeros", "--set", "n=%d" % (seed % 2)],
+                              capture_output=True, text=True, check=False)
+        code = re.search(r"\[E(\d+)\]", done.stderr)
+        if done.returncode and not (code and code.group(1) in ("0313", "0709", "0711")):
+            return "groups %s: %s" % (groups, (done.stdout + done.stderr)[:300])
+        said = said or (code.group(1) if done.returncode else "")
+    count["rows", said] = count.get(("rows", said), 0) + 1
+    return None
+
+
 def shuffled(path, order, grad):
     """Results, to the last bit, or the code of the error."""
     done = subprocess.run([COMMAND, "run", path, "--engine", "eval", "--deterministic", *grad, "--in", "x=normal:0:1:5", "--in", "z=normal:0:1:9",
@@ -103,7 +119,7 @@ def main():
     count, bad, careful = {}, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for at in range(seed, seed + number):
-            for make, see in ((lambda: stores.make(at)[1], look), (lambda: stores.make_old(at), look_old),
+            for make, see in ((lambda: stores.make(at)[1], look), (lambda: stores.make_old(at), look_old), (lambda: stores.make_rows(at), look_rows),
                               *(((lambda: stores.make_ordered(at)[0], look_ordered),) if at % 2 == 0 else ())):
                 wrong = see(os.path.join(folder, "p.vyre"), at, count)
                 if wrong:
@@ -111,7 +127,7 @@ def main():
                     careful += wrong == CAREFUL
                     print("VYRE_SEED=%d: %s\n  %s" % (at, make().strip(), wrong))
     print(", ".join("%s %s: %d" % (kind, "E" + said if said else "accepted", n) for (kind, said), n in sorted(count.items())))
-    few = [w for w in (("sums", ""), ("sums", "0304"), ("stores", "0313"), ("shared", "0313"), ("old", ""), ("old", "0502"), ("ordered", ""), ("ordered", "0506")) if count.get(w, 0) < (number // 30 if number >= 500 else 1)]
+    few = [w for w in (("sums", ""), ("sums", "0304"), ("stores", "0313"), ("shared", "0313"), ("old", ""), ("old", "0502"), ("rows", ""), ("rows", "0313"), ("ordered", ""), ("ordered", "0506")) if count.get(w, 0) < (number // 30 if number >= 500 else 1)]
     for kind, said in few:
         print("too few %s that are %s" % (kind, said or "accepted"))
     return 1 if bad or few or careful > 1 + number // 100 else 0

@@ -2,7 +2,7 @@
 // phases.c: see phases.h.  A forward data flow for `before`, a backward one for `after`, iterated
 // to a fixpoint at the heads of loops.  Not with ir/core/dataflow.h: these facts are about program
 // points and flow from instruction to instruction, not from a value to its users.
-#include "autodiff/facts/phases.h"
+#include "ir/core/phases.h"
 
 #include <string.h>
 
