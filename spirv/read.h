@@ -28,6 +28,7 @@ typedef struct vy_read_options {
     // which nothing is said are linear and clamp.
     const vy_define *samplers;
     uint32_t sampler_count;
+    bool *assumed;    // where not NULL, becomes true: of some sampler nothing is said
     bool keep_domain; // launched by workgroups, as the shader is: look for no domain in its guards
 } vy_read_options;
 

@@ -82,6 +82,7 @@ int main(int argc, char **argv)
     text_free(&c.words);
     vys_work_free(&c.work);
     vy_module_free(c.module);
+    names_free(&c.shaped);
     options_free(&c.o);
     if (ok) return c.status;
     return d.blame == VY_BLAME_SYSTEM ? STATUS_SYSTEM : STATUS_WRONG;

@@ -67,13 +67,16 @@ static bool is_called(const reading *r, uint32_t id, const char *name)
 static void take_options(sampling *s, uint32_t variable)
 {
     const reading *r = s->t.r;
+    bool said = false;
     s->linear = true;
     for (uint32_t k = 0; r->options && k < 2 * r->options->sampler_count; k++) {
         const vy_define *d = &r->options->samplers[k % r->options->sampler_count];
         const bool second = k >= r->options->sampler_count;
-        if (second ? *d->name && is_called(r, variable, d->name) : !*d->name)
-            take_words(s, d->value);
+        if (second ? !*d->name || !is_called(r, variable, d->name) : *d->name) continue;
+        take_words(s, d->value);
+        said = true;
     }
+    if (!said && r->options && r->options->assumed) *r->options->assumed = true;
     s->linear &= s->t.type == VY_F32; // between integers there is nothing
 }
 

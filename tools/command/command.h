@@ -23,6 +23,8 @@ typedef struct command {
     gpu *gpu;               // once opened
     bool ends_reported;     // gradients that are zero by rule have been reported
     bool color;             // of stderr
+    bool sampler_assumed;   // of a shader's samplers --sampler does not say all
+    names shaped;           // buffers of a shader that got the shape of their flat indices
     const char *about;      // the file of `contents` and of places, where it is not o.file
     int status;             // of a run without error; STATUS_CHECK: `check` found a fault
 } command;

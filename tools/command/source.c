@@ -88,6 +88,25 @@ static void free_definitions(vy_define *list, const names *given)
     free(list);
 }
 
+// Finds shapes, and notes which buffers get one.  False: memory.  An error is the module's.
+static bool recover_shapes(command *c, const vy_define *shapes, vy_diag *d)
+{
+    if (!vy_module_ok(c->module)) return true;
+    const vy_program *p = vy_module_program(c->module, 0);
+    const uint32_t n = vy_program_buffer_count(p);
+    uint32_t *rank = calloc(n + 1, sizeof *rank);
+    bool ok = rank != NULL;
+    for (uint32_t i = 1; ok && i <= n; i++) rank[i] = vy_program_buffer(p, (vy_buffer){i}).rank;
+    if (ok) vy_recover_shapes(c->module, shapes, c->o.shape.count);
+    p = vy_module_program(c->module, 0);
+    for (uint32_t i = 1; ok && vy_module_ok(c->module) && i <= n; i++) {
+        const vy_buffer_info b = vy_program_buffer(p, (vy_buffer){i});
+        if (b.rank > rank[i] && !names_have(&c->shaped, b.name)) ok = names_add(&c->shaped, b.name);
+    }
+    free(rank);
+    return ok || fail_memory(d);
+}
+
 // A SPIR-V module, with the values that --spec gives its constants, such samplers, and shapes of
 // its buffers.
 static bool read_shader(command *c, vy_diag *d)
@@ -101,14 +120,15 @@ static bool read_shader(command *c, vy_diag *d)
                                  .spec_count = o->spec.count,
                                  .samplers = samplers,
                                  .sampler_count = o->sampler.count,
+                                 .assumed = &c->sampler_assumed,
                                  .keep_domain = o->keep_domain || o->groups};
     if (shapes) c->module = vy_spirv_read(c->words.data, c->words.size, o->file, &how);
-    // An error is the module's.
-    if (shapes && c->module) vy_recover_shapes(c->module, shapes, o->shape.count);
+    bool ok = shapes != NULL;
+    if (ok && c->module) ok = recover_shapes(c, shapes, d);
     free_definitions(specs, &o->spec);
     free_definitions(samplers, &o->sampler);
     free_definitions(shapes, &o->shape);
-    return shapes != NULL;
+    return ok;
 }
 
 // What was read, as a module.

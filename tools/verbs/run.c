@@ -276,6 +276,8 @@ bool verb_run(command *c, vy_diag *d)
     session s = {0};
     result r;
     bool ok = session_run(&s, c, d);
+    if (c->sampler_assumed)
+        note(c, "samplers that --sampler does not describe are taken as linear,clamp");
     if (ok && c->o.json)
         ok = print_json(&s, c, d);
     else

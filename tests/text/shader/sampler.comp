@@ -15,6 +15,10 @@
 // RUN: vyre-grad run %s --sampler border --sampler b0_4=nearest --in at[1,2]=1,0.5 --in ramp[1,4,4]=ones --in tiles_of[1,2,4]=ones --in waves[1,2,4]=ones --in y[1,3]=zeros
 // EXPECT: y f32[1, 3] = [0.5, 0, 0.5]
 //
+// RUN: vyre-grad run %s --sampler tiles=nearest --engine eval --in at[1,2]=1,0.5 --in ramp[1,4,4]=ones --in tiles_of[1,2,4]=ones --in waves[1,2,4]=ones --in y[1,3]=zeros
+// STATUS: 0
+// ERROR: samplers that --sampler does not describe are taken as linear,clamp
+//
 // RUN: vyre-grad run %s --sampler clamp,cubic
 // STATUS: 1
 // ERROR: `clamp,cubic` describes no sampler [E0122]

@@ -84,6 +84,11 @@
     c[i32(k), i32(j), i32(i)] = v8;
 }
 */
+// RUN: vyre-grad explain %s --shape "c=?"
+// CONTAINS: shapes of flat indices
+// CONTAINS:   a  f32[M, K]
+// CONTAINS:   b  f32[K, N]
+// NOT:   c  f32
 // RUN: vyre-grad grad %s -D PICTURE
 // NOT: atomic_add
 // RUN: vyre-grad check %s -D PICTURE --set w=5 --set h=4 --set n=2 --set r=3 --engine {eval,vulkan}

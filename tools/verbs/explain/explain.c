@@ -246,6 +246,7 @@ void explain_text(const vy_explanation *e, const command *c, text *out)
     else
         text_puts(out, "as --groups says\n");
     explain_gradients(e, m, out);
+    explain_shapes(e, &c->shaped, out);
     explain_adjoints(e, out);
     explain_accesses(e, m, out);
     put_loops(e, m, out);

@@ -19,7 +19,9 @@ bool explain_put_line(cJSON *o, const char *key, const vy_module *m, const char 
                       uint32_t line);
 cJSON *explain_item(cJSON *list);                                         // a new object at its end
 cJSON *explain_put_workspace(const vy_explain_workspace *w, cJSON *list); // all but its bytes
-bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON *list);
+// shaped: those whose shape is that of their flat indices.
+bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, const names *shaped,
+                         cJSON *list);
 
 // ---- explain_pipeline.c, explain_pipeline_json.c
 void explain_pipeline_text(const vy_pipeline_explanation *e, const command *c, text *out);
@@ -52,6 +54,8 @@ void explain_widen(size_t *width, const char *formula);
 
 // ---- explain_gradients.c
 void explain_gradients(const vy_explanation *e, const vy_module *m, text *out);
+// Shapes of flat indices, where some were found.
+void explain_shapes(const vy_explanation *e, const names *shaped, text *out);
 // Adjoints that are not gradients, where there are any.
 void explain_adjoints(const vy_explanation *e, text *out);
 void explain_accesses(const vy_explanation *e, const vy_module *m, text *out);

@@ -93,6 +93,22 @@ void explain_gradients(const vy_explanation *e, const vy_module *m, text *out)
     }
 }
 
+void explain_shapes(const vy_explanation *e, const names *shaped, text *out)
+{
+    size_t width = 0;
+    if (!shaped->count) return;
+    for (uint32_t i = 0; i < shaped->count; i++) explain_widen(&width, shaped->data[i]);
+    text_puts(out, "\nshapes of flat indices\n");
+    for (uint32_t i = 0; i < e->buffer_count; i++) {
+        const vy_explain_buffer *b = &e->buffers[i];
+        if (!names_have(shaped, b->name)) continue;
+        text_puts(out, "  ");
+        explain_cell(b->name, width, out);
+        explain_type(b->type, b->shape, out);
+        text_puts(out, "\n");
+    }
+}
+
 void explain_adjoints(const vy_explanation *e, text *out)
 {
     static const char *const words[] = {

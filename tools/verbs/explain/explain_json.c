@@ -67,7 +67,8 @@ static bool put_gradients(const vy_explanation *e, const vy_module *m, cJSON *li
     return list != NULL;
 }
 
-bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON *list)
+bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, const names *shaped,
+                         cJSON *list)
 {
     static const char *const access[] = {"in", "out", "inout", "shared", "local"};
     for (uint32_t i = 0; i < count; i++) {
@@ -75,6 +76,7 @@ bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, cJSON
         cJSON *o = explain_item(list);
         if (!o || !json_string(o, "name", b->name) || !json_string(o, "access", access[b->cls]) ||
             !json_string(o, "type", vy_type_name(b->type)) || !json_string(o, "shape", b->shape) ||
+            !put_bool(o, "shape_found", names_have(shaped, b->name)) ||
             !json_string(o, "adjoint", vy_adjoint_kind_name(b->adjoint)) ||
             !json_string(o, "adjoint_name", b->adjoint_name))
             return false;
@@ -204,7 +206,8 @@ bool explain_json(const vy_explanation *e, const command *c, text *out)
         cJSON_Delete(steps);
     ok = ok && explain_put_amount(top, "invocations", &e->forward.invocations) &&
          put_gradients(e, m, cJSON_AddArrayToObject(top, "gradients")) &&
-         explain_put_buffers(e->buffers, e->buffer_count, cJSON_AddArrayToObject(top, "buffers")) &&
+         explain_put_buffers(e->buffers, e->buffer_count, &c->shaped,
+                             cJSON_AddArrayToObject(top, "buffers")) &&
          put_accesses(e, m, cJSON_AddArrayToObject(top, "accesses")) &&
          json_integer(top, "accesses_left_out", e->accesses_left_out) &&
          put_loops(e, m, cJSON_AddArrayToObject(top, "loops")) &&

@@ -87,17 +87,17 @@ bool explain_pipeline_json(const vy_pipeline_explanation *e, const command *c, t
 {
     const vy_module *m = c->module;
     cJSON *top = cJSON_CreateObject();
-    const bool ok =
-        top && json_string(top, "pipeline", e->forward.name) &&
-        json_string(top, "gradient", e->gradient.name) &&
-        explain_put_buffers(e->buffers, e->buffer_count, cJSON_AddArrayToObject(top, "buffers")) &&
-        put_kept(e, m, cJSON_AddArrayToObject(top, "kept")) &&
-        put_requests(e, m, cJSON_AddArrayToObject(top, "requests")) &&
-        put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
-        put_steps(e, cJSON_AddObjectToObject(top, "steps")) &&
-        explain_put_amount(top, "tape_bytes", &e->tape) &&
-        put_pair(top, "workspace_bytes", &e->forward.bytes, &e->gradient.bytes) &&
-        explain_keep_json(c, &e->gradient.bytes, top);
+    const bool ok = top && json_string(top, "pipeline", e->forward.name) &&
+                    json_string(top, "gradient", e->gradient.name) &&
+                    explain_put_buffers(e->buffers, e->buffer_count, &c->shaped,
+                                        cJSON_AddArrayToObject(top, "buffers")) &&
+                    put_kept(e, m, cJSON_AddArrayToObject(top, "kept")) &&
+                    put_requests(e, m, cJSON_AddArrayToObject(top, "requests")) &&
+                    put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
+                    put_steps(e, cJSON_AddObjectToObject(top, "steps")) &&
+                    explain_put_amount(top, "tape_bytes", &e->tape) &&
+                    put_pair(top, "workspace_bytes", &e->forward.bytes, &e->gradient.bytes) &&
+                    explain_keep_json(c, &e->gradient.bytes, top);
     if (ok) return json_finish(top, out);
     cJSON_Delete(top);
     return false;
