@@ -46,6 +46,7 @@ static uint32_t konst(rule *r, double value)
 #define SIGMOID(x) OP1(SIGMOID, r->type, x)
 #define POW(x, y) OP2(POW, r->type, x, y)
 #define HYPOT(x, y) OP2(HYPOT, r->type, x, y)
+#define ROUND(x) OP1(ROUND, r->type, x)
 #define POLYGAMMA(n, x)                                                                            \
     ({                                                                                             \
         uint32_t x_ = (x);                                                                         \
@@ -178,6 +179,7 @@ uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g)
 #undef SIGMOID
 #undef POW
 #undef HYPOT
+#undef ROUND
 #undef POLYGAMMA
 #undef EQ
 #undef LT
@@ -213,6 +215,7 @@ uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g)
 #define SIGMOID(x) (x)
 #define POW(x, y) 1
 #define HYPOT(x, y) ((x) | (y))
+#define ROUND(x) (x)
 #define POLYGAMMA(n, x) 1
 #define SELECT(c, x, y) ((x) | (y))
 #define K(v) 0

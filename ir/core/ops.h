@@ -147,6 +147,9 @@ X(ATAN2, "atan2", CALL(2), F, PURE, FOLD(atan2(a, b), NA, NA),                  
      SELECT(EQ(HYPOT(A, B), K(0)), K(0), NEG(DIV(MUL(G, DIV(A, HYPOT(A, B))), HYPOT(A, B))))),                MATH(Atan2, PLAIN), MATH) \
 X(HYPOT, "hypot", CALL(2), F, PURE, FOLD(hypot(a, b), NA, NA),                                                        \
   D2(SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(A, Y))), SELECT(EQ(Y, K(0)), K(0), MUL(G, DIV(B, Y)))),             MATH(NA, BOUNDED), MATH) \
+/* a − n b with n = trunc(a/b), exactly; (a − y)/b is n but for rounding errors */                                       \
+X(FMOD,  "fmod",  CALL(2), F, PURE, FOLD(fmod(a, b), NA, NA),                                                         \
+  D2(G, NEG(MUL(G, ROUND(DIV(SUB(A, Y), B))))),                                                               MATH(NA, BOUNDED), MATH) \
 /* memory: aux is the buffer; operands are the indices, then the values */                                            \
 X(LOAD,  "load",  SPECIAL(0), S, READ,  BYHAND, DHAND, EMIT, LOAD)                                                     \
 X(STORE, "store", SPECIAL(0), S, WRITE, BYHAND, DHAND, EMIT, STORE)                                                    \

@@ -95,6 +95,7 @@ static bool several(uint32_t op, const double v[3], double y, uint32_t k, double
     case VY_OP_POW: return power(v[0], v[1], k, y, d);
     case VY_OP_ATAN2: return angle(v[0], v[1], k, d);
     case VY_OP_HYPOT: *d = v[k] / y; return y != 0;
+    case VY_OP_FMOD: *d = k ? -nearbyint((v[0] - y) / v[1]) : 1; return true;
     case VY_OP_STRAIGHT_THROUGH:
     case VY_OP_DERIVE_AS: return k == 1;
     case VY_OP_CANDIDATE: return k == 0;

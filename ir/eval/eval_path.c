@@ -62,6 +62,10 @@ static bool decision(const vy_machine *m, const vy_xinst *x, uint32_t l, uint64_
         vy_scalar_eval((vy_op)x->op, type, type, &a, 0, m->options.f64, &v);
         *choice = v.u;
         return true;
+    case VY_OP_FMOD: // how often b was subtracted
+        v.f = trunc(a.f / b.f);
+        *choice = v.u;
+        return true;
     case VY_OP_CAST:
         if (vy_type_is_float(type) && vy_type_is_float((vy_type)x->type)) return false;
         vy_scalar_eval(VY_OP_CAST, type, (vy_type)x->type, &a, 0, m->options.f64, &v);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // builtin.c: names of built-in functions and values.
 #include "ir/build/geometry.h"
+#include "ir/build/library.h"
 #include "ir/text/front.h"
 
 #include <string.h>
@@ -66,20 +67,23 @@ const vy_builtin_info *vy_builtin_find(const char *s, size_t n)
     return NULL;
 }
 
-// A function of the module may have their names.
-static const vy_builtin_info geometry[] = {
-    {"dot", BF_GEOMETRY, 2, VY_RULE_F, VY_DOT},
-    {"cross", BF_GEOMETRY, 2, VY_RULE_F, VY_CROSS},
-    {"length", BF_GEOMETRY, 1, VY_RULE_F, VY_LENGTH},
-    {"distance", BF_GEOMETRY, 2, VY_RULE_F, VY_DISTANCE},
-    {"normalize", BF_GEOMETRY, 1, VY_RULE_F, VY_NORMALIZE},
-    {"reflect", BF_GEOMETRY, 2, VY_RULE_F, VY_REFLECT},
-    {"refract", BF_GEOMETRY, 3, VY_RULE_F, VY_REFRACT},
-    {"faceforward", BF_GEOMETRY, 3, VY_RULE_F, VY_FACEFORWARD},
-    {"transpose", BF_MATRIX, 1, VY_RULE_F, 0},
-    {"determinant", BF_MATRIX, 1, VY_RULE_F, 1},
-    {"inverse", BF_MATRIX, 1, VY_RULE_F, 2},
-    {"outer", BF_MATRIX, 2, VY_RULE_F, 3},
+// A function of the module may have their names, as no operation is printed by them.
+static const vy_builtin_info geometry[] = {{"dot", BF_GEOMETRY, 2, VY_RULE_F, VY_DOT},
+                                           {"cross", BF_GEOMETRY, 2, VY_RULE_F, VY_CROSS},
+                                           {"length", BF_GEOMETRY, 1, VY_RULE_F, VY_LENGTH},
+                                           {"distance", BF_GEOMETRY, 2, VY_RULE_F, VY_DISTANCE},
+                                           {"normalize", BF_GEOMETRY, 1, VY_RULE_F, VY_NORMALIZE},
+                                           {"reflect", BF_GEOMETRY, 2, VY_RULE_F, VY_REFLECT},
+                                           {"refract", BF_GEOMETRY, 3, VY_RULE_F, VY_REFRACT},
+                                           {"faceforward", BF_GEOMETRY, 3, VY_RULE_F,
+                                            VY_FACEFORWARD},
+                                           {"transpose", BF_MATRIX, 1, VY_RULE_F, 0},
+                                           {"determinant", BF_MATRIX, 1, VY_RULE_F, 1},
+                                           {"inverse", BF_MATRIX, 1, VY_RULE_F, 2},
+                                           {"outer", BF_MATRIX, 2, VY_RULE_F, 3},
+#define X(name, takes, gives) {#name, BF_LIBRARY, sizeof takes - 1, VY_RULE_S, VY_LIB_##name},
+                                           VY_LIBRARY(X)
+#undef X
 };
 enum { GEOMETRY = sizeof geometry / sizeof *geometry };
 

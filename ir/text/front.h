@@ -173,11 +173,13 @@ typedef enum vy_builtin_kind {
     BF_REDUCE, // sum, prod: only with a range
     BF_GEOMETRY,
     BF_MATRIX,
+    BF_LIBRARY,
 } vy_builtin_kind;
 struct vy_builtin_info {
     const char *text;
     uint8_t kind, arity, rule; // vy_rule
-    uint8_t op;                // vy_op; BF_BITCAST: the type; BF_GEOMETRY: vy_geometric
+    uint8_t op;                // vy_op; BF_BITCAST: the type; BF_GEOMETRY: vy_geometric;
+                               // BF_LIBRARY: VY_LIB_…
 };
 // NULL if there is none of that name.
 const char *vy_builtin_function_name(uint32_t i); // NULL past the end; "": not a function
@@ -186,7 +188,7 @@ const vy_builtin_info *vy_builtin_find(const char *s, size_t n);
 bool vy_builtin_value_find(const char *s, size_t n, vy_builtin *out); // gid, lane, …
 bool vy_word_is_taken(const char *s, size_t n); // keyword, or name of a built-in
 
-// Functions of vectors, whose names a function of the module may take.
+// Functions of vectors and the library, whose names a function of the module may take.
 const vy_builtin_info *vy_geometry_find(const char *s, size_t n);
 
 // made_type.c: types that are made of others
@@ -255,6 +257,11 @@ bool vy_is_product(const vy_front *f, uint8_t op, vy_text_type a, vy_text_type b
 vy_text_type vy_synth_products(vy_front *f, vy_ast_expr *e); // a chain with matrices
 vy_text_type vy_synth_matrix(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
 vy_text_type vy_synth_geometry(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b);
+// sema_library.c: types of the results, of which there are VY_MOST_RESULTS at most
+#define VY_MOST_RESULTS 2u
+uint32_t vy_synth_library(vy_front *f, vy_ast_expr *e, vy_text_type *results);
+void vy_settle_library(vy_front *f, vy_ast_expr *e, vy_text_type type);
+bool vy_is_library_call(const vy_front *f, const vy_ast_expr *e);         // of none of the module's
 vy_text_type vy_sema_element_part(vy_front *f, vy_ast_expr *e, vy_op op); // of a buffer, written
 bool vy_sema_target(vy_front *f, const vy_ast_expr *e); // may components be assigned?
 // sema_place.c
@@ -347,6 +354,7 @@ vy_text_type vy_lower_product(vy_lower *l, uint8_t op, vy_text_type a, vy_value 
                               const vy_value *y);
 uint32_t vy_lower_products(vy_lower *l, const vy_ast_expr *e, vy_value *v); // of a chain
 void vy_lower_make_matrix(vy_lower *l, const vy_ast_expr *e, vy_value *v);
+void vy_lower_library(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *v); // n scalars
 uint32_t vy_lower_matrix(vy_lower *l, const vy_ast_expr *e, vy_value *const *args, vy_value *v);
 // lower_member.c: parts of values.  The indices on the way to a part:
 typedef vy_value vy_path[VY_MAX_STEPS];

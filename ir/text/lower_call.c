@@ -86,6 +86,8 @@ uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v)
     if (vy_lower_stopped(l)) return 1;
     if (b->kind == BF_ATOMIC || b->kind == BF_ATOMIC_CAS) return v[0] = lower_atomic(l, e, b), 1;
     if (b->kind == BF_LEN) return v[0] = lower_len(l, e), 1;
+    if (b->kind == BF_LIBRARY)
+        return vy_lower_library(l, e, vy_scalars(l->f, e->type), v), vy_scalars(l->f, e->type);
     for (; a && n < MOST_ARGUMENTS; a = a->next, n++) {
         args[n] = vy_room_take(l, vy_scalars(l->f, a->type));
         if (b->kind != BF_POLYGAMMA || n) vy_lower_value(l, a, args[n]); // its order is a literal

@@ -128,7 +128,10 @@ static void lower_tuple(vy_lower *l, const vy_stmt *s)
     uint32_t n = 0;
     for (const vy_decl *d = s->decl; d; d = d->next) n += vy_scalars(l->f, d->type);
     vy_value *results = vy_room_take(l, n);
-    if (!vy_lower_call(l, s->value, n, results)) return;
+    if (!s->value->u.ref.decl) // none of the module's functions
+        vy_lower_library(l, s->value, n, results);
+    else if (!vy_lower_call(l, s->value, n, results))
+        return;
     n = 0;
     for (const vy_decl *d = s->decl; d; n += vy_scalars(l->f, d->type), d = d->next)
         vy_lower_variable(l, d, results + n);

@@ -238,11 +238,22 @@ static vy_text_type synth_select(vy_front *f, vy_ast_expr *e)
     return e->type = t;
 }
 
+static vy_text_type synth_library(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
+{
+    vy_text_type results[VY_MOST_RESULTS];
+    const uint32_t n = vy_synth_library(f, e, results);
+    if (!f->failed && n > 1)
+        vy_front_error(f, VY_E_NO_VALUE, e->line, e->column, "write let (p, q) = …",
+                       "`%s` returns %u values, one is needed here", b->text, n);
+    return e->type = f->failed ? VY_BROKEN : results[0];
+}
+
 static bool allowed_in_const(const vy_builtin_info *b)
 {
     if (b->kind == BF_OP) return vy_op_infos[b->op].effect == VY_PURE;
     return b->kind == BF_COMPOSED || b->kind == BF_SELECT || b->kind == BF_POLYGAMMA ||
-           b->kind == BF_BITCAST || b->kind == BF_GEOMETRY || b->kind == BF_MATRIX;
+           b->kind == BF_BITCAST || b->kind == BF_GEOMETRY || b->kind == BF_MATRIX ||
+           b->kind == BF_LIBRARY;
 }
 
 static vy_text_type synth_operation(vy_front *f, vy_ast_expr *e, const vy_builtin_info *b)
@@ -254,6 +265,13 @@ static vy_text_type synth_operation(vy_front *f, vy_ast_expr *e, const vy_builti
         return e->type = VY_BOOL;
     }
     return synth_alike(f, e, e->u.ref.list, b);
+}
+
+bool vy_is_library_call(const vy_front *f, const vy_ast_expr *e)
+{
+    const vy_builtin_info *b = e->kind == EX_CALL ? vy_call_builtin(e) : NULL;
+    const vy_decl *g = b ? vy_again_find(e->u.ref.name, f->func) : NULL;
+    return b && b->kind == BF_LIBRARY && !(g && g->kind == DK_FUNC);
 }
 
 vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e)
@@ -295,6 +313,7 @@ vy_text_type vy_synth_call(vy_front *f, vy_ast_expr *e)
     case BF_COMPOSED: return synth_alike(f, e, e->u.ref.list, b);
     case BF_GEOMETRY: return vy_synth_geometry(f, e, b);
     case BF_MATRIX: return vy_synth_matrix(f, e, b);
+    case BF_LIBRARY: return synth_library(f, e, b);
     default: return synth_operation(f, e, b);
     }
 }
@@ -304,6 +323,10 @@ void vy_settle_call(vy_front *f, vy_ast_expr *e, vy_text_type type)
 {
     const vy_builtin_info *b = vy_call_builtin(e);
     const bool candidate = b->kind == BF_OP && b->op == VY_OP_CANDIDATE;
+    if (b->kind == BF_LIBRARY) {
+        vy_settle_library(f, e, type);
+        return;
+    }
     if (!rule_fits(candidate ? VY_RULE_F : b->rule, type)) {
         rule_error(f, e, b->text, type);
         return;

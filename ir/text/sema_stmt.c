@@ -105,23 +105,35 @@ static void sema_let(vy_front *f, vy_stmt *s)
     vy_declare(f, d);
 }
 
-static void sema_tuple(vy_front *f, vy_stmt *s)
+// How many values the call gives, and their types.
+static uint32_t sema_results(vy_front *f, vy_ast_expr *e, vy_text_type *own,
+                             const vy_text_type **types)
 {
     vy_func *fn = NULL;
+    *types = own;
+    if (vy_is_library_call(f, e)) return vy_synth_library(f, e, own);
+    if (e->kind == EX_CALL) vy_sema_user_call(f, e, &fn);
+    if (fn) *types = fn->results;
+    return fn ? fn->result_count : 1;
+}
+
+static void sema_tuple(vy_front *f, vy_stmt *s)
+{
+    vy_text_type own[VY_MOST_RESULTS];
+    const vy_text_type *types;
     uint32_t n = 0;
     for (vy_decl *d = s->decl; d; d = d->next) n++;
-    if (s->value->kind == EX_CALL) vy_sema_user_call(f, s->value, &fn);
+    const uint32_t have = sema_results(f, s->value, own, &types);
     if (f->failed) return;
-    if (!fn || fn->result_count != n) {
+    if (have != n) {
         vy_front_error(f, VY_E_RETURN, s->value->line, s->value->column,
                        "call a function that returns as many values",
-                       "%u names need a function with %u results, this has %u", n, n,
-                       fn ? fn->result_count : 1);
+                       "%u names need a function with %u results, this has %u", n, n, have);
         return;
     }
     uint32_t i = 0;
     for (vy_decl *d = s->decl; d; d = d->next) {
-        d->type = fn->results[i++];
+        d->type = types[i++];
         vy_declare(f, d);
     }
 }

@@ -25,6 +25,8 @@ BINARY = {
     "min": "min({0}, {1})", "max": "max({0}, {1})", "mod": "mod({0}, 1.4 + sin({1}) * 0.3)",
     "step": "step({0}, {1})", "soft": "({0} / sqrt(1 + {0} * {0} + {1} * {1}))",
     "smoothstep": "smoothstep(-1.3, 1.7, {0} + {1})",
+    "fmod": "fmod({0}, 1.4 + sin({1}) * 0.3)", "copysign": "copysign({0}, {1} - 0.2)",
+    "ldexp": "ldexp(sin({0}), clamp(i32({1} * 2.3), -3, 1))",
 }
 SQUASH = ("tanh({0})", "sin({0})", "({0} / (1.5 + {0} * {0}))", "({0} / sqrt(1 + {0} * {0}))",
           "atan({0})", "(cos({0}) * 0.8)", "erf({0})", "(sigmoid({0}) * 1.4)")
@@ -90,7 +92,7 @@ class Expressions:
         a = lambda: self.integer(c, t, d - 1)
         kind = self.pick([(3, "+"), (2, "-"), (2, "*"), (2, "%"), (1, "/"), (1, "&"), (1, "|"),
                           (1, "^"), (0.6, "<<"), (0.6, ">>"), (0.5, "~"), (1, "min"), (1, "max"),
-                          (1, "select"), (0.8, "?:"), (0.4, "popcount"), (1.2, "of float"),
+                          (1, "select"), (0.8, "?:"), (0.4, "popcount"), (0.3, "clz"), (0.3, "ctz"), (1.2, "of float"),
                           (0.5, "neg"), (0.4, "bitcast"), (0.4, "abs"), (0.4, "sign"), (0.4, "of bool"),
                           (0.3, "of second"), (0.3, "clamp"), (0.3, "reduce" if c.guard < 2 else "+")])
         if kind in ("min", "max"):
@@ -120,6 +122,8 @@ class Expressions:
             return E(t, "integer ?:", "({0} ? {1} : {2})", self.condition(c, 1), a(), a())
         if kind == "popcount" and t in ("u32", "i32"):
             return E(t, kind, "popcount({0})", a())
+        if kind in ("clz", "ctz"):
+            return E(t, kind, kind + "({0})", a())
         if kind == "of float":
             return E(t, "@F to " + t, t + "({0} * 2.3)", self.number(c, "@F", 1))
         if kind == "bitcast" and t in ("u32", "i32"):
@@ -282,7 +286,7 @@ class Expressions:
             name = self.pick([(0.25 if k in RARE else 1, k) for k in UNARY])
             return E("@F", name, UNARY[name], n())
         if kind == "binary":
-            name = self.pick([(0.3 if k in ("step", "mod") else 1, k) for k in BINARY])
+            name = self.pick([(0.3 if k in ("step", "mod", "fmod") else 1, k) for k in BINARY])
             return E("@F", name, BINARY[name], n(), n())
         if kind == "fma":
             return E("@F", kind, "fma({0}, sin({1}), {2})", n(), n(2), n())

@@ -24,6 +24,7 @@ from memory import Memory
 from statements import Statements
 from tree import Buffer, E, Program, S, Scope, walk
 from vectors import Vectors
+from library import Library
 
 
 OUTSIDES = LOOPS + ("if", "masked if", "scope", "checkpoint", "leaving loop", "triangular loop")
@@ -46,7 +47,7 @@ WEIGHT.update({"for rev signed": 2.3, "atomic integer": 3, "atomic counter": 6, 
 PLACE = tuple("%s.%s" % (b, a) for b in ("gid", "lid", "wid", "num_groups") for a in "xyz") + ("lindex",)
 
 
-class Maker(Expressions, Statements, Control, Memory, Vectors, Calls):
+class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.p = Program()

@@ -1009,6 +1009,37 @@ INOUT_REFUSED = ("text/diag/inout.test", (
     ("ir/text/sema_place.c", None, "if (!f->failed && t != p->type)", "if (false)"),
     ("ir/text/sema_place.c", None, "if (d && d->kind == DK_VAR) d->written = true;", ""),
 ))
+LIBRARY = ("text/parse/library.vyre", (
+    ("ir/build/numbers.c", None, "vy_cast(b, VY_F32, x[1].v[0])", "vy_cast(b, VY_F32, x[0].v[0])"),
+    ("ir/build/numbers.c", None, "integer(b, least + digits)", "integer(b, least)"),
+    ("ir/build/numbers.c", None, "vy_sub(b, e, integer(b, 149)), e)", "e, e)"),
+    ("ir/build/numbers.c", None, "vy_sub(b, k, vy_cast(b, VY_I32, over))", "k"),
+    ("ir/build/numbers.c", None, "divide_if(b, &s, &e, 0x1p100, 0x1p150, 150);", "divide_if(b, &s, &e, 0x1p150, 0x1p150, 150);"),
+    ("ir/build/numbers.c", None, "for (int k = 0; k < 2; k++) {", "for (int k = 0; k < 1; k++) {"),
+    ("ir/build/numbers.c", None, "vy_and(b, finite, vy_lt(b, number(b, a, 0), size))", "finite"),
+    ("ir/build/numbers.c", None, "by < bits; by *= 2", "by < 32; by *= 2"),
+    ("ir/text/lower_library.c", None, "v[r * n + k] = given[r];", "v[k * results + r] = given[r];"),
+    ("ir/text/sema_library.c", None, "if (n > c->n) c->n = n;", "c->n = n;"),
+))
+PHILOX = ("text/parse/philox.vyre", (
+    ("ir/build/philox.c", None, "enum { ROUNDS = 10 };", "enum { ROUNDS = 9 };"),
+    ("ir/build/philox.c", None, "low(b, a));", "a);"),
+    ("ir/build/philox.c", None, "k < x[1].n ? x[1].v[k] : word(b, 0)", "x[1].v[0]"),
+    ("ir/build/philox.c", None, "vy_build_random_uniform(b, &(vy_taken){&bits[1], 1}, &phase);", "vy_build_random_uniform(b, &(vy_taken){&bits[0], 1}, &phase);"),
+    ("ir/build/philox.c", None, "t == VY_U64 ? 11 : 8;", "t == VY_U64 ? 11 : 7;"),
+))
+QUATERNIONS = ("text/parse/quaternions.vyre", (
+    ("ir/build/quaternion.c", None, "v[k] = vy_add(b, parts, cross(b, p, q, k));", "v[k] = vy_sub(b, parts, cross(b, p, q, k));"),
+    ("ir/build/quaternion.c", None, "twice(b, vy_sub(b, both, turn)); // column", "twice(b, vy_add(b, both, turn)); // column"),
+    ("ir/build/quaternion.c", None, "vy_select(b, back, vy_neg(b, n), n)", "n"),
+    ("ir/build/quaternion.c", None, "number(b, t, k * k)", "number(b, t, k)"),
+))
+LIBRARY_GRAD = ("text/grad/types/library.vyre", (
+    ("ir/build/numbers.c", None, "v[1] = vy_cast(b, VY_I32, vy_cast(b, VY_F32, is));", "v[1] = is;"),
+    ("ir/core/ops.h", None, "NEG(MUL(G, ROUND(DIV(SUB(A, Y), B))))", "MUL(G, ROUND(DIV(SUB(A, Y), B)))"),
+    ("ir/eval/eval_path.c", None, "v.f = trunc(a.f / b.f);", "v.f = 0;"),
+    ("ir/build/quaternion.c", None, "VY_F64 ? 8 : 4", "VY_F64 ? 1 : 1"),
+))
 VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
@@ -1016,6 +1047,7 @@ MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, 
 SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
+SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD)
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (PLAIN, NAMED, EXACT_AGAIN, LEAST)  # @derive_as
 OTHERS = ("text/deterministic/others.vyre", (

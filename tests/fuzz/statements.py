@@ -38,6 +38,7 @@ class Statements:
             (0.8, "vector"), (1.2, "vector assign"), (0.8, "vector value"),
             (0.4, "struct"), (0.9, "struct assign"), (0.5, "struct value"),
             (1.0, "changing call"), (0.9, "element assign"), (0.6, "element value"),
+            (0.8, "library"),
             (0.8 if f else 0, "own condition"), (0.9 if stores else 0, "overwrite"),
             (0.8 if stores else 0, "store and read"), (0.7 if stores else 0, "owned atomic"),
             (1.6 if f else 0, "masked twice"), (1.6 if f and c.cost <= 16 else 0, "alias"), (2 if f and in_loop else 0.5 if f else 0, "scratch"),

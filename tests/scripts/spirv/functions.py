@@ -25,7 +25,7 @@ INF, NAN = math.inf, math.nan
 FORMAT = {"f16": ("e", 11, -14, 15), "f32": ("f", 24, -126, 127), "f64": ("d", 53, -1022, 1023)}
 ONE = ("exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid softplus "
        "cbrt rsqrt erf erfc lgamma digamma sqrt recip abs sign floor ceil trunc round fract relu").split()
-TWO = "pow atan2 hypot min max step".split()
+TWO = "pow atan2 hypot min max step fmod copysign".split()
 THREE = {"clamp(x[i], -1, z[i])": "clamp", "mix(x[i], z[i], 0.25)": "mix", "mod(x[i], z[i])": "mod",
          "smoothstep(0, z[i], x[i])": "smoothstep"}
 # ULP of what bounds.txt does not have: / within 2.5, sqrt within 3, the rest is exact

@@ -82,6 +82,7 @@ static const char *const binary[] = {
     "atan2(X, Y)",
     "mod(X * 0.5 + 2.5, Y * 0.1 + 2)",
     "hypot(X, Y)",
+    "fmod(X * 0.2 + 2.5, Y * 0.02 + 1)",
     "step(X, Y) * X",
     "fma(X, Y, X)",
     "clamp(X, 0.5, Y)",

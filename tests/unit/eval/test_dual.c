@@ -151,6 +151,7 @@ static void composed(void **state)
         "select(x[i] < z[i], sqrt(x[i]), z[i] * z[i])",
         "relu(x[i])",
         "mod(x[i], z[i])",
+        "fmod(x[i], z[i])",
         "mix(x[i], z[i], 0.25)",
         "smoothstep(-1.0, 2.0, x[i])",
         "step(x[i], z[i])",

@@ -201,6 +201,10 @@ static const struct row {
     {VY_OP_POW, 0, 0, 1},
     {VY_OP_ATAN2, 1, -1, 2.3561944901923448},
     {VY_OP_HYPOT, 3, 4, 5},
+    {VY_OP_FMOD, 7.5, 2, 1.5},
+    {VY_OP_FMOD, -7.5, -2, -1.5},
+    {VY_OP_FMOD, 1, 0, NAN},
+    {VY_OP_FMOD, 5, INFINITY, 5},
     {VY_OP_POLYGAMMA, 1, 0, -0.57721566490153287},
 };
 

@@ -59,7 +59,7 @@ static const struct {
     {"erf", erfl, NULL, 0},           {"erfc", erfcl, NULL, 0},
     {"lgamma", lgammal, NULL, 0},     {"sigmoid", sigmoidl, NULL, 0},
     {"softplus", softplusl, NULL, 0}, {"digamma", digammal, NULL, 4},
-    {"polygamma", NULL, NULL, 4},
+    {"polygamma", NULL, NULL, 4},     {"fmod", NULL, fmodl, 0},
 };
 
 static uint64_t seed = 88172645463325252u;
