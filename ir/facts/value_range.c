@@ -98,6 +98,8 @@ static vy_interval compute(vy_intervals *v, uint32_t id)
         return vy_interval_join(vy_interval_of(v, vy_arg(p, id, 1)),
                                 vy_interval_of(v, vy_arg(p, id, 2)));
     case VY_OP_CAST: return cast(v, id);
+    case VY_OP_BITCAST: // between integers it is a cast
+        return vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0))) ? cast(v, id) : whole;
     default: return i->nargs == 2 && vy_op_infos[i->op].effect == VY_PURE ? binary(v, id) : whole;
     }
 }

@@ -222,6 +222,9 @@ bool read_switch(reading *r, uint32_t from);
 // ---- domain.c: the program gets the domain that its guards tell of, if they do.  False: failed.
 bool read_domain(vy_program *p);
 
+// ---- launch.c: what the shape of the workgroup tells of its ids, where there is no domain
+bool read_launch(vy_program *p);
+
 // ---- facts that builds note
 enum {
     READ_OUTLIVES = 1, // of a value: it is used outside of the construct that computes it

@@ -1089,7 +1089,13 @@ ALIKE = ("text/diag/e0313_alike.vyre", (
     ("ir/check/redundant.c", None, "|| groups[id].same != groups[id].axes)", ")"),
     ("ir/check/check_uniform.c", None, "case VY_WID: return l->axis + 3 == axis;", "case VY_WID: return false;"),
 ))
-SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE)
+LAUNCHED = ("text/shader/launch.comp", (
+    ("spirv/read/launch.c", None, "l->index = VY_WID;", ";"),
+    ("spirv/read/launch.c", None, "size[l->axis] != 1) continue;", "size[l->axis] == 0) continue;"),
+    ("spirv/read/launch.c", None, "&& vy_pass_implied(p, &c);", ";"),
+    ("ir/facts/value_range.c", None, "? cast(v, id) : whole;", "? whole : whole;"),
+))
+SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 

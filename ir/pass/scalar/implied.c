@@ -9,7 +9,7 @@
 // invocation would, whether its neighbour does, which is the invocation itself.
 //
 // Known is what range.c and context.c prove: by the domain, by constant bounds, by the conditions
-// around the place.  Lanes beyond the domain, which a program with barriers or subgroup operations
+// around the place.  Lanes beyond a domain, which a program with barriers or subgroup operations
 // runs as well, know nothing about their variables: such programs stay as they are.  Linear: each
 // proof takes a limited number of steps.  Needs valid structure; keeps order, lines and names.
 #include "ir/facts/context.h"
@@ -23,7 +23,7 @@ typedef struct implied {
 
 static bool has_padding_lanes(const vy_program *p)
 {
-    for (uint32_t id = 1; id < p->insts.count; id++)
+    for (uint32_t id = 1; id < p->insts.count && p->overs.count; id++)
         if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return true;
     return false;
 }
