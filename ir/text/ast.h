@@ -260,8 +260,9 @@ typedef struct vy_assigned {
 typedef struct vy_loop {
     struct vy_loop *parent;
     uint32_t id, depth, count; // count: scalars of what is assigned
-    bool returns, breaks;
+    bool returns, breaks, continues;
     vy_assigned *assigned;
+    vy_stmt *outer_switch; // which holds the loop
 } vy_loop;
 
 typedef enum vy_stmt_kind {
@@ -272,6 +273,9 @@ typedef enum vy_stmt_kind {
     ST_IF,
     ST_FOR,
     ST_WHILE,
+    ST_DO,
+    ST_SWITCH,
+    ST_CASE, // of a switch
     ST_BREAK,
     ST_CONTINUE,
     ST_RETURN,
@@ -282,18 +286,21 @@ typedef enum vy_stmt_kind {
 
 struct vy_stmt {
     uint8_t kind;
-    uint8_t op;  // ST_ASSIGN: TK_SET…
+    uint8_t op;  // ST_ASSIGN: TK_SET…; SWITCH: a break leaves it; BREAK: it leaves a switch;
+                 // CASE: it has `default`
     bool leaves; // by break, continue or return: what follows is never reached
     bool ends;   // leaves, or never ends
+    bool colon;  // CASE: `case 1:`
     uint32_t line, column;
     vy_stmt *next;
     vy_decl *decl;       // LET ARRAY; TUPLE: list
-    vy_ast_expr *value;  // LET ASSIGN CALL TUPLE RETURN; IF, WHILE: the condition
+    vy_ast_expr *value;  // LET ASSIGN CALL TUPLE RETURN; IF, WHILE, DO: the condition; SWITCH;
+                         // CASE: its numbers, a list
     vy_ast_expr *target; // ASSIGN
-    vy_stmt *body;       // IF FOR WHILE BLOCK CHECKPOINT
+    vy_stmt *body;       // IF FOR WHILE DO BLOCK CHECKPOINT CASE; SWITCH: its cases
     vy_stmt *other;  // IF: the else arm, an ST_IF or ST_BLOCK; WHILE: statements of the condition
     vy_range *range; // FOR
-    vy_loop *loop;   // FOR WHILE
+    vy_loop *loop;   // FOR WHILE DO
 };
 
 typedef struct vy_callee {

@@ -61,6 +61,7 @@ typedef struct vy_front {
     vy_decl *scope;
     vy_loop *loop;
     vy_loop *condition; // loop whose `while { … }` condition is being analysed
+    vy_stmt *in_switch; // the innermost one, if no loop in it is nearer
     uint32_t loop_ids, block_depth;
     uint32_t reductions; // how many there are around the expression
     bool in_const;
@@ -80,7 +81,7 @@ void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, c
 void vy_front_init(vy_front *f, vy_module *m, const char *text, size_t size); // at its first token
 void vy_advance(vy_front *f);                // the next token becomes current
 vy_token vy_peek(vy_front *f);               // the one after the current
-bool vy_peek_field(vy_front *f);             // after the current: a name and `:`
+bool vy_peek_field(vy_front *f);             // after the current: a name, no `default`, and `:`
 bool vy_keyword_is(const char *s, size_t n); // keyword or type name
 
 const char *vy_keyword_name(uint32_t i); // NULL past the end
@@ -117,6 +118,10 @@ size_t vy_number_print(vy_type type, double value, char out[40]); // shortest th
 // parse*.c
 bool vy_parse_text(vy_front *f);
 vy_stmt *vy_parse_block(vy_front *f); // `{ … }`
+vy_stmt *vy_parse_stmt(vy_front *f);
+vy_stmt *vy_new_stmt(vy_front *f, vy_stmt_kind kind, const vy_token *at);
+bool vy_at_switch(vy_front *f); // parse_switch.c
+vy_stmt *vy_parse_switch(vy_front *f);
 vy_ast_expr *vy_parse_expr(vy_front *f);
 vy_ast_expr *vy_new_expr(vy_front *f, vy_expr_kind kind, const vy_token *at);
 vy_ast_expr *vy_parse_operand(vy_front *f);              // parse_primary.c
@@ -220,6 +225,8 @@ const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k);
 // sema*.c
 bool vy_sema(vy_front *f);
 void vy_sema_body(vy_front *f, vy_func *fn);
+void vy_sema_block(vy_front *f, vy_stmt *block); // with a scope of its own
+void vy_sema_switch(vy_front *f, vy_stmt *s);    // sema_switch.c
 void vy_sema_dims(vy_front *f, vy_decl *d);
 void vy_sema_dim(vy_front *f, vy_ast_expr *e);       // one integer expression
 void vy_sema_condition(vy_front *f, vy_ast_expr *e); // of `if` and `while` in a pipeline
@@ -313,9 +320,10 @@ typedef struct vy_lower {
     vy_var *results;         // of the function being inlined; NULL where it returns at its end only
     vy_value *result_values; // … then these
     uint32_t call_depth, constant_depth;
-    uint64_t visited; // nodes
-    bool constant;    // in a constant's value: no control flow
-    bool fixed_place; // keep the caller's source position
+    uint32_t switch_block, do_block; // what `break`, `continue` leave (vy_block_leave); 0: a loop
+    uint64_t visited;                // nodes
+    bool constant;                   // in a constant's value: no control flow
+    bool fixed_place;                // keep the caller's source position
 } vy_lower;
 // room.c: memory for scalars; what was taken since a mark is given back together
 typedef struct vy_room_mark {
@@ -344,6 +352,7 @@ bool vy_lower_constants(vy_front *f); // all of them
 bool vy_lower_count(vy_front *f, const vy_ast_expr *e, vy_type type, uint64_t *n);
 bool vy_keep_constants(vy_front *f); // their names stay with the module, for diagnostics
 void vy_lower_block(vy_lower *l, const vy_stmt *block); // with a scope of its own
+void vy_lower_switch(vy_lower *l, const vy_stmt *s);    // lower_switch.c
 void vy_lower_body(vy_lower *l, const vy_func *fn);
 vy_value vy_lower_expr(vy_lower *l, const vy_ast_expr *e); // a scalar
 // Any value: its scalars, for which there is room; returns how many.

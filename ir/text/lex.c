@@ -48,8 +48,8 @@ bool vy_keyword_is(const char *s, size_t n)
 
 const char *vy_keyword_name(uint32_t i)
 {
-    static const char *const others[] = {"over",   "workgroup", "repeat",
-                                         "buffer", "inout",     "import"};
+    static const char *const others[] = {"over",  "workgroup", "repeat", "buffer",
+                                         "inout", "import",    "switch", "default"};
     const uint32_t n = sizeof keywords / sizeof *keywords;
     if (i < n) return keywords[i].text;
     return i - n < sizeof others / sizeof *others ? others[i - n] : NULL;

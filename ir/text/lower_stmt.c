@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lower_stmt.c: statements to builder calls.
 #include "ir/text/front.h"
+#include "ir/build/edit.h"
 
 #include <stdlib.h>
 
@@ -82,6 +83,41 @@ static void lower_while(vy_lower *l, const vy_stmt *s)
         vy_end(l->b);
     }
     vy_free((void *)hint.vars);
+}
+
+// `continue` goes on to the condition.
+static void lower_do(vy_lower *l, const vy_stmt *s)
+{
+    vy_loop_hint hint;
+    lower_hint(l, s->loop, &hint);
+    if (!vy_lower_stopped(l)) {
+        vy_while_hint(l->b, &hint);
+        vy_while_test(l->b, vy_bool(l->b, true));
+        l->do_block = vy_block_begin(l->b);
+        vy_lower_block(l, s->body);
+        vy_end(l->b);
+        const vy_value c = vy_lower_expr(l, s->value);
+        vy_lower_at(l, s->value->line, s->value->column);
+        vy_if(l->b, c);
+        vy_else(l->b);
+        vy_break(l->b);
+        vy_end(l->b);
+        vy_end(l->b);
+    }
+    vy_free((void *)hint.vars);
+}
+
+static void lower_loop(vy_lower *l, const vy_stmt *s)
+{
+    const uint32_t outer = l->do_block;
+    l->do_block = 0;
+    if (s->kind == ST_FOR)
+        lower_for(l, s);
+    else if (s->kind == ST_WHILE)
+        lower_while(l, s);
+    else
+        lower_do(l, s);
+    l->do_block = outer;
 }
 
 // `if !c { … }` becomes the else arm of `c`: no negation is computed.
@@ -171,6 +207,18 @@ static void lower_return(vy_lower *l, const vy_stmt *s)
     if (s != l->func->last) vy_return(l->b);
 }
 
+static void lower_leave(vy_lower *l, const vy_stmt *s)
+{
+    const uint32_t block = s->kind == ST_CONTINUE ? l->do_block : s->op ? l->switch_block : 0;
+    vy_lower_at(l, s->line, s->column);
+    if (block)
+        vy_block_leave(l->b, block);
+    else if (s->kind == ST_BREAK)
+        vy_break(l->b);
+    else
+        vy_continue(l->b);
+}
+
 static void lower_array(vy_lower *l, const vy_stmt *s)
 {
     const vy_decl *d = s->decl;
@@ -199,21 +247,17 @@ static void lower_any(vy_lower *l, const vy_stmt *s)
     case ST_ASSIGN: vy_lower_assign(l, s); break;
     case ST_CALL: lower_call(l, s); break;
     case ST_IF: lower_if(l, s); break;
-    case ST_FOR: lower_for(l, s); break;
-    case ST_WHILE: lower_while(l, s); break;
+    case ST_FOR:
+    case ST_WHILE:
+    case ST_DO: lower_loop(l, s); break;
+    case ST_SWITCH: vy_lower_switch(l, s); break;
     case ST_RETURN: lower_return(l, s); break;
     case ST_ARRAY:
         if (s->decl->kind != DK_SHARED || s->op) lower_array(l, s);
         break;
     case ST_BLOCK: vy_lower_block(l, s); break;
     case ST_BREAK:
-        vy_lower_at(l, s->line, s->column);
-        vy_break(l->b);
-        break;
-    case ST_CONTINUE:
-        vy_lower_at(l, s->line, s->column);
-        vy_continue(l->b);
-        break;
+    case ST_CONTINUE: lower_leave(l, s); break;
     case ST_CHECKPOINT:
         vy_lower_at(l, s->line, s->column);
         vy_checkpoint(l->b);

@@ -2,7 +2,7 @@
 // parse_stmt.c: statements to tree.
 #include "ir/text/front.h"
 
-static vy_stmt *new_stmt(vy_front *f, vy_stmt_kind kind, const vy_token *at)
+vy_stmt *vy_new_stmt(vy_front *f, vy_stmt_kind kind, const vy_token *at)
 {
     vy_stmt *s = vy_front_alloc(f, sizeof *s);
     *s = (vy_stmt){.kind = (uint8_t)kind, .line = at->line, .column = at->column};
@@ -10,15 +10,13 @@ static vy_stmt *new_stmt(vy_front *f, vy_stmt_kind kind, const vy_token *at)
     return s;
 }
 
-static vy_stmt *parse_stmt(vy_front *f);
-
 // Statements up to the closing brace, which is not consumed.
 static vy_stmt *parse_list(vy_front *f, bool condition)
 {
     vy_stmt *list = NULL, **tail = &list;
     while (f->tok.kind != TK_RBRACE && f->tok.kind != TK_END && !f->failed) {
         if (vy_accept(f, TK_SEMICOLON)) continue; // an empty statement
-        vy_stmt *s = parse_stmt(f);
+        vy_stmt *s = vy_parse_stmt(f);
         *tail = s;
         tail = &s->next;
         if (condition && s->kind == ST_CALL && f->tok.kind == TK_RBRACE && s->op) break;
@@ -29,7 +27,7 @@ static vy_stmt *parse_list(vy_front *f, bool condition)
 vy_stmt *vy_parse_block(vy_front *f)
 {
     vy_token open = f->tok;
-    vy_stmt *s = new_stmt(f, ST_BLOCK, &open);
+    vy_stmt *s = vy_new_stmt(f, ST_BLOCK, &open);
     if (vy_enter(f)) {
         vy_expect(f, TK_LBRACE, "to open the block");
         s->body = parse_list(f, false);
@@ -44,7 +42,7 @@ static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
 {
     vy_token at = f->tok;
     vy_advance(f);
-    vy_stmt *s = new_stmt(f, f->tok.kind == TK_LPAREN ? ST_TUPLE : ST_LET, &at);
+    vy_stmt *s = vy_new_stmt(f, f->tok.kind == TK_LPAREN ? ST_TUPLE : ST_LET, &at);
     if (s->kind == ST_TUPLE) {
         vy_decl **tail = &s->decl;
         vy_advance(f);
@@ -70,7 +68,7 @@ static vy_stmt *parse_let(vy_front *f, vy_decl_kind kind)
 
 static vy_stmt *parse_array(vy_front *f, vy_decl_kind kind)
 {
-    vy_stmt *s = new_stmt(f, ST_ARRAY, &f->tok);
+    vy_stmt *s = vy_new_stmt(f, ST_ARRAY, &f->tok);
     vy_advance(f);
     vy_decl *d = s->decl = vy_parse_decl(f, kind);
     d->cls = kind == DK_SHARED ? VY_SHARED : VY_LOCAL;
@@ -94,7 +92,7 @@ static vy_stmt *parse_if(vy_front *f)
 {
     vy_stmt *first = NULL, **link = &first;
     for (;;) {
-        vy_stmt *s = *link = new_stmt(f, ST_IF, &f->tok);
+        vy_stmt *s = *link = vy_new_stmt(f, ST_IF, &f->tok);
         vy_advance(f);
         s->value = vy_parse_expr(f);
         s->body = vy_parse_block(f);
@@ -109,7 +107,7 @@ static vy_stmt *parse_if(vy_front *f)
 
 static vy_stmt *parse_for(vy_front *f)
 {
-    vy_stmt *s = new_stmt(f, ST_FOR, &f->tok);
+    vy_stmt *s = vy_new_stmt(f, ST_FOR, &f->tok);
     vy_advance(f);
     s->range = vy_parse_range(f);
     s->body = vy_parse_block(f);
@@ -119,12 +117,12 @@ static vy_stmt *parse_for(vy_front *f)
 // `while c { … }`, or `while { statements; c } { … }` if the condition needs statements.
 static vy_stmt *parse_while(vy_front *f)
 {
-    vy_stmt *s = new_stmt(f, ST_WHILE, &f->tok);
+    vy_stmt *s = vy_new_stmt(f, ST_WHILE, &f->tok);
     vy_advance(f);
     if (f->tok.kind == TK_LBRACE && vy_enter(f)) {
         vy_token open = f->tok;
         vy_advance(f);
-        vy_stmt *block = new_stmt(f, ST_BLOCK, &open);
+        vy_stmt *block = vy_new_stmt(f, ST_BLOCK, &open);
         block->body = parse_list(f, true);
         vy_stmt **last = &block->body;
         while (*last && (*last)->next) last = &(*last)->next;
@@ -146,9 +144,23 @@ static vy_stmt *parse_while(vy_front *f)
     return s;
 }
 
+// `do { … } while c;`
+static vy_stmt *parse_do(vy_front *f)
+{
+    vy_stmt *s = vy_new_stmt(f, ST_DO, &f->tok);
+    vy_advance(f);
+    s->body = vy_parse_block(f);
+    vy_expect(f, TK_WHILE, "after the block of `do`");
+    s->value = vy_parse_expr(f);
+    vy_expect(f, TK_SEMICOLON, "after the condition of `do`");
+    return s;
+}
+
+static bool at_do(vy_front *f) { return vy_peek(f).kind == TK_LBRACE; }
+
 static vy_stmt *parse_return(vy_front *f)
 {
-    vy_stmt *s = new_stmt(f, ST_RETURN, &f->tok);
+    vy_stmt *s = vy_new_stmt(f, ST_RETURN, &f->tok);
     vy_advance(f);
     if (f->tok.kind != TK_SEMICOLON) s->value = vy_parse_expr(f);
     vy_expect(f, TK_SEMICOLON, "after `return`");
@@ -168,7 +180,7 @@ static void parse_target(vy_front *f, vy_stmt *s, vy_ast_expr *e, const vy_token
 static vy_stmt *parse_increment(vy_front *f)
 {
     const vy_token at = f->tok;
-    vy_stmt *s = new_stmt(f, ST_ASSIGN, &at);
+    vy_stmt *s = vy_new_stmt(f, ST_ASSIGN, &at);
     s->op = TK_SET_ADD;
     s->value = vy_parse_one(f);
     vy_advance(f);
@@ -211,7 +223,7 @@ static vy_stmt *parse_simple(vy_front *f)
     vy_token at = f->tok;
     vy_ast_expr *e = vy_parse_expr(f), *less = f->failed ? NULL : decremented(f, e);
     const bool set = f->tok.kind >= TK_SET && f->tok.kind <= TK_SET_SHR && !f->failed;
-    vy_stmt *s = new_stmt(f, ST_CALL, &at);
+    vy_stmt *s = vy_new_stmt(f, ST_CALL, &at);
     s->kind = set || less || vy_at_step(f) ? ST_ASSIGN : ST_CALL;
     if (less) {
         s->op = TK_SET_SUB;
@@ -232,13 +244,27 @@ static vy_stmt *parse_simple(vy_front *f)
 
 static vy_stmt *parse_word(vy_front *f, vy_stmt_kind kind, const char *after)
 {
-    vy_stmt *s = new_stmt(f, kind, &f->tok);
+    vy_stmt *s = vy_new_stmt(f, kind, &f->tok);
     vy_advance(f);
     vy_expect(f, TK_SEMICOLON, after);
     return s;
 }
 
-static vy_stmt *parse_stmt(vy_front *f)
+// Statements that begin with words which are names elsewhere.
+static const struct {
+    const char *word;
+    bool (*begins)(vy_front *f); // is it one, to judge by what follows?
+    vy_stmt *(*parse)(vy_front *f);
+} words[] = {{"do", at_do, parse_do}, {"switch", vy_at_switch, vy_parse_switch}};
+
+static vy_stmt *parse_other(vy_front *f)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (vy_at_word(f, words[i].word) && words[i].begins(f)) return words[i].parse(f);
+    return at_increment(f) ? parse_increment(f) : parse_simple(f);
+}
+
+vy_stmt *vy_parse_stmt(vy_front *f)
 {
     vy_stmt *s;
     switch (f->tok.kind) {
@@ -254,10 +280,10 @@ static vy_stmt *parse_stmt(vy_front *f)
     case TK_BREAK: return parse_word(f, ST_BREAK, "after `break`");
     case TK_CONTINUE: return parse_word(f, ST_CONTINUE, "after `continue`");
     case TK_CHECKPOINT:
-        s = new_stmt(f, ST_CHECKPOINT, &f->tok);
+        s = vy_new_stmt(f, ST_CHECKPOINT, &f->tok);
         vy_advance(f);
         s->body = vy_parse_block(f);
         return s;
-    default: return at_increment(f) ? parse_increment(f) : parse_simple(f);
+    default: return parse_other(f);
     }
 }

@@ -27,6 +27,7 @@ const char *vy_token_spelling(vy_token_kind kind)
         [TK_SET] = "`=`",
         [TK_ARROW] = "`->`",
         [TK_FN] = "`fn`",
+        [TK_WHILE] = "`while`",
         [TK_PROGRAM] = "`program`",
     };
     bool known = (size_t)kind < sizeof names / sizeof *names && names[kind];

@@ -35,7 +35,7 @@ bool vy_peek_field(vy_front *f)
 {
     const place p = here(f);
     vy_advance(f);
-    const bool name = f->tok.kind == TK_NAME;
+    const bool name = f->tok.kind == TK_NAME && !vy_at_word(f, "default");
     if (name) vy_advance(f);
     const bool is = name && f->tok.kind == TK_COLON;
     go_back(f, &p);

@@ -15,7 +15,7 @@ static void sema_list(vy_front *f, vy_stmt *block)
     }
 }
 
-static void sema_block(vy_front *f, vy_stmt *block)
+void vy_sema_block(vy_front *f, vy_stmt *block)
 {
     vy_decl *mark = f->scope;
     f->block_depth++;
@@ -30,8 +30,10 @@ static vy_loop *open_loop(vy_front *f)
     vy_loop *loop = vy_front_alloc(f, sizeof *loop);
     *loop = (vy_loop){.parent = f->loop,
                       .id = ++f->loop_ids,
-                      .depth = f->loop ? f->loop->depth + 1 : 1};
+                      .depth = f->loop ? f->loop->depth + 1 : 1,
+                      .outer_switch = f->in_switch};
     f->loop = loop;
+    f->in_switch = NULL;
     return loop;
 }
 
@@ -40,6 +42,7 @@ static void close_loop(vy_front *f)
 {
     vy_loop *loop = f->loop;
     f->loop = loop->parent;
+    f->in_switch = loop->outer_switch;
     if (f->failed) return;
     for (vy_assigned *a = loop->assigned; a; a = a->next) {
         a->var->mark = a->outer_mark;
@@ -53,7 +56,7 @@ static void sema_for(vy_front *f, vy_stmt *s)
     vy_decl *mark = f->scope;
     vy_sema_range(f, s->range);
     s->loop = open_loop(f);
-    sema_block(f, s->body);
+    vy_sema_block(f, s->body);
     close_loop(f);
     vy_scope_close(f, mark);
 }
@@ -67,10 +70,21 @@ static void sema_while(vy_front *f, vy_stmt *s)
     if (s->other) sema_list(f, s->other);
     vy_check_as(f, s->value, VY_BOOL, "the condition");
     f->condition = outer;
-    sema_block(f, s->body);
+    vy_sema_block(f, s->body);
     s->ends = s->value->kind == EX_BOOL && s->value->u.value && !s->loop->breaks;
     close_loop(f);
     vy_scope_close(f, mark);
+}
+
+static void sema_do(vy_front *f, vy_stmt *s)
+{
+    s->loop = open_loop(f);
+    vy_sema_block(f, s->body);
+    vy_check_as(f, s->value, VY_BOOL, "the condition");
+    const bool once = s->body->ends && !s->loop->continues;
+    const bool forever = s->value->kind == EX_BOOL && s->value->u.value;
+    s->ends = !s->loop->breaks && (once || forever);
+    close_loop(f);
 }
 
 static void sema_if(vy_front *f, vy_stmt *first)
@@ -79,12 +93,12 @@ static void sema_if(vy_front *f, vy_stmt *first)
     bool leave = true, end = true; // all arms
     for (; s && s->kind == ST_IF && !f->failed; s = s->other) {
         vy_check_as(f, s->value, VY_BOOL, "the condition");
-        sema_block(f, s->body);
+        vy_sema_block(f, s->body);
         leave &= s->body->leaves;
         end &= s->body->ends;
     }
     if (!s || f->failed) return; // no else
-    sema_block(f, s);
+    vy_sema_block(f, s);
     first->leaves = leave && s->leaves;
     first->ends = end && s->ends;
 }
@@ -214,7 +228,9 @@ static void sema_break(vy_front *f, vy_stmt *s)
 {
     const char *word = s->kind == ST_BREAK ? "break" : "continue";
     s->leaves = true;
-    if (!f->loop)
+    if (s->kind == ST_BREAK && f->in_switch)
+        s->op = f->in_switch->op = 1;
+    else if (!f->loop)
         vy_front_error(f, VY_E_PLACE, s->line, s->column, "use `return;` to leave the program",
                        "`%s` is not inside a loop", word);
     else if (f->loop == f->condition)
@@ -222,6 +238,8 @@ static void sema_break(vy_front *f, vy_stmt *s)
                        "`%s` in the condition of a loop", word);
     else if (s->kind == ST_BREAK)
         f->loop->breaks = true;
+    else
+        f->loop->continues = true;
 }
 
 static bool is_tuple_call(const vy_front *f, const vy_ast_expr *e)
@@ -304,13 +322,15 @@ static void sema_stmt(vy_front *f, vy_stmt *s)
     case ST_IF: sema_if(f, s); break;
     case ST_FOR: sema_for(f, s); break;
     case ST_WHILE: sema_while(f, s); break;
+    case ST_DO: sema_do(f, s); break;
+    case ST_SWITCH: vy_sema_switch(f, s); break;
     case ST_BREAK:
     case ST_CONTINUE: sema_break(f, s); break;
     case ST_RETURN: sema_return(f, s); break;
     case ST_ARRAY: sema_array(f, s); break;
-    case ST_BLOCK: sema_block(f, s); break;
+    case ST_BLOCK: vy_sema_block(f, s); break;
     case ST_CHECKPOINT:
-        sema_block(f, s->body);
+        vy_sema_block(f, s->body);
         s->leaves = s->body->leaves;
         s->ends = s->body->ends;
         break;
@@ -331,7 +351,8 @@ void vy_sema_body(vy_front *f, vy_func *fn)
 {
     f->block_depth = 0;
     f->condition = NULL;
-    sema_block(f, fn->body);
+    f->in_switch = NULL;
+    vy_sema_block(f, fn->body);
     if (f->failed) return;
     if (fn->result_count && !fn->body->ends)
         vy_front_error(f, VY_E_RETURN, fn->decl->line, fn->decl->column, NULL,

@@ -5,7 +5,7 @@ from tree import INTS, Buffer, E, S, Scope
 
 
 LOOPS = ("for", "for rev", "for step", "for rev step", "for signed", "for rev signed")
-WHILES = ("while", "while &&", "while true", "while {}", "while float")
+WHILES = ("while", "while &&", "while true", "while {}", "while float", "do")
 VALUES = REDUCTIONS + ("select", "?:", "call")  # constructs that are expressions
 FORCED = {"atomic_add": "atomic float", "atomic_sub": "atomic float", "call buffer": "procedure",
           "read back": "store and read", "masked use": "masked twice", "atomic integer": "atomic counter"}
@@ -133,6 +133,33 @@ class Control:
             body.append(S("carried", "%s = %s * 0.6 + sin({0}) * 0.4;" % (v, v), [self.number(i, "@F", 1)]))
         return start + [S(kind, head.replace("{ ", "{{ ").replace(" }", " }}") if exprs else head, exprs,
                           [body + self.block(i, 3)])]
+
+    def s_do(self, c):
+        n, most = c.name("w"), self.r.randrange(1, 5)
+        c.vars.append((n, "i32", False))
+        i = Scope(c)
+        i.cost, i.loops = c.cost * most, c.loops + 1
+        tail = "while %s < %d" % (n, most) + self.r.choice(("", " && {0}", " && {0}"))
+        body = [S("while counter", "%s += 1;" % n)] + self.carried(i, 0.5) + self.block(i, 3)
+        return [S("while counter", "var %s = 0;" % n), S("do", ["do", tail + ";"], [self.condition(c, 1)], [body])]
+
+    def s_switch(self, c):
+        numbers, cases = self.r.sample(range(-1, 4), self.r.randrange(1, 5)), []
+        while numbers:
+            many = 2 if self.chance(0.3) else 1
+            some, numbers = numbers[:many], numbers[many:]
+            cases.append(self.case(c, "case " + ", ".join(map(str, some))))
+        if self.chance(0.6):
+            cases.insert(self.r.randrange(len(cases) + 1), self.case(c, "default"))
+        return [S("switch", "switch {0}", [self.integer(c, "i32", 1)], [cases])]
+
+    def case(self, c, label):
+        body = self.inner(c)
+        if self.chance(0.3):
+            i = Scope(c)
+            i.next = c.next + 50  # beyond the names in the body
+            body.insert(self.r.randrange(len(body) + 1), S("if", "if {0}", [self.condition(i, 1)], [[S("switch break", "break;")]]))
+        return S("case", label, [], [body])
 
     def s_scope(self, c):
         return [S("scope", "", [], [self.inner(c)])]

@@ -1040,11 +1040,33 @@ LIBRARY_GRAD = ("text/grad/types/library.vyre", (
     ("ir/eval/eval_path.c", None, "v.f = trunc(a.f / b.f);", "v.f = 0;"),
     ("ir/build/quaternion.c", None, "VY_F64 ? 8 : 4", "VY_F64 ? 1 : 1"),
 ))
+SWITCH = ("text/parse/switch.vyre", (
+    ("ir/text/lower_switch.c", None, "any.id ? vy_or(l->b, any, is) : is;", "is;"),
+    ("ir/text/lower_switch.c", None, "        if (c->op) other = c;\n", ""),
+    ("ir/text/lower_switch.c", None, "    l->switch_block = outer;\n", ""),
+    ("ir/text/lower_switch.c", None, "    l->switch_block = vy_block_begin(l->b);", "    vy_block_begin(l->b);"),
+    ("ir/text/lower_stmt.c", None, "s->kind == ST_CONTINUE ? l->do_block", "s->kind == ST_CONTINUE ? 0"),
+    ("ir/text/lower_stmt.c", None, "    l->do_block = 0;\n", ""),
+    ("ir/text/lower_stmt.c", None, "    l->do_block = outer;\n", ""),
+    ("ir/text/lower_stmt.c", None, "vy_while_test(l->b, vy_bool(l->b, true));", "vy_while_test(l->b, vy_lower_expr(l, s->value));"),
+    ("ir/text/sema_stmt.c", None, "    f->in_switch = loop->outer_switch;\n", ""),
+    ("ir/text/sema_stmt.c", None, "    f->in_switch = NULL;\n    return loop;", "    return loop;"),
+    ("ir/text/sema_switch.c", None, "if (last && last->kind == ST_BREAK)", "if (last)"),
+    ("ir/text/sema_switch.c", None, "    s->leaves &= !s->op;\n", ""),
+    ("ir/text/parse_switch.c", None, "next.kind == TK_LBRACKET || next.kind == TK_SEMICOLON;", "false;"),
+))
+SWITCH_REFUSED = ("text/diag/switch.test", (
+    ("ir/text/sema_switch.c", None, "    s->ends &= !s->op;\n", ""),
+    ("ir/text/sema_switch.c", None, "|| c->body->ends) return;", "|| c->body->body) return;"),
+    ("ir/text/sema_switch.c", None, "if (n > 1) qsort(labels, n, sizeof *labels, by_value);", "(void)by_value;"),
+    ("ir/text/sema_stmt.c", None, "const bool once = s->body->ends && !s->loop->continues;", "const bool once = s->body->ends;"),
+    ("ir/text/sema_stmt.c", None, "s->ends = !s->loop->breaks && (once || forever);", "s->ends = once || forever;"),
+))
 VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD)

@@ -32,7 +32,7 @@ class E:
 
 
 class S:
-    """`heads[0] {block 0} heads[1] {block 1} …`, or a simple statement without blocks."""
+    """`heads[0] {block 0} heads[1] {block 1} … heads[n]`, or a simple statement without blocks."""
     __slots__ = ("kind", "heads", "exprs", "blocks")
 
     def __init__(self, kind, heads, exprs=(), blocks=()):
@@ -49,7 +49,7 @@ class S:
             out.append("%s%s%s {" % (indent, "} " if n else "", head) if head else indent + "{")
             for s in block:
                 s.lines(indent + "    ", out)
-        out.append(indent + "}")
+        out.append(" ".join([indent + "}"] + heads[len(self.blocks):]))
 
 
 class Program:

@@ -43,10 +43,13 @@ CIRCLES = {
     "builder: folding emits, emitting folds": {"ir/build/build.c", "ir/build/fold.c"},
     "names and types of expressions": {
         "ir/text/sema_call.c", "ir/text/sema_expr.c", "ir/text/sema_library.c", "ir/text/sema_literal.c", "ir/text/sema_matrix.c", "ir/text/sema_member.c", "ir/text/sema_place.c", "ir/text/sema_vector.c"},
+    "statements to tree": {"ir/text/parse_stmt.c", "ir/text/parse_switch.c"},
+    "names and types in statements": {"ir/text/sema_stmt.c", "ir/text/sema_switch.c"},
     "text to tree: a value names its type, a type the size of an array": {
         "ir/text/parse_expr.c", "ir/text/parse_primary.c", "ir/text/parse_type.c"},
     "lowering of code, into which functions are inlined": {
-        "ir/text/lower_call.c", "ir/text/lower_constant.c", "ir/text/lower_element.c", "ir/text/lower_expr.c", "ir/text/lower_library.c", "ir/text/lower_matrix.c", "ir/text/lower_member.c", "ir/text/lower_place.c", "ir/text/lower_stmt.c"},
+        "ir/text/lower_call.c", "ir/text/lower_constant.c", "ir/text/lower_element.c", "ir/text/lower_expr.c", "ir/text/lower_library.c", "ir/text/lower_matrix.c", "ir/text/lower_member.c", "ir/text/lower_place.c", "ir/text/lower_stmt.c",
+        "ir/text/lower_switch.c"},
     "reverse sweep over nested constructs": {
         "autodiff/reverse/sweep.c", "autodiff/reverse/sweep_control.c", "autodiff/reverse/sweep_loop.c"},
     "reader of SPIR-V: lengths in types are constants, which are operations on values": {
