@@ -23,6 +23,7 @@ from demonstration import check, commands, failures, has_device, run  # noqa: E4
 DEMONSTRATIONS = {
     "heat": (80, 0.02, "heat.png", "plate.png", 0.07),
     "image": (250, 0.1, "drawn.png", "scene.png", 0.1),
+    "line": (120, 1e-4, "line.png", "least.png", 1e-3),
     "mass_spring": (12, 0.1, None, None, None),
     "mpm": (12, 0.4, None, None, None),
     "smoke": (20, 0.15, "smoke.png", "heart.png", 0.07),
