@@ -57,6 +57,10 @@ static const vy_buf *find(training *t, const char *what, const char *name, vy_bu
     if (id && b->cls == cls && !b->workspace) return b;
     list_buffers(t->primal, cls, true, list);
     snprintf(fix, sizeof fix, *list ? "such buffers of floats are: %s" : "declare one%s", list);
+    if (id && b->cls == VY_INOUT)
+        snprintf(fix, sizeof fix,
+                 cls == VY_IN ? "declare it `in`, and change a copy of it"
+                              : "declare it `out`: it begins as zeros in every step");
     if (id)
         train_fail(t, VY_E_BUFFER_NOT_FOUND, b->line, fix, "%s `%s` is not %s of `%s`", what, name,
                    kind, t->primal->name);

@@ -110,33 +110,43 @@ static bool bind_forward(lane *l, specs *in, vys_entry what, command *c, vy_diag
            binding_specs(&l->data, in, "normal:0:1:1", d) && vys_binding_fill(&l->data, d);
 }
 
-// Cotangents, or in forward mode tangents; `seeds`: whose cotangents are buffers.
-static bool parse_given(specs *given, names *seeds, const options *o, vy_diag *d)
+// Cotangents, or in forward mode tangents.
+static bool parse_given(benchmark *b, const options *o, vy_diag *d)
 {
-    if (o->jvp) return specs_parse(given, "--dot", &o->dot, d);
-    bool ok = specs_parse(given, "--ct", &o->ct, d);
-    for (uint32_t i = 0; ok && i < given->count; i++)
-        ok = names_add(seeds, given->data[i].name) || fail_memory(d);
+    if (o->jvp) return specs_parse(&b->given, "--dot", &o->dot, d);
+    bool ok = specs_parse(&b->given, "--ct", &o->ct, d);
+    for (uint32_t i = 0; ok && i < b->given.count; i++)
+        ok = names_add(&b->seeds, b->given.data[i].name) || fail_memory(d);
     return ok;
 }
 
-static bool bind_derivative(lane lanes[2], specs *given, vys_entry what, command *c, vy_diag *d)
+static void lane_free(lane *l)
 {
+    vys_runner_free(&l->runner);
+    vys_binding_free(&l->data);
+    free(l->ms);
+    free(l->cpu);
+    *l = (lane){.title = l->title};
+}
+
+static bool bind_once(benchmark *b, command *c, vy_diag *d)
+{
+    lane *forward = &b->lanes[LANE_FORWARD], *l = &b->lanes[LANE_DERIVATIVE];
     const bool f64 = c->o.eval_type == EVAL_F64;
-    names seeds = {0};
-    bool ok = parse_given(given, &seeds, &c->o, d);
-    while (ok) {
-        ok = derive(c, what, &seeds, d) &&
-             binding_create(&lanes[1].data, vys_entry_result(c->work.derived), f64, d) &&
-             binding_derive(&lanes[1].data, &lanes[0].data, given, d) &&
-             vys_binding_tape(&lanes[1].data, c->o.tape_limit, d);
-        if (ok || !derive_with_less(c, d)) break;
-        ok = true; // with tapes that are within the limit, perhaps
-        vys_binding_free(&lanes[1].data);
-        lanes[1].data = (binding){0};
+    return derive(c, b->what, &b->seeds, d) &&
+           binding_create(&l->data, vys_entry_result(c->work.derived), f64, d) &&
+           binding_derive(&l->data, &forward->data, &b->given, d) &&
+           vys_binding_tape(&l->data, c->o.tape_limit, d);
+}
+
+// Keeps less, until what is kept is within the limit.
+static bool bind_derivative(benchmark *b, command *c, vy_diag *d)
+{
+    while (!bind_once(b, c, d)) {
+        if (!derive_with_less(c, d)) return false;
+        lane_free(&b->lanes[LANE_DERIVATIVE]);
     }
-    names_free(&seeds);
-    return ok;
+    return true;
 }
 
 // May it be timed without a derivative, where it has none?  Not if one was requested.
@@ -150,18 +160,39 @@ static bool stands_alone(const command *c, const vy_diag *d)
 // What is timed: the forward program and its derivative, where it has one.
 static bool bind(benchmark *b, uint32_t *count, command *c, vy_diag *d)
 {
-    vys_entry what;
-    if (!load_module(c, d) || !select_entry(c, c->module, &what, d)) return false;
-    vys_entry forward = what;
+    if (!load_module(c, d) || !select_entry(c, c->module, &b->what, d)) return false;
+    vys_entry forward = b->what;
     *count = 2;
-    if (!order_sums(c, &forward, d) || !bind_forward(&b->lanes[0], &b->in, forward, c, d))
+    if (!order_sums(c, &forward, d) || !bind_forward(&b->lanes[0], &b->in, forward, c, d) ||
+        !parse_given(b, &c->o, d))
         return false;
-    if (bind_derivative(b->lanes, &b->given, what, c, d)) return true;
+    if (bind_derivative(b, c, d)) return true;
     if (!stands_alone(c, d)) return false;
-    note(c, "%s is timed without a derivative: %s", vys_entry_name(what), d->text);
+    note(c, "%s is timed without a derivative: %s", vys_entry_name(b->what), d->text);
     *d = (vy_diag){0};
     *count = 1;
     return true;
+}
+
+// Where only a run shows that too much would be kept, too, less is.
+static bool prepare_derivative(benchmark *b, command *c, vy_diag *d)
+{
+    lane *l = &b->lanes[LANE_DERIVATIVE];
+    const bool eval = c->o.engine == ENGINE_EVAL;
+    while (!optimize_final(c, c->work.derived, eval, &l->data, d) || !lane_prepare(l, c, d)) {
+        if (!derive_with_less(c, d)) return false;
+        lane_free(l);
+        if (!bind_derivative(b, c, d)) return false;
+    }
+    return true;
+}
+
+static bool prepare(benchmark *b, uint32_t count, command *c, vy_diag *d)
+{
+    const bool eval = c->o.engine == ENGINE_EVAL;
+    lane *l = &b->lanes[LANE_FORWARD];
+    return !count || (optimize(c, forward_module(c), eval, &l->data, d) && lane_prepare(l, c, d) &&
+                      (count == 1 || prepare_derivative(b, c, d)));
 }
 
 static bool time_all(benchmark *b, command *c, vy_diag *d)
@@ -181,13 +212,7 @@ static bool bench(benchmark *b, command *c, vy_diag *d)
     if (c->o.file && !bind(b, &count, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
     if (c->o.peak && !peak_measure(&b->peak, c, d)) return false;
-    if (count &&
-        (!optimize(c, forward_module(c), eval, &b->lanes[0].data, d) ||
-         (c->work.derived && !optimize_final(c, c->work.derived, eval, &b->lanes[1].data, d))))
-        return false;
-    for (uint32_t k = 0; k < count; k++)
-        if (!lane_prepare(&b->lanes[k], c, d)) return false;
-    if (!against_prepare(b, c, d) || !time_all(b, c, d)) return false;
+    if (!prepare(b, count, c, d) || !against_prepare(b, c, d) || !time_all(b, c, d)) return false;
     return bench_print(b, c,
                        eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name,
                        d);
@@ -226,13 +251,9 @@ bool verb_bench(command *c, vy_diag *d)
     benchmark b = {.lanes = {{.title = "forward"}, {.title = "gradient"}, {.title = "by hand"}}};
     if (c->o.jvp) b.lanes[LANE_DERIVATIVE].title = "tangents";
     const bool ok = usable(c, &b, d) && bench(&b, c, d);
-    for (uint32_t i = 0; i < LANE_COUNT; i++) {
-        vys_runner_free(&b.lanes[i].runner);
-        vys_binding_free(&b.lanes[i].data);
-        free(b.lanes[i].ms);
-        free(b.lanes[i].cpu);
-    }
+    for (uint32_t i = 0; i < LANE_COUNT; i++) lane_free(&b.lanes[i]);
     yardstick_free(&b.hand);
+    names_free(&b.seeds);
     specs_free(&b.in);
     specs_free(&b.given);
     return ok;

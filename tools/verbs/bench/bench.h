@@ -35,7 +35,9 @@ typedef struct peak {    // measured; 0: not
 
 typedef struct benchmark {
     lane lanes[LANE_COUNT];
+    vys_entry what;  // of the source
     specs in, given; // given: cotangents, or tangents
+    names seeds;     // whose cotangents are buffers
     yardstick hand;
     bool stated_bytes, stated_flops;
     difference worst;             // `buffer` empty: nothing was compared
