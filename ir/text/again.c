@@ -49,6 +49,23 @@ static bool may_share(const vy_decl *a, const vy_decl *b)
     return a->func && b->func && (a->func->order || b->func->order);
 }
 
+// Functions of one name, which their parameters distinguish (sema_overload.c).
+static bool may_overload(const vy_decl *a, const vy_decl *b)
+{
+    return a->kind == DK_FUNC && b->kind == DK_FUNC && !a->func->order && !b->func->order;
+}
+
+static void add_overload(vy_front *f, vy_decl *first, vy_decl *d)
+{
+    uint32_t n = 1;
+    for (; first->overload; first = first->overload) n++;
+    if (n >= VY_MAX_OVERLOADS)
+        vy_front_error(f, VY_E_LIMIT, d->line, d->column, "give some of them other names",
+                       "more than %u functions are called `%s`", VY_MAX_OVERLOADS, d->name->text);
+    else
+        first->overload = d;
+}
+
 static void declare(vy_decl *d)
 {
     vy_decl *other = d->name->global;
@@ -59,7 +76,9 @@ static void declare(vy_decl *d)
 void vy_declare_global(vy_front *f, vy_decl *d)
 {
     const vy_name_rec *n = d->name;
-    if (n->global && !may_share(n->global, d))
+    if (n->global && may_overload(n->global, d))
+        add_overload(f, n->global, d);
+    else if (n->global && !may_share(n->global, d))
         vy_name_taken(f, d, n->global, NULL);
     else if (d->kind == DK_FUNC && vy_builtin_find(n->text, n->length))
         vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
@@ -247,8 +266,19 @@ static void name_all(vy_front *f, vy_func *list)
     }
 }
 
+// Of overloads the first keeps the name; others that are functions of the module get a number.
+static void name_overloads(vy_front *f)
+{
+    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) {
+        vy_decl *d = fn->decl->overload;
+        for (; d && fn->decl->name->global == fn->decl && !f->failed; d = d->overload)
+            if (d->func->stays) number(f, d);
+    }
+}
+
 bool vy_again_name(vy_front *f)
 {
+    name_overloads(f);
     find_equal(f);
     for (int parts = 0; parts < 2; parts++) {
         find_owners(f->funcs, parts);

@@ -22,6 +22,7 @@ enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN, VY_MADE };
 
 #define VY_MAX_SCALARS 256u   // of a value
 #define VY_MAX_TYPE_DEPTH 16u // types nested in one another
+#define VY_MAX_OVERLOADS 64u  // functions of one name
 #define VY_MAX_STEPS 20u      // to a part of a value, once joined (sema_member.c)
 
 // ----------------------------------------------------------------------------------------- tokens
@@ -248,6 +249,7 @@ struct vy_decl {
     const char *given;   // DK_CONST: its value from outside, as written there; else NULL
     vy_decl *next;       // in its list
     vy_decl *scope_next; // the previous declaration in the open scopes
+    vy_decl *overload;   // DK_FUNC: the next of the same name, which has other parameters
 };
 
 // What the body of a loop changes, for vy_loop_hint.

@@ -107,11 +107,29 @@ vy_module *vy_parse_from(const char *text, size_t size, const char *file,
     return m;
 }
 
-static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t nargs,
-                        const vy_value *args, uint32_t n, vy_value *results)
+static bool takes(vy_builder *b, const vy_func *fn, uint32_t n, const vy_value *args)
+{
+    uint32_t i = 0;
+    for (const vy_decl *p = fn->params; p; p = p->next, i++)
+        if (i == n || vy_value_type(b, args[i]) != p->type) return false;
+    return i == n;
+}
+
+// Of several of that name the one that takes these; else the first.
+static vy_func *find_function(vy_front *f, vy_builder *b, const char *name, uint32_t n,
+                              const vy_value *args)
 {
     vy_func *fn = f->funcs;
     while (fn && (fn->is_program || strcmp(fn->decl->name->text, name) != 0)) fn = fn->next;
+    for (const vy_decl *d = fn ? fn->decl : NULL; d; d = d->overload)
+        if (takes(b, d->func, n, args)) return d->func;
+    return fn;
+}
+
+static bool inline_call(vy_front *f, vy_builder *b, const char *name, uint32_t nargs,
+                        const vy_value *args, uint32_t n, vy_value *results)
+{
+    vy_func *fn = find_function(f, b, name, nargs, args);
     if (!fn || fn->param_count != nargs || vy_result_scalars(f, fn) != n) {
         vy_front_error(
             f, VY_E_API, 0, 0, NULL,

@@ -2,7 +2,7 @@
 // sema.c: resolves names in a module: constants, functions, programs; detects recursion.
 //
 // Every function is analysed once, called or not; inlining it then only walks the annotated tree.
-#include "ir/text/front.h"
+#include "ir/text/overload.h"
 
 #include <stdio.h>
 
@@ -98,6 +98,9 @@ bool vy_sema(vy_front *f)
     }
     f->in_const = false;
     if (!f->failed) vy_sema_made(f);
+    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
+        if (fn->decl->overload && fn->decl->name->global == fn->decl)
+            vy_sema_overloads(f, fn->decl);
     sema_bodies(f, f->funcs, sema_function);
     sema_bodies(f, f->pipes, vy_sema_pipeline);
     if (!f->failed) vy_sema_rules(f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sema_call.c: names and types in calls.
-#include "ir/text/front.h"
+#include "ir/text/overload.h"
 
 #include <string.h>
 
@@ -27,8 +27,8 @@ static bool count_is(vy_front *f, const vy_ast_expr *e, const char *name, uint32
 // --------------------------------------------------------------------------------- user functions
 static void sema_buffer_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p, const char *name)
 {
-    vy_decl *d = a->kind == EX_NAME && a->u.ref.name ? a->u.ref.name->local : NULL;
-    if (!d || (d->kind != DK_BUFFER && d->kind != DK_SHARED && d->kind != DK_LOCAL)) {
+    vy_decl *d = vy_named_array(a);
+    if (!d) {
         vy_front_error(f, VY_E_NAME_KIND, a->line, a->column, "pass the name of a buffer",
                        "parameter `%s` of `%s` is a buffer", p->name->text, name);
         return;
@@ -45,15 +45,57 @@ static void sema_buffer_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p, 
                        "`%s` may only be read, but `%s` writes it", d->name->text, name);
 }
 
+static bool takes_out(const vy_decl *p) { return p && p->kind == DK_VAR && p->cls == VY_OUT; }
+
 static void sema_value_argument(vy_front *f, vy_ast_expr *a, const vy_decl *p)
 {
-    if (p->kind == DK_VAR && p->cls == VY_OUT) vy_note_written(a);
-    vy_synth(f, a);
+    if (vy_named_array(a)) vy_synth(f, a); // which is an error
     if (f->failed) return;
     if (p->kind == DK_VAR)
         vy_sema_changed(f, a, p);
     else
         vy_need(f, a, p->type, "the parameter");
+}
+
+static void sema_argument(vy_front *f, vy_ast_expr *a, vy_decl *p, const char *name)
+{
+    if (p->kind != DK_BUFFER) {
+        sema_value_argument(f, a, p);
+        return;
+    }
+    // The callee may not have been analysed yet: `f32[]` has one dimension.
+    if (p->rank == 0) p->rank = 1;
+    sema_buffer_argument(f, a, p, name);
+}
+
+// Is parameter k of one of them `out`?
+static bool may_be_out(const vy_decl *g, uint32_t k)
+{
+    for (; g; g = g->overload) {
+        const vy_decl *p = g->func->params;
+        for (uint32_t i = 0; p && i < k; i++) p = p->next;
+        if (takes_out(p)) return true;
+    }
+    return false;
+}
+
+// The types of the arguments, before it is known which function they are for.
+static void synth_arguments(vy_front *f, const vy_ast_expr *e, const vy_decl *g)
+{
+    uint32_t k = 0;
+    for (vy_ast_expr *a = e->u.ref.list; a && !f->failed; a = a->next, k++) {
+        if (may_be_out(g, k)) vy_note_written(a);
+        if (!vy_named_array(a)) vy_synth(f, a);
+    }
+}
+
+// The function that is called, of those of one name.
+static vy_decl *find_called(vy_front *f, vy_ast_expr *e, vy_decl *g)
+{
+    const bool one = !g->overload;
+    if (one && !count_is(f, e, g->name->text, g->func->param_count)) return NULL;
+    synth_arguments(f, e, g);
+    return f->failed ? NULL : one ? g : vy_choose_overload(f, e, g);
 }
 
 void vy_note_callee(vy_front *f, vy_func *fn, uint32_t line, uint32_t column)
@@ -87,18 +129,12 @@ vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
                        "a call of `%s` is not allowed in a constant", name);
         return e->type = VY_BROKEN;
     }
+    g = find_called(f, e, g);
+    if (!g) return e->type = VY_BROKEN;
     vy_func *fn = g->func;
-    if (!count_is(f, e, name, fn->param_count)) return e->type = VY_BROKEN;
     vy_ast_expr *a = e->u.ref.list;
-    for (vy_decl *p = fn->params; p && !f->failed; p = p->next, a = a->next) {
-        if (p->kind == DK_BUFFER) {
-            // The callee may not have been analysed yet: `f32[]` has one dimension.
-            if (p->rank == 0) p->rank = 1;
-            sema_buffer_argument(f, a, p, name);
-        } else {
-            sema_value_argument(f, a, p);
-        }
-    }
+    for (vy_decl *p = fn->params; p && !f->failed; p = p->next, a = a->next)
+        sema_argument(f, a, p, name);
     if (f->failed) return e->type = VY_BROKEN;
     vy_note_callee(f, fn, e->line, e->column);
     e->u.ref.decl = g;

@@ -18,6 +18,10 @@ static vy_func *find_rule(vy_front *f, const vy_func *of, const vy_rule_name *r)
 {
     const vy_decl *g = vy_again_find(r->name, of);
     const char *name = r->name->text;
+    if (g && g->overload)
+        refuse(f, r, "give the rule a name of its own", "several functions are called `%s`%s", name,
+               "");
+    if (f->failed) return NULL;
     if (g && g->kind == DK_FUNC) return g->func;
     if (g)
         vy_front_error(f, VY_E_NAME_KIND, r->line, r->column, "name a function",

@@ -12,7 +12,8 @@ CALLS = (
     "let {v} = blend({m}, {a}, {0});", "let {v} = {a} * 0.5 + blend({a}, {w}.x, sin({0})) - {a};",
     "{a} = sin(blend({a}, {p}.v[2], {0}) + {a});", "{a} = tanh({a} + {m}); let {v} = blend({p}.a, {m}, {a});",
     "spin({w}, {a});", "spin({w}.zxy, {p}.w[0]);", "spin({p}.v, {w}.x);", "if {0} > 0.1 {{ spin({w}, {w}.y); }}",
-    "nudge({p}, {0});", "for {k} in 0..2 {{ nudge({p}, {0}); trade({w}[{k}], {a}); }}",
+    "{a} = bend({a}) * 0.5 + bend({w}).y;", "{w} = bend({w}.zyx * {0});", "let {v} = bend({a} + {0}, 2);",
+    "let {v} = bend(bend({m}), 1u) * bend(sin({w})).z;", "nudge({p}, {0});", "for {k} in 0..2 {{ nudge({p}, {0}); trade({w}[{k}], {a}); }}",
 )
 
 

@@ -1009,6 +1009,18 @@ INOUT_REFUSED = ("text/diag/inout.test", (
     ("ir/text/sema_place.c", None, "if (!f->failed && t != p->type)", "if (false)"),
     ("ir/text/sema_place.c", None, "if (d && d->kind == DK_VAR) d->written = true;", ""),
 ))
+OVERLOADS = ("text/parse/overloads.vyre", (
+    ("ir/text/sema_overload.c", None, "need == VY_I32 ? 0 : need == VY_F32 ? 1 : 2", "0"),
+    ("ir/text/sema_overload.c", None, "|| p->type != q->type) return false;", ") return false;"),
+    ("ir/text/sema_overload.c", None, "if (fn->param_count != e->count) return false;", "if (fn->param_count > e->count) return false;"),
+    ("ir/text/again.c", None, "if (d->func->stays) number(f, d);", ";"),
+))
+OVERLOADS_REFUSED = ("text/diag/overloads.test", (
+    ("ir/text/sema_overload.c", None, "        if (x > y) return false;\n", "        if (x > y) continue;\n"),
+    ("ir/text/sema_overload.c", None, "if (d != best && fits(e, d->func)", "if (false && fits(e, d->func)"),
+    ("ir/text/sema_overload.c", None, "if (buffer && rank(p) != rank(q)) return false;", "if (buffer && p->rank != q->rank + 1) return false;"),
+    ("ir/text/sema_overload.c", None, "return p->rank ? p->rank : 1;", "return p->rank + 1;"),
+))
 LIBRARY = ("text/parse/library.vyre", (
     ("ir/build/numbers.c", None, "vy_cast(b, VY_F32, x[1].v[0])", "vy_cast(b, VY_F32, x[0].v[0])"),
     ("ir/build/numbers.c", None, "integer(b, least + digits)", "integer(b, least)"),
@@ -1066,7 +1078,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD)

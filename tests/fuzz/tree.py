@@ -13,6 +13,8 @@ HELPERS = {
              "if w > 0.2 { a = sin(a + w); return a * 0.5; } a *= 0.6; return b; }",
     "spin": "fn spin(v: inout @Vvec3, a: inout @F) { for k in 0..2 { if v[k] > 0.4 { a = tanh(a + v.x); return; } "
             "v = v.yzx * (0.8 + 0.1 * sin(a)); } a = cos(v.y) * 0.5; }",
+    "bend": "fn bend(a: @F) -> @F { return sin(a * 1.3); } fn bend(v: @Vvec3) -> @Vvec3 { return tanh(v.zxy + bend(v.x)); } "
+            "fn bend(a: @F, n: u32) -> @F { var b = a; for k in 0..n { b = bend(b) - bend(@Vvec3(a, b, 0.3)).y; } return b; }",
     "nudge": "fn nudge(p: inout Pack, w: @F) { trade(p.a, p.w[1]); p.v.zx = tanh(p.v.xy + w); p.w[0] = sin(p.a * w); }",
 }
 INTS = ("u32", "i32", "i64", "u64")

@@ -463,6 +463,7 @@ static void test_inline_source(void **state)
     (void)state;
     static const char source[] = "const TWO: f32 = 2;\n"
                                  "fn half(x: f32) -> f32 { return x / TWO; }\n"
+                                 "fn both(x: f32, n: i32) -> (f32, f32) { return (x, x); }\n"
                                  "fn both(x: f32, n: u32) -> (f32, f32) {\n"
                                  "    if n > 3 { return (x, half(x)); }\n"
                                  "    return (-x, 0);\n}\n";
