@@ -29,6 +29,7 @@ static void fit_free(fit *f)
     names_free(&f->batch);
     text_free(&f->optimiser);
     saved_free(&f->resumed);
+    free(f->start);
     free(f->losses);
     free(f->read);
 }

@@ -36,6 +36,7 @@ typedef struct fit {
     text optimiser; // its text, if it is the user's
     vy_train_options train;
     saved resumed;
+    uint64_t *start; // of each parameter: a hash of what it begins as
     // the training
     vy_training made;
     uint64_t identity; // of what one step does
@@ -59,6 +60,7 @@ static inline uint64_t fit_loss_count(const fit *f) { return f->done - f->first 
 // fit_buffers.c.  Kept in checkpoints: the parameters, what the optimiser has, `step`.
 bound_buffer *fit_buffer(const fit *f, const char *name);
 bool fit_is_kept(const fit *f, const bound_buffer *b);
+uint64_t fit_contents(const fit *f, uint32_t parameter); // a hash of what the host has of it
 // fit_options.c
 bool fit_options(fit *f, command *c, vy_diag *d);
 // fit_prepare.c: the module in c->work.derived, its data, code for the engine.

@@ -23,3 +23,9 @@ bool fit_is_kept(const fit *f, const bound_buffer *b)
         kept |= !strcmp(b->info.name, f->made.states[i]);
     return kept;
 }
+
+uint64_t fit_contents(const fit *f, uint32_t parameter)
+{
+    const array *a = &fit_buffer(f, f->train.params[parameter])->value;
+    return fit_hash(0, a->data, (size_t)(a->count * vy_type_size(a->type)));
+}

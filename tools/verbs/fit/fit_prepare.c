@@ -196,7 +196,10 @@ static bool prepare_once(fit *f, command *c, vys_entry what, vy_diag *d)
 static bool make_room(fit *f, vy_diag *d)
 {
     f->read = calloc(f->window + 1, sizeof(double));
-    return f->read || fail_memory(d);
+    f->start = calloc(f->train.param_count + 1, sizeof *f->start);
+    for (uint32_t i = 0; f->start && i < f->train.param_count; i++)
+        f->start[i] = fit_contents(f, i);
+    return (f->read && f->start) || fail_memory(d);
 }
 
 bool fit_prepare(fit *f, command *c, vy_diag *d)

@@ -161,8 +161,19 @@ static bool print_json(const fit *f, command *c, vy_diag *d)
     return fail_memory(d);
 }
 
+// What no step has changed is seldom meant to be trained.
+static void tell_unchanged(const fit *f, const command *c)
+{
+    const uint64_t steps = f->done - f->first;
+    for (uint32_t i = 0; steps && !f->stopped && i < f->train.param_count; i++)
+        if (fit_contents(f, i) == f->start[i])
+            note(c, "%s has not changed in %llu steps; perhaps the loss does not depend on it",
+                 f->train.params[i], (unsigned long long)steps);
+}
+
 bool fit_print(fit *f, command *c, vy_diag *d)
 {
+    tell_unchanged(f, c);
     if (c->o.json) return print_json(f, c, d);
     print_text(f, c);
     return !c->out.failed || fail_memory(d);
