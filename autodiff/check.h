@@ -41,6 +41,8 @@ typedef enum vy_check_test {
     // ⟨ct, J v⟩ by forward mode against ⟨Jᵀ ct, v⟩ by the gradient, with random cotangents ct,
     // along the directions v of all gradients; no buffer; no row without `forward`, `no_forward`
     VY_CHECK_FORWARD,
+    // For callers that check vy_check_stand_in(l): what l computes against that; buffer: an output.
+    VY_CHECK_STAND_IN,
     VY_CHECK_TESTS
 } vy_check_test;
 VY_API const char *vy_check_test_name(vy_check_test test); // "differences"
@@ -104,6 +106,9 @@ typedef struct vy_check_subject {
 } vy_check_subject;
 // The result in a module that vy_grad returned: its last pipeline, else its first program.
 VY_API vy_check_subject vy_check_result_of(const vy_module *m);
+// What has differences to compare the derivative of `l` with: l itself, or, where it has exact sums
+// (of integers: their differences are 0), what is differentiated in its place (@derive_as).
+VY_API const vy_pipeline *vy_check_stand_in(const vy_pipeline *l);
 
 // Zero-initialised means defaults.  The request is not retained, but rows point to names of the
 // programs.

@@ -67,7 +67,9 @@ typedef struct vy_grad_options {
     // The result is a text, or kept as one, and may be differentiated: where a repeat of a pipeline
     // has the schedule of `checkpoint(revolve, k)`, it names the pipeline without it, which the
     // module has as well (`@derive_as`, vy_pipeline_derive_as).  So does a pipeline with exact sums
-    // (deterministic), as sums of integers have the derivative 0.  Not of vy_transform.
+    // (deterministic), as sums of integers have the derivative 0; what would be one program is a
+    // pipeline then.  What has exact sums and names none cannot be differentiated again, nor its
+    // text (E0502).  Not of vy_transform.
     bool plain_too;
 } vy_grad_options;
 

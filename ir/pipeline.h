@@ -121,7 +121,8 @@ VY_API void vy_pipeline_dispatch(vy_pipe *q, const vy_program *p, uint32_t arg_c
                                  const vy_pipe_scalar *scalars, const vy_dim *groups);
 // The same for a pipeline of the module, whose steps are inlined: its intermediates begin here,
 // with names of their own, and end with the block that is open; `out` parameters begin as zeros.
-// groups: three, if vy_pipeline_takes_groups; else NULL.
+// groups: three, if vy_pipeline_takes_groups; else NULL.  If another pipeline is differentiated in
+// the place of p, vy_pipeline_end adds one before this one, NAME_plain, that is in its place.
 VY_API void vy_pipeline_call(vy_pipe *q, const vy_pipeline *p, uint32_t arg_count,
                              const vy_pipe_arg *args, uint32_t scalar_count,
                              const vy_pipe_scalar *scalars, const vy_dim *groups);
@@ -138,7 +139,7 @@ VY_API void vy_pipeline_test(vy_pipe *q, vy_dim condition);
 VY_API void vy_pipeline_checkpoint(vy_pipe *q); // closed by vy_pipeline_close
 VY_API void vy_pipeline_close(vy_pipe *q);
 // What is differentiated in its place is that pipeline of the module (text: `@derive_as(other)
-// pipeline`, docs/language.md 6.1), which has the same parameters and computes the same.  It may be
+// pipeline`, docs/language.md 6.9), which has the same parameters and computes the same.  It may be
 // built later; vy_module_check says whether it fits (E0220).
 VY_API void vy_pipeline_derive_as(vy_pipe *q, const char *other);
 // Checks and appends the pipeline; frees q in every case.  NULL after an error.

@@ -41,6 +41,7 @@ static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cl
     const vy_buffer made =
         o->wide ? vy_wide_declare(o, b, cls, id, name) : vy_sums_declare(o, b, cls, id, name);
     if (cls == VY_INOUT) vy_buffer_workspace(b, made);
+    vy_builder_program(b)->buffers.data[made.id].made = VY_MADE_SUMS; // [0] after an error
     return made;
 }
 
@@ -174,7 +175,6 @@ static vy_program *total(vy_ordering *o, uint32_t id, const vy_buf *kept)
     vy_buffer g = {id};
     vy_value at[VY_MAX_RANK];
     vy_buffer sums = declare(o, b, VY_IN, id, kept->name);
-    vy_builder_program(b)->buffers.data[sums.id].made = VY_MADE_SUMS;
     vy_builder_program(b)->buffers.data[sums.id].link = kept->link;
     const vy_value e = element(b, id, at);
     const vy_sum_place place =

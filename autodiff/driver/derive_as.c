@@ -9,6 +9,8 @@
 // bounds allow, their product, and expressions that grow from level to level.  So differentiating
 // the text gives what `--order` differentiates.
 #include "autodiff/driver/observed.h"
+#include "ir/build/pipe_build.h"
+#include "ir/check/check.h"
 #include "ir/core/derive_as.h"
 #include "ir/core/pipe.h"
 
@@ -80,16 +82,6 @@ static vy_pipeline *add_pipelines(vy_module *out, const vy_module *plain, const 
     return add_before(out, plain->pipelines.data[last], programs);
 }
 
-// NAME_plain, or that with a number; NULL: memory.
-static const char *free_name(vy_module *out, const char *name)
-{
-    char text[400];
-    snprintf(text, sizeof text, "%.300s_plain", name);
-    for (uint32_t n = 2; has_name(out, text); n++)
-        snprintf(text, sizeof text, "%.300s_plain%u", name, n);
-    return vy_arena_strdup(&out->arena, text, strlen(text));
-}
-
 // Both have the same parameters, but for what one of them does not need: then it stays as it is.
 static void name(vy_pipeline *main, const char *plain)
 {
@@ -103,7 +95,7 @@ bool vy_derive_as(vy_module *out, vy_module *plain, vy_diag *diag)
     if (!separate(out, plain, diag)) return false;
     vy_pipeline *main = out->pipelines.data[out->pipelines.count - 1], *copy = NULL;
     uint32_t *programs = vy_realloc(NULL, (plain->programs.count + 1) * sizeof *programs);
-    const char *free = free_name(out, main->name);
+    const char *free = vy_stand_in_name(out, NULL, main->name);
     if (programs && free && add_programs(out, plain, programs))
         copy = add_pipelines(out, plain, programs);
     vy_free(programs);
@@ -114,28 +106,13 @@ bool vy_derive_as(vy_module *out, vy_module *plain, vy_diag *diag)
 }
 
 // -------------------------------------------------------------------------------------- exact sums
-bool vy_has_exact_sums(const vy_program *p)
+static bool refuse(const vy_module *m, const char *name, uint32_t line, uint32_t column,
+                   vy_diag *diag)
 {
-    bool any = false;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;
-    return any;
-}
-
-// Those in shared memory are refused where they matter, as old values of atomics.
-static bool sums_in_memory(const vy_program *p)
-{
-    bool any = false;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32 &&
-               p->buffers.data[i].cls != VY_SHARED;
-    return any;
-}
-
-static bool refuse(const char *name, vy_diag *diag)
-{
-    vy_diag_set(diag, VY_E_NOT_DIFFERENTIABLE, 0, 0,
-                "derive it without `deterministic`, or with `plain_too` (autodiff/grad.h)",
+    vy_diag_set(diag, VY_E_NOT_DIFFERENTIABLE, line,
+                column ? column : vy_check_column(m, line, name),
+                "differentiate what it was made of (`grad --order 2`), or make it with `plain_too` "
+                "(autodiff/grad.h)",
                 "%.100s has exact sums, which are sums of integers: its derivative would be 0",
                 name);
     return true;
@@ -143,14 +120,17 @@ static bool refuse(const char *name, vy_diag *diag)
 
 bool vy_refuse_exact_sums(const vy_program *p, vy_diag *diag)
 {
-    return sums_in_memory(p) && refuse(p->name, diag);
+    return vy_exact_sums(p) && refuse(p->module, p->name, p->line, 0, diag);
 }
 
 bool vy_refuse_exact_stages(const vy_pipeline *l, vy_diag *diag)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < l->steps.count && !l->signature->rules[VY_DERIVE_AS]; i++)
-        if (l->steps.data[i].kind == VY_PIPE_DISPATCH)
-            any |= sums_in_memory(l->module->programs.data[l->steps.data[i].program]);
-    return any && refuse(l->name, diag);
+    l = vy_derived_as(l);
+    for (uint32_t i = 0; i < l->steps.count; i++) {
+        const vy_pipe_step *s = &l->steps.data[i];
+        const vy_program *p = NULL;
+        if (s->kind == VY_PIPE_DISPATCH) p = l->module->programs.data[s->program];
+        if (p && vy_exact_sums(p)) return refuse(l->module, p->name, s->line, s->column, diag);
+    }
+    return false;
 }

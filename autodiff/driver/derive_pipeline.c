@@ -64,6 +64,7 @@ typedef struct pipeline_try {
     const reverse_observer *observer;
     vy_counted_loops which; // are counted before the outermost one runs
     bool own;               // iterations with intermediates of their own sizes are checkpoints
+    bool uncut;             // its repeats are not cut into segments again
     const char *name;       // of what is differentiated
     bool revolved;          // set: the result has the schedule of revolve
     bool lacks_bound;       // set: more loops must be counted
@@ -106,7 +107,7 @@ static vy_pipeline *derive_once(vy_module *work, const vy_pipeline *source, bool
                                 pipeline_try *t)
 {
     uint32_t *hints = NULL;
-    vy_program *host = vy_host_raise(source, t->options->checkpoint, revolve, t->own,
+    vy_program *host = vy_host_raise(source, t->uncut ? 0 : t->options->checkpoint, revolve, t->own,
                                      t->options->forward ? NULL : &hints);
     vy_pipeline *l = host ? differentiate(work, host, hints, t) : NULL;
     vy_program_free(host);
@@ -172,7 +173,7 @@ static bool prepare(vy_module *work, const pipeline_try *t)
     if (!vy_host_flatten(work, last)) return false;
     if (o->forward) return true;
     if (!vy_host_count_whiles(work, last, t->which)) return false;
-    if (!o->checkpoint || !o->revolve) return true;
+    if (!o->checkpoint || !o->revolve || t->uncut) return true;
     if (vy_host_request_revolve(work->pipelines.data[last], o->revolve)) return true;
     vy_diag_set(&work->diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     return false;
@@ -207,14 +208,23 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
     return out;
 }
 
-// What the failure of one try shows to be missing, for the next one.  False: nothing.
-static bool try_more(pipeline_try *t)
+// Segments of segments of segments, one for each order, have lengths and positions that are roots
+// of roots: expressions too large for a pipeline.  Then the last order cuts no more.
+static bool is_cut_too_often(const pipeline_try *t, uint32_t order, const vy_diag *diag)
 {
-    const bool more = t->lacks_bound && t->which < VY_COUNT_ALL, own = t->varies_in_size && !t->own;
+    return order > 1 && t->options->checkpoint && !t->uncut && vy_diag_is(diag, VY_E_LIMIT);
+}
+
+// What the failure of one try shows to be missing, for the next one.  False: nothing.
+static bool try_more(pipeline_try *t, uint32_t order, const vy_diag *diag)
+{
+    const bool more = t->lacks_bound && t->which < VY_COUNT_ALL, own = t->varies_in_size && !t->own,
+               uncut = is_cut_too_often(t, order, diag);
     t->which += more;
     t->own |= own;
+    t->uncut |= uncut;
     t->lacks_bound = t->varies_in_size = false;
-    return more || own;
+    return more || own || uncut;
 }
 
 // NULL: *diag.
@@ -225,10 +235,11 @@ static vy_module *try_all(const vy_pipeline *source, pipeline_try *t, vy_diag *d
     vy_module *out = NULL;
     uint32_t at = 0;
     while (m->pipelines.data[at] != body) at++;
-    for (bool more = true; !out && more; more = try_more(t)) {
+    const uint32_t order = vy_next_order(source->signature);
+    for (bool more = true; !out && more; more = try_more(t, order, diag)) {
         vy_module *work = NULL;
         if (vy_module_extract(m, (vy_ref){at, true}, &work, diag))
-            out = derive(work, t, vy_next_order(source->signature), diag);
+            out = derive(work, t, order, diag);
         vy_module_free(work);
     }
     return out;

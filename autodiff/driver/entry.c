@@ -4,6 +4,8 @@
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
 #include "autodiff/driver/starts_meet.h"
+#include "autodiff/stages/stages.h"
+#include "ir/core/derive_as.h"
 #include "ir/core/program_rule.h"
 
 static const vy_grad_options defaults = {0};
@@ -72,19 +74,30 @@ static bool add_plain(vy_module *out, const vy_module *m, const vy_grad_options 
 static bool is_exact(const vy_module *m)
 {
     bool any = false;
-    for (uint32_t i = 0; i < m->programs.count; i++) any |= vy_has_exact_sums(m->programs.data[i]);
+    for (uint32_t i = 0; i < m->programs.count; i++) any |= vy_exact_sums(m->programs.data[i]);
     for (uint32_t i = 0; i < m->pipelines.count; i++)
-        any |= vy_has_exact_sums(m->pipelines.data[i]->signature);
+        any |= vy_exact_sums(m->pipelines.data[i]->signature);
     return any;
+}
+
+// What is one program, with sums in shared memory alone, as the pipeline that dispatches it: that
+// can say what is differentiated in its place.  False: *diag, or memory.
+static bool make_pipeline(vy_module *out, vy_diag *diag)
+{
+    vy_program *p = out->programs.data[0];
+    const char *name = p->name;
+    p->name = vy_stage_name(out, p, "sums");
+    return p->name && vy_alone(out, p, name, NULL, diag);
 }
 
 static vy_module *derive_text(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
     vy_module *out = derive(m, options, diag);
-    const uint32_t n = out ? out->pipelines.count : 0;
-    const bool has = n && out->pipelines.data[n - 1]->signature->rules[VY_DERIVE_AS];
-    if (!n || has || !options->plain_too || !options->deterministic || !is_exact(out)) return out;
-    if (add_plain(out, m, options, diag)) return out;
+    const bool text = out && options->plain_too && options->deterministic && is_exact(out);
+    const uint32_t n = text ? out->pipelines.count : 0;
+    if (!text || (n && out->pipelines.data[n - 1]->signature->rules[VY_DERIVE_AS])) return out;
+    if ((n || make_pipeline(out, diag)) && add_plain(out, m, options, diag)) return out;
+    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     vy_module_free(out);
     return NULL;
 }

@@ -41,10 +41,8 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
 // The last pipeline of `out` is differentiated as the last one of `plain`, which becomes a part of
 // `out` with what it dispatches.  Its names in `plain` may change.  False: *diag.
 bool vy_derive_as(vy_module *out, vy_module *plain, vy_diag *diag);
-// Are there sums of integers in the place of those of floats?  A program or a signature.
-bool vy_has_exact_sums(const vy_program *p);
-// An error if there are, in memory; for a pipeline in what it dispatches, if it names nothing that
-// is differentiated in its place.
+// An error if floats are added as integers (vy_exact_sums); for a pipeline in what is dispatched by
+// what is differentiated in its place.
 bool vy_refuse_exact_sums(const vy_program *p, vy_diag *diag);
 bool vy_refuse_exact_stages(const vy_pipeline *l, vy_diag *diag);
 // ---- derive.c

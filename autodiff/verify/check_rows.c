@@ -23,6 +23,7 @@ const char *vy_check_test_name(vy_check_test test)
         [VY_CHECK_DEVICE_FORWARD] = "device outputs",
         [VY_CHECK_RANGE] = "range",
         [VY_CHECK_FORWARD] = "forward",
+        [VY_CHECK_STAND_IN] = "stand-in",
     };
     return test < VY_CHECK_TESTS ? names[test] : "";
 }

@@ -3,6 +3,8 @@
 // pipelines, written and read.
 #include "ir/binary/binary.h"
 
+#include "ir/core/derive_as.h"
+
 // ----------------------------------------------------------------------------------------- writing
 typedef vy_binary_writer writer;
 
@@ -81,6 +83,7 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
     uint32_t flags = p->has_workgroup | p->exact << 1 | own << 2;
     for (uint32_t k = 0; k < VY_NAMES_OF; k++) flags |= (uint32_t)(p->rules[k] != NULL) << (3 + k);
     flags |= (uint32_t)p->shader << (3 + VY_NAMES_OF);
+    flags |= (uint32_t)(!p->signature && vy_exact_sums(p)) << (4 + VY_NAMES_OF);
     vy_binary_put(w, flags);
     if (own) vy_binary_put(w, p->order);
     for (uint32_t k = 0; k < VY_NAMES_OF; k++)
@@ -176,13 +179,14 @@ static void read_declarations(reader *r, vy_program *p)
     p->name = vy_binary_get_name(r);
     p->line = vy_binary_get_u32(r);
     for (int k = 0; k < 3; k++) p->workgroup[k] = vy_binary_get_u32(r);
-    uint64_t flags = vy_binary_get_max(r, (1u << (4 + VY_NAMES_OF)) - 1);
+    uint64_t flags = vy_binary_get_max(r, (1u << (5 + VY_NAMES_OF)) - 1);
     p->has_workgroup = flags & 1;
     p->exact = flags >> 1 & 1;
     p->order = flags >> 2 & 1 ? vy_binary_get_u32(r) : r->m->order;
     for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (flags >> (3 + k) & 1) p->rules[k] = vy_binary_get_name(r);
     p->shader = flags >> (3 + VY_NAMES_OF) & 1;
+    p->exact_sums = flags >> (4 + VY_NAMES_OF) & 1;
     read_scalars(r, p);
     read_dims(r, p);
     uint32_t n = vy_binary_get_count(r, 11);

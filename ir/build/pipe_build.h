@@ -6,6 +6,7 @@
 //   pipe_inline.c    the steps of another pipeline, with arguments for its parameters
 //   pipe_kernels.c   the programs that copy, fill and add, and set and count numbers
 //   pipe_condition.c the programs that compute conditions on floats
+//   pipe_stand_in.c  what is differentiated in the place of one that dispatches such
 //   pipe_edit.c      one step of a finished pipeline replaced
 //   pipe_drop.c      buffers taken out of the signature
 #ifndef VYRE_PIPE_BUILD_H
@@ -45,15 +46,20 @@ struct vy_pipe {
     vy_module *m;
     vy_builder *b; // of the signature
     vy_pipe_step_vec steps;
-    vy_id_vec open;         // steps that are not closed yet
-    uint32_t last;          // the program dispatched last: the search for the next one starts there
-    vy_pipe_step_vec calls; // of pipelines, as steps (VY_PIPE_CALL): checked at the end
-    uint32_t inlined;       // pipelines so far
+    vy_id_vec open; // steps that are not closed yet
+    uint32_t last;  // the program dispatched last: the search for the next one starts there
+    // Of pipelines, as steps (VY_PIPE_CALL), checked at the end.  partner: the first of their steps
+    // here; test: behind the last.
+    vy_pipe_step_vec calls;
+    uint32_t inlined; // pipelines so far
     vy_pipe_kernel_vec kernels;
     uint32_t conditions;        // programs for them so far
     const vy_pipe_names *names; // NULL: those of the module and the signature are all
 };
 
+// vy_pipeline_end, but for what it adds for calls.  also: NULL, or what is done with the checked
+// pipeline that q has become before it becomes a part of the module; false: see the module's diag.
+vy_pipeline *vy_pipe_end(vy_pipe *q, bool (*also)(const vy_pipe *q, vy_pipeline *l));
 // Frees what the pipe has besides its builder, and the pipe.
 void vy_pipe_free(vy_pipe *q);
 
@@ -112,5 +118,9 @@ bool vy_pipe_bind(vy_pipe *q, const vy_program *p, vy_pipe_step *s, const vy_pip
 // fit (vy_check_arguments).
 void vy_pipe_inline(vy_pipe *q, const vy_pipeline *l, const vy_pipe_arg *args,
                     const vy_pipe_scalar *scalars, const vy_dim *groups);
+
+// ---- pipe_stand_in.c
+// NAME_plain, or that with a number, in the module's arena; NULL: memory.
+const char *vy_stand_in_name(vy_module *m, const vy_pipe_names *names, const char *name);
 
 #endif

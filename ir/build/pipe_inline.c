@@ -307,6 +307,8 @@ void vy_pipeline_call(vy_pipe *q, const vy_pipeline *l, uint32_t arg_count, cons
         !vy_pipe_bind(q, l->signature, &s, args, scalar_count, scalars, groups) ||
         !gives_groups(q, l, groups))
         return;
-    if (!vy_vec_push(&q->calls, s)) vy_build_oom(q->b);
+    s.partner = q->steps.count;
     vy_pipe_inline(q, l, s.args, s.scalars, s.groups);
+    s.test = q->steps.count;
+    if (!vy_builder_failed(q->b) && !vy_vec_push(&q->calls, s)) vy_build_oom(q->b);
 }

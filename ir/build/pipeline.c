@@ -286,7 +286,7 @@ static vy_program *take_signature(vy_builder *b)
     return p;
 }
 
-vy_pipeline *vy_pipeline_end(vy_pipe *q)
+vy_pipeline *vy_pipe_end(vy_pipe *q, bool (*also)(const vy_pipe *q, vy_pipeline *l))
 {
     if (!q) return NULL;
     vy_module *m = q->m;
@@ -306,7 +306,8 @@ vy_pipeline *vy_pipeline_end(vy_pipe *q)
                        .steps = q->steps,
                        .line = signature->line};
     q->steps = (vy_pipe_step_vec){0};
-    const bool good = vy_check_calls(l, q->calls.count, q->calls.data) && vy_check_pipeline(l);
+    const bool good = vy_check_calls(l, q->calls.count, q->calls.data) && vy_check_pipeline(l) &&
+                      (!also || also(q, l));
     vy_pipe_free(q);
     if (good && vy_vec_push(&m->pipelines, l)) return l;
     if (vy_module_ok(m)) vy_fail_oom(m);

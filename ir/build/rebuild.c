@@ -97,6 +97,7 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     p->exact = old->exact;
     p->shader = old->shader;
     p->gathers = old->gathers;
+    p->exact_sums = old->exact_sums;
     bool ok = COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
               COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->calls, &old->calls);
@@ -201,6 +202,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
         p->exact = old->exact;
         p->shader = old->shader;
         p->gathers = old->gathers;
+        p->exact_sums = old->exact_sums;
         p->signature = old->signature;
         p->function = old->function;
         p->module = m;

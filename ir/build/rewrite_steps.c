@@ -67,7 +67,7 @@ bool vy_rewrite_steps_end(inlining *c, uint32_t number)
 {
     vy_module *m = c->q->m;
     vy_arena_free(&c->arena);
-    vy_pipeline *made = vy_pipeline_end(c->q);
+    vy_pipeline *made = vy_pipe_end(c->q, NULL);
     if (!made) return false;
     m->pipelines.count--;
     vy_pipeline_free(m->pipelines.data[number]);

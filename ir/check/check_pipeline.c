@@ -151,7 +151,8 @@ static bool find_buffers(check *c)
     bool intermediates = false;
     if (!sig->signature || sig->overs.count || sig->has_workgroup || w[0] * w[1] * w[2] != 1)
         return malformed(c, "it has a domain");
-    if (sig->exact) return malformed(c, "it is @exact, as only programs are");
+    if (sig->exact || sig->exact_sums)
+        return malformed(c, "it is @exact or @exact_sums, as only programs are");
     for (uint32_t id = 1; id < sig->buffers.count; id++) {
         const vy_buf *b = &sig->buffers.data[id];
         if (b->cls > VY_INOUT || (b->workspace && b->cls != VY_INOUT) || b->view_of)
@@ -231,11 +232,11 @@ static void use_dim(void *user, vy_dim d)
                "pipeline `%s`: a counter, value or length is used where it is not known",
                c->l->name);
     c->total += c->sizes[d.id];
-    // The positions of checkpoint(revolve, k) are such expressions; the derivative of a derivative
-    // that is made at once has other ones.
+    // The positions of checkpoint(revolve, k), and of segments in segments, are such expressions.
     const char *fix =
         c->sig->order > 1
-            ? "derive it at once, with --order, from the text that this derivative is of"
+            ? "keep more: without `checkpoint(…)` and --checkpoint; or, of the text of a "
+              "derivative, derive at once, with --order, what that is of"
             : "read what is computed from a buffer, with value(…)";
     if (c->ok && c->total > VY_MAX_DIM_NODES)
         refuse(c, VY_E_LIMIT, fix, "the integer expressions of `%s`, expanded, are too large",

@@ -20,8 +20,17 @@ static const vy_pipeline *named(const vy_pipeline *l)
 
 const vy_pipeline *vy_derived_as(const vy_pipeline *l)
 {
-    const vy_pipeline *other = named(l);
-    return other ? other : l;
+    const vy_pipeline *other;
+    for (uint32_t n = l->module->pipelines.count; n && (other = named(l)); n--) l = other;
+    return l;
+}
+
+bool vy_exact_sums(const vy_program *p)
+{
+    bool any = p->exact_sums;
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;
+    return any;
 }
 
 // The next parameter after buffer i; 0: none.
@@ -47,7 +56,8 @@ const char *vy_derive_as_mismatch(const vy_pipeline *l, char text[240])
     if (!other) return "there is no pipeline of that name";
     if (other == l) return "it is that pipeline";
     q = other->signature;
-    if (q->rules[VY_DERIVE_AS]) return "another one is differentiated in its place too";
+    if (vy_derived_as(l)->signature->rules[VY_DERIVE_AS])
+        return "nothing is: each names another one that is differentiated in its place";
     if (!vy_same_scalars(p, q)) return "its scalars must be the same, in the same order";
     uint32_t i = next(p, 0), k = next(q, 0);
     for (; i && k; i = next(p, i), k = next(q, k)) {

@@ -8,6 +8,7 @@
 // at their first occurrence.
 //
 // Not compared: debug names, names of arrays, lines.
+#include "ir/core/derive_as.h"
 #include "ir/core/pipe.h"
 
 #include <string.h>
@@ -158,6 +159,7 @@ static bool same_declarations(compare *c)
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
         a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
         return false;
+    if (!a->signature && vy_exact_sums(a) != vy_exact_sums(b)) return false;
     for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (!same_name(a->rules[k], b->rules[k])) return false;
     for (uint32_t i = 0; i < a->scalars.count; i++)

@@ -211,8 +211,9 @@ struct vy_program {
     vy_buf_vec buffers; // [0] is a dummy: buffer ids count from 1
     vy_scalar_vec scalars;
     vy_over_vec overs;
-    bool fast_math; // how builders of derived code may fold
-    bool exact;     // `@exact`: overrides fast_math, see vy_exact
+    bool fast_math;  // how builders of derived code may fold
+    bool exact;      // `@exact`: overrides fast_math, see vy_exact
+    bool exact_sums; // `@exact_sums`: see vy_exact_sums (derive_as.h)
     bool shader;    // `@shader`: it is bound as a shader is; sets and bindings are those of layouts
     bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
     bool host;      // a host program (host.h)

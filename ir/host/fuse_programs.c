@@ -9,6 +9,7 @@
 // access is in range stays known; other marks say something about all of a program.
 #include "ir/build/edit.h"
 #include "ir/build/build.h"
+#include "ir/core/derive_as.h"
 #include "ir/host/fuse.h"
 
 #include <stdio.h>
@@ -204,6 +205,7 @@ static vy_program *end(fusing *f, const vy_program *a, const vy_program *b)
         p->fast_math = a->fast_math;
         p->exact = a->exact;
         p->gathers = a->gathers || b->gathers;
+        p->exact_sums = vy_exact_sums(a) || vy_exact_sums(b);
         p->order = a->order;
         p->line = a->line;
     }

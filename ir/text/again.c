@@ -139,7 +139,8 @@ static bool is_part(const vy_func *fn) { return fn->is_part || fn->decl->kind ==
 static bool same_text(const vy_func *a, const vy_func *b)
 {
     return a->decl->kind == b->decl->kind && a->order == b->order && a->exact == b->exact &&
-           a->shader == b->shader && a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+           a->exact_sums == b->exact_sums && a->shader == b->shader && a->size == b->size &&
+           memcmp(a->text, b->text, a->size) == 0;
 }
 
 static vy_func *find_text(const vy_func *fn)

@@ -365,6 +365,7 @@ struct vy_func { // function, program or pipeline
     uint32_t result_count, param_count, slot_count, return_count;
     bool is_program, tail_return; // its only return is its last statement
     bool exact, shader;           // `@exact program`, `@shader program`
+    bool exact_sums;              // `@exact_sums program`
     vy_rule_name rules[VY_NAMES_OF];
     bool stays;            // has a rule or is one: it is a function of the module
     vy_function_id number; // … that one
@@ -382,6 +383,7 @@ struct vy_func { // function, program or pipeline
     uint8_t color; // search for recursion: 0 new, 1 on the path, 2 done
     vy_callee *walk;
     vy_func *path, *next;
+    bool has_stand_in;     // of a pipeline: one before it was made (ir/build/pipe_stand_in.c)
     vy_func *lowered_next; // of a pipeline: the one lowered after it
 };
 

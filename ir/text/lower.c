@@ -17,6 +17,7 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     if (!l.b) return false;
     vy_builder_program(l.b)->order = fn->order;
     if (fn->exact) vy_exact(l.b);
+    vy_builder_program(l.b)->exact_sums = fn->exact_sums;
     if (fn->shader) vy_shader(l.b);
     if (fn->rules[VY_VJP].name) vy_program_vjp(l.b, fn->rules[VY_VJP].func->same->decl->name->text);
     if (fn->rules[VY_JVP].name) vy_program_jvp(l.b, fn->rules[VY_JVP].func->same->decl->name->text);
@@ -31,15 +32,19 @@ static bool lower_program(vy_front *f, vy_func *fn, uint64_t *visited)
     return vy_program_end(l.b) != NULL;
 }
 
-// Pipelines that are dispatched were lowered first; in the module they are as in the text.
+// Pipelines that are dispatched were lowered first; in the module they are as in the text, each
+// behind what was made to be differentiated in its place (ir/build/pipe_stand_in.c).
 static bool text_order(vy_front *f)
 {
     vy_pipeline_vec *pipes = &f->m->pipelines;
     vy_pipeline **sorted = vy_front_alloc(f, pipes->count * sizeof *sorted + 1);
     uint32_t n = 0;
     if (f->failed) return false;
-    for (const vy_func *fn = f->pipes; fn; fn = fn->next)
-        if (fn->same == fn) sorted[n++] = pipes->data[fn->program];
+    for (const vy_func *fn = f->pipes; fn; fn = fn->next) {
+        if (fn->same != fn) continue;
+        if (fn->has_stand_in) sorted[n++] = pipes->data[fn->program - 1];
+        sorted[n++] = pipes->data[fn->program];
+    }
     if (n) memcpy(pipes->data, sorted, n * sizeof *sorted);
     return true;
 }

@@ -221,6 +221,9 @@ bool vy_lower_pipeline(vy_front *f, vy_func *fn)
         vy_pipeline_abandon(l.pipe);
         return false;
     }
-    fn->program = vy_module_pipeline_count(f->m);
-    return vy_pipeline_end(l.pipe) != NULL;
+    const uint32_t before = vy_module_pipeline_count(f->m);
+    if (!vy_pipeline_end(l.pipe)) return false;
+    fn->program = vy_module_pipeline_count(f->m) - 1;
+    fn->has_stand_in = fn->program > before;
+    return true;
 }

@@ -119,18 +119,19 @@ static void append(vy_front *f, vy_func *fn, vy_func ***tail)
     *tail = &fn->next;
 }
 
-// `@exact`, `@lowered`, `@shader` or several of them before `program`.
+// `@exact`, `@exact_sums`, `@lowered`, `@shader` or several of them before `program`.
 static void parse_marked_program(vy_front *f)
 {
-    bool exact = false, lowered = false, shader = false;
+    bool exact = false, sums = false, lowered = false, shader = false;
     vy_token at;
     char text[48];
     do {
         at = f->tok;
-        bool *given = vy_at_word(f, "exact")     ? &exact
-                      : vy_at_word(f, "lowered") ? &lowered
-                      : vy_at_word(f, "shader")  ? &shader
-                                                 : NULL;
+        bool *given = vy_at_word(f, "exact")        ? &exact
+                      : vy_at_word(f, "exact_sums") ? &sums
+                      : vy_at_word(f, "lowered")    ? &lowered
+                      : vy_at_word(f, "shader")     ? &shader
+                                                    : NULL;
         if (!given || *given) break;
         *given = true;
         vy_advance(f);
@@ -145,6 +146,7 @@ static void parse_marked_program(vy_front *f)
     vy_func *fn = parse_program(f);
     f->lowered = f->shader = false;
     fn->exact = exact;
+    fn->exact_sums = sums;
     fn->shader = shader;
     append(f, fn, &f->funcs_tail);
 }
@@ -194,7 +196,8 @@ static void parse_module_attribute(vy_front *f)
 {
     vy_token at = f->tok;
     vy_advance(f);
-    if (vy_at_word(f, "exact") || vy_at_word(f, "lowered") || vy_at_word(f, "shader")) {
+    if (vy_at_word(f, "exact") || vy_at_word(f, "exact_sums") || vy_at_word(f, "lowered") ||
+        vy_at_word(f, "shader")) {
         parse_marked_program(f);
     } else if (vy_at_word(f, "order")) {
         vy_advance(f);

@@ -2,6 +2,7 @@
 // print_head.c: heads of programs: attributes, parameters, domain, workgroup.
 #include "ir/text/print.h"
 
+#include "ir/core/derive_as.h"
 #include "ir/text/front.h"
 
 #include <string.h>
@@ -127,6 +128,7 @@ void print_head(printer *o)
     for (uint32_t k = 0; k < VY_NAMES_OF; k++)
         if (o->p->rules[k]) print_rule(o, (vy_rule_of)k, o->p->rules[k], " ");
     if (o->p->exact) print_str(o, "@exact ");
+    if (!o->p->signature && vy_exact_sums(o->p)) print_str(o, "@exact_sums ");
     if (!o->p->signature && vy_program_lowered(o->p)) print_str(o, "@lowered ");
     if (o->p->shader) print_str(o, "@shader ");
     print_str(o, o->p->signature ? "pipeline " : "program ");

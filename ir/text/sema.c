@@ -106,6 +106,10 @@ bool vy_sema(vy_front *f)
     if (!f->failed) vy_sema_rules(f);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
         if (fn->color == 0) find_recursion(f, fn);
+    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) {
+        vy_func *other = fn->rules[VY_DERIVE_AS].func; // before what dispatches fn
+        if (other && other->color == 0) find_recursion(f, other);
+    }
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next)
         if (fn->color == 0) find_recursion(f, fn);
     return !f->failed && vy_again_name(f);

@@ -36,6 +36,7 @@ static const struct {
     {VY_SPELL_ATTRIBUTES, "layout"},
     {VY_SPELL_ATTRIBUTES, "shader"},
     {VY_SPELL_ATTRIBUTES, "exact"},
+    {VY_SPELL_ATTRIBUTES, "exact_sums"},
     {VY_SPELL_ATTRIBUTES, "lowered"},
     {VY_SPELL_ATTRIBUTES, "order"},
     {VY_SPELL_ATTRIBUTES, "vjp"},

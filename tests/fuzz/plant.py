@@ -611,6 +611,7 @@ OWN_SIZES = ("text/grad/pipeline/own_sizes.vyre", (
     ("autodiff/storage/plan.c", None, "&& vy_cut_is_used(&g->cut, node);", ";"),
     ("autodiff/storage/plan.c", None, "(r->p->host && !vy_tape_fits(r, id, g->keeper));", "false;"),
     ("ir/host/raise.c", None, "if (block && begins_open(r, s))", "if (0)"),
+    ("autodiff/driver/derive_pipeline.c", None, "t->uncut |= uncut;", ";"),
 ))
 SEGMENTS = ("text/grad/pipeline/segments_again.vyre", (
     ("ir/host/lower.c", None, "w->current[buffer] = buffer; // a loop", "// a loop"),
@@ -621,8 +622,26 @@ PLAIN = ("text/grad/pipeline/revolve_again.vyre", (
     ("autodiff/driver/derive_as.c", None, "if (q ? vy_same_program(p, q) : !vy_module_find_pipeline(out, p->name)) continue;", "continue;"),
 ))
 EXACT_AGAIN = ("text/deterministic/again.vyre", (
-    ("autodiff/driver/entry.c", None, "if (add_plain(out, m, options, diag)) return out;", "(void)add_plain; return out;"),
-    ("autodiff/driver/derive_as.c", None, "any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;", "any = p->buffers.count > 0;"),
+    ("autodiff/driver/entry.c", None, "if ((n || make_pipeline(out, diag)) && add_plain(out, m, options, diag)) return out;", "(void)make_pipeline, (void)add_plain; return out;"),
+    ("autodiff/driver/entry.c", None, "if ((n || make_pipeline(out, diag)) && add_plain(", "if (n && add_plain("),
+    ("ir/core/derive_as.c", None, "any |= p->buffers.data[i].made == VY_MADE_SUMS && p->buffers.data[i].type == VY_I32;", "any = p->buffers.count > 0;"),
+    ("ir/text/print_head.c", None, "if (!o->p->signature && vy_exact_sums(o->p)) print_str", "if (0) print_str"),
+    ("ir/text/lower.c", None, "vy_builder_program(l.b)->exact_sums = fn->exact_sums;", ";"),
+    ("autodiff/driver/derive_as.c", None, "if (p && vy_exact_sums(p)) return refuse(", "if (0) return refuse("),
+    ("autodiff/verify/check_image.c", None, "return exact ? vy_derived_as(l) : l;", "return (void)exact, l;"),
+    ("tools/verbs/check/check_device.c", None, "start_again(k, c, k->named, false, &named, d)", "start_again(k, c, k->source, false, &named, d)"),
+))
+# … and in what that becomes where the pipeline is dispatched.
+DISPATCHED = ("text/parse/derive_as_dispatched.vyre", (
+    ("ir/build/pipe_stand_in.c", None, "copy_steps(c, at, s->partner);", ";"),
+    ("ir/build/pipe_stand_in.c", None, "at = s->test;", "at = s->partner;"),
+    ("ir/build/pipe_stand_in.c", None, "(names && names->is_taken(names->user, text));", "false;"),
+    ("ir/build/pipe_stand_in.c", None, "if (!vy_pipe_order_buffers(made)) return", "if (0) return"),
+    ("ir/build/pipe_stand_in.c", None, "c.q->calls.count = 0;", ";"),
+    ("ir/build/pipe_stand_in.c", None, "k < q->calls.count && !l->signature->rules[VY_DERIVE_AS]; k++", "k < q->calls.count; k++"),
+    ("ir/core/derive_as.c", None, "n && (other = named(l)); n--) l = other;", "n && (other = named(l)); n = 0) l = other;"),
+    ("ir/text/lower.c", None, "if (fn->has_stand_in) sorted[n++]", "if (0) sorted[n++]"),
+    ("ir/text/sema.c", None, "if (other && other->color == 0) find_recursion(f, other);", "(void)other;"),
 ))
 NAMED = ("text/parse/derive_as.vyre", (
     ("ir/host/raise.c", None, "p->rules[VY_DERIVE_AS] = NULL;", ";"),
@@ -1083,7 +1102,7 @@ SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERL
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD)
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
-SCRIPTS += (PLAIN, NAMED, EXACT_AGAIN, LEAST)  # @derive_as
+SCRIPTS += (PLAIN, NAMED, DISPATCHED, EXACT_AGAIN, LEAST)  # @derive_as
 OTHERS = ("text/deterministic/others.vyre", (
     ("autodiff/deterministic/deterministic_copy.c", None, "if (!name || at == m->pipelines.count) return copy_of(m);", "return copy_of(m);"),
 ))

@@ -169,7 +169,8 @@ static bool parse_data(checking *k, const command *c, vy_diag *d)
 
 static bool run_round(checking *k, command *c, vy_diag *d)
 {
-    return run_check(k, c, d) && (k->result->program.code || check_device(k, c, d));
+    return run_check(k, c, d) &&
+           (k->result->program.code || (check_named(k, c, d) && check_device(k, c, d)));
 }
 
 static void free_round(checking *k)
@@ -191,7 +192,8 @@ static bool second_round(checking *k, command *c, vy_diag *d)
     if (!check_passed(k)) return true;
     checking *more = calloc(1, sizeof *more);
     if (!more) return fail_memory(d);
-    *more = (checking){.source = k->source,
+    *more = (checking){.named = k->named,
+                       .source = k->source,
                        .first = k->first,
                        .gradient = k->gradient,
                        .valued = k->valued,
@@ -207,13 +209,21 @@ static bool second_round(checking *k, command *c, vy_diag *d)
     return ok;
 }
 
+static bool select_source(checking *k, command *c, vy_diag *d)
+{
+    if (!select_entry(c, c->module, &k->named, d)) return false;
+    k->source = k->named;
+    if (k->named.pipeline) k->source = vys_entry_pipeline(vy_check_stand_in(k->named.pipeline));
+    return true;
+}
+
 static bool check_file(checking *k, command *c, vy_diag *d)
 {
     const double start = now_ms();
     if (!load_module(c, d)) return false;
     check_lanes(c);
-    if (!select_entry(c, c->module, &k->source, d) || !parse_data(k, c, d) ||
-        !derive_all(k, c, d) || !check_choose(k, c, d) || !bind_within(k, c, d) ||
+    if (!select_source(k, c, d) || !parse_data(k, c, d) || !derive_all(k, c, d) ||
+        !check_choose(k, c, d) || !bind_within(k, c, d) ||
         !specs_all_used(&k->ct, false, &k->cotangents, &k->start, d) || !optimize_all(k, c, d) ||
         !run_round(k, c, d) || !second_round(k, c, d))
         return false;

@@ -33,7 +33,8 @@ typedef struct checking {
     choices what;
     chosen_counts counts;
     uint32_t chosen_data; // specs of `in` from here on were chosen (defaults.c)
-    vys_entry source;     // of the file
+    vys_entry named;      // of the file
+    vys_entry source;     // what of it is checked: that, or what vy_check_stand_in says
     derivative first;     // --order n: that of order n − 1, which is the primal here
     derivative gradient, valued, seeded;
     derivative forward; // by forward mode; none: no_forward says why
@@ -76,6 +77,8 @@ bool check_derive_forward(checking *k, command *c, vy_diag *d);
 // check_device.c: rows that compare the gradient on the device with the interpreter's, or the
 // reason why there are none
 bool check_device(checking *k, command *c, vy_diag *d);
+// … rows that compare k->named with k->source, where that is another one
+bool check_named(checking *k, command *c, vy_diag *d);
 // The interpreter's subgroups get the size of the device's, unless the user has given one.
 void check_lanes(command *c);
 

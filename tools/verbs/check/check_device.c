@@ -38,7 +38,8 @@ static vys_entry gradient_on(const checking *k)
     return k->seeded.module ? k->seeded.what : k->gradient.what;
 }
 
-// The program's data again, for `what`, which is the source; f64: the same numbers in double.
+// The program's data again, for `what`, which has the source's parameters; f64: the same numbers in
+// double.
 static bool start_again(checking *k, const command *c, vys_entry what, bool f64, binding *b,
                         vy_diag *d)
 {
@@ -142,19 +143,19 @@ static bool compare(checking *k, const command *c, const binding *own, const bin
 }
 
 // --------------------------------------------------------------------------------- forward outputs
-static bool compare_outputs(checking *k, const command *c, const binding *own, const binding *wide,
-                            const binding *device, vy_diag *d)
+static bool compare_outputs(checking *k, const command *c, vy_check_test test, const binding *own,
+                            const binding *wide, const binding *other, vy_diag *d)
 {
-    for (uint32_t i = 0; i < device->buffer_count; i++) {
-        const vy_buffer_info *info = &device->buffers[i].info;
-        const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
+    for (uint32_t i = 0; i < other->buffer_count; i++) {
+        const vy_buffer_info *info = &other->buffers[i].info;
+        const array *a = &other->buffers[i].value, *b = &own->buffers[i].value;
         // floats on different sides of a half convert to different integers
         if (info->cls == VY_IN || !vy_type_is_float(info->type)) continue;
         const double floor = vy_check_floor_of(b->type, b->count, b->data, 0);
         const double tolerance = fmax(device_tolerance(c, a->type),
                                       amplified(c) * rounding(b, &wide->buffers[i].value, floor));
-        if (!vy_check_compare_to(k->result, VY_CHECK_DEVICE_FORWARD, k->start.buffers[i].info.name,
-                                 a->type, a->count, a->data, b->data, tolerance, floor))
+        if (!vy_check_compare_to(k->result, test, k->start.buffers[i].info.name, a->type, a->count,
+                                 a->data, b->data, tolerance, floor))
             return fail_memory(d);
     }
     return true;
@@ -186,11 +187,25 @@ static bool run_forward(checking *k, command *c, vy_diag *d)
     ok = ok && forward_device(c, &data, d);
     c->module = parsed;
     c->work.module = parsed;
-    ok = ok && compare_outputs(k, c, &own, &wide, &data, d);
+    ok = ok && compare_outputs(k, c, VY_CHECK_DEVICE_FORWARD, &own, &wide, &data, d);
     vys_binding_free(&own);
     vys_binding_free(&wide);
     vys_binding_free(&data);
     vy_module_free(copy);
+    return ok;
+}
+
+bool check_named(checking *k, command *c, vy_diag *d)
+{
+    binding own = {0}, wide = {0}, named = {0};
+    if (k->named.pipeline == k->source.pipeline) return true;
+    const bool ok = start_again(k, c, k->source, false, &own, d) && evaluate(c, &own, d) &&
+                    start_again(k, c, k->source, true, &wide, d) && evaluate(c, &wide, d) &&
+                    start_again(k, c, k->named, false, &named, d) && evaluate(c, &named, d) &&
+                    compare_outputs(k, c, VY_CHECK_STAND_IN, &own, &wide, &named, d);
+    vys_binding_free(&own);
+    vys_binding_free(&wide);
+    vys_binding_free(&named);
     return ok;
 }
 

@@ -293,6 +293,7 @@ static void table(const checking *k, const command *c, text *out)
     for (uint32_t i = 0; i < r->count; i++) print_unsure(&r->rows[i], out);
     print_forward(r, out);
     print_others(k, VY_CHECK_DEVICE_FORWARD, "outputs on the device: ", out);
+    print_others(k, VY_CHECK_STAND_IN, "computes what is differentiated in its place: ", out);
     print_others(k, VY_CHECK_PRIMAL, "outputs unchanged: ", out);
     print_others(k, VY_CHECK_INPUTS, "inputs unchanged: ", out);
     print_others(k, VY_CHECK_RACES, "no data races", out);
