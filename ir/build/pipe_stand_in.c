@@ -34,19 +34,38 @@ const char *vy_stand_in_name(vy_module *m, const vy_pipe_names *names, const cha
 }
 
 // ----------------------------------------------------------------------------------- is it needed?
-// What is differentiated in the place of what is called; NULL: that itself, or none that fits here.
-static const vy_pipeline *stand_in(const vy_module *m, const vy_pipe_step *call)
+// The pipeline that was looked at last: calls of one follow each other.
+typedef struct looked_up {
+    const vy_pipeline *of, *other;
+} looked_up;
+
+// What is differentiated in the place of l; NULL: itself, or one with other parameters (which the
+// check of the module reports).
+static const vy_pipeline *find(const vy_pipeline *l)
 {
-    const vy_pipeline *l = m->pipelines.data[call->program], *other = vy_derived_as(l);
-    return other == l || (!call->groups && vy_pipeline_takes_groups(other)) ? NULL : other;
+    const vy_pipeline *other = vy_derived_as(l);
+    char text[240];
+    for (const vy_pipeline *x = l; x != other; x = vy_named_as(x))
+        if (vy_derive_as_mismatch(x, text)) return NULL;
+    return other == l ? NULL : other;
+}
+
+// The same of what is called, if it fits there.
+static const vy_pipeline *stand_in(const vy_module *m, const vy_pipe_step *call, looked_up *last)
+{
+    const vy_pipeline *l = m->pipelines.data[call->program];
+    if (last->of != l) *last = (looked_up){l, find(l)};
+    const bool lacks = last->other && !call->groups && vy_pipeline_takes_groups(last->other);
+    return lacks ? NULL : last->other;
 }
 
 static bool is_needed(const vy_pipe *q, const vy_pipeline *l)
 {
     uint64_t steps = l->steps.count;
     bool any = false;
+    looked_up last = {0};
     for (uint32_t k = 0; k < q->calls.count && !l->signature->rules[VY_DERIVE_AS]; k++) {
-        const vy_pipeline *other = stand_in(q->m, &q->calls.data[k]);
+        const vy_pipeline *other = stand_in(q->m, &q->calls.data[k], &last);
         if (other) any = true, steps += other->steps.count;
     }
     return any && steps <= VY_MAX_INLINED_STEPS;
@@ -83,9 +102,10 @@ static void call(inlining *c, const vy_pipe_step *s, const vy_pipeline *other)
 static void copy_all(inlining *c, const vy_pipe_step_vec *calls)
 {
     uint32_t at = 0;
+    looked_up last = {0};
     for (uint32_t k = 0; k < calls->count; k++) {
         const vy_pipe_step *s = &calls->data[k];
-        const vy_pipeline *other = stand_in(c->q->m, s);
+        const vy_pipeline *other = stand_in(c->q->m, s, &last);
         if (!other) continue;
         copy_steps(c, at, s->partner);
         call(c, s, other);

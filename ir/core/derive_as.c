@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// The pipeline that l names; NULL: none is called so, or l names none.
-static const vy_pipeline *named(const vy_pipeline *l)
+const vy_pipeline *vy_named_as(const vy_pipeline *l)
 {
     uint32_t at;
     bool pipeline;
@@ -21,7 +20,7 @@ static const vy_pipeline *named(const vy_pipeline *l)
 const vy_pipeline *vy_derived_as(const vy_pipeline *l)
 {
     const vy_pipeline *other;
-    for (uint32_t n = l->module->pipelines.count; n && (other = named(l)); n--) l = other;
+    for (uint32_t n = l->module->pipelines.count; n && (other = vy_named_as(l)); n--) l = other;
     return l;
 }
 
@@ -52,7 +51,7 @@ const char *vy_derive_as_mismatch(const vy_pipeline *l, char text[240])
 {
     const vy_program *p = l->signature, *q;
     if (!p->rules[VY_DERIVE_AS]) return NULL;
-    const vy_pipeline *other = named(l);
+    const vy_pipeline *other = vy_named_as(l);
     if (!other) return "there is no pipeline of that name";
     if (other == l) return "it is that pipeline";
     q = other->signature;

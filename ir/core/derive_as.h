@@ -15,6 +15,8 @@
 #include "ir/core/ir.h"
 #include "ir/pipeline.h"
 
+// The pipeline that l names; NULL: none is called so, or l names none.
+const vy_pipeline *vy_named_as(const vy_pipeline *l);
 // What is differentiated in the place of `l`, which names none itself: l, if that says nothing.
 const vy_pipeline *vy_derived_as(const vy_pipeline *l);
 // Does the program add floats as integers (autodiff/deterministic)?  Integers have no derivative,
