@@ -277,6 +277,20 @@ static void extracts_derived_as(void **state)
     vy_module_free(m);
 }
 
+// As a text, which does not say what made a buffer.
+static void refuses_text(const vy_module *g)
+{
+    vy_diag d;
+    char *text = vy_print(g, NULL);
+    vy_module *read = parse(text);
+    const uint32_t last = vy_module_pipeline_count(read) - 1;
+    const vy_grad_options o = {.program = vy_pipeline_name(vy_module_pipeline(read, last))};
+    assert_null(vy_grad(read, &o, &d));
+    assert_true(vy_diag_is(&d, VY_E_NOT_DIFFERENTIABLE) && d.line && d.column);
+    vy_module_free(read);
+    free(text);
+}
+
 // Sums of integers have the derivative 0, silently; so what has them is refused, unless it says what
 // is differentiated in its place.
 static void refuses_exact_sums(void **state)
@@ -297,6 +311,7 @@ static void refuses_exact_sums(void **state)
             assert_int_equal(again != NULL, plain);
             assert_true(plain || vy_diag_is(&d, VY_E_NOT_DIFFERENTIABLE));
             vy_module_free(again);
+            if (!plain) refuses_text(g);
             if (!plain)
                 assert_null(vy_transform(g, (vy_ref){last, true}, &(vy_grad_options){0}, &d));
             vy_module_free(g);

@@ -283,6 +283,38 @@ static void test_derive_as(void **state)
     vy_pipeline_derive_as(NULL, "other");
 }
 
+// What calls one in whose place another one is differentiated gets such a one, before it.
+static void test_call_derived_as(void **state)
+{
+    (void)state;
+    vy_module *m =
+        parse2(programs, "pipeline plain(x: in f32[N], y: out f32[N], N: u32) {"
+                         " buffer h: f32[N]; copy(x, h); copy(h, y); }\n"
+                         "@derive_as(plain) pipeline clever(x: in f32[N], y: out f32[N], N: u32)"
+                         " { copy(x, y); }\n");
+    assert_true(vy_module_ok(m));
+    vy_pipe *q = vy_pipeline_begin(m, "outer");
+    vy_builder *b = vy_pipeline_params(q);
+    const vy_dim n = vy_dim_value(b, vy_param_scalar(b, "N", VY_U32));
+    const vy_pipe_arg args[] = {whole(vy_param_buffer(b, "x", VY_IN, VY_F32, 1, &n)),
+                                whole(vy_param_buffer(b, "y", VY_OUT, VY_F32, 1, &n))};
+    vy_pipeline_call(q, vy_module_pipeline(m, 1), 2, args, 0, NULL, NULL);
+    const vy_pipe_arg h = whole(vy_pipeline_buffer(q, "h", VY_F32, 1, &n));
+    vy_pipeline_call(q, vy_module_pipeline(m, 1), 2, (vy_pipe_arg[]){args[0], h}, 0, NULL, NULL);
+    const vy_pipeline *l = vy_pipeline_end(q);
+    assert_non_null(l);
+    assert_int_equal(vy_module_pipeline_count(m), 4);
+    assert_string_equal(vy_pipeline_name(vy_module_pipeline(m, 2)), "outer_plain");
+    assert_ptr_equal(vy_module_pipeline(m, 3), l);
+    assert_true(vy_module_check(m));
+    char *text = vy_print(m, NULL);
+    vy_module *read = vy_parse(text, strlen(text), "pipeline"); // intermediates are in order
+    assert_true(read && vy_module_ok(read) && vy_module_equal(m, read));
+    free(text);
+    vy_module_free(read);
+    vy_module_free(m);
+}
+
 static void test_api_errors(void **state)
 {
     (void)state;
@@ -730,14 +762,14 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_build),         cmocka_unit_test(test_api_errors),
-        cmocka_unit_test(test_derive_as),     cmocka_unit_test(test_call),
-        cmocka_unit_test(test_call_errors),   cmocka_unit_test(test_while),
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_different),     cmocka_unit_test(test_value_place),
-        cmocka_unit_test(test_damaged_text),  cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_binary_damage), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_build),           cmocka_unit_test(test_api_errors),
+        cmocka_unit_test(test_derive_as),       cmocka_unit_test(test_call),
+        cmocka_unit_test(test_call_derived_as), cmocka_unit_test(test_call_errors),
+        cmocka_unit_test(test_while),           cmocka_unit_test(test_order),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_different),
+        cmocka_unit_test(test_value_place),     cmocka_unit_test(test_damaged_text),
+        cmocka_unit_test(test_binary),          cmocka_unit_test(test_binary_damage),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
