@@ -81,6 +81,18 @@ static void choose_axes(const gather *g, gather_site *site)
     site->single = (site->axes | fixed) == all && !x->nest.inner;
 }
 
+// Can a program over these elements not have its domain?  If the first axis is as long as the
+// buffer it is given the length (autodiff/stages/stages_groups.c).
+static bool lacks_domain(const gather *g, const gather_site *site)
+{
+    const vy_affine_access *x = &site->access;
+    for (uint32_t k = 0; k < x->rank; k++) {
+        if (!(site->axes >> k & 1) || !gather_is_open(g->r, x->dim[k].id)) continue;
+        if (k || x->flat || g->r->dims.data[x->dim[k].id].op != VY_DIM_UNKNOWN) return true;
+    }
+    return false;
+}
+
 // Analyses the site with the outermost `levels` loops in the nest.  False: site->why.
 static bool at_level(gather *g, gather_site *site, uint32_t levels)
 {
@@ -91,11 +103,11 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
     }
     const vy_affine_access *x = &site->access;
     choose_axes(g, site);
+    if (lacks_domain(g, site)) {
+        site->why = "is to a buffer of open length";
+        return false;
+    }
     for (uint32_t k = 0; k < x->rank; k++) {
-        if ((site->axes >> k & 1) && gather_is_open(g->r, x->dim[k].id)) {
-            site->why = "is to a buffer of open length";
-            return false;
-        }
         if (x->index[k] || (x->nest.inner && site->axes)) continue;
         site->why = vy_affine_why_text(x->why[k]);
         return false;

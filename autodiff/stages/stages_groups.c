@@ -97,22 +97,23 @@ static bool take_groups(cut *c, uint32_t k)
     return ok;
 }
 
-// The buffer whose open length is the domain of the stage, or 0.
-static uint32_t domain_of(const vy_program *p)
+// The first variable of the stage whose extent is the open length of a buffer; overs.count: none.
+static uint32_t open_variable(const vy_program *p)
 {
-    if (p->overs.count != 1) return 0;
-    const vy_dim_node *d = &p->dims.data[p->overs.data[0].extent.id];
-    return d->op == VY_DIM_UNKNOWN ? (uint32_t)d->value : 0;
+    uint32_t v = 0;
+    while (v < p->overs.count && p->dims.data[p->overs.data[v].extent.id].op != VY_DIM_UNKNOWN) v++;
+    return v;
 }
 
 static bool take_length(cut *c, uint32_t k)
 {
     vy_program *p = c->stages[k];
-    c->length[k] = domain_of(p);
-    if (!c->length[k]) return true;
+    const uint32_t v = open_variable(p);
+    if (v == p->overs.count) return true;
+    c->length[k] = (uint32_t)p->dims.data[p->overs.data[v].extent.id].value;
     const vy_dim_node length = {.op = VY_DIM_SCALAR, .value = p->scalars.count};
     if (!add_scalar(c, p, "length")) return false;
-    p->overs.data[0].extent.id = p->dims.count;
+    p->overs.data[v].extent.id = p->dims.count;
     if (vy_vec_push(&p->dims, length)) return true;
     vy_fail_oom(c->m);
     return false;

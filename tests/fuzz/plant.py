@@ -1149,7 +1149,12 @@ LAUNCHED = ("text/shader/launch.comp", (
     ("spirv/read/launch.c", None, "&& vy_pass_implied(p, &c);", ";"),
     ("ir/facts/value_range.c", None, "? cast(v, id) : whole;", "? whole : whole;"),
 ))
-SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED)
+OPEN_LENGTH = ("text/grad/gather/open_length.vyre", (
+    ("autodiff/gather/gather_site.c", None, "if (k || x->flat ||", "if (true || x->flat ||"),
+    ("autodiff/stages/stages_groups.c", None, "c->length[k] = (uint32_t)p->dims", "c->length[k] = 1 + 0 * (uint32_t)p->dims"),
+    ("autodiff/stages/stages_groups.c", None, "if (v == p->overs.count) return true;", "if (v == p->overs.count || p->overs.count > 1) return true;"),
+))
+SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED, OPEN_LENGTH)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)
 
