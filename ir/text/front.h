@@ -218,6 +218,16 @@ char vy_component_name(uint32_t k);
 // The components that `.xyz` names, two bits for each; 0: it is no such word.
 uint32_t vy_components(const vy_name_rec *word, uint8_t *which);
 static inline uint32_t vy_component(uint8_t which, uint32_t k) { return which >> 2 * k & 3; }
+// columns.c: the buffers that one of type t is
+typedef struct vy_column {
+    const char *name; // `p.at`
+    vy_type type;
+    uint32_t axes, size[VY_MAX_TYPE_DEPTH + 2]; // behind those that the buffer is declared with
+} vy_column;
+uint32_t vy_columns(const vy_front *f, vy_text_type t);
+// std430.c: where column c of the first element of a buffer begins; strides along all axes.
+uint32_t vy_std430(const vy_front *f, vy_text_type t, uint32_t c, uint32_t *strides);
+vy_column vy_column_at(vy_front *f, const char *name, vy_text_type t, uint32_t c);
 uint32_t vy_result_scalars(const vy_front *f, const vy_func *fn);
 // The name of scalar k of what d declares: `v_x`; of a scalar its own.
 const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k);
@@ -380,12 +390,9 @@ bool vy_lower_index(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RAN
 bool vy_is_element(const vy_ast_expr *e);
 uint32_t vy_lower_load(vy_lower *l, const vy_ast_expr *e, vy_value *v);
 vy_buffer vy_lower_place(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK]); // of one
-// … as the program has them: vectors have one more axis.
-static inline vy_type vy_stored_type(const vy_front *f, const vy_decl *d)
-{
-    return (vy_type)vy_element(f, d->type);
-}
-static inline uint32_t vy_stored_rank(const vy_decl *d) { return d->rank + vy_is_made(d->type); }
+// The dimensions of column c of d, which is `column`; gives its rank, 0 after an error.
+uint32_t vy_lower_column(vy_lower *l, const vy_decl *d, uint32_t c, vy_dim dims[VY_MAX_RANK],
+                         vy_column *column);
 vy_buffer vy_lower_buffer(const vy_lower *l, const vy_decl *d);
 // Inlines a call; results[n]: the scalars of its values.
 bool vy_lower_call(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *results);

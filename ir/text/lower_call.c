@@ -143,6 +143,12 @@ static vy_place *bind_place(vy_lower *l, vy_lower *inner, const vy_decl *p, cons
     return at;
 }
 
+static void bind_buffer(const vy_lower *l, vy_lower *inner, const vy_decl *p, const vy_decl *given)
+{
+    for (uint32_t c = 0; c < vy_columns(l->f, p->type); c++)
+        inner->frame[p->slot + c] = l->frame[given->slot + c];
+}
+
 // Gives the places that the call changes, in the order of the parameters.
 static vy_place *bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr *e)
 {
@@ -150,7 +156,7 @@ static vy_place *bind_arguments(vy_lower *l, vy_lower *inner, const vy_ast_expr 
     vy_place *places = NULL, **tail = &places;
     for (const vy_decl *p = inner->func->params; p; p = p->next, a = a->next) {
         if (p->kind == DK_BUFFER)
-            inner->frame[p->slot] = vy_lower_buffer(l, a->u.ref.decl).id;
+            bind_buffer(l, inner, p, a->u.ref.decl);
         else if (p->kind == DK_VAR)
             *tail = bind_place(l, inner, p, a), tail = &(*tail)->next;
         else

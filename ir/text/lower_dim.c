@@ -118,8 +118,17 @@ bool vy_lower_dims(vy_lower *l, const vy_decl *d, vy_dim dims[VY_MAX_RANK])
                        d->name->text, known ? (long long)value : 0);
         return false;
     }
-    if (vy_is_made(d->type)) dims[n] = vy_dim_const(l->b, vy_scalars(l->f, d->type));
     return true;
+}
+
+uint32_t vy_lower_column(vy_lower *l, const vy_decl *d, uint32_t c, vy_dim dims[VY_MAX_RANK],
+                         vy_column *column)
+{
+    *column = vy_column_at(l->f, d->name->text, d->type, c);
+    if (!vy_lower_dims(l, d, dims)) return 0;
+    for (uint32_t k = 0; k < column->axes; k++)
+        dims[d->rank + k] = vy_dim_const(l->b, column->size[k]);
+    return vy_lower_stopped(l) ? 0 : d->rank + column->axes;
 }
 
 vy_dim vy_lower_element(vy_lower *l, const vy_ast_expr *e)

@@ -23,21 +23,66 @@ static void lower_scalar(vy_lower *l, const vy_decl *d)
     if (layout.given) vy_scalar_layout(l->b, made, &layout);
 }
 
-static void lower_place(vy_lower *l, const vy_decl *d, vy_buffer b, bool shader)
+// A struct of the shader's host.
+static void lower_struct(vy_lower *l, const vy_decl *d, uint32_t c, vy_buffer b)
+{
+    uint32_t strides[VY_MAX_RANK];
+    vy_layout layout = layout_of(d);
+    if (d->layout || d->rank != 1) {
+        vy_front_error(l->f, VY_E_LAYOUT, d->line, d->column,
+                       d->layout ? "leave it out, or declare the fields as buffers"
+                                 : "use one dimension",
+                       d->layout ? "the layout of `%s` is that of its struct: std430"
+                                 : "buffer `%s` of structs has several dimensions",
+                       d->name->text);
+        return;
+    }
+    layout.offset = layout.within = vy_std430(l->f, d->type, c, strides);
+    layout.strides = strides;
+    vy_buffer_layout(l->b, b, &layout);
+}
+
+// Columns have bindings one after the other.
+static void lower_place(vy_lower *l, const vy_decl *d, uint32_t c, vy_buffer b, bool shader)
 {
     const vy_layout layout = layout_of(d);
-    if (shader && layout.given) {
+    const vy_made_type *m = vy_made_of(l->f, d->type);
+    if (shader && layout.given && m && m->kind == VY_STRUCT) {
+        lower_struct(l, d, c, b);
+    } else if (shader && layout.given) {
         vy_buffer_layout(l->b, b, &layout);
     } else if (d->has_set || d->has_binding) {
         vy_buffer_info info = vy_program_buffer(vy_builder_program(l->b), b);
         vy_buffer_binding(l->b, b, d->has_set ? d->set : 0,
-                          d->has_binding ? d->binding : info.binding);
+                          d->has_binding ? d->binding + c : info.binding);
     }
+}
+
+static void lower_init(vy_lower *l, const vy_decl *d, uint32_t c, vy_buffer b)
+{
+    const bool copy = d->init == VY_INIT_COPY;
+    const char *from = copy ? vy_column_at(l->f, d->init_from->text, d->type, c).name : NULL;
+    if (d->init) vy_buffer_init(l->b, b, (vy_init)d->init, from);
+}
+
+// Column c of the parameter.
+static void lower_column(vy_lower *l, const vy_decl *d, uint32_t c, bool shader)
+{
+    vy_dim dims[VY_MAX_RANK];
+    vy_column column;
+    const uint32_t rank = vy_lower_column(l, d, c, dims, &column);
+    if (!rank) return;
+    const vy_buffer b =
+        vy_param_buffer(l->b, column.name, (vy_buffer_class)d->cls, column.type, rank, dims);
+    l->frame[d->slot + c] = b.id;
+    lower_place(l, d, c, b, shader);
+    if (d->workspace) vy_buffer_workspace(l->b, b);
+    if (d->owned) vy_buffer_owned(l->b, b);
+    lower_init(l, d, c, b);
 }
 
 static void lower_parameters(vy_lower *l, const vy_func *fn)
 {
-    vy_dim dims[VY_MAX_RANK];
     for (const vy_decl *d = fn->params; d && !vy_lower_stopped(l); d = d->next) {
         if (d->kind != DK_SCALAR) continue;
         vy_lower_at(l, d->line, d->column);
@@ -46,16 +91,8 @@ static void lower_parameters(vy_lower *l, const vy_func *fn)
     for (const vy_decl *d = fn->params; d && !vy_lower_stopped(l); d = d->next) {
         if (d->kind != DK_BUFFER) continue;
         vy_lower_at(l, d->line, d->column);
-        if (!vy_lower_dims(l, d, dims)) return;
-        vy_buffer b = vy_param_buffer(l->b, d->name->text, (vy_buffer_class)d->cls,
-                                      vy_stored_type(l->f, d), vy_stored_rank(d), dims);
-        l->frame[d->slot] = b.id;
-        lower_place(l, d, b, fn->shader);
-        if (d->workspace) vy_buffer_workspace(l->b, b);
-        if (d->owned) vy_buffer_owned(l->b, b);
-        if (d->init)
-            vy_buffer_init(l->b, b, (vy_init)d->init,
-                           d->init == VY_INIT_COPY ? d->init_from->text : NULL);
+        for (uint32_t c = 0; c < vy_columns(l->f, d->type) && !vy_lower_stopped(l); c++)
+            lower_column(l, d, c, fn->shader);
     }
 }
 

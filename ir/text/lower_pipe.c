@@ -31,22 +31,34 @@ static const char *buffer_name(vy_lower *l, vy_name_rec *name)
     }
 }
 
-static void lower_buffer(vy_lower *l, const vy_pipe_stmt *s)
+static void begin_buffer(vy_lower *l, const vy_decl *d, uint32_t c, vy_buffer b)
 {
-    const vy_decl *d = s->decl;
-    vy_dim dims[VY_MAX_RANK];
-    if (!vy_lower_dims(l, d, dims)) return;
-    vy_lower_at(l, d->line, d->column);
-    vy_buffer b = vy_pipeline_buffer(l->pipe, buffer_name(l, d->name), vy_stored_type(l->f, d),
-                                     vy_stored_rank(d), dims);
-    l->frame[d->slot] = b.id;
-    if (!d->init || vy_lower_stopped(l)) return;
     const char *from = NULL;
     if (d->init == VY_INIT_COPY) {
-        const vy_program *sig = vy_builder_program(l->b);
-        from = vy_program_buffer(sig, vy_lower_buffer(l, d->init_decl)).name;
+        const vy_buffer other = {l->frame[d->init_decl->slot + c]};
+        from = vy_program_buffer(vy_builder_program(l->b), other).name;
     }
     vy_buffer_init(l->b, b, (vy_init)d->init, from);
+}
+
+static void lower_buffer(vy_lower *l, const vy_decl *d, uint32_t c) // column c
+{
+    vy_dim dims[VY_MAX_RANK];
+    vy_column column;
+    const uint32_t rank = vy_lower_column(l, d, c, dims, &column);
+    if (!rank) return;
+    vy_lower_at(l, d->line, d->column);
+    vy_name_rec *name = vy_front_name(l->f, column.name, (uint32_t)strlen(column.name));
+    if (l->f->failed) return;
+    vy_buffer b = vy_pipeline_buffer(l->pipe, buffer_name(l, name), column.type, rank, dims);
+    l->frame[d->slot + c] = b.id;
+    if (d->init && !vy_lower_stopped(l)) begin_buffer(l, d, c, b);
+}
+
+static void lower_buffers(vy_lower *l, const vy_decl *d)
+{
+    for (uint32_t c = 0; c < vy_columns(l->f, d->type) && !vy_lower_stopped(l); c++)
+        lower_buffer(l, d, c);
 }
 
 // -------------------------------------------------------------------------------------- dispatches
@@ -61,41 +73,66 @@ static bool lower_scalar(vy_lower *l, const vy_pipe_actual *a, vy_pipe_scalar *o
     return !vy_lower_stopped(l);
 }
 
-static bool lower_slice(vy_lower *l, const vy_ast_expr *e, vy_pipe_arg *out)
+static const vy_decl *buffer_of(const vy_ast_expr *e)
 {
-    const bool flat = e->kind == EX_CALL;
-    if (flat) e = e->u.ref.list;
-    *out = (vy_pipe_arg){.buffer = vy_lower_buffer(l, e->u.ref.decl), .flat = flat};
-    if (e->kind == EX_NAME) return true;
-    vy_dim *index = vy_front_alloc(l->f, e->count * sizeof *index);
+    return (e->kind == EX_CALL ? e->u.ref.list : e)->u.ref.decl;
+}
+
+static uint32_t count_buffers(const vy_lower *l, const vy_pipe_stmt *s)
+{
+    uint32_t n = 0;
+    for (const vy_pipe_actual *a = s->args; a; a = a->next)
+        if (!a->name) n += vy_columns(l->f, buffer_of(a->value)->type);
+    return n;
+}
+
+// All its columns, of which *n become more.
+static bool lower_slice(vy_lower *l, const vy_ast_expr *e, vy_pipe_arg *out, uint32_t *n)
+{
+    const vy_decl *d = buffer_of(e);
+    vy_pipe_arg arg = {.flat = e->kind == EX_CALL};
+    if (arg.flat) e = e->u.ref.list;
+    vy_dim *index = vy_front_alloc(l->f, (e->kind == EX_NAME ? 1 : e->count) * sizeof *index);
     if (l->f->failed) return false;
-    for (const vy_ast_expr *i = e->u.ref.list; i; i = i->next)
-        index[out->rank++] = vy_lower_dim(l, i);
-    out->index = index;
+    for (const vy_ast_expr *i = e->kind == EX_NAME ? NULL : e->u.ref.list; i; i = i->next)
+        index[arg.rank++] = vy_lower_dim(l, i);
+    arg.index = arg.rank ? index : NULL;
+    for (uint32_t c = 0; c < vy_columns(l->f, d->type); c++) {
+        arg.buffer.id = l->frame[d->slot + c];
+        out[(*n)++] = arg;
+    }
     return !vy_lower_stopped(l);
+}
+
+static bool lower_actuals(vy_lower *l, const vy_pipe_stmt *s, vy_pipe_arg *args, uint32_t *n,
+                          vy_pipe_scalar *scalars)
+{
+    uint32_t k = 0;
+    for (const vy_pipe_actual *a = s->args; a && !vy_lower_stopped(l); a = a->next)
+        if (a->name ? !lower_scalar(l, a, &scalars[k++]) : !lower_slice(l, a->value, args, n))
+            return false;
+    return true;
 }
 
 static void lower_dispatch(vy_lower *l, const vy_pipe_stmt *s)
 {
-    vy_pipe_arg *args = vy_front_alloc(l->f, s->buffers * sizeof *args + 1);
+    vy_pipe_arg *args = vy_front_alloc(l->f, count_buffers(l, s) * sizeof *args + 1);
     vy_pipe_scalar *scalars = vy_front_alloc(l->f, s->scalars * sizeof *scalars + 1);
     vy_dim groups[3];
-    uint32_t n = 0, k = 0, g = 0;
+    uint32_t n = 0, g = 0;
     if (l->f->failed) return;
     for (const vy_ast_expr *e = s->groups; e; e = e->next) groups[g++] = vy_lower_dim(l, e);
-    for (const vy_pipe_actual *a = s->args; a && !vy_lower_stopped(l); a = a->next)
-        if (a->name ? !lower_scalar(l, a, &scalars[k++]) : !lower_slice(l, a->value, &args[n++]))
-            return;
+    if (!lower_actuals(l, s, args, &n, scalars)) return;
     while (g && g < 3) groups[g++] = vy_dim_const(l->b, 1);
     if (vy_lower_stopped(l)) return;
     vy_lower_at(l, s->line, s->column);
     const vy_dim *given = g ? groups : NULL;
+    const uint32_t k = s->scalars, program = s->func->same->program;
     if (s->func->decl->kind == DK_PIPELINE)
-        vy_pipeline_call(l->pipe, vy_module_pipeline(l->f->m, s->func->same->program), n, args, k,
-                         scalars, given);
+        vy_pipeline_call(l->pipe, vy_module_pipeline(l->f->m, program), n, args, k, scalars, given);
     else
-        vy_pipeline_dispatch(l->pipe, vy_module_program(l->f->m, s->func->same->program), n, args,
-                             k, scalars, given);
+        vy_pipeline_dispatch(l->pipe, vy_module_program(l->f->m, program), n, args, k, scalars,
+                             given);
 }
 
 // ------------------------------------------------------------------------------------------ steps
@@ -168,7 +205,7 @@ static void lower_steps(vy_lower *l, const vy_pipe_stmt *list)
     for (const vy_pipe_stmt *s = list; s && !vy_lower_stopped(l); s = s->next) {
         vy_lower_at(l, s->line, s->column);
         switch ((vy_pipe_stmt_kind)s->kind) {
-        case PS_BUFFER: lower_buffer(l, s); break;
+        case PS_BUFFER: lower_buffers(l, s->decl); break;
         case PS_LET: l->frame[s->decl->slot] = vy_lower_dim(l, s->value).id; break;
         case PS_DISPATCH: lower_dispatch(l, s); break;
         case PS_REPEAT: lower_repeat(l, s); break;
@@ -200,6 +237,14 @@ static bool declared(void *user, const char *name)
     return l->f->failed || rec->global;
 }
 
+// Buffers that are declared later have other names.
+static void name_parameters(vy_lower *l, const vy_func *fn)
+{
+    for (const vy_decl *d = fn->params; d && !l->f->failed; d = d->next)
+        for (uint32_t c = 0; c < vy_columns(l->f, d->type); c++)
+            inlined_name(l, vy_column_at(l->f, d->name->text, d->type, c).name);
+}
+
 // ---------------------------------------------------------------------------------------- together
 bool vy_lower_pipeline(vy_front *f, vy_func *fn)
 {
@@ -215,7 +260,7 @@ bool vy_lower_pipeline(vy_front *f, vy_func *fn)
     const vy_func *as = fn->rules[VY_DERIVE_AS].func;
     if (as) vy_pipeline_derive_as(l.pipe, as->same->decl->name->text);
     vy_lower_head(&l, fn);
-    for (const vy_decl *d = fn->params; d; d = d->next) buffer_name(&l, d->name);
+    name_parameters(&l, fn);
     lower_steps(&l, fn->steps);
     if (f->failed) {
         vy_pipeline_abandon(l.pipe);

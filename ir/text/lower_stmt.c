@@ -219,23 +219,29 @@ static void lower_leave(vy_lower *l, const vy_stmt *s)
         vy_continue(l->b);
 }
 
-static void lower_array(vy_lower *l, const vy_stmt *s)
+static void lower_array(vy_lower *l, const vy_stmt *s, uint32_t c) // column c
 {
     const vy_decl *d = s->decl;
     vy_dim dims[VY_MAX_RANK];
+    vy_column column;
     vy_lower_at(l, s->line, s->column);
     if (s->op) { // `local v;`, `shared v;`
-        vy_emit(l->b, VY_OP_ZERO, VY_VOID, l->frame[d->slot], 0, NULL);
+        vy_emit(l->b, VY_OP_ZERO, VY_VOID, l->frame[d->slot + c], 0, NULL);
         return;
     }
-    if (!vy_lower_dims(l, d, dims)) return;
-    const vy_type type = vy_stored_type(l->f, d);
-    const uint32_t rank = vy_stored_rank(d);
-    const char *name = d->name->text;
-    vy_buffer b = d->kind == DK_SHARED ? vy_shared_array(l->b, name, type, rank, dims)
-                  : d->undefined       ? vy_local_undefined(l->b, name, type, rank, dims)
-                                       : vy_local_array(l->b, name, type, rank, dims);
-    l->frame[d->slot] = b.id;
+    const uint32_t rank = vy_lower_column(l, d, c, dims, &column);
+    if (!rank) return;
+    const char *name = column.name;
+    vy_buffer b = d->kind == DK_SHARED ? vy_shared_array(l->b, name, column.type, rank, dims)
+                  : d->undefined       ? vy_local_undefined(l->b, name, column.type, rank, dims)
+                                       : vy_local_array(l->b, name, column.type, rank, dims);
+    l->frame[d->slot + c] = b.id;
+}
+
+static void lower_arrays(vy_lower *l, const vy_stmt *s)
+{
+    for (uint32_t c = 0; c < vy_columns(l->f, s->decl->type) && !vy_lower_stopped(l); c++)
+        lower_array(l, s, c);
 }
 
 // ------------------------------------------------------------------------------------- statements
@@ -253,7 +259,7 @@ static void lower_any(vy_lower *l, const vy_stmt *s)
     case ST_SWITCH: vy_lower_switch(l, s); break;
     case ST_RETURN: lower_return(l, s); break;
     case ST_ARRAY:
-        if (s->decl->kind != DK_SHARED || s->op) lower_array(l, s);
+        if (s->decl->kind != DK_SHARED || s->op) lower_arrays(l, s);
         break;
     case ST_BLOCK: vy_lower_block(l, s); break;
     case ST_BREAK:
@@ -289,6 +295,6 @@ void vy_lower_body(vy_lower *l, const vy_func *fn)
     // Shared arrays come first: the place of their declaration does not matter, their numbers do.
     if (fn->is_program)
         for (const vy_stmt *s = fn->body->body; s && !vy_lower_stopped(l); s = s->next)
-            if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED && !s->op) lower_array(l, s);
+            if (s->kind == ST_ARRAY && s->decl->kind == DK_SHARED && !s->op) lower_arrays(l, s);
     lower_list(l, fn->body->body);
 }

@@ -14,15 +14,6 @@ uint8_t vy_parse_type(vy_front *f, const char *after, unsigned meant)
     return type;
 }
 
-vy_text_type vy_parse_stored_type(vy_front *f, const char *after, unsigned meant)
-{
-    const bool word = f->tok.kind == TK_NAME && f->tok.text[0] != '`';
-    const vy_text_type made = word ? vy_made_type_named(f->tok.text, f->tok.length) : VY_VOID;
-    if (!vy_is_vector(f, made)) return vy_parse_type(f, after, meant | VY_SPELL_MADE);
-    vy_advance(f);
-    return made;
-}
-
 // The struct of that name, declared or not.
 static vy_text_type named(vy_front *f, vy_name_rec *name, const char *after, unsigned meant)
 {
@@ -33,6 +24,17 @@ static vy_text_type named(vy_front *f, vy_name_rec *name, const char *after, uns
         m->meant = meant | VY_SPELL_MADE;
     }
     return name->made;
+}
+
+vy_text_type vy_parse_stored_type(vy_front *f, const char *after, unsigned meant)
+{
+    const bool word = f->tok.kind == TK_NAME && f->tok.text[0] != '`';
+    if (!word || vy_peek(f).kind != TK_LBRACKET)
+        return vy_parse_type(f, after, meant | VY_SPELL_MADE);
+    vy_text_type t = vy_made_type_named(f->tok.text, f->tok.length);
+    if (!t) t = named(f, f->tok.name, after, meant);
+    vy_advance(f);
+    return t;
 }
 
 // A type that changes when arrays are known.

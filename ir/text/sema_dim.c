@@ -92,9 +92,11 @@ bad:
 
 void vy_sema_dims(vy_front *f, vy_decl *d)
 {
-    if (vy_is_made(d->type) && d->rank == VY_MAX_RANK)
+    const vy_made_type *m = vy_made_of(f, d->type);
+    if (m && d->rank + m->depth + 1 > VY_MAX_RANK)
         vy_front_error(f, VY_E_LIMIT, d->line, d->column, "use fewer dimensions",
-                       "vectors in more than %u dimensions", VY_MAX_RANK - 1);
+                       "%s in more than %u dimensions", vy_any_type_name(f, d->type),
+                       VY_MAX_RANK - m->depth - 1);
     for (vy_ast_expr *e = d->dims; e && !f->failed; e = e->next) {
         bool unknown = e->kind == EX_NAME && !e->u.ref.name;
         if (!unknown) {

@@ -42,6 +42,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
     (*OPS, "D1(DIV(G, HYPOT(A, K(1))))", "D1(DIV(G, HYPOT(A, K(2))))"),         # asinh
     (*OPS, "MUL(MUL(G, Y), LOG(A))", "MUL(MUL(G, Y), A)"),          # pow
     (*OPS, "MUL(G, DIV(B, Y))", "MUL(G, DIV(A, Y))"),               # hypot
+    (*OPS, "NEG(MUL(G, ROUND(DIV(SUB(A, Y), B))))", "MUL(G, ROUND(DIV(SUB(A, Y), B)))"),  # fmod
     (*OPS, "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX, A)"),           # polygamma
     ("autodiff/reverse/contribute.c", None, "add(r, id, have, g)", "g"),
     # derivatives of derivatives
@@ -97,7 +98,7 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("ir/pass/scalar/mark_in_range.c", None, "if ((!all && !proved[id]) ||", "if ("),
     ("ir/text/print_expr.c", None, "if (!(o->p->insts.data[id].flags & mark)) continue;",
      "if (!(o->p->insts.data[id].flags & mark) || mark == VY_FLAG_OWNED) continue;"),
-    ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, 0, at->flags);", ""),
+    ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, id, w->at->flags);", ""),
     ("ir/text/lower_call.c", None, "vy_emit_flags(l->b, v.id, target->kind == EX_INDEX ? target->op : 0);", ""),
     # facts that spread: a visited node is never revisited; a value's first user is not notified
     ("ir/core/dataflow.h", "autodiff/facts/activity.c", "d->waits[id] = 0;", ""),
@@ -985,12 +986,12 @@ ELEMENTS = ("text/parse/vectors_elements.vyre", (
     ("ir/text/parse_expr.c", None, "return at < f->end && *at == ';';", "return true;"),
 ))
 BUFFERS = ("text/parse/vectors_buffers.vyre", (
-    ("ir/text/lower_element.c", None, "number(l, some ? vy_component(m->which, k) : k)", "number(l, k)"),
-    ("ir/text/lower_element.c", None, "some ? among(l, at, path[1]) : path[0]", "among(l, at, path[some])"),
+    ("ir/text/lower_element.c", None, "number(l, vy_component(m->which, k))", "number(l, k)"),
+    ("ir/text/lower_element.c", None, "at->n ? among(l, at, index) : index", "index"),
     ("ir/text/lower_element.c", None, "vy_value which = number(l, 4);", "vy_value which = number(l, 0);"),
     ("ir/text/lower_place.c", None, "    if (s->op != TK_SET) vy_place_read(l, p, is);\n", ""),
-    ("ir/text/lower_element.c", None, "    component(&at, 0);\n", ""),
-    ("ir/text/lower_dim.c", None, "vy_dim_const(l->b, vy_scalars(l->f, d->type))", "vy_dim_const(l->b, 2)"),
+    ("ir/text/lower_element.c", None, "    if (at.n) at.index[at.rank] = at.component[0];\n", ""),
+    ("ir/text/lower_dim.c", None, "vy_dim_const(l->b, column->size[k])", "vy_dim_const(l->b, 2)"),
 ))
 MATRICES = ("text/parse/matrices.vyre", (
     ("ir/build/matrix.c", None, "vy_mul(b, x[k * rows + i], y[c * inner + k])", "vy_mul(b, x[i * inner + k], y[c * inner + k])"),
@@ -1065,12 +1066,26 @@ QUATERNIONS = ("text/parse/quaternions.vyre", (
     ("ir/build/quaternion.c", None, "twice(b, vy_sub(b, both, turn)); // column", "twice(b, vy_add(b, both, turn)); // column"),
     ("ir/build/quaternion.c", None, "vy_select(b, back, vy_neg(b, n), n)", "n"),
     ("ir/build/quaternion.c", None, "number(b, t, k * k)", "number(b, t, k)"),
+    ("ir/build/quaternion.c", None, "VY_F64 ? 8 : 4", "VY_F64 ? 4 : 4"),
 ))
 LIBRARY_GRAD = ("text/grad/types/library.vyre", (
     ("ir/build/numbers.c", None, "v[1] = vy_cast(b, VY_I32, vy_cast(b, VY_F32, is));", "v[1] = is;"),
-    ("ir/core/ops.h", None, "NEG(MUL(G, ROUND(DIV(SUB(A, Y), B))))", "MUL(G, ROUND(DIV(SUB(A, Y), B)))"),
     ("ir/eval/eval_path.c", None, "v.f = trunc(a.f / b.f);", "v.f = 0;"),
-    ("ir/build/quaternion.c", None, "VY_F64 ? 8 : 4", "VY_F64 ? 1 : 1"),
+))
+STRUCTS_BUFFERS = ("text/parse/structs_buffers.vyre", (
+    ("ir/text/columns.c", None, "<= *c; d = d->next) *c -= n;", "< *c; d = d->next) *c -= n;"),
+    ("ir/text/columns.c", None, "column.size[column.axes++] = m->parts;", "column.size[column.axes++] = vy_scalars(f, t);"),
+    ("ir/text/lower_element.c", None, "at->column += vy_columns(l->f, d->type);", "at->column++;"),
+    ("ir/text/lower_element.c", None, "column += vy_columns(w->l->f, d->type), d = d->next)", "column++, d = d->next)"),
+    ("ir/text/lower_element.c", None, "            each(w, m->of, column, rank + 1);", "            each(w, m->of, column, rank);"),
+    ("ir/text/lower_call.c", None, "inner->frame[p->slot + c] = l->frame[given->slot + c];", "inner->frame[p->slot + c] = l->frame[given->slot];"),
+    ("ir/text/lower_pipe.c", None, "arg.buffer.id = l->frame[d->slot + c];", "arg.buffer.id = l->frame[d->slot];"),
+    ("tools/command/fields.c", None, "&& name[n] == '.';", ";"),
+))
+STD430 = ("text/parse/structs_hosted.vyre", (
+    ("ir/text/std430.c", None, "(m->parts + 1) / 2 * 2 * e.size", "m->parts * e.size"),
+    ("ir/text/std430.c", None, "all.size = round_up(all.size, all.align);", ""),
+    ("ir/text/std430.c", None, "end = start + e.size;", "end = start + round_up(e.size, e.align);"),
 ))
 SWITCH = ("text/parse/switch.vyre", (
     ("ir/text/lower_switch.c", None, "any.id ? vy_or(l->b, any, is) : is;", "is;"),
@@ -1101,7 +1116,7 @@ MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, 
 SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
-SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD)
+SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD, STRUCTS_BUFFERS, STD430)
 SCRIPTS += (APART, PHASES, DIVERGENT)  # atomic_min and atomic_max
 SCRIPTS += (PLAIN, NAMED, DISPATCHED, EXACT_AGAIN, LEAST)  # @derive_as
 OTHERS = ("text/deterministic/others.vyre", (

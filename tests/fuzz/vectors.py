@@ -51,6 +51,23 @@ PACKS = (
 PACK_VALUES = ("{w}.a", "dot({w}.v, {w}.v.yzx)", "{w}.w[u32({0} > 0.2)]", "sum({k} in 0..3: {w}.w[{k}] * {w}.v[{k}])",
                "({0} > 0 ? {w}.w : @F[2]({0}, {w}.a))[1]", "({w} == {w} ? {w}.a : {0})")
 
+# Of a local array {w} of three structs, and of one of two matrices.
+RECORDS = (
+    "{w}[u32({0} > 0.1)] = Pack {{ a: sin({0}), v: tanh(@Vvec3(0.2, {0}, {w}[1].a)), w: {w}[2].w }};",
+    "{w}[1].v.zx = tanh({w}[0].v.xy + {0});", "{w}[2].w[i32({0} > 0.3) * 2] = sin({w}[1].a + {0});",
+    "{w}[0].a = tanh({w}[0].a + dot({w}[1].v, {w}[2].v.zxy));", "{w}[i32({0} > 0.2) * 3] = {w}[1];",
+    "for {k} in 0..3 {{ {w}[2 - {k}].v[{k}] = sin({w}[{k}].w[1] * {0} + 0.3); }}", "{w}[1].v *= 0.7;",
+)
+RECORD_VALUES = ("{w}[1].v.y", "dot({w}[u32({0} > 0)].v, {w}[0].v)", "{w}[i32({0} > 0.2) * 3].a",
+                 "sum({k} in 0..3: {w}[{k}].w[i32({0} > 0.1)])", "{w}[2].v.zx[i32({0} > 0.3) * 2]")
+MATRICES = (
+    "{w}[u32({0} > 0.1)] = @Vmat2(sin({0}), 0.3, {w}[1][0] * 0.5);", "{w}[1][0] = sin({w}[0] * @Vvec2({0}, 0.4) + 0.2);",
+    "{w}[0][1][i32({0} > 0.2) * 2] = cos({0});", "{w}[1][i32({0} > 0.2)].yx *= 0.6;", "{w}[0] = transpose({w}[1]) * 0.8;",
+)
+MATRIX_VALUES = ("determinant({w}[0])", "({w}[1] * @Vvec2(0.3, {0})).x", "{w}[0][u32({0} > 0.1)].y", "{w}[1][0][i32({0} > 0)]")
+ARRAYS = {"@E2": ("@Vvec2[3]", ELEMENTS, ELEMENT_VALUES), "@R": ("Pack[3]", RECORDS, RECORD_VALUES),
+          "@M": ("@Vmat2[2]", MATRICES, MATRIX_VALUES)}
+
 
 class Vectors:
     def vector(self, c):
@@ -108,18 +125,20 @@ class Vectors:
         c.vars.append((name, "@F", False))
         return out + [S("struct value", "let %s = %s;" % (name, text), [e])]
 
-    def s_element_assign(self, c):
-        name = self.named(c, "@E2", True)
-        out = [] if name else [S("element", "local %s: @Vvec2[3];" % c.name("l"))]
+    def s_element_assign(self, c, kind=None):
+        kind = kind or self.r.choice(tuple(ARRAYS))
+        name = self.named(c, kind, True)
+        out = [] if name else [S("element", "local %s: %s;" % (c.name("l"), ARRAYS[kind][0]))]
         if not name:
             name = out[0].heads[0].split()[1][:-1]
-            c.vars.append((name, "@E2", True))
-        text = self.r.choice(ELEMENTS).replace("{w}", name).replace("{k}", c.name("k"))
+            c.vars.append((name, kind, True))
+        text = self.r.choice(ARRAYS[kind][1]).replace("{w}", name).replace("{k}", c.name("k"))
         return out + [S("element assign", text, [self.number(c, "@F", 2)])]
 
     def s_element_value(self, c):
-        out = [] if self.named(c, "@E2", True) else self.s_element_assign(c)
-        text = self.r.choice(ELEMENT_VALUES).replace("{w}", self.named(c, "@E2", True)).replace("{k}", c.name("k"))
+        kind = self.r.choice(tuple(ARRAYS))
+        out = [] if self.named(c, kind, True) else self.s_element_assign(c, kind)
+        text = self.r.choice(ARRAYS[kind][2]).replace("{w}", self.named(c, kind, True)).replace("{k}", c.name("k"))
         name, e = c.name(), self.number(c, "@F", 2)
         c.vars.append((name, "@F", False))
         return out + [S("element value", "let %s = %s;" % (name, text), [e])]

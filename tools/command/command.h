@@ -49,6 +49,7 @@ bool load_again(command *c, vy_module **out, vy_diag *d); // parses the same tex
 // Writes what the options request into c->work; the steps below call it themselves.
 bool take_settings(command *c, vy_diag *d);
 // The program or pipeline that -p names; without -p the only one, else the last pipeline.
+bool name_fields(command *c, vy_diag *d); // fields.c, once the module is read
 bool select_entry(const command *c, const vy_module *m, vys_entry *out, vy_diag *d);
 static inline bool derives_forward(const command *c) { return c->o.jvp || c->o.verb == VERB_JVP; }
 // Differentiates into c->work.derived as the options request (--order too).  `seeds`: names whose

@@ -183,7 +183,7 @@ bool load_module(command *c, vy_diag *d)
     for (uint32_t i = 0; vy_module_import(c->module, i); i++)
         if (!output_keep(&c->files, vy_module_import(c->module, i))) return fail_memory(d);
     c->work.module = c->module;
-    return vy_module_ok(c->module) || take_diag(c->module, d);
+    return vy_module_ok(c->module) ? name_fields(c, d) : take_diag(c->module, d);
 }
 
 // ---------------------------------------------------------------------------------------- settings

@@ -48,10 +48,19 @@ static bool train(fit *f, command *c, vy_diag *d)
            (!c->o.plot || fit_plot(f, c, d)) && (f->stopped || write_out(f, c, d));
 }
 
+// The names in the lists may have become those of fields when the module was read.
+static bool load(fit *f, command *c, vy_diag *d)
+{
+    if (!load_module(c, d)) return false;
+    f->train.loss = c->o.of.count ? c->o.of.data[0] : NULL;
+    f->train.params = c->o.params.data, f->train.param_count = c->o.params.count;
+    return true;
+}
+
 bool verb_fit(command *c, vy_diag *d)
 {
     fit f = {0};
-    const bool ok = fit_options(&f, c, d) && load_module(c, d) &&
+    const bool ok = fit_options(&f, c, d) && load(&f, c, d) &&
                     (c->o.write_pipeline ? write_pipeline(&f, c, d) : train(&f, c, d));
     if (ok && f.stopped) c->status = STATUS_CHECK;
     fit_free(&f);

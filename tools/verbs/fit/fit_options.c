@@ -135,8 +135,6 @@ static bool check_options(const options *o, vy_diag *d)
 bool fit_options(fit *f, command *c, vy_diag *d)
 {
     const options *o = &c->o;
-    f->train.loss = o->of.count ? o->of.data[0] : NULL;
-    f->train.params = o->params.data, f->train.param_count = o->params.count;
     const bool ok = check_options(o, d) && take_optimiser(f, c, d) && parse_rate(f, c, d) &&
                     parse_tolerance(f, c, d) && parse_batch(f, c, d) &&
                     specs_parse(&f->out, "--out", &o->out, d) &&
