@@ -108,6 +108,7 @@ struct vkrt_plan {
     vkrt_cache *caches;
     uint64_t *compile_ns;
     vkrt_plan_buf *buffers;
+    uint64_t scratch_bytes; // of workspaces that have their memory, while shapes are determined
     // Symbols as given or inferred: where a run starts.
     int64_t *symbols;
     vkrt_source *sources;
@@ -161,11 +162,9 @@ vkrt_status vkrt_bad_value(const vkrt_plan *plan, uint32_t expr, vkrt_error *err
 size_t vkrt_expr_text(const vy_plan *p, uint32_t i, char *text, size_t size, size_t used);
 
 // --- shape.c -------------------------------------------------------------------------------------
-// Determines the shape of buffer `b` at the cursor, and allocates it if needed.  *known = false:
-// not decidable yet.
-vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error);
 // VKRT_OK if the buffer has its size and memory, else why not.
 vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error);
+// Determines the shapes of buffers at the cursor, those that can be, and allocates what changed.
 vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error);
 vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt_error *error);
 vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, uint64_t *bytes,

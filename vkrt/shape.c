@@ -210,6 +210,13 @@ vkrt_status vkrt_plan_need(const vkrt_plan *plan, uint32_t b, vkrt_error *error)
                      "the size of buffer '%s' is not known yet", declared->name);
 }
 
+// What a buffer takes of the budget: workspaces do, once they have their memory.
+static uint64_t taken(const vkrt_plan *plan, uint32_t b)
+{
+    const bool counts = plan->plan->buffers[b].role == VY_ROLE_WORKSPACE && b != plan->watch;
+    return counts && plan->buffers[b].available ? plan->buffers[b].bytes : 0;
+}
+
 // Whether all dimensions have values.  Those of a workspace may be invalid until it is used.
 static vkrt_status decided(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error)
 {
@@ -221,10 +228,23 @@ static vkrt_status decided(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error 
         const bool bad = plan->value_bad[e], below = plan->value_known[e] && plan->values[e] < 0;
         *known = *known && plan->value_known[e] && !below;
         if (!bad && !below) continue;
+        plan->scratch_bytes -= taken(plan, b);
         plan->buffers[b].available = false;
         if (!later) return bad ? vkrt_bad_value(plan, e, error) : negative(plan, b, a, error);
     }
     return VKRT_OK;
+}
+
+static vkrt_status other_shape(const vkrt_plan *plan, uint32_t b, uint32_t axis, vkrt_error *error)
+{
+    const vy_plan_buffer *declared = &plan->plan->buffers[b];
+    const uint32_t e = declared->dims[axis];
+    char text[160] = "";
+    vkrt_expr_text(plan->plan, e, text, sizeof text, 0);
+    return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
+                     "axis %u of buffer '%s' must be %s = %lld, but %llu was given", axis,
+                     declared->name, text, (long long)plan->values[e],
+                     (unsigned long long)plan->buffers[b].shape[axis]);
 }
 
 // The shape's element count by the declaration; *known = false if a dimension is not decided yet.
@@ -238,13 +258,7 @@ static vkrt_status declared_count(vkrt_plan *plan, uint32_t b, bool *known, uint
     for (uint32_t a = 0; !status && *known && a < declared->rank; a++) {
         uint32_t e = declared->dims[a];
         int64_t v = plan->values[e];
-        char text[160] = "";
-        vkrt_expr_text(plan->plan, e, text, sizeof text, 0);
-        if (state->shaped && state->shape[a] != (uint64_t)v)
-            return vkrt_fail(error, VKRT_BAD_SHAPE, "make the two agree",
-                             "axis %u of buffer '%s' must be %s = %lld, but %llu was given", a,
-                             declared->name, text, (long long)v,
-                             (unsigned long long)state->shape[a]);
+        if (state->shaped && state->shape[a] != (uint64_t)v) return other_shape(plan, b, a, error);
         if (__builtin_mul_overflow(*count, (uint64_t)v, count))
             return vkrt_fail(error, VKRT_BAD_SHAPE, "use a smaller shape",
                              "buffer '%s' overflows 64 bits", declared->name);
@@ -257,14 +271,9 @@ static vkrt_status within_budget(const vkrt_plan *plan, uint32_t b, uint64_t byt
                                  vkrt_error *error)
 {
     const uint64_t most = b == plan->watch ? 0 : plan->desc.max_workspace_bytes;
-    uint64_t total = bytes;
-    for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
-        const vkrt_plan_buf *other = &plan->buffers[i];
-        const bool counts = plan->plan->buffers[i].role == VY_ROLE_WORKSPACE && other->available;
-        if (i != b && i != plan->watch && counts &&
-            __builtin_add_overflow(total, other->bytes, &total))
-            total = UINT64_MAX;
-    }
+    uint64_t total;
+    if (__builtin_add_overflow(plan->scratch_bytes - taken(plan, b), bytes, &total))
+        total = UINT64_MAX;
     if (!most || total <= most) return VKRT_OK;
     return vkrt_fail(error, VKRT_OVER_BUDGET, "allow more memory, or use smaller data",
                      "scratch buffers need %llu bytes, '%s' %llu of them; the limit is %llu",
@@ -272,7 +281,9 @@ static vkrt_status within_budget(const vkrt_plan *plan, uint32_t b, uint64_t byt
                      (unsigned long long)bytes, (unsigned long long)most);
 }
 
-vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error)
+// Determines the shape of buffer `b` at the cursor, and allocates it if needed.  *known = false:
+// not decidable yet.
+static vkrt_status provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_error *error)
 {
     const vy_plan_buffer *declared = &plan->plan->buffers[b];
     vkrt_plan_buf *state = &plan->buffers[b];
@@ -298,8 +309,10 @@ vkrt_status vkrt_plan_provide(vkrt_plan *plan, uint32_t b, bool *known, vkrt_err
         status = within_budget(plan, b, bytes, error);
     if (!status) status = vkrt_plan_allocate(plan, b, bytes, error);
     if (status) return status;
+    plan->scratch_bytes -= taken(plan, b);
     state->bytes = bytes;
     state->available = state->fresh = true;
+    plan->scratch_bytes += taken(plan, b);
     return VKRT_OK;
 }
 
@@ -308,8 +321,10 @@ vkrt_status vkrt_plan_provide_all(vkrt_plan *plan, vkrt_error *error)
     bool known;
     vkrt_status status = VKRT_OK;
     vkrt_plan_evaluate(plan);
+    plan->scratch_bytes = 0;
+    for (uint32_t b = 0; b < plan->plan->buffer_count; b++) plan->scratch_bytes += taken(plan, b);
     for (uint32_t b = 0; !status && b < plan->plan->buffer_count; b++)
-        status = vkrt_plan_provide(plan, b, &known, error);
+        status = provide(plan, b, &known, error);
     return status;
 }
 

@@ -8,6 +8,8 @@
 #include "spirv/spirv.h"
 #include "tests/unit/failing.h"
 
+#include <time.h>
+
 static const char *const text =
     "program count(x: in f32[N], c: out u32[N], N: u32) over(i: N)\n"
     "{ c[i] = u32(max(x[i], 0.0)); }\n"
@@ -456,6 +458,38 @@ static void test_run_barriers(void **state)
     }
 }
 
+// As many intermediates as a long text has: what each takes of the budget is not added up for each.
+static void test_run_many(void **state)
+{
+    NEED_DEVICE(state);
+    enum { MANY = 16000 };
+    char *program = malloc(MANY * 48 + 500), *at = program;
+    at += sprintf(at, "program copy(x: in f32[N], y: out f32[N], N: u32) over(i: N) {"
+                      " y[i] = x[i]; }\npipeline p(b0: in f32[N], y: out f32[N], N: u32) {\n");
+    for (int i = 1; i <= MANY; i++)
+        at += sprintf(at, "buffer b%d: f32[N]; copy(b%d, b%d);\n", i, i - 1, i);
+    sprintf(at, "copy(b%d, y); }\n", MANY);
+    vkrt_error e = {0};
+    vy_diag d = {0};
+    vy_module *m = case_parse(program);
+    vy_compiled *c =
+        vy_compile_pipeline(vy_module_find_pipeline(m, "p"), &(vy_spirv_options){0}, &d);
+    if (!c) fail_msg("%s", d.text);
+    vkrt_plan *plan;
+    good(vkrt_plan_create(g->device, c->plans, &(vkrt_plan_desc){.max_workspace_bytes = 4 * MANY},
+                          &plan, &e),
+         &e);
+    good(vkrt_plan_set_buffer(plan, "b0", 1, (uint64_t[]){1}, (float[]){1}, &e), &e);
+    const clock_t start = clock();
+    good(vkrt_plan_prepare(plan, &e), &e);
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    if (seconds > 1) fail_msg("%g s", seconds);
+    vkrt_plan_destroy(plan);
+    vy_compiled_free(c);
+    vy_module_free(m);
+    free(program);
+}
+
 static void test_run_check(void **state)
 {
     NEED_DEVICE(state);
@@ -502,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_run_budget),
         cmocka_unit_test(test_run_slices),
         cmocka_unit_test(test_run_barriers),
+        cmocka_unit_test(test_run_many),
         cmocka_unit_test(test_run_check),
     };
     return cmocka_run_group_tests(tests, gpu_open, gpu_close);
