@@ -106,7 +106,7 @@ static bool has_length_of(const char *from, size_t length, const char *of, size_
     const char *at = memchr(from, '[', length), *end = from + length;
     const size_t n = name ? strlen(name) : 0;
     bool has = false;
-    for (; name && at && at + n < end; at++)
+    for (; n && at && at + n < end; at++) // none: it is a name in back quotes
         has |= !in_word(at[-1]) && !in_word(at[n]) && strncmp(at, name, n) == 0;
     free(name);
     return has;
