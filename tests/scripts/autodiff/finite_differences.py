@@ -92,6 +92,8 @@ def scalars_of(program, options):
 def case(blocks_, program, options):
     """Texts of one program with its data, for gradcheck_file, one for each --groups; none if the data
     cannot be determined."""
+    if any(re.match(r"\w+\.", given) for given in options.get("--in", [])):
+        return []  # fields of structs
     sets = scalars_of(program, options)
     lines = ["// set: " + " ".join("%s=%s" % s for s in sets.items())] if sets else []
     data = []
