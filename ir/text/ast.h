@@ -22,6 +22,7 @@ enum { VY_ANY_INT = VY_TYPE_COUNT, VY_ANY_FLOAT, VY_BROKEN, VY_MADE };
 
 #define VY_MAX_SCALARS 256u   // of a value
 #define VY_MAX_TYPE_DEPTH 16u // types nested in one another
+#define VY_MAX_GENERICS 4u    // types that a function leaves open
 #define VY_MAX_OVERLOADS 64u  // functions of one name
 #define VY_MAX_STEPS 20u      // to a part of a value, once joined (sema_member.c)
 
@@ -68,6 +69,7 @@ typedef struct vy_name_rec {
     uint32_t suffix;                    // others of the same spelling follow it there
     struct vy_file *file;               // whose identity is spelled so
     vy_text_type made;                  // struct of that name, declared or not; VY_VOID: none
+    uint8_t stands_for;                 // in the text of a generic function: the type
     int16_t builtin;                    // -2: not looked up yet
     const struct vy_builtin_info *info; // built-in function of that name
 } vy_name_rec;
@@ -245,6 +247,7 @@ struct vy_decl {
     vy_name_rec *name, *init_from;
     vy_decl *init_decl;  // PS_BUFFER: the same, after sema
     vy_func *func;       // DK_FUNC, DK_PROGRAM, DK_PIPELINE
+    vy_name_rec *open;   // a parameter's type, or what an array has, if that is left open: its name
     vy_scalar value;     // DK_CONST
     const char *given;   // DK_CONST: its value from outside, as written there; else NULL
     vy_decl *next;       // in its list
@@ -354,6 +357,15 @@ typedef struct vy_rule_name { // of `@vjp(g)`
     vy_func *func; // after sema
 } vy_rule_name;
 
+typedef struct vy_generic { // the types that a function leaves open: `fn f<T: float>` (generic.c)
+    uint32_t count;
+    vy_name_rec *names[VY_MAX_GENERICS];
+    uint8_t types[VY_MAX_GENERICS]; // what they are in this instance
+    vy_func *of;                    // the declaration, an instance itself: of f32
+    vy_func *next;                  // instance
+    uint32_t line;                  // where it was called first; 0: the declaration
+} vy_generic;
+
 struct vy_func { // function, program or pipeline
     vy_decl *decl;
     vy_decl *params, *overs;
@@ -367,6 +379,7 @@ struct vy_func { // function, program or pipeline
     bool exact, shader;           // `@exact program`, `@shader program`
     bool exact_sums;              // `@exact_sums program`
     vy_rule_name rules[VY_NAMES_OF];
+    vy_generic *generic;   // NULL: it leaves none open
     bool stays;            // has a rule or is one: it is a function of the module
     vy_function_id number; // … that one
     uint32_t order;        // the n of `@order(n)` before it

@@ -42,6 +42,8 @@ typedef struct vy_front {
     vy_made_vec made; // structs and arrays
     vy_made_type *arrays[VY_ARRAY_SLOTS];
     vy_type_place *type_places;
+    const vy_type_place *places_known; // what vy_sema_made has done
+    uint32_t made_known;
     vy_decl *structs, **structs_tail;
     // tree
     uint32_t nodes, depth;
@@ -56,12 +58,15 @@ typedef struct vy_front {
     const vy_func *read_last;       // the last of them
     vy_func *next_func, *next_pipe; // the first of later units (again.c)
     bool lowered, shader;           // the parser is in a `@lowered`, a `@shader program`
+    const uint8_t *types;           // of the instance that is read; NULL: f32
     // sema: the function being analysed
     vy_func *func;
     vy_decl *scope;
     vy_loop *loop;
     vy_loop *condition; // loop whose `while { … }` condition is being analysed
     vy_stmt *in_switch; // the innermost one, if no loop in it is nearer
+    vy_func *(*make_instance)(struct vy_front *f, const vy_ast_expr *e, vy_func *of,
+                              const uint8_t *types); // instance.c
     uint32_t loop_ids, block_depth;
     uint32_t reductions; // how many there are around the expression
     bool in_const;
@@ -133,6 +138,10 @@ vy_decl *vy_parse_decl(vy_front *f, vy_decl_kind kind);  // the name only
 vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind);  // name and parameters
 void vy_parse_init(vy_front *f, vy_decl *d);             // `(ones)` or `(NAME)`
 vy_func *vy_parse_pipeline(vy_front *f);                 // parse_pipe.c
+vy_func *vy_parse_function(vy_front *f);
+// parse_generic.c
+void vy_parse_generic(vy_front *f, vy_func *fn); // `<T: float>`: T is a type from here
+void vy_end_generic(vy_front *f, vy_func *fn);   // … up to here, after the function
 // import.c
 bool vy_import_begin(vy_front *f, const char *file); // the text itself is called so
 void vy_parse_import(vy_front *f);                   // `import "…";`: that file is read next

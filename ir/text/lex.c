@@ -239,6 +239,9 @@ static void read_name(vy_front *f)
         return;
     }
     f->tok.name = vy_front_name(f, s, (uint32_t)n);
+    if (f->failed || !f->tok.name->stands_for) return;
+    f->tok.kind = TK_TYPE;
+    f->tok.type = f->tok.name->stands_for;
 }
 
 // `any text` in back quotes is a name: whatever the API accepted can be printed.

@@ -24,11 +24,12 @@ static void parse_results(vy_front *f, vy_func *fn)
     if (tuple) vy_expect(f, TK_RPAREN, "after the types of the results");
 }
 
-static vy_func *parse_function(vy_front *f)
+vy_func *vy_parse_function(vy_front *f)
 {
     vy_func *fn = vy_parse_head(f, DK_FUNC);
     parse_results(f, fn);
     fn->body = vy_parse_block(f);
+    if (fn->generic) vy_end_generic(f, fn);
     return fn;
 }
 
@@ -225,7 +226,7 @@ static void parse_declaration(vy_front *f)
     else if (vy_accept(f, TK_CONST))
         parse_constant(f);
     else if (vy_accept(f, TK_FN))
-        append(f, parse_function(f), &f->funcs_tail);
+        append(f, vy_parse_function(f), &f->funcs_tail);
     else if (vy_accept(f, TK_PROGRAM))
         append(f, parse_program(f), &f->funcs_tail);
     else if (vy_accept(f, TK_PIPELINE))

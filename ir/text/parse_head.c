@@ -142,6 +142,7 @@ static vy_decl *parse_parameter(vy_front *f, bool program)
     const uint8_t next = f->tok.kind == TK_NAME ? vy_peek(f).kind : TK_END;
     const bool access = next == TK_TYPE || next == TK_NAME; // `x: inn f32[N]`
     const unsigned meant = access ? VY_SPELL_ACCESS : VY_SPELL_TYPES;
+    d->open = f->tok.kind == TK_TYPE ? f->tok.name : NULL;
     const bool value = buffer && !program && vy_peek(f).kind != TK_LBRACKET;
     if (value) d->kind = d->cls == VY_IN ? DK_PARAM : DK_VAR;
     buffer &= !value;
@@ -215,6 +216,7 @@ vy_func *vy_parse_head(vy_front *f, vy_decl_kind kind)
     fn->text = f->tok.text;
     fn->decl = vy_parse_decl(f, kind);
     fn->decl->func = fn;
+    if (kind == DK_FUNC && f->tok.kind == TK_LT) vy_parse_generic(f, fn);
     parse_parameters(f, fn);
     return fn;
 }

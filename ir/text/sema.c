@@ -14,6 +14,7 @@ static void sema_function(vy_front *f, vy_func *fn)
     f->loop = NULL;
     vy_sema_parameters(f, fn);
     if (!f->failed) vy_sema_body(f, fn);
+    if (f->failed && fn->generic) vy_blame_instance(f, fn);
     vy_scope_close(f, NULL);
     f->func = NULL;
 }
@@ -87,6 +88,7 @@ bool vy_sema(vy_front *f)
     for (vy_decl *d = f->structs; d && !f->failed; d = d->next) vy_declare_global(f, d);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
     for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
+    f->make_instance = vy_make_instance;
     f->in_const = true;
     for (vy_decl *d = f->consts; d && !f->failed; d = d->next) {
         if (vy_stored_only(d->type))

@@ -131,13 +131,14 @@ vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e, vy_func **out)
     }
     g = find_called(f, e, g);
     if (!g) return e->type = VY_BROKEN;
-    vy_func *fn = g->func;
+    vy_func *fn = vy_instance(f, e, g->func);
+    if (!fn) return e->type = VY_BROKEN;
     vy_ast_expr *a = e->u.ref.list;
     for (vy_decl *p = fn->params; p && !f->failed; p = p->next, a = a->next)
         sema_argument(f, a, p, name);
     if (f->failed) return e->type = VY_BROKEN;
     vy_note_callee(f, fn, e->line, e->column);
-    e->u.ref.decl = g;
+    e->u.ref.decl = fn->decl;
     *out = fn;
     return e->type = fn->result_count == 1 ? fn->results[0] : VY_VOID;
 }

@@ -57,7 +57,7 @@ static vy_text_type first_alike(vy_front *f, vy_text_type t)
 
 static bool take_counts(vy_front *f)
 {
-    for (uint32_t i = 0; i < f->made.count; i++) {
+    for (uint32_t i = f->made_known; i < f->made.count; i++) {
         vy_made_type *m = f->made.data[i];
         const vy_made_type *of = vy_made_of(f, m->of);
         if (m->kind != VY_ARRAY) continue;
@@ -147,15 +147,19 @@ static bool measure(vy_front *f, vy_text_type t, uint32_t depth)
     return !f->failed;
 }
 
+// Of types and places that were read since.
 bool vy_sema_made(vy_front *f)
 {
+    const uint32_t from = f->made_known, n = f->made.count;
     if (!take_counts(f)) return false;
-    for (const vy_type_place *p = f->type_places; p; p = p->next) {
+    for (const vy_type_place *p = f->type_places; p != f->places_known; p = p->next) {
         const vy_made_type *m = vy_made_of(f, *p->where);
         if (m && m->same) *p->where = m->same;
     }
-    for (uint32_t i = 0; i < f->made.count && !f->failed; i++)
+    for (uint32_t i = from; i < n && !f->failed; i++)
         if (f->made.data[i]->kind == VY_ARRAY) f->made.data[i]->name = name_of(f, f->made.data[i]);
-    for (uint32_t i = 0; i < f->made.count && !f->failed; i++) measure(f, vy_made_number(i), 0);
+    for (uint32_t i = from; i < n && !f->failed; i++) measure(f, vy_made_number(i), 0);
+    f->places_known = f->type_places;
+    f->made_known = n;
     return !f->failed;
 }

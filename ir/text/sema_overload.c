@@ -24,7 +24,8 @@ static bool same_parameters(const vy_func *a, const vy_func *b)
     const vy_decl *p = a->params, *q = b->params;
     for (; p && q; p = p->next, q = q->next) {
         const bool buffer = p->kind == DK_BUFFER;
-        if (buffer != (q->kind == DK_BUFFER) || p->type != q->type) return false;
+        if (!p->open != !q->open || buffer != (q->kind == DK_BUFFER) || p->type != q->type)
+            return false;
         if (buffer && rank(p) != rank(q)) return false;
     }
     return !p && !q;
@@ -43,17 +44,20 @@ static int misfit_literal(vy_text_type t, vy_text_type need)
 {
     if (!vy_operator_fits(t == VY_ANY_INT ? TK_ADD : TK_DIV, need)) return -1;
     const bool is_float = vy_type_is_float((vy_type)need);
-    if (t == VY_ANY_FLOAT) return !is_float ? -1 : need == VY_F32 ? 0 : 1;
-    return need == VY_I32 ? 0 : need == VY_F32 ? 1 : 2;
+    if (t == VY_ANY_FLOAT) return !is_float ? -1 : need == VY_F32 ? 0 : 3;
+    return need == VY_I32 ? 0 : need == VY_F32 ? 1 : 3;
 }
 
-// How ill the argument fits; -1: not at all.
+// How ill the argument fits; -1: not at all.  A type that is left open is taken as it comes
+// (vy_open_types), and a function that names it is better.
 static int misfit(const vy_ast_expr *a, const vy_decl *p)
 {
     const vy_decl *d = vy_named_array(a);
-    if (p->kind == DK_BUFFER) return d && d->type == p->type && d->rank == rank(p) ? 0 : -1;
-    if (d) return -1;
-    if (a->type == p->type) return 0;
+    const bool fits = p->open || p->type == (d ? d->type : a->type);
+    if ((p->kind == DK_BUFFER) != (d != NULL)) return -1;
+    if (d && (!fits || d->rank != rank(p))) return -1;
+    if (p->open) return 2;
+    if (fits) return 0;
     return vy_is_any(a->type) && p->kind == DK_PARAM ? misfit_literal(a->type, p->type) : -1;
 }
 

@@ -21,6 +21,8 @@ static vy_func *find_rule(vy_front *f, const vy_func *of, const vy_rule_name *r)
     if (g && g->overload)
         refuse(f, r, "give the rule a name of its own", "several functions are called `%s`%s", name,
                "");
+    else if (g && g->kind == DK_FUNC && g->func->generic)
+        refuse(f, r, "give it types", "`%s` leaves types open, which no rule does%s", name, "");
     if (f->failed) return NULL;
     if (g && g->kind == DK_FUNC) return g->func;
     if (g)
@@ -66,6 +68,9 @@ static void check_primal(vy_front *f, const vy_rule_name *r, const vy_func *fn)
 static void sema_rule(vy_front *f, vy_func *fn, vy_rule_name *r)
 {
     check_values(f, r, fn);
+    if (fn->generic)
+        refuse(f, r, "write a function with a rule for each type",
+               "function `%s` leaves types open, and has a rule%s", fn->decl->name->text, "");
     if (!f->failed) check_primal(f, r, fn);
     r->func = f->failed ? NULL : find_rule(f, fn, r);
     if (f->failed) return;

@@ -13,7 +13,8 @@ CALLS = (
     "{a} = sin(blend({a}, {p}.v[2], {0}) + {a});", "{a} = tanh({a} + {m}); let {v} = blend({p}.a, {m}, {a});",
     "spin({w}, {a});", "spin({w}.zxy, {p}.w[0]);", "spin({p}.v, {w}.x);", "if {0} > 0.1 {{ spin({w}, {w}.y); }}",
     "{a} = bend({a}) * 0.5 + bend({w}).y;", "{w} = bend({w}.zyx * {0});", "let {v} = bend({a} + {0}, 2);",
-    "let {v} = bend(bend({m}), 1u) * bend(sin({w})).z;", "nudge({p}, {0});", "for {k} in 0..2 {{ nudge({p}, {0}); trade({w}[{k}], {a}); }}",
+    "let {v} = bend(bend({m}), 1u) * bend(sin({w})).z;", "{a} = ease({a} + {0});", "let {v} = level({p}.w, {a}) * ease({0});",
+    "{a} = level(@F[2]({m}, {0}), {a}) + @F(ease(f64({a}))) * 0.1;", "nudge({p}, {0});", "for {k} in 0..2 {{ nudge({p}, {0}); trade({w}[{k}], {a}); }}",
 )
 
 

@@ -1031,8 +1031,8 @@ INOUT_REFUSED = ("text/diag/inout.test", (
     ("ir/text/sema_place.c", None, "if (d && d->kind == DK_VAR) d->written = true;", ""),
 ))
 OVERLOADS = ("text/parse/overloads.vyre", (
-    ("ir/text/sema_overload.c", None, "need == VY_I32 ? 0 : need == VY_F32 ? 1 : 2", "0"),
-    ("ir/text/sema_overload.c", None, "|| p->type != q->type) return false;", ") return false;"),
+    ("ir/text/sema_overload.c", None, "need == VY_I32 ? 0 : need == VY_F32 ? 1 : 3", "0"),
+    ("ir/text/sema_overload.c", None, " || p->type != q->type)", ")"),
     ("ir/text/sema_overload.c", None, "if (fn->param_count != e->count) return false;", "if (fn->param_count > e->count) return false;"),
     ("ir/text/again.c", None, "if (d->func->stays) number(f, d);", ";"),
 ))
@@ -1041,6 +1041,19 @@ OVERLOADS_REFUSED = ("text/diag/overloads.test", (
     ("ir/text/sema_overload.c", None, "if (d != best && fits(e, d->func)", "if (false && fits(e, d->func)"),
     ("ir/text/sema_overload.c", None, "if (buffer && rank(p) != rank(q)) return false;", "if (buffer && p->rank != q->rank + 1) return false;"),
     ("ir/text/sema_overload.c", None, "return p->rank ? p->rank : 1;", "return p->rank + 1;"),
+))
+GENERICS = ("text/parse/generics.vyre", (
+    ("ir/text/lex.c", None, "f->tok.type = f->tok.name->stands_for;", "f->tok.type = VY_F32;"),
+    ("ir/text/generic.c", None, "if (!memcmp(i->generic->types, types, fn->generic->count)) return i;", "return i;"),
+    ("ir/text/generic.c", None, "        types[k] = (uint8_t)t;\n", ""),
+    ("ir/text/sema_overload.c", None, "    if (p->open) return 2;\n", "    if (p->open) return 0;\n"),
+    ("ir/text/sema_overload.c", None, "if (!p->open != !q->open || ", "if ("),
+))
+GENERICS_REFUSED = ("text/diag/generics.test", (
+    ("ir/text/generic.c", None, "        if (types[k] && types[k] != t) return a;\n", ""),
+    ("ir/text/generic.c", None, "if (n < sizeof d->text && g->line)", "if (false)"),
+    ("ir/text/parse_generic.c", None, "        g->names[k]->stands_for = VY_VOID;\n", ""),
+    ("ir/text/parse_generic.c", None, "if (!is_taken(fn, g->names[k]))", "if (false)"),
 ))
 LIBRARY = ("text/parse/library.vyre", (
     ("ir/build/numbers.c", None, "vy_cast(b, VY_F32, x[1].v[0])", "vy_cast(b, VY_F32, x[0].v[0])"),
@@ -1113,7 +1126,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, GENERICS, GENERICS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD, STRUCTS_BUFFERS, STD430)

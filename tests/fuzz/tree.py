@@ -15,6 +15,9 @@ HELPERS = {
             "v = v.yzx * (0.8 + 0.1 * sin(a)); } a = cos(v.y) * 0.5; }",
     "bend": "fn bend(a: @F) -> @F { return sin(a * 1.3); } fn bend(v: @Vvec3) -> @Vvec3 { return tanh(v.zxy + bend(v.x)); } "
             "fn bend(a: @F, n: u32) -> @F { var b = a; for k in 0..n { b = bend(b) - bend(@Vvec3(a, b, 0.3)).y; } return b; }",
+    "level": "fn level<T: float>(a: T[2], w: T) -> T { var b = a; for k in 0..2 { b[k] = tanh(b[1 - k] * w + T(0.3)); } "
+             "return ease(b[0]) - b[1]; }",
+    "ease": "fn ease<T: float>(x: T) -> T { if x > 0.4 { return sin(x); } return x * 0.9; }",
     "nudge": "fn nudge(p: inout Pack, w: @F) { trade(p.a, p.w[1]); p.v.zx = tanh(p.v.xy + w); p.w[0] = sin(p.a * w); }",
 }
 INTS = ("u32", "i32", "i64", "u64")

@@ -42,7 +42,7 @@ OUTER = {
 CIRCLES = {
     "builder: folding emits, emitting folds": {"ir/build/build.c", "ir/build/fold.c"},
     "names and types of expressions": {
-        "ir/text/sema_call.c", "ir/text/sema_expr.c", "ir/text/sema_library.c", "ir/text/sema_literal.c", "ir/text/sema_matrix.c", "ir/text/sema_member.c", "ir/text/sema_overload.c", "ir/text/sema_place.c", "ir/text/sema_vector.c"},
+        "ir/text/generic.c", "ir/text/sema_call.c", "ir/text/sema_expr.c", "ir/text/sema_library.c", "ir/text/sema_literal.c", "ir/text/sema_matrix.c", "ir/text/sema_member.c", "ir/text/sema_overload.c", "ir/text/sema_place.c", "ir/text/sema_vector.c"},
     "statements to tree": {"ir/text/parse_stmt.c", "ir/text/parse_switch.c"},
     "names and types in statements": {"ir/text/sema_stmt.c", "ir/text/sema_switch.c"},
     "text to tree: a value names its type, a type the size of an array": {
