@@ -45,11 +45,13 @@ static uint32_t memory_size(const vy_buf *b, vy_mem_form form)
     return form == VY_MEM_HALVES ? 4 : vy_type_size(b->type);
 }
 
-// struct { element data[]; }, shared by all buffers of one kind.
-static uint32_t block_type(vy_fn *f, const vy_array *a, uint32_t stride)
+// struct { element data[]; }, shared by all buffers of one kind of which all or none are written:
+// NVIDIA's compiler (580.159) takes NonWritable on one variable as said of its type, and then keeps
+// loads from the others across stores.
+static uint32_t block_type(vy_fn *f, const vy_array *a, uint32_t stride, bool written)
 {
     vy_spv *m = f->m;
-    uint32_t *slot = &m->block_types[a->type * 3 + a->form];
+    uint32_t *slot = &m->block_types[written][a->type * 3 + a->form];
     if (*slot) return *slot;
     uint32_t array = vy_spv_id(m), block = vy_spv_id(m);
     VY_GLOBAL(m, SpvOpTypeRuntimeArray, array, a->elem);
@@ -68,43 +70,61 @@ static bool is_declared(const vy_fn *f, uint32_t buffer)
            (use->loaded || use->stored || f->arrays[buffer].measured);
 }
 
-// Does another variable of a hosted kernel have its binding?
-static bool shares_binding(const vy_fn *f, uint32_t buffer)
+static vy_place_of place_of(const vy_fn *f, uint32_t buffer)
 {
-    const vy_place_of place = f->d->places[buffer];
-    for (uint32_t i = 1; i < f->p->buffers.count; i++) {
-        if (i == buffer || !is_declared(f, i)) continue;
-        const vy_place_of other = f->d->places[i];
-        if (other.set == place.set && other.binding == place.binding) return true;
+    const uint32_t base = f->p->buffers.data[buffer].view_of;
+    return f->d->places[base ? base : buffer];
+}
+
+// What variables of the same memory have in common: a view and what it views, and what a hosted
+// kernel binds at one place.  Stands at the first of them.
+static vy_memory *memory_of(vy_fn *f, uint32_t buffer)
+{
+    const uint32_t base = f->p->buffers.data[buffer].view_of;
+    uint32_t first = base ? base : buffer;
+    if (f->d->hosted) {
+        const vy_place_of place = place_of(f, buffer);
+        for (first = 1; first < buffer; first++) {
+            const vy_place_of other = place_of(f, first);
+            if (is_declared(f, first) && other.set == place.set && other.binding == place.binding)
+                break;
+        }
     }
-    return false;
+    return &f->arrays[first].memory;
+}
+
+static void note_memory(vy_fn *f, uint32_t buffer)
+{
+    vy_memory *memory = memory_of(f, buffer);
+    memory->variables++;
+    memory->loaded |= f->facts->buffers[buffer].loaded;
+    memory->stored |= f->facts->buffers[buffer].stored;
 }
 
 static void declare_buffer(vy_fn *f, uint32_t buffer)
 {
     vy_spv *m = f->m;
     const vy_buf *b = &f->p->buffers.data[buffer];
-    const bool hosted = f->d->hosted, uniform = hosted && b->layout.uniform;
-    const vy_place_of place = f->d->places[b->view_of ? b->view_of : buffer];
-    const vy_mem_facts *use = &f->facts->buffers[buffer];
+    const bool uniform = f->d->hosted && b->layout.uniform;
+    const vy_place_of place = place_of(f, buffer);
+    const vy_memory *memory = memory_of(f, buffer);
     vy_array *a = &f->arrays[buffer];
     a->type = b->type;
-    a->form = use->form;
+    a->form = f->facts->buffers[buffer].form;
     a->cls = uniform ? SpvStorageClassUniform : SpvStorageClassStorageBuffer;
     a->elem = memory_type(f, b, a->form);
     a->pointer = vy_spv_pointer(m, a->cls, a->elem);
-    uint32_t block =
-        uniform ? vy_uniform_block(f, buffer) : block_type(f, a, memory_size(b, a->form));
+    uint32_t block = uniform ? vy_uniform_block(f, buffer)
+                             : block_type(f, a, memory_size(b, a->form), memory->stored);
     uint32_t pointer = vy_spv_pointer(m, a->cls, block);
     a->var = vy_spv_id(m);
     VY_GLOBAL(m, SpvOpVariable, pointer, a->var, (uint32_t)a->cls);
     VY_DECORATE(m, a->var, SpvDecorationDescriptorSet, place.set);
     VY_DECORATE(m, a->var, SpvDecorationBinding, place.binding);
-    const bool aliased = b->view_of || (hosted && !uniform && shares_binding(f, buffer));
-    if (aliased) VY_DECORATE(m, a->var, SpvDecorationAliased);
-    if (!use->stored && !uniform) VY_DECORATE(m, a->var, SpvDecorationNonWritable);
+    if (memory->variables > 1 && !uniform) VY_DECORATE(m, a->var, SpvDecorationAliased);
+    if (!memory->stored && !uniform) VY_DECORATE(m, a->var, SpvDecorationNonWritable);
     // A barrier makes a workgroup's stores visible to itself only through coherent memory.
-    if (f->facts->barrier && use->loaded && use->stored)
+    if (f->facts->barrier && memory->loaded && memory->stored)
         VY_DECORATE(m, a->var, SpvDecorationCoherent);
     vy_spv_name(m, a->var, b->name);
     vy_interface(f, a->var);
@@ -112,6 +132,8 @@ static void declare_buffer(vy_fn *f, uint32_t buffer)
 
 bool vy_buffers_declare(vy_fn *f)
 {
+    for (uint32_t i = 1; i < f->p->buffers.count; i++)
+        if (is_declared(f, i)) note_memory(f, i);
     for (uint32_t i = 1; i < f->p->buffers.count; i++)
         if (is_declared(f, i)) declare_buffer(f, i);
     return !f->m->oom;

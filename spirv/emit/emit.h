@@ -25,6 +25,11 @@ typedef struct vy_emit_extent {
     uint32_t id, id31, id64; // as u32; at most 2³¹ (for signed indices); as u64.  0: not made yet
 } vy_emit_extent;
 
+typedef struct vy_memory { // of a buffer, which several variables may be views of
+    uint32_t variables;
+    bool loaded, stored; // through any of them
+} vy_memory;
+
 typedef struct vy_array { // a buffer, shared or local array of the function
     uint32_t var;
     uint32_t elem;       // type of an element in memory
@@ -38,6 +43,7 @@ typedef struct vy_array { // a buffer, shared or local array of the function
     uint32_t offset_field;   // VY_PARAM_OFFSET: field of the parameter block + 1
     bool measured;           // its length is asked for
     uint32_t length_id;      // hosted.c: of the first axis
+    vy_memory memory;        // at the first variable of that memory
 } vy_array;
 
 typedef struct vy_emit_frame { // an open construct

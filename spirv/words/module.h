@@ -52,10 +52,11 @@ typedef struct vy_spv {
     vy_words known; // u32 constants: id, value, …; ids ascend
     uint32_t types[VY_TYPE_COUNT];
     uint32_t uint3_type;
-    uint32_t input_vars[8];                  // built-in inputs, by vy_input
-    uint32_t block_types[VY_TYPE_COUNT * 3]; // struct { runtime array }, by element and form
-    vy_lib_vec lib;                          // in order of first use
-    uint32_t lib_nesting;                    // depth that their calls can add to a kernel's
+    uint32_t input_vars[8]; // built-in inputs, by vy_input
+    // struct { runtime array }: whether any variable of the memory is written, by element and form
+    uint32_t block_types[2][VY_TYPE_COUNT * 3];
+    vy_lib_vec lib;       // in order of first use
+    uint32_t lib_nesting; // depth that their calls can add to a kernel's
     uint32_t lib_done;
     vy_strings names;    // debug names so far
     vy_words name_count; // how often each was used, by offset in `names`

@@ -939,6 +939,26 @@ DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
     ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
 ))
+# Faults in where a shader's host has its parameters.
+PLACES = ("text/shader/places.comp", (
+    ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ""),
+    ("ir/build/layout.c", None, "vy_buffer_layout(b, made, &of->layout);", ""),
+    ("ir/build/layout.c", None, "vy_scalar_layout(b, made, &of->layout);", ""),
+    ("spirv/read/places.c", None, "l.within = f->within;", ""),
+    ("spirv/read/places.c", None, "l.offset += element % f->dims[k] * f->strides[k];", ""),
+))
+LAYOUTS = ("text/diag/e0306_layout.vyre", (
+    ("ir/check/check_layout.c", None, "|| are_disjoint(p, x, y);", "|| true;"),
+))
+LAYOUT_CELLS = ("text/diag/e0306_layout_cells.vyre", (
+    ("ir/check/check_layout.c", None, "if (!in_cells(a, b, stride)) return false;", "if (!in_cells(a, b, stride)) return true;"),
+))
+# The addresses themselves, on a device.
+PLACED = ("corpus.py", (
+    ("spirv/emit/hosted.c", None, "vy_spv_u32(f->m, b->layout.offset / size);", "vy_spv_u32(f->m, 0);"),
+    ("spirv/emit/hosted.c", None, "if (step > 1) n = VY_DO(f, SpvOpUDiv", "if (step > 9999) n = VY_DO(f, SpvOpUDiv"),
+    ("spirv/emit/hosted.c", None, "if (before && has_strides(b)) {", "if (false) {"),
+))
 DOMAIN_ONE = ("text/shader/domain_one.comp", (
     ("spirv/read/read.c", None, "own.keep_domain = true;", ""),
 ))
@@ -1149,7 +1169,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "&& !vy_exits(p, loop);", ";"),
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
-SCRIPTS += (DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
+SCRIPTS += (PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
 REDUNDANT = ("text/grad/rewrite/redundant_stores.vyre", (
     ("ir/check/redundant.c", None, "r->loads[k] = b->cls != VY_IN && r->racy[memory_of(r->p, k)];", "r->loads[k] = b->cls != VY_IN;"),

@@ -15,7 +15,7 @@ import sys
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
 FOLDERS = [os.path.join(SRC, "shaders"), os.path.join(SRC, "tests", "text", "shader")]
 if os.environ.get("VYRE_SHARE", "1") != "1" and os.environ.get("BLESS") != "1":
-    FOLDERS = [FOLDERS[int(os.environ["VYRE_FRESH_SEED"]) % 2]]
+    FOLDERS = [FOLDERS[int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"]) % 2]]
 sys.exit(subprocess.run([
     os.path.join(SRC, "tools", "corpus"), "--build", BUILD, "--elements", "64", "--seconds", "300", "--floor",
     os.path.join(SRC, "tests", "corpus.txt"), *FOLDERS

@@ -3,6 +3,7 @@
 // bytes, features, descriptions, serialisers, lack of memory.
 #include "ir/core/ir.h"
 #include "spirv/spirv.h"
+#include <spirv/unified1/spirv.h>
 #include "ir/build/edit.h"
 #include "tests/unit/failing.h"
 
@@ -140,6 +141,49 @@ static void same_input_same_bytes(void **state)
         vy_compiled_free(b);
         drop(a, ma);
     }
+}
+
+// What a module says of its buffers, by id.
+typedef struct said {
+    uint32_t pointee[1000]; // of pointer types
+    uint32_t type[1000];    // of variables in storage buffers: their pointer type
+    bool read_only[1000];   // variables
+} said;
+
+static said *read_buffers(const vy_compiled *c)
+{
+    said *s = calloc(1, sizeof *s);
+    for (size_t at = 5; at < c->word_count; at += c->words[at] >> 16) {
+        const uint32_t *w = c->words + at, op = w[0] & 0xffff;
+        if ((op == SpvOpTypePointer || op == SpvOpDecorate) && w[1] >= COUNT(s->pointee)) continue;
+        if (op == SpvOpTypePointer) s->pointee[w[1]] = w[3];
+        if (op == SpvOpVariable && w[3] == SpvStorageClassStorageBuffer) s->type[w[2]] = w[1];
+        if (op == SpvOpDecorate && w[2] == SpvDecorationNonWritable) s->read_only[w[1]] = true;
+    }
+    return s;
+}
+
+// NVIDIA's compiler takes NonWritable on one variable as said of its type: loads of the others were
+// then kept across stores.
+static void no_type_of_a_buffer_is_both_written_and_read_only(void **state)
+{
+    (void)state;
+    uint32_t both = 0, variables = 0;
+    for (size_t i = 0; i < COUNT(corpus); i++) {
+        vy_module *m;
+        vy_compiled *c = compile_text(corpus[i], &(vy_spirv_options){0}, &m);
+        said *s = read_buffers(c);
+        for (size_t a = 0; a < COUNT(s->type); a++)
+            for (size_t b = 0; s->type[a] && s->read_only[a] && b < COUNT(s->type); b++)
+                if (s->type[b] && !s->read_only[b]) {
+                    variables++;
+                    both += s->pointee[s->type[a]] == s->pointee[s->type[b]];
+                }
+        free(s);
+        drop(c, m);
+    }
+    assert_true(variables > 10);
+    assert_int_equal(both, 0);
 }
 
 static bool has(const vy_compiled *c, const char *what)
@@ -535,6 +579,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(valid_for_every_target_and_mode),
         cmocka_unit_test(same_input_same_bytes),
+        cmocka_unit_test(no_type_of_a_buffer_is_both_written_and_read_only),
         cmocka_unit_test(features_are_used_only_when_enabled),
         cmocka_unit_test(float_modes_do_not_change_exact_programs),
         cmocka_unit_test(what_no_device_has_is_refused),
