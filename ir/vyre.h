@@ -643,6 +643,10 @@ typedef struct vy_opt_options {
     // Workgroups get an x size that is a multiple of this where programs cannot observe it, for
     // drivers that run lanes beyond the row; 0: they keep their sizes.
     uint32_t lanes;
+    // Invocations of a workgroup of a domain so large that every such workgroup still finds enough
+    // others to run beside, where no size is stated and the program cannot observe it; 0: the
+    // default sizes.  At most what the device takes.
+    uint32_t workgroup;
     bool final;     // the result will not be differentiated: stop_grad, straight_through and what
                     // else serves derivatives only is dropped
     bool registers; // loops over short rows are fully unrolled: a device has registers
@@ -650,12 +654,13 @@ typedef struct vy_opt_options {
     // (ir/pass/device/coarsen.c); 0: 1.
     uint32_t coarsen;
     uint64_t invocations; // … as long as a domain keeps this many invocations
-    // … The extent of the domain of `p` along an axis in every launch, for the same; -1: not known,
+    // … The extent of the domain of `p` along an axis in every launch, for both; -1: not known,
     // and assumed to be large.  NULL: nothing is known.
     int64_t (*extent)(void *user, const vy_program *p, uint32_t axis);
     bool subgroup_add;      // the device has subgroup arithmetic: sums may use it
     bool subgroup_types;    // … on f16 and 64-bit integers too
     bool subgroup_shuffle;  // … and shuffles: sums over runs of equal indices may use them
+    bool workgroup_sums;    // … and are summed over the workgroup then: GPUs
     const char *dump_after; // name of a pass, "all", or NULL
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;

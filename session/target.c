@@ -6,6 +6,17 @@
 
 #include <string.h>
 
+// A GPU's cores wait for workgroups that end at once (ir/pass/target/workgroup_shape.c).
+#define GPU_WORKGROUP 256
+
+static uint32_t suitable_workgroup(const vkrt_device_info *info)
+{
+    if (strcmp(info->type, "CPU") == 0) return 0;
+    const uint32_t x = info->max_workgroup_size[0], all = info->max_workgroup_invocations;
+    const uint32_t most = x < all ? x : all;
+    return most < GPU_WORKGROUP ? most : GPU_WORKGROUP;
+}
+
 vys_facts vys_facts_of(const vkrt_device *device)
 {
     if (!device) return (vys_facts){0};
@@ -16,6 +27,7 @@ vys_facts vys_facts_of(const vkrt_device *device)
                        .subgroup_size = info->subgroup_size,
                        .driver_id = info->driver_id,
                        .driver_major = info->driver_major,
+                       .workgroup = suitable_workgroup(info),
                        .features = vkrt_device_features(device)};
 }
 
@@ -115,11 +127,11 @@ static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
 
 // Elements of a domain that one invocation may compute; measured on lavapipe, where the only limit
 // is the number of registers.  GPUs hide latency with invocations, so they keep more of them.
-static void choose_coarsening(const vys_asked *asked, vy_opt_options *opt)
+static void choose_sizes(const vys_asked *asked, vy_opt_options *opt)
 {
     const vys_facts *f = asked->facts;
     opt->coarsen = asked->settings->coarsen;
-    if (asked->data) opt->extent = extent_at_launch;
+    if (asked->data) opt->extent = extent_at_launch, opt->workgroup = f->workgroup;
     if (opt->coarsen || !f->known || !asked->data) return;
     opt->coarsen = f->cpu ? 40 : 16;
     opt->invocations = f->cpu ? 256 : 65536;
@@ -141,6 +153,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
     vy_opt_options opt = {.level = s->level ? (int)s->level - 1 : 2,
                           .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
                           .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
+                          .workgroup_sums = !eval && f->workgroup,
                           .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                           .registers = f->known && !eval,
                           .chunk = counted ? chunk(asked) : 0,
@@ -153,7 +166,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
                           .dump = dump,
                           .user = (void *)asked};
     if (!eval) {
-        choose_coarsening(asked, &opt);
+        choose_sizes(asked, &opt);
     } else {
         opt.coarsen = s->coarsen;
         if (asked->data) opt.extent = extent_at_launch;

@@ -73,6 +73,7 @@ typedef struct device_case {
     double ulp;      // per element, of its type; 0: bit for bit (all NaNs alike)
     double absolute; // or this far apart
     int opt;         // optimisation level
+    bool gpu;        // optimised as for a GPU; the interpreter runs what is written
 } device_case;
 
 static inline vy_module *case_parse(const char *text)
@@ -210,12 +211,18 @@ static inline void case_device(const device_case *c, case_run *r, gpu *g)
 static inline void check_case(gpu *g, const device_case *c)
 {
     vy_module *m = case_parse(c->text);
-    vy_opt_options opt = {.level = c->opt};
+    vy_module *written = c->gpu ? case_parse(c->text) : NULL;
+    const bool adds = vkrt_device_features(g->device) & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC);
+    vy_opt_options opt = {.level = c->opt,
+                          .workgroup = c->gpu ? 256 : 0,
+                          .subgroup_add = c->gpu && adds,
+                          .workgroup_sums = c->gpu};
     assert_true(vy_optimize(m, &opt));
     case_run r = {.p = vy_module_program(m, 0)};
     uint32_t size = vkrt_device_get_info(g->device)->subgroup_size;
     case_prepare(c, &r);
     case_device(c, &r, g);
+    if (written) r.p = vy_module_program(written, 0);
     case_eval(c, &r, size);
     for (uint32_t i = 0; i < c->buffer_count; i++) {
         uint32_t stride = vy_type_size(r.types[i]);
@@ -227,6 +234,7 @@ static inline void check_case(gpu *g, const device_case *c)
         free(r.device[i]);
     }
     vy_module_free(m);
+    vy_module_free(written);
 }
 
 #endif

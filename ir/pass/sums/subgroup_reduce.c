@@ -202,6 +202,35 @@ static void find_leader(reduce *r)
     vy_name(r->w.b, r->leader, "leader");
 }
 
+// Does every sum that waits stand outside control flow, and are they summed over the workgroup?
+static bool are_of_workgroup(const reduce *r)
+{
+    bool all = r->options->workgroup_sums;
+    for (uint32_t k = 0; k < r->waits; k++) {
+        const uint32_t site = r->waiting[k].site;
+        all = all && !r->w.s.parent[r->out[site]] &&
+              vy_group_adds(r->w.p, (vy_type)r->w.p->insts.data[site].type);
+    }
+    return all;
+}
+
+// The sums that wait become those of the workgroup, to be added by the invocation that is returned.
+static vy_value add_up_workgroup(reduce *r)
+{
+    vy_group_sum sums[MAX_PENDING];
+    for (uint32_t k = 0; k < r->waits; k++) {
+        const vy_inst *i = &r->w.p->insts.data[r->waiting[k].site];
+        sums[k] =
+            (vy_group_sum){.sum = {r->waiting[k].sum}, .of = r->w.p->buffers.data[i->aux].name};
+    }
+    vy_group_add_up(r->w.b, r->leader, sums, r->waits);
+    for (uint32_t k = 0; k < r->waits; k++) {
+        const vy_value zero = vy_zero(r->w.b, VY_U32);
+        r->waiting[k].sum = vy_load(r->w.b, sums[k].part, &zero).id;
+    }
+    return vy_eq(r->w.b, vy_builtin_value(r->w.b, VY_LINDEX, 0), vy_zero(r->w.b, VY_U32));
+}
+
 static void add_one(reduce *r, const pending *w)
 {
     const vy_inst *i = &r->w.p->insts.data[w->site];
@@ -222,7 +251,8 @@ static void flush(reduce *r)
 {
     if (!r->waits) return;
     vy_rewrite_at(&r->w, r->waiting[0].site);
-    vy_begin_if(r->w.b, r->leader.id);
+    const vy_value adder = are_of_workgroup(r) ? add_up_workgroup(r) : r->leader;
+    vy_begin_if(r->w.b, adder.id);
     for (uint32_t k = 0; k < r->waits; k++) add_one(r, &r->waiting[k]);
     vy_end_plain_if(r->w.b);
     r->waits = 0;

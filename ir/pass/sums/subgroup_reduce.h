@@ -16,4 +16,15 @@ bool vy_subgroup_adds(const vy_opt_options *o, vy_type t); // does subgroup_add 
 bool vy_padding_ends(const vy_program *p, const vy_structure *s, const uint32_t *differs,
                      vy_arena *arena, bool *oom);
 
+// workgroup_sum.c
+typedef struct vy_group_sum {
+    vy_value sum;   // of the invocation's subgroup
+    const char *of; // name of what it is added to
+    vy_buffer part; // of the workgroup: its element 0, once vy_group_add_up is called
+} vy_group_sum;
+
+bool vy_group_adds(const vy_program *p, vy_type type); // is that of use, and possible?
+// Outside control flow.  leader: of the subgroup.
+void vy_group_add_up(vy_builder *b, vy_value leader, vy_group_sum *sums, uint32_t n);
+
 #endif

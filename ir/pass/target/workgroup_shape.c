@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// workgroup_shape.c: makes rows of workgroups fill the lanes of the device, where the program
-// cannot observe it.
+// workgroup_shape.c: sizes of workgroups that suit the device, where the program cannot observe it.
+//
+// A GPU starts a workgroup in a few cycles, whatever its size: with 64 invocations that each copy an
+// element, an H100 is waiting for workgroups, at 40 % of its bandwidth, and with 256 for memory.
+// A short domain keeps small workgroups, of which every core then gets some.
 //
 // lavapipe runs rows of a workgroup in vectors (8 lanes with AVX2).  Lanes beyond the row take part
 // in loops: they load 0, a `while` that 0 satisfies never ends for them, and the driver's limit on
@@ -22,6 +25,37 @@ bool vy_sees_workgroup(const vy_program *p)
 bool vy_program_row_fills(const vy_program *p, uint32_t lanes)
 {
     return !lanes || p->workgroup[0] % lanes == 0;
+}
+
+// Workgroups of the larger size that there must be: H100 has 132 cores that hold 8 of 256 each.
+#define ENOUGH 1024
+
+static bool is_large(const vy_program *p, const vy_opt_options *o)
+{
+    double n = 1;
+    for (uint32_t axis = 0; axis < p->overs.count; axis++) {
+        const int64_t extent = o->extent ? o->extent(o->user, p, axis) : -1;
+        if (extent >= 0) n *= (double)extent;
+        if (extent < 0) return true;
+    }
+    return n >= (double)o->workgroup * ENOUGH;
+}
+
+static uint32_t invocations(const vy_program *p)
+{
+    return p->workgroup[0] * p->workgroup[1] * p->workgroup[2];
+}
+
+void vy_enlarge_workgroup(vy_program *p, const vy_opt_options *o)
+{
+    if (p->has_workgroup || !o->workgroup || vy_sees_workgroup(p) || !is_large(p, o)) return;
+    const uint32_t axes = p->overs.count < 3 ? p->overs.count : 3;
+    while (invocations(p) * 2 <= o->workgroup) {
+        uint32_t least = 0;
+        for (uint32_t axis = 1; axis < axes; axis++)
+            if (p->workgroup[axis] < p->workgroup[least]) least = axis;
+        p->workgroup[least] *= 2;
+    }
 }
 
 void vy_reshape(vy_program *p, uint32_t lanes)

@@ -470,6 +470,66 @@ static void test_dse_arm_reads(void **state)
 }
 
 // Loads stay on their side of a barrier, and subgroup operations in their loop.
+static int64_t extent_of(void *user, const vy_program *p, uint32_t axis)
+{
+    (void)p;
+    return ((const int64_t *)user)[axis];
+}
+
+// Large domains get larger workgroups, where nothing says how large and nothing sees it.
+static void test_workgroup(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *body;
+        int64_t extent[2];
+        uint32_t most, x, y;
+    } cases[] = {
+        {"over(i: N)", "y[i] = 1.0;", {262144}, 256, 256, 1},
+        {"over(i: N)", "y[i] = 1.0;", {262143}, 256, 64, 1},
+        {"over(i: N)", "y[i] = 1.0;", {-1}, 256, 256, 1},
+        {"over(i: N)", "y[i] = 1.0;", {1 << 20}, 128, 128, 1},
+        {"over(i: N)", "y[i] = 1.0;", {1 << 20}, 0, 64, 1},
+        {"over(i: N)", "y[i] = f32(lindex);", {1 << 20}, 256, 64, 1},
+        {"workgroup(64) over(i: N)", "y[i] = 1.0;", {1 << 20}, 256, 64, 1},
+        {"over(i: N, j: 512)", "y[i * 512 + j] = 1.0;", {512, 512}, 256, 16, 16},
+        {"over(i: N, j: 512)", "y[i * 512 + j] = 1.0;", {511, 512}, 256, 8, 8},
+    };
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        char text[200];
+        snprintf(text, sizeof text, "program t(y: out f32[?], N: u32) %s { %s }", cases[k].head,
+                 cases[k].body);
+        vy_module *m = vy_parse(text, strlen(text), "t.vyre");
+        assert_true(vy_module_ok(m));
+        vy_opt_options o = {.level = 2,
+                            .workgroup = cases[k].most,
+                            .extent = extent_of,
+                            .user = (void *)cases[k].extent};
+        assert_true(vy_optimize(m, &o));
+        const vy_program *p = vy_module_program(m, 0);
+        assert_int_equal(p->workgroup[0], cases[k].x);
+        assert_int_equal(p->workgroup[1], cases[k].y);
+        vy_module_free(m);
+    }
+}
+
+// One addition for a workgroup outside control flow, and one for a subgroup inside it.
+static void test_workgroup_sums(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "program t(x: in f32[N], s: out f32[4], N: u32) workgroup(64) over(i: N) {"
+        "    atomic_add(s[3], x[i]); for k in 0..3u { atomic_add(s[k], x[i]); } }";
+    vy_module *m = vy_parse(text, strlen(text), "t.vyre");
+    assert_true(vy_module_ok(m));
+    vy_opt_options o = {.level = 1, .subgroup_add = true, .workgroup_sums = true};
+    assert_true(vy_optimize(m, &o));
+    const vy_program *p = vy_module_program(m, 0);
+    assert_int_equal(count_op(p, VY_OP_BARRIER), 2);
+    assert_int_equal(count_op(p, VY_OP_ATOMIC_ADD), 3);
+    vy_module_free(m);
+}
+
 static void test_barrier_stays(void **state)
 {
     (void)state;
@@ -1049,6 +1109,7 @@ static void check_random(uint64_t seed, int level, const char *skip, uint32_t ch
                         .skip = skip,
                         .chunk = chunk,
                         .subgroup_add = chunk || skip,
+                        .workgroup_sums = chunk != 0,
                         .subgroup_types = chunk != 0};
     if (!vy_optimize(t.m, &o)) fail_msg("%s", vy_module_diag(t.m)->text);
     data got;
@@ -1158,6 +1219,8 @@ int main(void)
         cmocka_unit_test(test_pass_names),
         cmocka_unit_test(test_forward_out_of_range),
         cmocka_unit_test(test_dse_arm_reads),
+        cmocka_unit_test(test_workgroup),
+        cmocka_unit_test(test_workgroup_sums),
         cmocka_unit_test(test_barrier_stays),
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_guards),

@@ -194,6 +194,41 @@ static void atomics_by_both_strategies(void **state)
     check_case(g, &c);
 }
 
+// Sums over subgroups, then over the workgroup, then one addition; larger workgroups.  Products of
+// multiples of 1/4 are exact in any order.
+static void sums_as_on_a_gpu(void **state)
+{
+    NEED_DEVICE(state);
+    static const char *const bodies[] = {
+        "atomic_add(s[0], x[i] * x[i]);",
+        "atomic_add(s[n % 4], x[i]); atomic_add(k[2], n); atomic_add(s[1], 1.0);",
+        "if x[i] > 0.5 { atomic_add(s[3], x[i]); atomic_add(k[0], 1u); } atomic_add(k[0], 2u);",
+        "if i == 300 { atomic_add(s[0], 5.0); }",
+        "for j in 0..3u { atomic_add(s[j], x[i]); } atomic_add(s[3], x[i]);",
+        "atomic_add(s[u32(x[i] > 1.0)], x[i]); atomic_add(s[9], 1.0);",
+    };
+    char text[400];
+    float x[301];
+    for (int i = 0; i < 301; i++) x[i] = (float)(i % 9 - 3) / 4;
+    for (size_t b = 0; b < 3 * COUNT(bodies); b++) {
+        const char *over[] = {"over(i: N)", "workgroup(128) over(i: N)", "workgroup(7) over(i: N)"};
+        snprintf(
+            text, sizeof text,
+            "program t(x: in f32[N], s: inout f32[4], k: out u32[3], N: u32, n: u32) %s {\n%s\n}\n",
+            over[b % 3], bodies[b / 3]);
+        device_case c = {.text = text,
+                         .buffers = {{"x", 301, x, 0, {0}},
+                                     {"s", 4, NULL, 0, {0}},
+                                     {"k", 3, NULL, 0, {0}}},
+                         .buffer_count = 3,
+                         .scalars = {{"n", {.u = 6}}},
+                         .scalar_count = 1,
+                         .opt = 2,
+                         .gpu = true};
+        check_case(g, &c);
+    }
+}
+
 static void old_values_and_exchanges(void **state)
 {
     NEED_DEVICE(state);
@@ -283,6 +318,7 @@ int main(void)
         cmocka_unit_test(domains_of_any_rank),
         cmocka_unit_test(scalars_of_every_type),
         cmocka_unit_test(atomics_by_both_strategies),
+        cmocka_unit_test(sums_as_on_a_gpu),
         cmocka_unit_test(old_values_and_exchanges),
         cmocka_unit_test(padding_lanes_take_part_in_barriers),
         cmocka_unit_test(subgroup_operations),
