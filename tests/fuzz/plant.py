@@ -111,6 +111,20 @@ PLANTS = (  # what is changed, what is compiled, old, new
 
 # Faults for which one unit test has the best programs: that test is built with the fault in it.
 UNITS = {
+    "test_spirv": (
+        ("spirv/emit/arrays.c", None, "&m->block_types[written][", "&m->block_types[0]["),
+    ),
+    "test_opt": (
+        ("ir/pass/sums/workgroup_sum.c", None, "    vy_barrier(b);\n    vy_begin_if", "    vy_begin_if"),
+        ("ir/pass/sums/subgroup_reduce.c", None, "all && !r->w.s.parent[r->out[site]] &&", "all &&"),
+        ("ir/pass/target/workgroup_shape.c", None, "p->has_workgroup || !o->workgroup ||", "!o->workgroup ||"),
+        ("ir/pass/target/workgroup_shape.c", None, "vy_sees_workgroup(p) || !is_large", "!is_large"),
+        ("ir/pass/target/workgroup_shape.c", None, "return n >= (double)", "return n > (double)"),
+    ),
+    "test_device_code": (
+        ("ir/pass/sums/workgroup_sum.c", None, "vy_emit(b, VY_OP_ZERO, VY_VOID, part.id, 0, NULL);", ";"),
+        ("ir/pass/sums/workgroup_sum.c", None, "vy_begin_if(b, leader.id);", "vy_begin_if(b, vy_bool(b, true).id);"),
+    ),
     "test_access": (
         ("autodiff/affine/flat.c", None, "!in_range(l, 1) || !never_wraps(l)", "!in_range(l, 1)"),
         ("autodiff/affine/flat.c", None, "if (vy_type_size(b->type) < 4) return false;", ""),
@@ -941,9 +955,9 @@ DOMAIN = ("text/shader/domain.comp", (
 ))
 # Faults in where a shader's host has its parameters.
 PLACES = ("text/shader/places.comp", (
-    ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ""),
-    ("ir/build/layout.c", None, "vy_buffer_layout(b, made, &of->layout);", ""),
-    ("ir/build/layout.c", None, "vy_scalar_layout(b, made, &of->layout);", ""),
+    ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ";"),
+    ("ir/build/layout.c", None, "vy_buffer_layout(b, made, &of->layout);", ";"),
+    ("ir/build/layout.c", None, "vy_scalar_layout(b, made, &of->layout);", ";"),
     ("spirv/read/places.c", None, "l.within = f->within;", ""),
     ("spirv/read/places.c", None, "l.offset += element % f->dims[k] * f->strides[k];", ""),
 ))

@@ -1060,7 +1060,7 @@ static void test_wrapped_device(void **state)
                            .queue = queue,
                            .api_version = VK_API_VERSION_1_2,
                            .loader = (vkrt_loader)get};
-    vkrt_device_desc desc = {.cache_dir = ""};
+    vkrt_device_desc desc = {.cache_dir = "", .part_ns = UINT64_MAX};
     vkrt_device *d;
     ok(vkrt_device_wrap(&wrap, &desc, &d, &error));
     run_affine(d, &affine_kernel, 1000);
