@@ -244,6 +244,8 @@ bool vy_find_redundant(const vy_program *p, const vy_structure *s, vy_redundancy
     redundant r = {.p = p, .s = s};
     if (!vy_may_be_redundant(p)) return true;
     vy_program_workgroup(p, r.shape);
+    for (uint32_t axis = p->overs.count; axis && axis < 3; axis++)
+        r.shape[axis] = 1; // others along it are padding and store nothing
     const bool ok = find(&r, stores);
     vy_arena_free(&r.arena);
     return ok;
