@@ -26,8 +26,8 @@ typedef struct vys_facts {
     // VkPhysicalDeviceDriverProperties.driverID, and its major version: they decide which driver
     // faults are worked around (spirv/quirks.h).  driver_id 0: vys_settings.driver decides.
     uint32_t driver_id, driver_major;
-    // Invocations of a workgroup that suits it, where the program leaves that open and its domain is
-    // large; 0: the language's default sizes.
+    // Invocations of a workgroup that suits it, where the program leaves that open and its domain
+    // is large; 0: the language's default sizes.
     uint32_t workgroup;
     uint32_t reserved_word; // zero
     uint64_t reserved[6];   // zero

@@ -271,7 +271,7 @@ UNITS = {
          "(vy_file_place){s->file, line, s->text, s->size};"),
     ),
     "test_transform": (
-        ("autodiff/driver/extract.c", None, "more |= pipelines[i] && need_rule(", "more |= false && need_rule("),
+        ("autodiff/core/extract.c", None, "more |= pipelines[i] && need_rule(", "more |= false && need_rule("),
         ("autodiff/driver/transform.c", None, "&& x->apart == y->apart;", ";"),
         ("autodiff/driver/transform.c", None, "&& x->revolve == y->revolve &&", "&&"),
         ("autodiff/reverse/declare.c", None, ".parameter = like,", ".parameter = like + 1,"),

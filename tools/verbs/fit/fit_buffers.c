@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fit_buffers.c: which buffers a training has.
+// fit_buffers.c: which buffers a training has, and hashes of what is in them.
 #include "tools/verbs/fit/fit.h"
 
 #include <string.h>
@@ -22,6 +22,14 @@ bool fit_is_kept(const fit *f, const bound_buffer *b)
     for (uint32_t i = 0; i < f->made.state_count; i++)
         kept |= !strcmp(b->info.name, f->made.states[i]);
     return kept;
+}
+
+uint64_t fit_hash(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *at = data;
+    hash ^= 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
 }
 
 uint64_t fit_contents(const fit *f, uint32_t parameter)

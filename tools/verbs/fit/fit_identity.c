@@ -17,14 +17,6 @@
 
 static const char TEXT[] = "the program's text";
 
-uint64_t fit_hash(uint64_t hash, const void *data, size_t size)
-{
-    const unsigned char *at = data;
-    hash ^= 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
-}
-
 void parts_free(parts *p)
 {
     for (uint32_t i = 0; i < p->count; i++) free(p->data[i].name), free(p->data[i].value);
