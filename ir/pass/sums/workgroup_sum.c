@@ -12,8 +12,8 @@
 // up by subgroups of 32, takes an H100 six times as long as loading them.  Shared memory is near.
 //
 // Only outside all control flow, where the whole workgroup arrives at the barriers, and for types
-// of four bytes, which every device adds to in shared memory.  The first invocation of a workgroup is
-// inside the domain, and its index is that of all others, which is uniform.
+// of four bytes, which every device adds to in shared memory.  The first invocation of a workgroup
+// is inside the domain, and its index is that of all others, which is uniform.
 #include "ir/pass/sums/subgroup_reduce.h"
 
 static vy_buffer part_of(vy_builder *b, const char *of, vy_type type)

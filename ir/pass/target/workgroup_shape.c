@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // workgroup_shape.c: sizes of workgroups that suit the device, where the program cannot observe it.
 //
-// A GPU starts so many workgroups in a time, whatever their size: with 64 invocations that each copy
-// an element, an H100 is waiting for workgroups, at 40 % of its bandwidth, and with 256 for memory.
+// A GPU starts so many workgroups in a time, whatever their size: with 64 invocations that each
+// copy an element, an H100 waits for workgroups, at 40 % of its bandwidth, and with 256 for memory.
 // A short domain keeps small workgroups, of which every core then gets some.
 //
 // lavapipe runs rows of a workgroup in vectors (8 lanes with AVX2).  Lanes beyond the row take part
