@@ -25,7 +25,7 @@ BINARY = {
     "min": "min({0}, {1})", "max": "max({0}, {1})", "mod": "mod({0}, 1.4 + sin({1}) * 0.3)",
     "step": "step({0}, {1})", "soft": "({0} / sqrt(1 + {0} * {0} + {1} * {1}))",
     "smoothstep": "smoothstep(-1.3, 1.7, {0} + {1})",
-    "fmod": "fmod({0}, 1.4 + sin({1}) * 0.3)", "copysign": "copysign({0}, {1} - 0.2)",
+    "fmod": "fmod({0} * 3.1, 1.4 + sin({1}) * 0.3)", "copysign": "copysign({0}, {1} - 0.2)",
     "ldexp": "ldexp(sin({0}), clamp(i32({1} * 2.3), -3, 1))",
 }
 SQUASH = ("tanh({0})", "sin({0})", "({0} / (1.5 + {0} * {0}))", "({0} / sqrt(1 + {0} * {0}))",
