@@ -224,6 +224,7 @@ static void sums_as_on_a_gpu(void **state)
                          .scalars = {{"n", {.u = 6}}},
                          .scalar_count = 1,
                          .opt = 2,
+                         .without = b % 2 ? VY_FEATURE_BIT(ATOMIC_FLOAT32_ADD_SHARED) : 0,
                          .gpu = true};
         check_case(g, &c);
     }
