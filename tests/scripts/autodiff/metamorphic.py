@@ -25,6 +25,7 @@ from harness import Harness  # noqa: E402
 
 MOST_VALUES = 256
 SIZES = (5, 4, 3, 2)
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
 PROGRAM = re.compile(r"^(?:@\w+(?:\([^)]*\))?\s*)*program\s+(\w+)\s*\(", re.M)
 FLOATS = re.compile(r"\b(in|out|inout) f(?:16|32|64)\b")
 
@@ -157,9 +158,10 @@ def main():
         short = os.path.relpath(path, SRC)
         if only not in short or "\nimport " in "\n" + text:
             continue
-        found = list(PROGRAM.finditer(text))
+        plain = COMMENT.sub("", text)  # a derivative may stand in a comment
+        found = list(PROGRAM.finditer(plain))
         for m in found:
-            params = parameters(text, m.end())
+            params = parameters(plain, m.end())
             if not any(cls and t[0] == "f" for _, cls, t, _ in params):
                 continue
             for k, words in enumerate(runs(text, m.group(1), len(found) == 1)):
