@@ -122,11 +122,11 @@ def test_refusals(chip):
         at = 20 + seed * 7919 % (len(words) - 20)
         words[at] ^= 1 << seed % 8
         write("damaged.spv", bytes(words))
-        # RADV never finishes on some valid modules.
+        # RADV never finishes on some valid modules, and crashes on others: both are said.
         done = run("inspect", "damaged.spv", "--driver", chip, "--timeout", "3")
         kinds.add(done.returncode)
         expect("damage at %d" % at, done.returncode == 0 or done.returncode == 1 and "E0810" in done.stderr or
-               done.returncode == 2 and re.search("does not offer|did not finish in 3 s", done.stdout), done.returncode, done.stdout, done.stderr)
+               done.returncode == 2 and re.search("does not offer|did not finish in 3 s|the driver ended the process", done.stdout), done.returncode, done.stdout, done.stderr)
     expect("damage is noticed", 1 in kinds, kinds)
 
 
