@@ -158,12 +158,44 @@ static void bind_scalars(lowering *w, call_args *a, uint32_t dispatch)
         a->groups[k] = lower_number(w, vy_arg(w->h, dispatch, first + a->call->scalars + k));
 }
 
+static bool same_extent(const vy_program *callee, vy_dim x, vy_dim y)
+{
+    const vy_dim_node *a = &callee->dims.data[x.id], *b = &callee->dims.data[y.id];
+    return x.id == y.id || (a->op == VY_DIM_SCALAR && b->op == a->op && a->value == b->value);
+}
+
+// The extent that the callee declares as `dim`, as far as another argument is known to have it.
+static vy_dim extent_of_another(lowering *w, const call_args *a, vy_dim dim)
+{
+    for (uint32_t i = 1, n = 0; i < a->callee->buffers.count; i++) {
+        const vy_buf *b = &a->callee->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        const vy_tensor shape = lower_shape(w, &a->call->shapes[n++]);
+        for (uint32_t k = 0; k < shape.rank && k < b->rank; k++)
+            if (shape.dims[k].id && same_extent(a->callee, b->dims[k], dim)) return shape.dims[k];
+    }
+    return (vy_dim){0};
+}
+
+// The shape of the callee's parameter.  What nothing uses has no buffer any more that would decide
+// an extent during the run; other arguments tell.
+static vy_tensor argument_shape(lowering *w, const call_args *a, const vy_buf *b,
+                                const vy_tensor *shape)
+{
+    vy_dim *dims = lower_is_known(w, shape) ? NULL : lower_room(w, shape->rank, sizeof *dims);
+    if (!dims) return *shape;
+    const vy_tensor own = lower_shape(w, shape);
+    for (uint32_t k = 0; k < own.rank && k < b->rank; k++)
+        dims[k] = own.dims[k].id ? own.dims[k] : extent_of_another(w, a, b->dims[k]);
+    return (vy_tensor){shape->type, shape->rank, dims};
+}
+
 static void bind_tensors(lowering *w, call_args *a, uint32_t dispatch)
 {
     for (uint32_t i = 1, n = 0, taken = 0, given = 0; i < a->callee->buffers.count; i++) {
         const vy_buf *b = &a->callee->buffers.data[i];
         if (!vy_pipe_binds(b) || lower_stopped(w)) continue;
-        const vy_tensor *shape = &a->call->shapes[n];
+        const vy_tensor own = argument_shape(w, a, b, &a->call->shapes[n]), *shape = &own;
         lower_place from = {0}, to = {0};
         uint32_t v = 0;
         const uint32_t pick = vy_host_gives(b) ? pick_of(w, dispatch, given++) : 0;

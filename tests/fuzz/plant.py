@@ -620,6 +620,7 @@ RECOUNTED = ("text/grad/shared/recounted.vyre", (
 ))
 # Faults in what is kept of intermediates whose sizes iterations decide.
 OWN_SIZES = ("text/grad/pipeline/own_sizes.vyre", (
+    ("ir/host/lower_call.c", None, "if (shape.dims[k].id && same_extent(a->callee, b->dims[k], dim))", "if (false)"),
     ("autodiff/storage/tape_tensor.c", None, "facts.buffers[r->p->insts.data[zero].aux].home : UINT32_MAX;", "facts.buffers[r->p->insts.data[zero].aux].home + 1 : UINT32_MAX;"),
     ("autodiff/storage/tape_tensor.c", None, "if (r->plan.kept[id] == r->build.replaying + 1) begin(r, id);", "begin(r, id);"),
     ("autodiff/storage/tape_tensor.c", None, "home == keeper || vy_encloses(&r->facts, home, keeper)", "home == keeper"),
