@@ -103,7 +103,7 @@ static void forget_variables(vy_program *p)
 bool vy_fold_domain(vy_program *p)
 {
     folding f = {0};
-    bool changed;
+    bool changed = false;
     if (p->overs.count <= VY_LAUNCH_AXES) return true;
     bool ok = vy_rewrite_begin(&f.w, p);
     f.variables = ok ? vy_rewrite_table(&f.w, p->overs.count * sizeof *f.variables) : NULL;

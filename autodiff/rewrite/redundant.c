@@ -64,7 +64,7 @@ static bool find(once *o, bool *any)
 bool vy_store_once(vy_program *p, const uint8_t *active)
 {
     once o = {.active = active};
-    bool any = false, changed;
+    bool any = false, changed = false;
     const bool ok = vy_rewrite_begin(&o.w, p) && find(&o, &any);
     if (ok && any) vy_rewrite_run(&o.w, replace, &o);
     return vy_rewrite_end(&o.w, ok, &changed);

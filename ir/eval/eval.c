@@ -221,7 +221,7 @@ void vy_eval_release(vy_machine *m)
                             m->code,    m->operands, m->leaf_regs,  m->regs,       m->identity,
                             m->lists,   m->frames,   m->offsets,    m->scratch,    m->marks,
                             m->padding, m->linear,   m->gids,       m->lids,       m->varying,
-                            m->finite,  m->origin,   m->dots,       m->sums};
+                            m->finite,  m->origin,   m->dots,       m->sums,       m->redundant};
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) vy_free(blocks[k]);
 }
 
