@@ -2,7 +2,8 @@
 // additions.c: which additions of floats there are, and whether their order can be fixed.
 //
 // Of a buffer that other atomics change as well it can, if those change other elements
-// (autodiff/facts/element_groups.c).
+// (autodiff/facts/element_groups.c).  Atomics of one kind give the same in any order; a minimum and a
+// maximum, say, do not.
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/facts/facts.h"
 
@@ -17,8 +18,9 @@ static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const cha
 {
     const vy_inst *i = &o->w.p->insts.data[id];
     vy_fail(o->m, VY_E_NO_ORDER, i->line, i->column, fix,
-            "the order of additions to `%s` cannot be fixed: %s", o->w.p->buffers.data[i->aux].name,
-            why);
+            "the order of %s `%s` cannot be fixed: %s",
+            vy_adds_floats(o->w.p, id) ? "additions to" : "atomics on",
+            o->w.p->buffers.data[i->aux].name, why);
     return false;
 }
 
@@ -71,11 +73,57 @@ static bool check_atomics(vy_ordering *o)
     return true;
 }
 
+// An atomic on an element of a parameter that other invocations may change?
+static bool is_shared_out(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return vy_op_is_atomic((vy_op)i->op) && p->buffers.data[i->aux].cls <= VY_INOUT &&
+           vy_strength_of(p, id) < VY_STRENGTH_OWNED;
+}
+
+// Marks the buffers that atomics of several kinds change.
+static bool find_kinds(const vy_program *p, uint8_t *chosen, uint32_t *first)
+{
+    bool any = false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!is_shared_out(p, id)) continue;
+        if (first[i->aux] && first[i->aux] != i->op) {
+            any = true;
+            chosen[i->aux] = 1;
+        }
+        first[i->aux] = i->op;
+    }
+    return any;
+}
+
+// Refuses them on one element.
+static bool check_kinds(vy_ordering *o)
+{
+    const vy_program *p = o->w.p;
+    uint8_t *chosen = vy_rewrite_table(&o->w, p->buffers.count);
+    uint32_t *group = vy_rewrite_ids(&o->w), *first = vy_rewrite_ids(&o->w),
+             *kind = vy_rewrite_table(&o->w, p->buffers.count * sizeof *kind);
+    if (o->w.oom) return false;
+    if (!find_kinds(p, chosen, kind)) return true;
+    if (!vy_element_groups(p, &o->w.s, chosen, group)) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (!is_shared_out(p, id) || !chosen[i->aux]) continue;
+        uint32_t *of = &first[group[id]];
+        if (*of && *of != i->op)
+            return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
+        *of = i->op;
+    }
+    return true;
+}
+
 bool vy_find_additions(vy_ordering *o)
 {
     const vy_program *p = o->w.p;
     const uint32_t *uses = vy_rewrite_uses(&o->w);
     if (!uses || !mark_additions(o, uses) || !check_atomics(o)) return false;
+    if (!check_kinds(o)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;
