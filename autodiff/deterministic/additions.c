@@ -19,8 +19,7 @@ static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const cha
     const vy_inst *i = &o->w.p->insts.data[id];
     vy_fail(o->m, VY_E_NO_ORDER, i->line, i->column, fix,
             "the order of %s `%s` cannot be fixed: %s",
-            vy_adds_floats(o->w.p, id) ? "additions to" : "atomics on",
-            o->w.p->buffers.data[i->aux].name, why);
+            o->use[i->aux] ? "additions to" : "atomics on", o->w.p->buffers.data[i->aux].name, why);
     return false;
 }
 
@@ -40,11 +39,11 @@ static bool mark_additions(vy_ordering *o, const uint32_t *uses)
             o->owned = true;
             continue;
         }
+        o->use[p->insts.data[id].aux] = VY_USE_ADDED;
         if (!can_replace(o, id)) return false;
         if (uses[id])
             return refuse(o, id, "do not use the old value",
                           "the old value is used, which depends on the order");
-        o->use[p->insts.data[id].aux] = VY_USE_ADDED;
     }
     return true;
 }

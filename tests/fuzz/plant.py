@@ -955,6 +955,11 @@ DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
 ))
 # Faults in where a shader's host has its parameters.
+KINDS = ("text/deterministic/kinds.vyre", (
+    ("autodiff/deterministic/additions.c", None, "if (!check_kinds(o)) return false;", ";"),
+    ("autodiff/deterministic/additions.c", None, "           vy_strength_of(p, id) < VY_STRENGTH_OWNED;", "           true;"),
+    ("autodiff/deterministic/additions.c", None, "uint32_t *of = &first[group[id]];", "uint32_t *of = &first[i->aux];"),
+))
 PLACES = ("text/shader/places.comp", (
     ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ";"),
     ("ir/build/layout.c", None, "vy_buffer_layout(b, made, &of->layout);", ";"),
@@ -1184,7 +1189,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "&& !vy_exits(p, loop);", ";"),
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
-SCRIPTS += (PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
+SCRIPTS += (KINDS, PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
 REDUNDANT = ("text/grad/rewrite/redundant_stores.vyre", (
     ("ir/check/redundant.c", None, "r->loads[k] = b->cls != VY_IN && r->racy[memory_of(r->p, k)];", "r->loads[k] = b->cls != VY_IN;"),
