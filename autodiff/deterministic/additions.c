@@ -2,8 +2,8 @@
 // additions.c: which additions of floats there are, and whether their order can be fixed.
 //
 // Of a buffer that other atomics change as well it can, if those change other elements
-// (autodiff/facts/element_groups.c).  Atomics of one kind give the same in any order; a minimum and a
-// maximum, say, do not.
+// (autodiff/facts/element_groups.c).  Atomics of one kind give the same in any order; a minimum and
+// a maximum, say, do not.
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/facts/facts.h"
 
