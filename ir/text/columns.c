@@ -9,7 +9,6 @@
 // used costs nothing.
 #include "ir/text/front.h"
 
-#include <stdio.h>
 #include <string.h>
 
 uint32_t vy_columns(const vy_front *f, vy_text_type t)
@@ -30,22 +29,13 @@ static const vy_field *field_at(const vy_front *f, const vy_made_type *m, uint32
     return d;
 }
 
-static const char *joined(vy_front *f, const char *name, const char *field)
-{
-    const size_t n = strlen(name) + strlen(field) + 2;
-    char *text = vy_front_alloc(f, n);
-    if (f->failed) return name;
-    snprintf(text, n, "%s.%s", name, field);
-    return text;
-}
-
 vy_column vy_column_at(vy_front *f, const char *name, vy_text_type t, uint32_t c)
 {
     vy_column column = {.name = name};
     for (const vy_made_type *m; (m = vy_made_of(f, t)) && !f->failed;) {
         const vy_field *d = m->kind == VY_STRUCT ? field_at(f, m, &c) : NULL;
         if (d)
-            column.name = joined(f, column.name, d->name->text);
+            column.name = vy_front_joined(f, column.name, ".", d->name->text);
         else
             column.size[column.axes++] = m->parts;
         t = d ? d->type : m->of;

@@ -4,6 +4,7 @@
 // Names are interned: all phases after the lexer compare pointers.
 #include "ir/text/front.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // ------------------------------------------------------------------------------ memory and errors
@@ -16,6 +17,15 @@ void *vy_front_alloc(vy_front *f, size_t size)
     f->failed = true;
     f->tok.kind = TK_END;
     return memset(f->dummy, 0, sizeof f->dummy);
+}
+
+const char *vy_front_joined(vy_front *f, const char *name, const char *separator, const char *part)
+{
+    const size_t n = strlen(name) + strlen(separator) + strlen(part) + 1;
+    char *text = vy_front_alloc(f, n);
+    if (f->failed) return name;
+    snprintf(text, n, "%s%s%s", name, separator, part);
+    return text;
 }
 
 void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, const char *fix,

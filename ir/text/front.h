@@ -78,6 +78,8 @@ typedef struct vy_front {
 // front.c
 void vy_front_free(vy_front *f);
 void *vy_front_alloc(vy_front *f, size_t size); // never NULL: a dummy after an error
+// NAME SEPARATOR PART; `name` after an error.
+const char *vy_front_joined(vy_front *f, const char *name, const char *separator, const char *part);
 vy_name_rec *vy_front_name(vy_front *f, const char *s, uint32_t n); // the record of a spelling
 void vy_front_error(vy_front *f, vy_code code, uint32_t line, uint32_t column, const char *fix,
                     const char *format, ...) __attribute__((format(printf, 6, 7)));

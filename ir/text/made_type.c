@@ -157,15 +157,6 @@ uint32_t vy_result_scalars(const vy_front *f, const vy_func *fn)
 }
 
 // ------------------------------------------------------------------------------------------ names
-static const char *joined(vy_front *f, const char *name, const char *part)
-{
-    const size_t n = strlen(name) + strlen(part) + 2;
-    char *text = vy_front_alloc(f, n);
-    if (f->failed) return name;
-    snprintf(text, n, "%s_%s", name, part);
-    return text;
-}
-
 const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k)
 {
     const char *name = d->name->text;
@@ -176,7 +167,7 @@ const char *vy_scalar_name(vy_front *f, const vy_decl *d, uint32_t k)
         t = at ? at->type : m->of;
         const uint32_t size = vy_scalars(f, t);
         if (m->kind != VY_VECTOR) snprintf(part, sizeof part, "%u", k / size);
-        name = joined(f, name, at ? at->name->text : part);
+        name = vy_front_joined(f, name, "_", at ? at->name->text : part);
         k %= size;
     }
     return name;
