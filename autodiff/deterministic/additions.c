@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// additions.c: which additions of floats there are, and whether their order can be fixed.
+// additions.c: which additions of floats there are, and whether the order of atomics can be fixed.
 //
 // Of a buffer that other atomics change as well it can, if those change other elements
 // (autodiff/facts/element_groups.c).  Atomics of one kind give the same in any order; a minimum and
@@ -48,45 +48,25 @@ static bool mark_additions(vy_ordering *o, const uint32_t *uses)
     return true;
 }
 
-static bool is_other_atomic(const vy_ordering *o, uint32_t id)
-{
-    const vy_inst *i = &o->w.p->insts.data[id];
-    return vy_op_is_atomic((vy_op)i->op) && o->use[i->aux] && !vy_adds_floats(o->w.p, id);
-}
-
-// Refuses other atomics on elements that are added to.
-static bool check_atomics(vy_ordering *o)
+// An atomic on a buffer that floats are added to, or on an element of a parameter that other
+// invocations may change?
+static bool counts(const vy_ordering *o, uint32_t id)
 {
     const vy_program *p = o->w.p;
-    uint8_t *chosen = vy_rewrite_table(&o->w, p->buffers.count), *added = vy_rewrite_bytes(&o->w);
-    uint32_t *group = vy_rewrite_ids(&o->w);
-    if (o->w.oom) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (is_other_atomic(o, id)) chosen[p->insts.data[id].aux] = 1;
-    if (!vy_element_groups(p, &o->w.s, chosen, group)) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_adds_floats(p, id)) added[group[id]] = 1;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (is_other_atomic(o, id) && added[group[id]])
-            return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
-    return true;
-}
-
-// An atomic on an element of a parameter that other invocations may change?
-static bool is_shared_out(const vy_program *p, uint32_t id)
-{
     const vy_inst *i = &p->insts.data[id];
-    return vy_op_is_atomic((vy_op)i->op) && p->buffers.data[i->aux].cls <= VY_INOUT &&
-           vy_strength_of(p, id) < VY_STRENGTH_OWNED;
+    if (!vy_op_is_atomic((vy_op)i->op)) return false;
+    return o->use[i->aux] ||
+           (p->buffers.data[i->aux].cls <= VY_INOUT && vy_strength_of(p, id) < VY_STRENGTH_OWNED);
 }
 
 // Marks the buffers that atomics of several kinds change.
-static bool find_kinds(const vy_program *p, uint8_t *chosen, uint32_t *first)
+static bool find_kinds(const vy_ordering *o, uint8_t *chosen, uint32_t *first)
 {
+    const vy_program *p = o->w.p;
     bool any = false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!is_shared_out(p, id)) continue;
+        if (!counts(o, id)) continue;
         if (first[i->aux] && first[i->aux] != i->op) {
             any = true;
             chosen[i->aux] = 1;
@@ -104,11 +84,11 @@ static bool check_kinds(vy_ordering *o)
     uint32_t *group = vy_rewrite_ids(&o->w), *first = vy_rewrite_ids(&o->w),
              *kind = vy_rewrite_table(&o->w, p->buffers.count * sizeof *kind);
     if (o->w.oom) return false;
-    if (!find_kinds(p, chosen, kind)) return true;
+    if (!find_kinds(o, chosen, kind)) return true;
     if (!vy_element_groups(p, &o->w.s, chosen, group)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!is_shared_out(p, id) || !chosen[i->aux]) continue;
+        if (!counts(o, id) || !chosen[i->aux]) continue;
         uint32_t *of = &first[group[id]];
         if (*of && *of != i->op)
             return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
@@ -121,8 +101,7 @@ bool vy_find_additions(vy_ordering *o)
 {
     const vy_program *p = o->w.p;
     const uint32_t *uses = vy_rewrite_uses(&o->w);
-    if (!uses || !mark_additions(o, uses) || !check_atomics(o)) return false;
-    if (!check_kinds(o)) return false;
+    if (!uses || !mark_additions(o, uses) || !check_kinds(o)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;

@@ -956,8 +956,8 @@ DOMAIN = ("text/shader/domain.comp", (
 ))
 # Faults in where a shader's host has its parameters.
 KINDS = ("text/deterministic/kinds.vyre", (
-    ("autodiff/deterministic/additions.c", None, "if (!check_kinds(o)) return false;", ";"),
-    ("autodiff/deterministic/additions.c", None, "           vy_strength_of(p, id) < VY_STRENGTH_OWNED;", "           true;"),
+    ("autodiff/deterministic/additions.c", None, "|| !check_kinds(o)) return false;", ") return false;"),
+    ("autodiff/deterministic/additions.c", None, "vy_strength_of(p, id) < VY_STRENGTH_OWNED);", "true);"),
     ("autodiff/deterministic/additions.c", None, "uint32_t *of = &first[group[id]];", "uint32_t *of = &first[i->aux];"),
 ))
 PLACES = ("text/shader/places.comp", (
