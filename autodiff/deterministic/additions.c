@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-// additions.c: which additions of floats there are, and whether the order of atomics can be fixed.
-//
-// Of a buffer that other atomics change as well it can, if those change other elements
-// (autodiff/facts/element_groups.c).  Atomics of one kind give the same in any order; a minimum and
-// a maximum, say, do not.
+// additions.c: which additions of floats there are, and whether their order can be fixed.
 #include "autodiff/deterministic/ordering.h"
 #include "autodiff/facts/facts.h"
 
@@ -14,7 +10,7 @@ bool vy_adds_floats(const vy_program *p, uint32_t id)
            p->buffers.data[i->aux].cls != VY_LOCAL;
 }
 
-static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const char *why)
+bool vy_refuse_order(const vy_ordering *o, uint32_t id, const char *fix, const char *why)
 {
     const vy_inst *i = &o->w.p->insts.data[id];
     vy_fail(o->m, VY_E_NO_ORDER, i->line, i->column, fix,
@@ -26,7 +22,7 @@ static bool refuse(const vy_ordering *o, uint32_t id, const char *fix, const cha
 static bool can_replace(const vy_ordering *o, uint32_t id)
 {
     const vy_buf *b = &o->w.p->buffers.data[o->w.p->insts.data[id].aux];
-    if (b->view_of) return refuse(o, id, NULL, "it shares its memory with another buffer");
+    if (b->view_of) return vy_refuse_order(o, id, NULL, "it shares its memory with another buffer");
     return true;
 }
 
@@ -42,57 +38,8 @@ static bool mark_additions(vy_ordering *o, const uint32_t *uses)
         o->use[p->insts.data[id].aux] = VY_USE_ADDED;
         if (!can_replace(o, id)) return false;
         if (uses[id])
-            return refuse(o, id, "do not use the old value",
-                          "the old value is used, which depends on the order");
-    }
-    return true;
-}
-
-// An atomic on a buffer that floats are added to, or on an element of a parameter that other
-// invocations may change?
-static bool counts(const vy_ordering *o, uint32_t id)
-{
-    const vy_program *p = o->w.p;
-    const vy_inst *i = &p->insts.data[id];
-    if (!vy_op_is_atomic((vy_op)i->op)) return false;
-    return o->use[i->aux] ||
-           (p->buffers.data[i->aux].cls <= VY_INOUT && vy_strength_of(p, id) < VY_STRENGTH_OWNED);
-}
-
-// Marks the buffers that atomics of several kinds change.
-static bool find_kinds(const vy_ordering *o, uint8_t *chosen, uint32_t *first)
-{
-    const vy_program *p = o->w.p;
-    bool any = false;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (!counts(o, id)) continue;
-        if (first[i->aux] && first[i->aux] != i->op) {
-            any = true;
-            chosen[i->aux] = 1;
-        }
-        first[i->aux] = i->op;
-    }
-    return any;
-}
-
-// Refuses them on one element.
-static bool check_kinds(vy_ordering *o)
-{
-    const vy_program *p = o->w.p;
-    uint8_t *chosen = vy_rewrite_table(&o->w, p->buffers.count);
-    uint32_t *group = vy_rewrite_ids(&o->w), *first = vy_rewrite_ids(&o->w),
-             *kind = vy_rewrite_table(&o->w, p->buffers.count * sizeof *kind);
-    if (o->w.oom) return false;
-    if (!find_kinds(o, chosen, kind)) return true;
-    if (!vy_element_groups(p, &o->w.s, chosen, group)) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (!counts(o, id) || !chosen[i->aux]) continue;
-        uint32_t *of = &first[group[id]];
-        if (*of && *of != i->op)
-            return refuse(o, id, "use one kind of atomic on it", "other atomics change it too");
-        *of = i->op;
+            return vy_refuse_order(o, id, "do not use the old value",
+                                   "the old value is used, which depends on the order");
     }
     return true;
 }
@@ -101,7 +48,7 @@ bool vy_find_additions(vy_ordering *o)
 {
     const vy_program *p = o->w.p;
     const uint32_t *uses = vy_rewrite_uses(&o->w);
-    if (!uses || !mark_additions(o, uses) || !check_kinds(o)) return false;
+    if (!uses || !mark_additions(o, uses) || !vy_check_kinds(o)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;

@@ -2,6 +2,7 @@
 // ordering.h: the parts of vy_order_sums, which rids a module of atomic additions of floats.
 //
 //   additions.c      which additions there are
+//   kinds.c          whether the order of other atomics is fixed
 //   deterministic.c  the program without them
 //   totals.c         programs that make totals
 //   ordered_partials.c  small buffers to which all invocations add: a term from each, added up by
@@ -57,6 +58,12 @@ bool vy_adds_floats(const vy_program *p, uint32_t id);
 bool vy_adds_halves(const vy_program *p, uint32_t id); // … of half floats
 // Fills o->use: what is added to, and whether it is also used otherwise.  False: the module's diag.
 bool vy_find_additions(vy_ordering *o);
+// Sets the module's diag: atomic `id` has no order that could be fixed.  Returns false.
+bool vy_refuse_order(const vy_ordering *o, uint32_t id, const char *fix, const char *why);
+
+// kinds.c
+// Refuses atomics of several kinds whose order changes an element.  False: the module's diag.
+bool vy_check_kinds(const vy_ordering *o);
 
 // totals.c
 // Begins a program `suffix_BUFFER` with the parameters of o->w.p, numbered as there, and no domain.

@@ -54,6 +54,13 @@ typedef struct vy_apart {
 } vy_apart;
 bool vy_apart_make(vy_apart *g, const vy_program *p, const vy_structure *s, vy_arena *arena);
 bool vy_surely_apart(const vy_apart *g, uint32_t x, uint32_t y);
+// ---- workgroup_elements.c
+// Is index k of the access the workgroup's own place along an axis of the launch?  The axis plus
+// one, or 0.
+uint32_t vy_workgroup_axis(const vy_program *p, const vy_structure *s, uint32_t access, uint32_t k);
+// Does one workgroup alone touch the elements of this group of vy_element_groups?
+bool vy_one_workgroup(const vy_program *p, const vy_structure *s, const uint32_t *groups,
+                      uint32_t group);
 // ---- store_adds.c
 bool vy_additions(grad_facts *f); // fills adds; false: memory
 // ---- phase_owner.c

@@ -55,83 +55,15 @@ static bool refuse(const vy_voting *e, uint32_t id, const char *fix, const char 
 }
 
 // ---------------------------------------------------------------------------- whose elements
-// The workgroups of the launch along axis 0 … 2: are there ever more than one?
-static bool has_groups(const vy_program *p, uint32_t axis)
-{
-    const uint32_t n = p->overs.count;
-    uint32_t shape[3];
-    vy_program_workgroup(p, shape);
-    if (!n) return true;
-    if (axis >= n) return false;
-    const vy_dim_node *d = &p->dims.data[p->overs.data[n - 1 - axis].extent.id];
-    if (axis == 2 && n > 3) return true; // several variables are folded into it
-    return d->op != VY_DIM_CONST || d->value > shape[axis];
-}
-
-// Is the index the workgroup's own place along the axis: wid, or the variable divided by the size?
-static bool is_group(const vy_program *p, uint32_t id, uint32_t axis)
-{
-    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
-    uint32_t shape[3];
-    if (l) return l->kind == VY_LEAF_BUILTIN && l->index == VY_WID && l->axis == axis;
-    const vy_inst *i = &p->insts.data[id];
-    if (i->op != VY_OP_DIV || (axis == 2 && p->overs.count > 3)) return false;
-    const uint32_t of = vy_arg(p, id, 0);
-    const vy_scalar *by = vy_id_const(p, vy_arg(p, id, 1));
-    l = VY_IS_LEAF(of) ? &p->leaves.data[VY_LEAF_INDEX(of)] : NULL;
-    vy_program_workgroup(p, shape);
-    return by && by->u == shape[axis] && l && l->kind == VY_LEAF_OVER &&
-           l->index + 1 + axis == p->overs.count;
-}
-
-// Operand k of an access.  Where one arm has computed it, `if c { … i / 8 … }`, and the access is
-// in another of the same condition, it is what that arm yields.
-static uint32_t index_of(const vy_voting *e, uint32_t access, uint32_t k)
-{
-    const vy_program *p = e->w.p;
-    const uint32_t id = vy_arg(p, access, k);
-    uint32_t then, other;
-    const uint32_t choice = vy_choice(p, &e->w.s, id, &then, &other);
-    for (uint32_t up = e->w.s.parent[access]; choice && up; up = e->w.s.parent[up])
-        if (p->insts.data[up].op == VY_OP_IF && vy_arg(p, up, 0) == vy_arg(p, choice, 0))
-            return vy_in_then(&e->w.s, up, access) ? then : other;
-    return id;
-}
-
-// The axes of the index that are the workgroup's place along an axis of the launch, as bits.
-static uint32_t group_axes(const vy_voting *e, uint32_t id, uint32_t axis)
-{
-    const uint32_t rank = vy_rank_of(e->w.p, id);
-    uint32_t bits = 0;
-    for (uint32_t k = 0; k < rank; k++)
-        if (is_group(e->w.p, index_of(e, id, k), axis)) bits |= 1u << k;
-    return bits;
-}
-
 uint32_t vy_candidate_group(const vy_voting *e, const vy_candidate *s, uint32_t k)
 {
-    for (uint32_t axis = 0; axis < 3; axis++)
-        if (is_group(e->w.p, index_of(e, s->atomic, k), axis)) return axis + 1;
-    return 0;
+    return vy_workgroup_axis(e->w.p, &e->w.s, s->atomic, k);
 }
 
 bool vy_candidate_inside(const vy_voting *e, const vy_candidate *s, uint32_t k)
 {
     const uint32_t a = vy_arg(e->w.p, s->atomic, k);
     return !VY_IS_LEAF(a) && a >= s->outer && !vy_candidate_group(e, s, k);
-}
-
-// Does one workgroup own the elements of the group?
-static bool is_one_workgroup(const vy_voting *e, uint32_t group)
-{
-    for (uint32_t axis = 0; axis < 3; axis++) {
-        uint32_t common = UINT32_MAX;
-        if (!has_groups(e->w.p, axis)) continue;
-        for (uint32_t id = 1; id < e->w.p->insts.count && common; id++)
-            if (e->group[id] == group) common &= group_axes(e, id, axis);
-        if (!common) return false;
-    }
-    return true;
 }
 
 // Is there an access of another kind in the group of this site?
@@ -268,7 +200,8 @@ bool vy_candidate_sites(vy_voting *e, const uint32_t *differs)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (!is_active(e, id)) continue;
         e->sites_at[id] =
-            is_shared(e, id) || (phased && is_mixed(e, id) && is_one_workgroup(e, e->group[id]));
+            is_shared(e, id) ||
+            (phased && is_mixed(e, id) && vy_one_workgroup(p, &e->w.s, e->group, e->group[id]));
         any |= e->sites_at[id];
     }
     survey x = {.e = e, .differs = differs};

@@ -956,9 +956,12 @@ DOMAIN = ("text/shader/domain.comp", (
 ))
 # Faults in where a shader's host has its parameters.
 KINDS = ("text/deterministic/kinds.vyre", (
-    ("autodiff/deterministic/additions.c", None, "|| !check_kinds(o)) return false;", ") return false;"),
-    ("autodiff/deterministic/additions.c", None, "vy_strength_of(p, id) < VY_STRENGTH_OWNED);", "true);"),
-    ("autodiff/deterministic/additions.c", None, "uint32_t *of = &first[group[id]];", "uint32_t *of = &first[i->aux];"),
+    ("autodiff/deterministic/additions.c", None, "|| !vy_check_kinds(o)) return false;", ") return false;"),
+    ("autodiff/deterministic/kinds.c", None, "vy_strength_of(p, id) < VY_STRENGTH_OWNED);", "true);"),
+    ("autodiff/deterministic/kinds.c", None, "const uint32_t group = x->group[id];", "const uint32_t group = 1;"),
+    ("autodiff/deterministic/kinds.c", None, "return find_groups(x) && (!x->slots || check_phases(x));", "return find_groups(x);"),
+    ("autodiff/deterministic/kinds.c", None, "vy_one_workgroup(p, &x->o->w.s, x->group, group);", "true;"),
+    ("autodiff/deterministic/kinds.c", None, "if (x->group[id] == group && vy_adds_floats(p, id)) return false;", ";"),
 ))
 PLACES = ("text/shader/places.comp", (
     ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ";"),
