@@ -48,7 +48,7 @@ bool vy_find_additions(vy_ordering *o)
 {
     const vy_program *p = o->w.p;
     const uint32_t *uses = vy_rewrite_uses(&o->w);
-    if (!uses || !mark_additions(o, uses) || !vy_check_kinds(o)) return false;
+    if (!uses || !mark_additions(o, uses)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !o->use[i->aux] || vy_adds_floats(p, id)) continue;

@@ -250,7 +250,7 @@ static bool choose_additions(vy_ordering *o, bool *any)
     const vy_program *p = o->w.p;
     if (o->wide)
         vy_wide_choose(o);
-    else if (!vy_find_additions(o) || !vy_shared_choose(o))
+    else if (!vy_find_additions(o) || !vy_check_kinds(o) || !vy_shared_choose(o))
         return false;
     else
         vy_row_choose(o);

@@ -843,8 +843,8 @@ PHASES = ("text/grad/atomics/phases.vyre", (
     ("autodiff/rewrite/extremum_sites.c", None, "&& !vy_surely_apart(&x->apart, id, site);", ";"),
     ("autodiff/rewrite/extremum_sites.c", None, "return !VY_IS_LEAF(a) && a >= s->outer && !vy_candidate_group(e, s, k);",
      "return true;"),
-    ("autodiff/rewrite/extremum_sites.c", None, "return by && by->u == shape[axis] &&", "return false &&"),
-    ("autodiff/rewrite/extremum_sites.c", None, "if (axis >= n) return false;", ""),
+    ("autodiff/facts/workgroup_elements.c", None, "return by && by->u == shape[axis] &&", "return false &&"),
+    ("autodiff/facts/workgroup_elements.c", None, "if (axis >= n) return false;", ""),
     ("autodiff/rewrite/extremum_vote.c", None, "vy_candidate_each(e, s, forget);", ";"),
     ("autodiff/rewrite/extremum_vote.c", None, "if (e->own[id]) replace_own(e, id);", ""),
     ("autodiff/forward/forward.c", None, "f->w.map[id] = vy_new_arg(&f->w, id, 0);\n        return id;", "return 0;"),
@@ -956,7 +956,7 @@ DOMAIN = ("text/shader/domain.comp", (
 ))
 # Faults in where a shader's host has its parameters.
 KINDS = ("text/deterministic/kinds.vyre", (
-    ("autodiff/deterministic/additions.c", None, "|| !vy_check_kinds(o)) return false;", ") return false;"),
+    ("autodiff/deterministic/deterministic.c", None, "|| !vy_check_kinds(o) ||", "||"),
     ("autodiff/deterministic/kinds.c", None, "vy_strength_of(p, id) < VY_STRENGTH_OWNED);", "true);"),
     ("autodiff/deterministic/kinds.c", None, "const uint32_t group = x->group[id];", "const uint32_t group = 1;"),
     ("autodiff/deterministic/kinds.c", None, "return find_groups(x) && (!x->slots || check_phases(x));", "return find_groups(x);"),
