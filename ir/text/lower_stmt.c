@@ -159,15 +159,20 @@ static void lower_let(vy_lower *l, const vy_stmt *s)
     vy_lower_variable(l, s->decl, v);
 }
 
+// The n scalars of the results of a call, of the module's functions or of those of the language.
+static bool lower_results(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *v)
+{
+    if (e->u.ref.decl) return vy_lower_call(l, e, n, v);
+    vy_lower_library(l, e, n, v);
+    return true;
+}
+
 static void lower_tuple(vy_lower *l, const vy_stmt *s)
 {
     uint32_t n = 0;
     for (const vy_decl *d = s->decl; d; d = d->next) n += vy_scalars(l->f, d->type);
     vy_value *results = vy_room_take(l, n);
-    if (!s->value->u.ref.decl) // none of the module's functions
-        vy_lower_library(l, s->value, n, results);
-    else if (!vy_lower_call(l, s->value, n, results))
-        return;
+    if (!lower_results(l, s->value, n, results)) return;
     n = 0;
     for (const vy_decl *d = s->decl; d; n += vy_scalars(l->f, d->type), d = d->next)
         vy_lower_variable(l, d, results + n);
@@ -192,7 +197,7 @@ static void lower_return(vy_lower *l, const vy_stmt *s)
     const vy_ast_expr *e = s->value;
     uint32_t i = 0;
     if (values > 1 && e->kind == EX_CALL) {
-        if (!vy_lower_call(l, e, n, v)) return;
+        if (!lower_results(l, e, n, v)) return;
     } else {
         for (e = values > 1 ? e->u.list : e; i < n; e = e->next) i += vy_lower_value(l, e, v + i);
     }

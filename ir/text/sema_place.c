@@ -48,7 +48,7 @@ static void change_variable(vy_front *f, const vy_ast_expr *e, vy_decl *d)
 {
     const char *name = d->name->text;
     if (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL)
-        vy_front_error(f, VY_E_RANK, e->line, e->column, "name an element, like `%s[i] = …`",
+        vy_front_error(f, VY_E_RANK, e->line, e->column, "name an element, like `x[i] = …`",
                        "`%s` is an array", name);
     else if (d->kind != DK_VAR)
         vy_front_error(f, VY_E_IMMUTABLE, e->line, e->column, NULL,

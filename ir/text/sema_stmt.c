@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sema_stmt.c: names and types in statements; what loops assign.
+#include "ir/build/library.h"
 #include "ir/text/front.h"
 
 #include <string.h>
@@ -242,8 +243,10 @@ static void sema_break(vy_front *f, vy_stmt *s)
         f->loop->continues = true;
 }
 
-static bool is_tuple_call(const vy_front *f, const vy_ast_expr *e)
+// Of the module, or of the language: `return sincos(x);`
+static bool is_tuple_call(vy_front *f, const vy_ast_expr *e)
 {
+    if (vy_is_library_call(f, e)) return vy_library_at(vy_call_builtin(e)->op)->gives[1] != 0;
     const vy_decl *g = e->kind == EX_CALL ? vy_again_find(e->u.ref.name, f->func) : NULL;
     return g && g->kind == DK_FUNC && g->func->result_count > 1;
 }
@@ -251,15 +254,16 @@ static bool is_tuple_call(const vy_front *f, const vy_ast_expr *e)
 // `return g(x);` where g returns a tuple of the same types.
 static void sema_return_call(vy_front *f, vy_stmt *s)
 {
-    vy_func *fn = NULL, *own = f->func;
-    vy_sema_user_call(f, s->value, &fn);
+    const vy_func *own = f->func;
+    vy_text_type given[VY_MOST_RESULTS];
+    const vy_text_type *types;
+    const uint32_t count = sema_results(f, s->value, given, &types);
     if (f->failed) return;
-    bool same = fn->result_count == own->result_count;
-    for (uint32_t i = 0; same && i < fn->result_count; i++)
-        same = fn->results[i] == own->results[i];
+    bool same = count == own->result_count;
+    for (uint32_t i = 0; same && i < count; i++) same = types[i] == own->results[i];
     if (!same)
         vy_front_error(f, VY_E_RETURN, s->line, s->column, NULL,
-                       "`%s` returns other values than `%s`", fn->decl->name->text,
+                       "`%s` returns other values than `%s`", s->value->u.ref.name->text,
                        own->decl->name->text);
 }
 

@@ -206,6 +206,8 @@ static vy_module *read_module(const void *data, size_t size, const char *file,
     if (!m) return NULL;
     reading r = {.m = m, .options = options, .file = file};
     if (begin(&r, data, size) && build_all(&r)) vy_module_check(m);
+    if (vy_diag_is(&m->diag, VY_E_LIMIT) || vy_diag_is(&m->diag, VY_E_SHADER_LIMIT))
+        read_name_sizes(&r);
     vy_vec_free(&r.notes);
     vy_vec_free(&r.values);
     vy_vec_free(&r.exits);

@@ -60,6 +60,7 @@ vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k); // as it 
 // Room for the scalars of a value of the type, until the build ends; NULL: failed.
 vy_value *read_room(reading *r, uint32_t type);
 bool read_constant_u32(reading *r, uint32_t id, uint32_t *out);
+const char *read_specified(const reading *r, uint32_t id); // by --spec, of a constant; or NULL
 vy_value read_any(reading *r, vy_type type); // stands for what is not known yet
 // A value as its type is computed with (i32 for i8), normalised to the type.
 vy_value read_narrow(reading *r, vy_type type, vy_value v);
@@ -151,6 +152,9 @@ bool read_declare_images(reading *r, read_object *o);
 bool read_sample(reading *r, SpvOp op, bool *mine);
 bool read_image(reading *r, SpvOp op, bool *mine); // whatever else is of images
 bool read_samplers_exist(reading *r); // every sampler that is described is one of the module
+
+// ---- sizes.c: adds to the error that a limit is reached which constants size the arrays
+void read_name_sizes(const reading *r);
 
 bool read_globals(reading *r); // the variables outside of functions, parameters among them
 bool read_variable(reading *r, uint32_t id); // OpVariable of a function

@@ -77,8 +77,7 @@ vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k)
 }
 
 // -------------------------------------------------------------------------------------- constants
-// What --spec gives the constant instead of its default; NULL: nothing.
-static const char *specified(const reading *r, uint32_t id)
+const char *read_specified(const reading *r, uint32_t id)
 {
     const uint32_t *number = read_decoration(r, id, SpvDecorationSpecId);
     char text[16] = "";
@@ -123,7 +122,7 @@ static bool scalar_constant(reading *r, uint32_t id, SpvOp op, vy_type type, vy_
 {
     const bool is_spec =
         op == SpvOpSpecConstant || op == SpvOpSpecConstantTrue || op == SpvOpSpecConstantFalse;
-    const char *text = is_spec ? specified(r, id) : NULL;
+    const char *text = is_spec ? read_specified(r, id) : NULL;
     vy_scalar s = {0};
     if (type == VY_BOOL)
         s.u = op == SpvOpConstantTrue || op == SpvOpSpecConstantTrue;
