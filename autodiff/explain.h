@@ -78,7 +78,10 @@ typedef struct vy_explain_gradient {
     uint32_t line;        // … the first access in which no axis is; 0: not known
     // GATHER, BOTH, ATOMIC where several invocations may reach one element:
     const char *program; // the summing program; NULL: none
-    const char *tree;    // one that also sums if the number of elements is small; NULL: none
+    // What it takes to hold of scalars; if that does not at launch, `otherwise` adds atomically.
+    // NULL: it takes nothing.
+    const char *assumes, *otherwise;
+    const char *tree; // one that also sums if the number of elements is small; NULL: none
     // The first access that is summed: { domain and loops → element }, by isl; or NULL.
     const char *map;
     // Why the first access that is not summed so is not: completes "the access …"; or NULL.

@@ -23,6 +23,7 @@ typedef struct vy_affine_access {
     // … whose strides are not factors of the buffer's extent: that of the first axis is the
     // buffer's, and the last row may end beyond it.
     bool strided;
+    const vy_affine_rows *rows;    // … recovered under the condition of these; else NULL
     vy_extent extent[VY_MAX_AXES]; // as forms of the program's dimensions
     vy_dim dim[VY_MAX_AXES];       // … and as dimensions; flat: the extents of the recovered axes
     isl_pw_aff *index[VY_MAX_AXES]; // NULL: not affine …

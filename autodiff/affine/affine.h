@@ -77,6 +77,24 @@ typedef struct vy_affine_product {
     uint32_t count;
 } vy_affine_product;
 
+// The rows of a flat buffer under a condition that scalars decide when the program is launched:
+//
+//   a[z * S + y * w + x]        axes z, y, x of strides S, w, 1, if h · w ≤ S
+//
+// Then no two of its indices are one element, and none has wrapped.
+enum { VY_ROW_AXES = 6, VY_ROW_FACTORS = 4 };
+typedef struct vy_affine_axis {
+    vy_extent factor[VY_ROW_FACTORS]; // whose product is the stride, as forms of dimensions
+    uint32_t count;
+    vy_dim stride, extent; // no index reaches the extent
+} vy_affine_axis;
+typedef struct vy_affine_rows {
+    uint32_t buffer, axes;
+    vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last has no factors
+    vy_dim holds;                     // 1 if the condition does, else 0
+    const char *text;                 // the condition, for readers
+} vy_affine_rows;
+
 typedef struct vy_affine {
     const vy_program *p;
     const vy_structure *s;
@@ -91,6 +109,9 @@ typedef struct vy_affine {
     // Sizes of what the program itself need not have: of outputs of a program that it is made from.
     const vy_affine_product *products;
     uint32_t product_count;
+    // What the caller has checked at launch, where it may be taken to hold.
+    const vy_affine_rows *rows;
+    uint32_t row_count;
     bool round, spent;     // tasks share one budget of operations; it is used up
     bool few;              // a quarter of the budget is enough
     uint32_t dims, weight; // of the current task, see affine_limit.c

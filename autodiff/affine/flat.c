@@ -11,6 +11,7 @@
 //
 // - the factors of the extent, where that is f32[B * H * W].  If 0 <= b < B, too, the index is less
 //   than the extent, so no intermediate result wrapped either.
+// - those that a condition checked at launch makes strides (vy_affine_rows).
 // - those of the index, where the extent is another: f32[n].  Then b has no other bound than those
 //   of the places that reach the access, and the index must be proved not to wrap: where b < B, and
 //   some buffer has B · H · W elements.  (Without that, 2^32 is a multiple of strides, and the
@@ -38,6 +39,7 @@ static bool split_extent(const vy_program *p, uint32_t node, factors *f)
 typedef struct flattening {
     vy_affine_access *x;
     factors f;
+    const vy_affine_rows *rows; // or NULL
     vy_flat_terms terms;
 } flattening;
 
@@ -77,15 +79,16 @@ static bool add_to_axis(flattening *l, const vy_flat_term *t)
 {
     vy_affine_access *x = l->x;
     vy_affine_why why;
-    int axis = axis_of(l, t);
+    const int axis = l->rows ? vy_row_of(l->rows, t) : axis_of(l, t);
     int64_t c = t->minus ? -t->constant : t->constant, k;
     if (axis < 0) return false;
-    isl_pw_aff *v = vy_affine_value(&x->nest, t->value, &why);
+    isl_pw_aff *v =
+        t->value ? vy_affine_value(&x->nest, t->value, &why) : vy_nest_number(&x->nest, 1);
     if (!v) {
         x->why[0] = why;
         return false;
     }
-    if (vy_id_int(x->nest.a->p, t->value, &k) && k > INT32_MAX) // x + 4294967295
+    if (t->value && vy_id_int(x->nest.a->p, t->value, &k) && k > INT32_MAX) // x + 4294967295
         v = isl_pw_aff_add_constant_val(v,
                                         isl_val_int_from_si(x->nest.a->ctx, -(INT64_C(1) << 32)));
     v = isl_pw_aff_scale_val(v, isl_val_int_from_si(x->nest.a->ctx, c));
@@ -237,11 +240,38 @@ static bool by_index(flattening *l)
     return true;
 }
 
+// --------------------------------------------------------------------------- strides by assumption
+static bool by_rows(flattening *l, const vy_affine_rows *r)
+{
+    const vy_flat_terms before = l->terms;
+    vy_take_strides(l->x->nest.a, r, &l->terms);
+    l->rows = r;
+    l->f.count = r->axes;
+    for (uint32_t k = 0; k < r->axes; k++) l->f.node[k] = r->axis[k].extent.id;
+    if (!sum_terms(l) || !in_range(l, 0)) {
+        vy_access_clear(l->x);
+        l->rows = NULL;
+        l->terms = before;
+        return false;
+    }
+    take_axes(l, false);
+    l->x->rows = r;
+    return true;
+}
+
+static bool by_assumption(flattening *l)
+{
+    const vy_affine *a = l->x->nest.a;
+    for (uint32_t k = 0; k < a->row_count; k++)
+        if (a->rows[k].buffer == l->x->buffer) return by_rows(l, &a->rows[k]);
+    return false;
+}
+
 bool vy_unflatten(vy_affine_access *x)
 {
     flattening l = {.x = x};
     if (!vy_flat_terms_of(x->nest.a, x->id, x->value[0], &l.terms)) return false;
-    if (by_extent(&l)) return true;
+    if (by_assumption(&l) || by_extent(&l)) return true;
     const vy_affine_why why = x->why[0];
     if (by_index(&l)) return true;
     x->why[0] = why;

@@ -145,3 +145,37 @@ uint32_t vy_other_factor(const vy_extent *all, const vy_extent *some, uint32_t c
     }
     return used == (1u << count) - 1 ? other : count + 1;
 }
+
+bool vy_same_factors(const vy_extent *x, const vy_extent *y, uint32_t count)
+{
+    uint32_t used = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t j = 0;
+        while (j < count && (used >> j & 1 || !vy_same_form(x[k], y[j]))) j++;
+        if (j == count) return false;
+        used |= 1u << j;
+    }
+    return true;
+}
+
+int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t)
+{
+    uint32_t k = 0;
+    while (k < r->axes && (r->axis[k].count != t->count ||
+                           !vy_same_factors(r->axis[k].factor, t->factor, t->count)))
+        k++;
+    return k < r->axes ? (int)k : -1;
+}
+
+void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t)
+{
+    for (uint32_t k = 0; k < t->count; k++) {
+        vy_flat_term more = t->term[k];
+        if (more.count == VY_FLAT_FACTORS || !more.value ||
+            !vy_flat_constant(a, more.value, &more.factor[more.count]))
+            continue;
+        more.value = 0;
+        more.count++;
+        if (vy_row_of(r, &more) >= 0) t->term[k] = more;
+    }
+}

@@ -35,6 +35,12 @@ static inline bool vy_same_form(vy_extent x, vy_extent y)
 {
     return x.base == y.base && x.offset == y.offset;
 }
+// The axis of a term, whose stride is the product of its factors; -1: there is none.
+int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t);
+// Makes 1 times a stride of terms that are one, a[i + w].
+void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t);
+// Are the `count` factors of x those of y, in any order?
+bool vy_same_factors(const vy_extent *x, const vy_extent *y, uint32_t count);
 // The only factor of `all` that is not one of the `count` factors of `some`; > count: there is
 // none.
 uint32_t vy_other_factor(const vy_extent *all, const vy_extent *some, uint32_t count);

@@ -129,9 +129,11 @@ static bool is_copy(const explaining *x, const vy_program *p)
     return true;
 }
 
-// Is `p` the form for small buffers of a gather that has the usual form, too, which does the same?
+// Is `p` the form for small buffers of a gather that has the usual form, too, which does the same,
+// or that without it?
 static bool is_other_form(const vy_gather_note *n, const vy_program *p)
 {
+    if (n->otherwise && strcmp(n->otherwise, p->name) == 0) return true;
     return n->tree && strcmp(n->tree, p->name) == 0 && strcmp(n->tree, n->program) != 0;
 }
 

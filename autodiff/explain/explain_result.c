@@ -135,6 +135,8 @@ static void explain_gather(explaining *x, vy_explain_gradient *g)
     if (n->gathered) g->sum = n->gathered == n->sites ? VY_SUM_GATHER : VY_SUM_BOTH;
     g->program = n->program;
     g->tree = n->tree;
+    g->assumes = n->assumes;
+    g->otherwise = n->otherwise;
     g->map = n->map;
     g->why = n->why;
     g->why_line = n->line;

@@ -235,10 +235,18 @@ static bool trim(gather *g, vy_program **stages, uint32_t count, bool whole)
 // a gather.
 static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
 {
+    const vy_dim holds = gather_holds(g);
     vy_dim *iterations = vy_arena_alloc(&g->arena, (count + 1) * sizeof *iterations);
-    for (uint32_t k = rest; iterations && k < count; k++)
-        iterations[k] = g->stages[k - rest].iterations;
-    if (iterations) return vy_stages_replace_some(g->m, g->r, stages, iterations, count);
+    for (uint32_t k = 0; iterations && k < count; k++)
+        iterations[k] =
+            gather_either(g, holds, k < rest ? (vy_dim){0} : g->stages[k - rest].iterations);
+    if (iterations && holds.id) {
+        iterations[count] = gather_else(g, holds);
+        stages[count] = gather_as_it_is(g);
+        count += stages[count] != NULL;
+    }
+    if (iterations && !g->failed)
+        return vy_stages_replace_some(g->m, g->r, stages, iterations, count);
     free_stages(stages, count);
     return false;
 }
@@ -253,7 +261,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
         return false;
     }
     // One program may be all there is: it has the parameters of the whole.
-    bool whole = empty && count == 1 && !g->m->pipelines.count;
+    bool whole = empty && count == 1 && !g->m->pipelines.count && !gather_holds(g).id;
     bool ok = trim(g, stages + 1, count, whole);
     if (!empty && ok) {
         bool last = g->m->pipelines.count > 0; // a pipeline has the program's name already
@@ -331,7 +339,7 @@ static void use_kept(gather *g)
 
 static bool take_apart(gather *g, vy_gather_notes *notes)
 {
-    vy_program **stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *stages);
+    vy_program **stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 3) * sizeof *stages);
     g->stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *g->stages);
     g->programs = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *g->programs);
     if (!stages || !g->stages || !g->programs) return false;
@@ -401,6 +409,7 @@ static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *no
             const gather_program *q = &g->programs[site->program - 1];
             n->program = vy_arena_strdup(notes->arena, q->name, strlen(q->name));
             if (q->tree) n->tree = vy_arena_strdup(notes->arena, q->tree, strlen(q->tree));
+            gather_note_assumed(g, site, n, notes->arena);
         }
         if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
     }
@@ -436,8 +445,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
     if (ok && g.site_count) {
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` is replaced
-        ok = vy_affine_begin(&g.a, whole, &g.s) && gather_know_sizes(&g, o->source) &&
-             take_apart(&g, notes);
+        ok = gather_begin(&g, o->source) && take_apart(&g, notes);
         if (ok && notes) ok = kept && take_notes(&g, kept, notes);
         vy_program_free(kept);
     } else if (ok && notes) {

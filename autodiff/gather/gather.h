@@ -12,7 +12,10 @@ typedef struct vy_gather_note {
     uint32_t sites, gathered; // places that add to it; of those, how many were gathered
     const char *program;      // that sums; NULL: none
     const char *tree; // that sums small buffers instead of it (or the same program); NULL: none
-    const char *map;  // the first place's access, as isl prints it; NULL: not affine
+    // What `program` takes to hold of scalars, which decides at launch whether it runs or this one,
+    // which adds atomically; NULL: it takes nothing.
+    const char *assumes, *otherwise;
+    const char *map; // the first place's access, as isl prints it; NULL: not affine
     const char *why; // of the first place that was not gathered: completes "the index …"; or NULL
     uint32_t line;   // … its line
 } vy_gather_note;

@@ -4,6 +4,8 @@
 //   gather.c        the driver: which buffers, in which programs, what is left
 //   gather_find.c   the additions it may have
 //   gather_site.c   one addition: can it be gathered, with how many loops, over which axes
+//   gather_assume.c which strides make rows if a condition holds at launch
+//   gather_either.c … and which form runs then
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c  one walk where a condition would make two
 //   gather_taps.c   values where a walk may leave the points
@@ -105,15 +107,16 @@ typedef struct gather {
     uint32_t class_count;
     gather_program *programs;
     uint32_t program_count;
-    uint64_t *points;     // of the programs
-    uint32_t *map;        // by instruction: scratch of the program being made
-    gather_stage *stages; // by stage made
-    bool lean;            // nothing is kept for every iteration of a loop
-    bool always;          // costs do not decide
-    bool allow_small;     // nor does a small number of elements
-    bool gradients;       // only gradients; they may be inout
-    bool affine;          // `a` is initialised
-    bool failed;          // memory
+    uint64_t *points;      // of the programs
+    uint32_t *map;         // by instruction: scratch of the program being made
+    gather_stage *stages;  // by stage made
+    const char *otherwise; // the program that runs where what is assumed does not hold, or NULL
+    bool lean;             // nothing is kept for every iteration of a loop
+    bool always;           // costs do not decide
+    bool allow_small;      // nor does a small number of elements
+    bool gradients;        // only gradients; they may be inout
+    bool affine;           // `a` is initialised
+    bool failed;           // memory
 } gather;
 
 // ---- gather_find.c
@@ -124,6 +127,23 @@ void gather_classify(gather *g, gather_site *site); // its class, once there is 
 // ---- gather_sizes.c
 // source: NULL, or what r is the derivative of.
 bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
+// ---- gather_assume.c
+// Begins the analysis, with the rows of flat buffers that there are under conditions on scalars.
+// False: memory.
+bool gather_begin(gather *g, const vy_program *source);
+// ---- gather_either.c
+// New dimensions of the reverse program; id 0: memory, or an operand has it.
+vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y);
+vy_dim gather_number(gather *g, int64_t v);
+// 1 where all that was assumed of what is gathered holds, else 0; id 0: nothing was.
+vy_dim gather_holds(gather *g);
+// How often a stage runs that needs it (iterations: how often otherwise), and what replaces all.
+vy_dim gather_either(gather *g, vy_dim holds, vy_dim iterations);
+vy_dim gather_else(gather *g, vy_dim holds);
+// The reverse program as a stage of its own: it runs where what the others assume does not hold.
+vy_program *gather_as_it_is(gather *g);
+void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_note *n,
+                         vy_arena *arena);
 // ---- gather_site.c
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);

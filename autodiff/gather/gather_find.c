@@ -124,6 +124,7 @@ bool gather_same_extents(const gather *g, const gather_site *x, const gather_sit
 {
     uint32_t a = 0, b = 0;
     if (x->access.strided != y->access.strided) return false;
+    if (x->access.rows != y->access.rows) return false;
     for (;; a++, b++) {
         while (a < x->access.rank && !(x->axes >> a & 1)) a++;
         while (b < y->access.rank && !(y->axes >> b & 1)) b++;

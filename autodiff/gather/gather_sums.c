@@ -45,6 +45,14 @@ static void element_index(gather_making *w, const gather_site *site, vy_value *i
             if (site->axes >> k & 1) index[k] = w->element[n++];
         return;
     }
+    if (x->rows) {
+        index[0] = vy_zero(w->b, VY_U32);
+        for (uint32_t k = 0; k < w->n; k++) {
+            const vy_value stride = vy_dim_number(w->b, x->rows->axis[k].stride);
+            index[0] = vy_add(w->b, index[0], vy_mul(w->b, w->element[k], stride));
+        }
+        return;
+    }
     vy_value at = w->element[0];
     for (uint32_t k = 1; k < w->n; k++)
         at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, w->extent[k])), w->element[k]);

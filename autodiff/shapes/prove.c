@@ -10,9 +10,8 @@
 // end.)
 //
 // So no index is out of range, and none has wrapped: extents are those of buffers that exist.
+#include "autodiff/affine/most.h"
 #include "autodiff/shapes/shapes_build.h"
-
-enum { MOST_PIECES = 4, LITTLE = 64 };
 
 // The index of an access along an axis, as an integer; NULL: it is not affine.
 static isl_pw_aff *index_of(vy_nest *n, const shapes_access *x, uint32_t axis)
@@ -95,139 +94,22 @@ static bool prove_access(shapes *s, shapes_access *x)
     return ok && vy_affine_ok(&s->a);
 }
 
-// ----------------------------------------------------------------------------------- first extents
-typedef struct bound {
-    shapes *s;
-    isl_pw_aff *most; // what the first index reaches
-    isl_aff *piece[MOST_PIECES];
-    uint32_t pieces;
-    bool failed;
-} bound;
-
-static vy_dim number(shapes *s, int64_t v)
-{
-    return shapes_node(s, (vy_dim_node){.op = VY_DIM_CONST, .value = v});
-}
-
-static vy_dim binary(shapes *s, vy_dim_op op, vy_dim x, vy_dim y)
-{
-    return x.id && y.id ? shapes_node(s, (vy_dim_node){.op = op, .a = x.id, .b = y.id})
-                        : (vy_dim){0};
-}
-
-static bool take_integer(isl_val *v, int64_t *out) // takes v
-{
-    const bool ok = isl_val_is_int(v) == isl_bool_true && isl_val_cmp_si(v, INT32_MAX) <= 0 &&
-                    isl_val_cmp_si(v, INT32_MIN) >= 0;
-    *out = ok ? isl_val_get_num_si(v) : 0;
-    isl_val_free(v);
-    return ok;
-}
-
-// The dimension that parameter k of aff is; id 0: none.
-static vy_dim parameter(shapes *s, isl_aff *aff, unsigned k)
-{
-    isl_space *space = isl_aff_get_domain_space(aff);
-    isl_id *id = isl_space_get_dim_id(space, isl_dim_param, k);
-    vy_dim d = {0};
-    for (uint32_t i = 0; i < s->a.params.count && !d.id; i++) {
-        const vy_affine_param *q = &s->a.params.data[i];
-        if (q->id != id || q->as_i32) continue;
-        d = q->is_dim ? (vy_dim){q->index}
-                      : shapes_node(s, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
-    }
-    isl_id_free(id);
-    isl_space_free(space);
-    return d;
-}
-
-// What the sum of scalars, each times its factor, is less than: where it is that scalar less a few,
-// the scalar.
-static int64_t rounded(int64_t constant, uint32_t terms, int64_t factor)
-{
-    const bool little = constant < 0 && constant >= -LITTLE;
-    return terms == 1 && factor == 1 && little ? 0 : constant;
-}
-
-// aff + 1 as a dimension; id 0: it is none.  only: it may be rounded.
-static vy_dim piece_extent(shapes *s, isl_aff *aff, bool only)
-{
-    int64_t constant, c, last = 0;
-    vy_dim sum = {0};
-    uint32_t terms = 0;
-    if (!take_integer(isl_aff_get_constant_val(aff), &constant)) return (vy_dim){0};
-    if (isl_aff_dim(aff, isl_dim_div) > 0) return (vy_dim){0};
-    for (int k = 0; k < (int)isl_aff_dim(aff, isl_dim_param); k++) {
-        if (!take_integer(isl_aff_get_coefficient_val(aff, isl_dim_param, k), &c))
-            return (vy_dim){0};
-        if (!c) continue;
-        vy_dim d = parameter(s, aff, (unsigned)k);
-        if (c != 1) d = binary(s, VY_DIM_MUL, d, number(s, c));
-        sum = terms++ ? binary(s, VY_DIM_ADD, sum, d) : d;
-        last = c;
-        if (!sum.id) return sum;
-    }
-    constant += 1;
-    if (only) constant = rounded(constant, terms, last);
-    if (!terms) return number(s, constant);
-    if (constant < 0) return binary(s, VY_DIM_SUB, sum, number(s, -constant));
-    return constant ? binary(s, VY_DIM_ADD, sum, number(s, constant)) : sum;
-}
-
-static isl_stat add_piece(isl_set *where, isl_aff *aff, void *user)
-{
-    bound *b = user;
-    isl_set_free(where);
-    b->failed |= b->pieces == MOST_PIECES;
-    if (b->failed)
-        isl_aff_free(aff);
-    else
-        b->piece[b->pieces++] = aff;
-    return isl_stat_ok;
-}
-
-// Is what is reached the greatest (least) of the pieces, wherever something is?
-static bool is_extremum(const bound *b, bool greatest)
-{
-    isl_pw_aff *all = isl_pw_aff_from_aff(isl_aff_copy(b->piece[0]));
-    for (uint32_t k = 1; k < b->pieces; k++) {
-        isl_pw_aff *v = isl_pw_aff_from_aff(isl_aff_copy(b->piece[k]));
-        all = greatest ? isl_pw_aff_max(all, v) : isl_pw_aff_min(all, v);
-    }
-    isl_set *differ = isl_pw_aff_ne_set(isl_pw_aff_copy(b->most), all);
-    const isl_bool none = isl_set_is_empty(differ);
-    isl_set_free(differ);
-    return none == isl_bool_true;
-}
-
-static vy_dim extremum(bound *b)
-{
-    const bool greatest = is_extremum(b, true);
-    vy_dim all = {0};
-    if (b->failed || (!greatest && !is_extremum(b, false))) return all;
-    for (uint32_t k = 0; k < b->pieces; k++) {
-        const vy_dim d = piece_extent(b->s, b->piece[k], b->pieces == 1);
-        all = k ? binary(b->s, greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d) : d;
-    }
-    return all;
-}
-
+// ------------------------------------------------------------------------------------- dimensions
 // The first extent, from all that is reached.
 static bool find_first(shapes *s, shapes_buffer *b)
 {
-    bound out = {.s = s};
     vy_affine_reset(&s->a);
-    vy_affine_limit(&s->a, 1);
-    isl_set *context = isl_set_params(isl_set_copy(b->first));
-    out.most = isl_set_dim_max(isl_set_coalesce(isl_set_copy(b->first)), 0);
-    isl_pw_aff *simple = isl_pw_aff_gist_params(isl_pw_aff_copy(out.most), context);
-    simple = isl_pw_aff_coalesce(simple);
-    const bool ok = isl_pw_aff_foreach_piece(simple, add_piece, &out) == isl_stat_ok;
-    b->dim[0] = ok && out.pieces ? extremum(&out) : (vy_dim){0};
-    for (uint32_t k = 0; k < out.pieces; k++) isl_aff_free(out.piece[k]);
-    isl_pw_aff_free(simple);
-    isl_pw_aff_free(out.most);
-    return vy_affine_ok(&s->a) && b->dim[0].id;
+    b->dim[0] = vy_affine_end_of(&s->a, s->w.p, b->first, true);
+    s->w.oom |= s->a.failed;
+    return b->dim[0].id != 0;
+}
+
+// d + c
+static vy_dim moved_by(shapes *s, vy_dim d, int64_t c)
+{
+    const vy_dim by = shapes_node(s, (vy_dim_node){.op = VY_DIM_CONST, .value = c});
+    if (!d.id || !by.id) return (vy_dim){0};
+    return shapes_node(s, (vy_dim_node){.op = VY_DIM_ADD, .a = d.id, .b = by.id});
 }
 
 static bool find_dimensions(shapes *s, shapes_buffer *b)
@@ -237,7 +119,7 @@ static bool find_dimensions(shapes *s, shapes_buffer *b)
     for (uint32_t k = 0; k < b->inner; k++) {
         const vy_extent e = b->extent[k];
         b->dim[k + 1] = (vy_dim){e.base};
-        if (e.offset) b->dim[k + 1] = binary(s, VY_DIM_ADD, b->dim[k + 1], number(s, e.offset));
+        if (e.offset) b->dim[k + 1] = moved_by(s, b->dim[k + 1], e.offset);
     }
     return b->dim[b->inner].id != 0;
 }

@@ -133,7 +133,7 @@ UNITS = {
         ("autodiff/shapes/prove.c", None, "ok = v && inside(n, v, extent_on(n, b->extent[axis - 1]));", "ok = v != NULL;"),
         ("autodiff/shapes/prove.c", None, "const bool ok = v && inside(n, v, end);", "const bool ok = v != NULL;"),
         ("autodiff/shapes/prove.c", None, "if (extent) good = isl_set_intersect(", "if (0) good = isl_set_intersect("),
-        ("autodiff/shapes/prove.c", None, "    constant += 1;\n", "    constant += 0;\n"),
+        ("autodiff/affine/most.c", None, "    constant += 1;\n", "    constant += 0;\n"),
         ("autodiff/shapes/prove.c", None, "t->minus ? -t->constant : t->constant));", "t->constant));"),
         ("autodiff/shapes/prove.c", None, "if (b->is && !b->one && !prove_access(", "if (b->is && !b->one && i % 2 == 0 && !prove_access("),
         ("autodiff/shapes/recover.c", None, "sum = term->minus ? vy_sub(b, sum, v) : vy_add(b, sum, v);", "sum = vy_add(b, sum, v);"),
@@ -1225,6 +1225,21 @@ OPEN_LENGTH = ("text/grad/gather/open_length.vyre", (
     ("autodiff/stages/stages_groups.c", None, "c->length[k] = (uint32_t)p->dims", "c->length[k] = 1 + 0 * (uint32_t)p->dims"),
     ("autodiff/stages/stages_groups.c", None, "if (v == p->overs.count) return true;", "if (v == p->overs.count || p->overs.count > 1) return true;"),
 ))
+STRIDED = ("text/shader/strides.comp", (
+    ("autodiff/gather/gather.c", None, "iterations[count] = gather_else(g, holds);", "iterations[count] = gather_either(g, holds, (vy_dim){0});"),
+    ("autodiff/gather/gather_sums.c", None, "vy_dim_number(w->b, x->rows->axis[k].stride);", "vy_dim_number(w->b, x->rows->axis[k].extent);"),
+    ("autodiff/gather/gather_assume.c", None, "r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;", "r->holds = fits;"),
+    ("autodiff/gather/gather_assume.c", None, "r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;",
+     "if (!r->holds.id) r->holds = fits;"),
+    ("autodiff/gather/gather_assume.c", None, "if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);", ""),
+    ("autodiff/gather/gather_assume.c", None, "(vy_dim){0}, true), gather_number(g, 1))", "(vy_dim){0}, true), gather_number(g, 2))"),
+    ("autodiff/gather/gather_assume.c", None, "s->reached[axis] ? isl_set_union(s->reached[axis], range) : range;", "(isl_set_free(s->reached[axis]), range);"),
+    ("autodiff/gather/gather_assume.c", None, "if (all_in_row(s, k, n)) return k;", ""),
+    ("autodiff/gather/gather_assume.c", None, "if (last_scalar(s, k) < last_scalar(s, next)) next = k;", ""),
+    ("autodiff/affine/flat_terms.c", None, "if (vy_row_of(r, &more) >= 0) t->term[k] = more;", ""),
+    ("autodiff/gather/gather_either.c", None, "if (used) all = all.id ?", "if (used) all = false ?"),
+))
+SCRIPTS += (STRIDED,)
 SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED, OPEN_LENGTH)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)

@@ -4,7 +4,7 @@
 """Gathers against atomics, over tables of small programs.
 
 A gather has a domain of its own, so everything that an addition depends on has to be expressed in
-terms of the point it stands for.  Three tables of such dependencies, each in every place where it can
+terms of the point it stands for.  Four tables of such dependencies, each in every place where it can
 occur:
 
   remainders, quotients and shifts   of a scalar that is not a dimension, of a dimension, of a
@@ -12,6 +12,8 @@ occur:
   built-ins                          of domains of one to four variables and workgroups of several
                                      shapes
   flat indices                       of strides that are scalars, in buffers of several extents
+  padded rows                        of strides that are related by the launch alone: rows that just
+                                     fit, are padded, overlap
 
 in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
 process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
@@ -139,6 +141,29 @@ def strides():
                     yield "flat " + body, program(body % (first, second), SIZES[n % 4], x=x)
 
 
+PADDED = ("h * S + i * M + j", "h * S + j", "h * S + (i + 1u) * M + j", "h * S + i * M + j + M", "i * M + j + S * h", "i * S + h * M + j",
+          "h * S + i * M + (M - 1u - j)", "(h + 1u) * S + i * M + j - 1u", "h * S + i % 2u * M + j", "h * S + j * M + i", "h * S + i * R + j",
+          "h * S + i * R * M + j", "h * S + i * R + j + S", "i * S + h * R + j / 2u", "(h * N + i) * S + j", "h * S + i * R + min(j, 2u)")
+STRIDES = ((6, 3), (8, 3), (9, 4), (3, 3), (1, 2), (0, 3), (12, 3), (5, 0), (24, 8), (4, 6))  # S and R
+
+
+def padded():
+    """Indices of strides that only the launch relates to each other."""
+    n = 0
+    for e, first in enumerate(PADDED):
+        for b, body in enumerate(READERS):
+            for s, r in STRIDES:
+                n += 1
+                if (n + e) % 4:
+                    continue
+                second = PADDED[(e * 5 + b) % len(PADDED)] if n % 3 else first
+                body_of = body.replace("o[i, j]", "o[h, i, j]")
+                at = (first.replace("j", "k") if " for k" in body else first, second)
+                yield "padded " + body, program(
+                    body_of % at, {"T": 3, "N": 2, "M": 3, "S": s, "R": r}, x="70", y="70", more=", S: u32, R: u32",
+                    domain="over(h: T, i: N, j: M)", o="T, N, M")
+
+
 def reported():
     """Programs that were wrong once."""
     text = """
@@ -157,7 +182,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):

@@ -36,6 +36,12 @@ static void put_in_order(const vy_explain_gradient *g, text *out)
     if (g->program) text_printf(out, ", then %s sums what else reaches each element", g->program);
 }
 
+static void put_otherwise(const vy_explain_gradient *g, text *out)
+{
+    if (g->otherwise)
+        text_printf(out, ", if %s; else %s adds atomically", g->assumes, g->otherwise);
+}
+
 static void put_sum(const vy_explain_gradient *g, const vy_module *m, text *out)
 {
     switch (g->sum) {
@@ -60,6 +66,7 @@ static void put_sum(const vy_explain_gradient *g, const vy_module *m, text *out)
         break;
     }
     if (g->map) text_printf(out, ", of %s", g->map);
+    put_otherwise(g, out);
     if (g->why) {
         text_printf(out, "; not gathered: the access %s", g->why);
         if (g->why_line)

@@ -61,7 +61,8 @@ static bool put_gradients(const vy_explanation *e, const vy_module *m, cJSON *li
             !json_string(o, "program", g->program) || !json_string(o, "map", g->map) ||
             !json_string(o, "why", g->why) ||
             !explain_put_line(o, "why_line", m, "why_file", g->why_line) ||
-            !json_string(o, "tree", g->tree))
+            !json_string(o, "tree", g->tree) || !json_string(o, "assumes", g->assumes) ||
+            !json_string(o, "otherwise", g->otherwise))
             return false;
     }
     return list != NULL;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// most.c: see most.h.
+#include "autodiff/affine/most.h"
+
+enum { MOST_PIECES = 4, LITTLE = 64 };
+
+typedef struct bound {
+    vy_affine *a;
+    vy_program *p;
+    bool round;
+    isl_pw_aff *most; // the greatest element
+    isl_aff *piece[MOST_PIECES];
+    uint32_t pieces;
+    bool failed;
+} bound;
+
+static vy_dim node(bound *b, vy_dim_node n)
+{
+    if (vy_vec_push(&b->p->dims, n)) return (vy_dim){b->p->dims.count - 1};
+    b->a->failed = true;
+    return (vy_dim){0};
+}
+
+static vy_dim number(bound *b, int64_t v)
+{
+    return node(b, (vy_dim_node){.op = VY_DIM_CONST, .value = v});
+}
+
+static vy_dim binary(bound *b, vy_dim_op op, vy_dim x, vy_dim y)
+{
+    return x.id && y.id ? node(b, (vy_dim_node){.op = op, .a = x.id, .b = y.id}) : (vy_dim){0};
+}
+
+static bool take_integer(isl_val *v, int64_t *out) // takes v
+{
+    const bool ok = isl_val_is_int(v) == isl_bool_true && isl_val_cmp_si(v, INT32_MAX) <= 0 &&
+                    isl_val_cmp_si(v, INT32_MIN) >= 0;
+    *out = ok ? isl_val_get_num_si(v) : 0;
+    isl_val_free(v);
+    return ok;
+}
+
+// The dimension that parameter k of aff is; id 0: none.
+static vy_dim parameter(bound *b, isl_aff *aff, unsigned k)
+{
+    isl_space *space = isl_aff_get_domain_space(aff);
+    isl_id *id = isl_space_get_dim_id(space, isl_dim_param, k);
+    vy_dim d = {0};
+    for (uint32_t i = 0; i < b->a->params.count && !d.id; i++) {
+        const vy_affine_param *q = &b->a->params.data[i];
+        if (q->id != id || q->as_i32) continue;
+        d = q->is_dim ? (vy_dim){q->index}
+                      : node(b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
+    }
+    isl_id_free(id);
+    isl_space_free(space);
+    return d;
+}
+
+// What the sum of scalars, each times its factor, is less than: where it is that scalar less a few,
+// the scalar.
+static int64_t rounded(int64_t constant, uint32_t terms, int64_t factor)
+{
+    const bool little = constant < 0 && constant >= -LITTLE;
+    return terms == 1 && factor == 1 && little ? 0 : constant;
+}
+
+// aff + 1 as a dimension; id 0: it is none.  only: it may be rounded.
+static vy_dim piece_extent(bound *b, isl_aff *aff, bool only)
+{
+    int64_t constant, c, last = 0;
+    vy_dim sum = {0};
+    uint32_t terms = 0;
+    if (!take_integer(isl_aff_get_constant_val(aff), &constant)) return (vy_dim){0};
+    if (isl_aff_dim(aff, isl_dim_div) > 0) return (vy_dim){0};
+    for (int k = 0; k < (int)isl_aff_dim(aff, isl_dim_param); k++) {
+        if (!take_integer(isl_aff_get_coefficient_val(aff, isl_dim_param, k), &c))
+            return (vy_dim){0};
+        if (!c) continue;
+        vy_dim d = parameter(b, aff, (unsigned)k);
+        if (c != 1) d = binary(b, VY_DIM_MUL, d, number(b, c));
+        sum = terms++ ? binary(b, VY_DIM_ADD, sum, d) : d;
+        last = c;
+        if (!sum.id) return sum;
+    }
+    constant += 1;
+    if (only) constant = rounded(constant, terms, last);
+    if (!terms) return number(b, constant);
+    if (constant < 0) return binary(b, VY_DIM_SUB, sum, number(b, -constant));
+    return constant ? binary(b, VY_DIM_ADD, sum, number(b, constant)) : sum;
+}
+
+static isl_stat add_piece(isl_set *where, isl_aff *aff, void *user)
+{
+    bound *b = user;
+    isl_set_free(where);
+    b->failed |= b->pieces == MOST_PIECES;
+    if (b->failed)
+        isl_aff_free(aff);
+    else
+        b->piece[b->pieces++] = aff;
+    return isl_stat_ok;
+}
+
+// Is what is reached the greatest (least) of the pieces, wherever something is?
+static bool is_extremum(const bound *b, bool greatest)
+{
+    isl_pw_aff *all = isl_pw_aff_from_aff(isl_aff_copy(b->piece[0]));
+    for (uint32_t k = 1; k < b->pieces; k++) {
+        isl_pw_aff *v = isl_pw_aff_from_aff(isl_aff_copy(b->piece[k]));
+        all = greatest ? isl_pw_aff_max(all, v) : isl_pw_aff_min(all, v);
+    }
+    isl_set *differ = isl_pw_aff_ne_set(isl_pw_aff_copy(b->most), all);
+    const isl_bool none = isl_set_is_empty(differ);
+    isl_set_free(differ);
+    return none == isl_bool_true;
+}
+
+static vy_dim extremum(bound *b)
+{
+    const bool greatest = is_extremum(b, true);
+    vy_dim all = {0};
+    if (b->failed || (!greatest && !is_extremum(b, false))) return all;
+    for (uint32_t k = 0; k < b->pieces; k++) {
+        const vy_dim d = piece_extent(b, b->piece[k], b->round && b->pieces == 1);
+        all = k ? binary(b, greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d) : d;
+    }
+    return all;
+}
+
+vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round)
+{
+    bound b = {.a = a, .p = p, .round = round};
+    vy_affine_limit(a, 1);
+    isl_set *context = isl_set_params(isl_set_copy(reached));
+    b.most = isl_set_dim_max(isl_set_coalesce(isl_set_copy(reached)), 0);
+    isl_pw_aff *simple = isl_pw_aff_gist_params(isl_pw_aff_copy(b.most), context);
+    simple = isl_pw_aff_coalesce(simple);
+    const bool ok = isl_pw_aff_foreach_piece(simple, add_piece, &b) == isl_stat_ok;
+    const vy_dim end = ok && b.pieces ? extremum(&b) : (vy_dim){0};
+    for (uint32_t k = 0; k < b.pieces; k++) isl_aff_free(b.piece[k]);
+    isl_pw_aff_free(simple);
+    isl_pw_aff_free(b.most);
+    return vy_affine_ok(a) ? end : (vy_dim){0};
+}

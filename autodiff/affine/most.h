@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// most.h: the greatest element of a set, as a dimension of the program.
+//
+//   { [j] : 0 <= j < min(h, 2*w - 1) }      →      min(h, 2 * w - 1)
+#ifndef VYRE_MOST_H
+#define VYRE_MOST_H
+
+#include "autodiff/affine/affine.h"
+
+// What all elements of `reached` (kept), a set of one dimension, are below, and no less: one more
+// than the greatest, a sum of scalars, or the greatest or least of a few.  Its nodes are added to
+// p, which is a->p.  round: where that is a scalar less a few, the scalar.  id 0: it is something
+// else, or memory (a->failed).
+vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round);
+
+#endif

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+// gather_assume.c: flat indices whose strides nothing but the launch relates to each other.
+//
+//   a[z * cstep + y * w + x]   over(z: c, y: h, x: w)          one element each if h · w ≤ cstep
+//
+// A shader's rows may be padded, and only its host knows by how much.  So both are made:
+//
+//   repeat once in 0..holds { f_gather_a(…); }                 over(z: c, y: h, x: w), no atomics
+//   repeat once in 0..1 - holds { f_atomic(…); }               the reverse program as it is
+//
+//   holds = 1 if h · w ≤ cstep and c · cstep ≤ 2³⁰, else 0
+//
+// Numbers in it may be negative or too great as well: where any index is reached, all extents
+// are at least 1, so by the conditions all strides are, and nothing in them is above 2³⁰.
+//
+// Strides are what values in the index are multiplied by.  From the innermost outwards, the next
+// is one of whose rows the index is proved to be (x < w), or else the one whose scalars are
+// declared first: hosts declare w before cstep, nb1 before nb2.  (Of another order only the
+// condition does not hold.)  Along each axis the index must be proved not to be negative, and to
+// have a greatest value that is a sum of scalars; that, times the stride, has to be no more than
+// the next greater stride.  The last condition keeps the index from wrapping.
+#include "autodiff/affine/flat_terms.h"
+#include "autodiff/affine/most.h"
+#include "autodiff/gather/gather_build.h"
+#include "ir/text/print.h"
+
+#include <string.h>
+
+enum { MOST_SITES = 64 }; // of a buffer
+
+typedef struct assuming {
+    gather *g;
+    vy_affine_rows *rows;
+    bool whole[VY_ROW_AXES]; // the next greater stride is a row of these, whatever is launched
+    isl_set *reached[VY_ROW_AXES]; // by all indices along the axis
+    bool any;                      // something has to be assumed of strides
+} assuming;
+
+// ----------------------------------------------------------------------------------------- strides
+static bool add_stride(vy_affine_rows *r, const vy_flat_term *t)
+{
+    if (t->count > VY_ROW_FACTORS) return false;
+    if (vy_row_of(r, t) >= 0) return true;
+    if (r->axes == VY_ROW_AXES) return false;
+    memcpy(r->axis[r->axes].factor, t->factor, t->count * sizeof *t->factor);
+    r->axis[r->axes++].count = t->count;
+    return true;
+}
+
+static bool terms_of(const gather *g, const gather_site *site, vy_flat_terms *t)
+{
+    const uint32_t index = vy_arg(g->r, site->id, 0);
+    return vy_type_size(vy_id_type(g->r, index)) >= 4 &&
+           vy_flat_terms_of(&g->a, site->id, index, t);
+}
+
+// The strides of all places that add to the buffer; false: they are of no use.
+static bool find_strides(const gather *g, vy_affine_rows *r)
+{
+    vy_flat_terms t;
+    uint32_t places = 0;
+    const vy_flat_term one = {.count = 0};
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (g->sites[k].access.buffer != r->buffer) continue;
+        if (places++ == MOST_SITES || !terms_of(g, &g->sites[k], &t)) return false;
+        for (uint32_t i = 0; i < t.count; i++)
+            if (t.term[i].count && !add_stride(r, &t.term[i])) return false;
+    }
+    return r->axes > 1 && add_stride(r, &one);
+}
+
+// ------------------------------------------------------------------------------------------ ranges
+// The index along an axis; NULL: it is not affine.
+static isl_pw_aff *index_along(const assuming *s, vy_nest *n, const vy_flat_terms *t, uint32_t axis)
+{
+    isl_pw_aff *sum = vy_nest_number(n, 0);
+    vy_affine_why why;
+    for (uint32_t k = 0; k < t->count && sum; k++) {
+        const vy_flat_term *term = &t->term[k];
+        int64_t c;
+        if (vy_row_of(s->rows, term) != (int)axis) continue;
+        isl_pw_aff *v = term->value ? vy_affine_value(n, term->value, &why) : vy_nest_number(n, 1);
+        if (term->value && vy_id_int(n->a->p, term->value, &c) && c > INT32_MAX) // x + 4294967295
+            v = isl_pw_aff_add_constant_val(v, isl_val_int_from_si(n->a->ctx, -(INT64_C(1) << 32)));
+        c = term->minus ? -term->constant : term->constant;
+        sum = isl_pw_aff_add(sum, isl_pw_aff_scale_val(v, isl_val_int_from_si(n->a->ctx, c)));
+    }
+    return sum;
+}
+
+// Is `good` (taken) true wherever the place is reached?
+static bool always(const vy_nest *n, isl_set *good)
+{
+    isl_set *here = vy_nest_reached(n);
+    const isl_bool all = isl_set_is_subset(here, good);
+    isl_set_free(here);
+    isl_set_free(good);
+    return all == isl_bool_true;
+}
+
+// What stride `outer` is times stride `axis`; base 0: it is no such product.
+static vy_extent ratio(const vy_affine_rows *r, uint32_t outer, uint32_t axis)
+{
+    const vy_extent none = {0, 0};
+    if (r->axis[outer].count != r->axis[axis].count + 1) return none;
+    const uint32_t k =
+        vy_other_factor(r->axis[outer].factor, r->axis[axis].factor, r->axis[axis].count);
+    return k <= r->axis[axis].count ? r->axis[outer].factor[k] : none;
+}
+
+// Is v, the index of a place along the axis, always less than the ratio of stride `outer` to it?
+static bool is_in_row(const assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t outer, uint32_t axis)
+{
+    const vy_extent e = ratio(s->rows, outer, axis);
+    if (!e.base || !v) return false;
+    isl_pw_aff *row = vy_affine_dim(n->a, isl_space_copy(n->space), (vy_dim){e.base});
+    row = isl_pw_aff_add_constant_val(row, isl_val_int_from_si(n->a->ctx, e.offset));
+    return always(n, isl_pw_aff_lt_set(isl_pw_aff_copy(v), row));
+}
+
+// Takes v, the index of a place along the axis.
+static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
+{
+    const bool natural =
+        v && always(n, isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0)));
+    if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);
+    isl_map *map = natural ? isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
+    isl_set *range = isl_map_range(isl_map_intersect_domain(map, vy_nest_reached(n)));
+    isl_pw_aff_free(v);
+    s->reached[axis] = s->reached[axis] ? isl_set_union(s->reached[axis], range) : range;
+    return natural && s->reached[axis];
+}
+
+// Begins with a place: what it adds to the axes, and what surrounds it.
+static bool begin_place(assuming *s, const gather_site *site, vy_flat_terms *t, vy_nest *n)
+{
+    vy_affine_reset(&s->g->a);
+    if (vy_affine_spent(&s->g->a) || !terms_of(s->g, site, t)) return false;
+    vy_take_strides(&s->g->a, s->rows, t);
+    return vy_nest_make(n, &s->g->a, site->id, UINT32_MAX) && !n->inner;
+}
+
+static bool see_place(assuming *s, const gather_site *site)
+{
+    vy_nest n = {0};
+    vy_flat_terms t;
+    bool ok = begin_place(s, site, &t, &n);
+    for (uint32_t k = 0; k < s->rows->axes && ok; k++)
+        ok = see_index(s, &n, index_along(s, &n, &t, k), k);
+    vy_nest_free(&n);
+    return ok && vy_affine_ok(&s->g->a);
+}
+
+// ------------------------------------------------------------------------------------------- order
+// Are the indices of all places along the axis proved to be those of rows of stride `outer`?
+static bool all_in_row(assuming *s, uint32_t outer, uint32_t axis)
+{
+    const gather *g = s->g;
+    bool all = ratio(s->rows, outer, axis).base != 0;
+    for (uint32_t k = 0; k < g->site_count && all; k++) {
+        vy_nest n = {0};
+        vy_flat_terms t;
+        if (g->sites[k].access.buffer != s->rows->buffer) continue;
+        all = begin_place(s, &g->sites[k], &t, &n);
+        isl_pw_aff *v = all ? index_along(s, &n, &t, axis) : NULL;
+        all = is_in_row(s, &n, v, outer, axis);
+        isl_pw_aff_free(v);
+        vy_nest_free(&n);
+    }
+    return all && vy_affine_ok(&s->g->a);
+}
+
+// The last scalar that a stride is a product of.
+static uint32_t last_scalar(const assuming *s, uint32_t axis)
+{
+    const vy_program *p = s->g->r;
+    uint32_t last = 0;
+    for (uint32_t k = 0; k < s->rows->axis[axis].count; k++) {
+        const vy_dim_node *d = &p->dims.data[s->rows->axis[axis].factor[k].base];
+        if (d->op == VY_DIM_SCALAR && d->value >= last) last = (uint32_t)d->value + 1;
+    }
+    return last;
+}
+
+// Which of the first n strides is the next one outwards?
+static uint32_t next_stride(assuming *s, uint32_t n)
+{
+    uint32_t next = 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (all_in_row(s, k, n)) return k;
+    for (uint32_t k = 1; k < n; k++)
+        if (last_scalar(s, k) < last_scalar(s, next)) next = k;
+    return next;
+}
+
+static void order_strides(assuming *s)
+{
+    vy_affine_rows *r = s->rows;
+    for (uint32_t n = r->axes - 1; n > 0; n--) {
+        const uint32_t k = next_stride(s, n);
+        const vy_affine_axis moved = r->axis[k];
+        memmove(&r->axis[k], &r->axis[k + 1], (n - 1 - k) * sizeof moved);
+        r->axis[n - 1] = moved;
+    }
+}
+
+// -------------------------------------------------------------------------------------- conditions
+static vy_dim dim_of(gather *g, vy_extent e)
+{
+    const vy_dim base = {e.base};
+    return e.offset ? gather_node(g, VY_DIM_ADD, base, gather_number(g, e.offset)) : base;
+}
+
+// Is d a scalar, of fewer than 33 bits?
+static bool is_scalar(const gather *g, vy_dim d)
+{
+    return g->r->dims.data[d.id].op == VY_DIM_SCALAR &&
+           vy_type_size(g->r->scalars.data[g->r->dims.data[d.id].value].type) <= 4;
+}
+
+// A factor of a condition: 0 ≤ d ≤ 2³¹, for which the condition is not another, and whose product
+// with one scalar does not overflow.
+static vy_dim clamped(gather *g, vy_dim d)
+{
+    d = gather_node(g, VY_DIM_MAX, d, gather_number(g, 0));
+    return gather_node(g, VY_DIM_MIN, d, gather_number(g, INT64_C(1) << 31));
+}
+
+static vy_dim times(gather *g, vy_dim x, vy_dim y, bool safe)
+{
+    if (!x.id) return y;
+    if (safe && g->failed) return x;
+    if (safe) x = clamped(g, x);
+    if (safe && !is_scalar(g, y)) y = clamped(g, y);
+    return gather_node(g, VY_DIM_MUL, x, y);
+}
+
+// extent (id 0: 1) · stride of the axis; safe: as a number that cannot overflow, else as it reads.
+static vy_dim span(gather *g, const vy_affine_rows *r, uint32_t k, vy_dim extent, bool safe)
+{
+    vy_dim d = extent;
+    for (uint32_t i = 0; i < r->axis[k].count; i++)
+        d = times(g, d, dim_of(g, r->axis[k].factor[i]), safe);
+    return d.id ? d : gather_number(g, 1);
+}
+
+// 1 where x < y, else 0.
+static vy_dim less(gather *g, vy_dim x, vy_dim y)
+{
+    const vy_dim d =
+        gather_node(g, VY_DIM_MAX, gather_node(g, VY_DIM_SUB, y, x), gather_number(g, 0));
+    return gather_node(g, VY_DIM_MIN, d, gather_number(g, 1));
+}
+
+static void add_text(printer *o, uint32_t x, uint32_t y)
+{
+    if (o->out.count) print_str(o, " && ");
+    print_dim(o, x, 0, 0);
+    print_str(o, " <= ");
+    print_dim(o, y, 0, 0);
+}
+
+// The extent of the axis, and that its index stays within the next greater stride.
+static void bound_axis(assuming *s, uint32_t k, printer *o)
+{
+    gather *g = s->g;
+    vy_affine_rows *r = s->rows;
+    if (s->whole[k]) {
+        r->axis[k].extent = dim_of(g, ratio(r, k - 1, k));
+        return;
+    }
+    vy_affine_reset(&g->a);
+    r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
+    const vy_dim e = r->axis[k].extent;
+    if (!e.id || g->failed) return;
+    const vy_dim most =
+        k ? gather_node(g, VY_DIM_ADD, span(g, r, k - 1, (vy_dim){0}, true), gather_number(g, 1))
+          : gather_number(g, (INT64_C(1) << 30) + 1);
+    const vy_dim fits = less(g, span(g, r, k, e, true), most);
+    r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;
+    if (!k || g->failed) return;
+    s->any = true;
+    o->p = g->r;
+    add_text(o, span(g, r, k, e, false).id, r->axis[k - 1].stride.id);
+}
+
+static bool make_rows(assuming *s)
+{
+    gather *g = s->g;
+    vy_affine_rows *r = s->rows;
+    printer o = {.p = g->r};
+    bool ok = true;
+    for (uint32_t k = 0; k < r->axes && ok; k++) {
+        r->axis[k].stride = span(g, r, k, (vy_dim){0}, false);
+        bound_axis(s, k, &o);
+        ok = r->axis[k].extent.id && !g->failed && !o.failed;
+    }
+    if (ok && s->any) r->text = vy_arena_strdup(&g->arena, o.out.data, o.out.count);
+    g->failed |= o.failed || (ok && s->any && !r->text);
+    vy_vec_free(&o.out);
+    return ok && s->any && !g->failed;
+}
+
+// ------------------------------------------------------------------------------------- the buffers
+static bool assume(gather *g, vy_affine_rows *r)
+{
+    assuming s = {.g = g, .rows = r};
+    if (!find_strides(g, r)) return false;
+    bool ok = true;
+    order_strides(&s);
+    for (uint32_t k = 0; k < r->axes; k++) s.whole[k] = k > 0;
+    for (uint32_t k = 0; k < g->site_count && ok; k++)
+        if (g->sites[k].access.buffer == r->buffer) ok = see_place(&s, &g->sites[k]);
+    ok = ok && make_rows(&s);
+    for (uint32_t k = 0; k < r->axes; k++) isl_set_free(s.reached[k]);
+    g->failed |= g->a.failed;
+    return ok && !g->failed;
+}
+
+// Is something added to the buffer, whose indices may be flat?
+static bool is_wanted(const gather *g, uint32_t buffer)
+{
+    const vy_buf *b = &g->r->buffers.data[buffer];
+    bool any = false;
+    for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].access.buffer == buffer;
+    return any && b->rank == 1 && vy_type_size(b->type) >= 4;
+}
+
+static bool assume_all(gather *g, vy_affine_rows **rows, uint32_t *count)
+{
+    *rows = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof **rows);
+    *count = 0;
+    if (!*rows) return false;
+    vy_affine_begin_round(&g->a);
+    for (uint32_t i = 1; i < g->r->buffers.count && !g->failed; i++) {
+        vy_affine_rows *r = &(*rows)[*count];
+        *r = (vy_affine_rows){.buffer = i};
+        if (is_wanted(g, i) && assume(g, r)) ++*count;
+    }
+    return !g->failed;
+}
+
+bool gather_begin(gather *g, const vy_program *source)
+{
+    vy_affine_rows *rows;
+    uint32_t count;
+    if (!vy_affine_begin(&g->a, g->r, &g->s) || !gather_know_sizes(g, source) ||
+        !assume_all(g, &rows, &count))
+        return false;
+    if (!count && !g->a.params.count) return true; // what it has not changed
+    if (!vy_affine_end(&g->a) || !vy_affine_begin(&g->a, g->r, &g->s) ||
+        !gather_know_sizes(g, source))
+        return false;
+    g->a.rows = rows;
+    g->a.row_count = count;
+    return true;
+}

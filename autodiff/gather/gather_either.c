@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// gather_either.c: the reverse program with its gathers, or as it is: which of the two is
+// dispatched a condition on scalars says at launch (gather_assume.c).
+#include "autodiff/gather/gather_build.h"
+#include "autodiff/stages/stages.h"
+
+#include <string.h>
+
+vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y)
+{
+    const vy_dim_node n = {.op = op, .a = x.id, .b = y.id};
+    if (x.id && y.id && vy_vec_push(&g->r->dims, n)) return (vy_dim){g->r->dims.count - 1};
+    g->failed = true;
+    return (vy_dim){0};
+}
+
+vy_dim gather_number(gather *g, int64_t v)
+{
+    const vy_dim_node n = {.op = VY_DIM_CONST, .value = v};
+    if (vy_vec_push(&g->r->dims, n)) return (vy_dim){g->r->dims.count - 1};
+    g->failed = true;
+    return (vy_dim){0};
+}
+
+vy_dim gather_holds(gather *g)
+{
+    vy_dim all = {0};
+    for (uint32_t k = 0; k < g->a.row_count; k++) {
+        bool used = false;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            used |= g->sites[j].gathered && g->sites[j].access.rows == &g->a.rows[k];
+        if (used)
+            all = all.id ? gather_node(g, VY_DIM_MIN, all, g->a.rows[k].holds) : g->a.rows[k].holds;
+    }
+    return all;
+}
+
+vy_dim gather_either(gather *g, vy_dim holds, vy_dim iterations)
+{
+    if (!holds.id) return iterations;
+    return iterations.id ? gather_node(g, VY_DIM_MIN, holds, iterations) : holds;
+}
+
+vy_dim gather_else(gather *g, vy_dim holds)
+{
+    return gather_node(g, VY_DIM_SUB, gather_number(g, 1), holds);
+}
+
+vy_program *gather_as_it_is(gather *g)
+{
+    vy_program *p = vy_program_clone(g->r, g->m);
+    if (p) p->name = vy_stage_name(g->m, g->r, "atomic");
+    g->failed |= !p || !p->name;
+    g->otherwise = p ? p->name : NULL;
+    return p;
+}
+
+void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_note *n,
+                         vy_arena *arena)
+{
+    const vy_affine_rows *r = site->access.rows;
+    if (!r || !g->otherwise) return;
+    n->assumes = vy_arena_strdup(arena, r->text, strlen(r->text));
+    n->otherwise = vy_arena_strdup(arena, g->otherwise, strlen(g->otherwise));
+}

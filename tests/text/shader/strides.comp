@@ -1,0 +1,78 @@
+// Strides that nothing but the launch relates to each other: rows padded to cstep or nb1, nb2 elements.  Gradients
+// are gathered if rows do not overlap, else added atomically; which is decided when they are launched.
+//
+// RUN: vyre-grad grad %s --wrt a
+/* CONTAINS
+pipeline main_grad(
+    a: in f32[?],
+    grad_a: out f32[?],
+    b: out f32[?],
+    w: i32,
+    h: i32,
+    c: i32,
+    cstep: i32,
+    outcstep: i32)
+{
+    repeat once in 0..min(min(max(1073741825 - min(max(c, 0), 2147483648) * cstep, 0), 1), min(max(cstep + 1 - min(max(h, 0), 2147483648) * w, 0), 1)) {
+        main_gather_a(a, grad_a, b, w=w, h=h, c=c, cstep=cstep, outcstep=outcstep);
+    }
+    repeat once in 0..1 - min(min(max(1073741825 - min(max(c, 0), 2147483648) * cstep, 0), 1), min(max(cstep + 1 - min(max(h, 0), 2147483648) * w, 0), 1)) {
+        main_atomic(a, grad_a, b, w=w, h=h, c=c, cstep=cstep, outcstep=outcstep);
+    }
+}
+*/
+// RUN: vyre-grad explain %s --wrt a
+// CONTAINS: gathered: main_gather_a sums what reaches each element
+// CONTAINS: if h * w <= cstep; else main_atomic adds atomically
+//
+// Rows that just fit, padded rows, rows that overlap, one row for all.
+// RUN: vyre-grad run %s --grad --engine eval,vulkan --set w=2 --set h=2 --set c=2 --set cstep=4 --set outcstep=4 --in a=1,2,3,4,5,6,7,8 --in b[8]=zeros
+// CONTAINS: grad_a f32[8] = [7, 10, 2, 5, 7, 10, 2, 5]
+// RUN: vyre-grad run %s --grad --engine eval,vulkan --set w=2 --set h=2 --set c=2 --set cstep=5 --set outcstep=4 --in a=1,2,3,4,5,6,7,8,9 --in b[8]=zeros
+// CONTAINS: grad_a f32[9] = [7, 10, 2, 5, 0, 7, 10, 2, 5]
+// RUN: vyre-grad run %s --grad --engine eval,vulkan --set w=2 --set h=2 --set c=2 --set cstep=3 --set outcstep=4 --in a=1,2,3,4,5,6,7 --in b[8]=zeros
+// CONTAINS: grad_a f32[7] = [7, 10, 2, 12, 10, 2, 5]
+// RUN: vyre-grad run %s --grad --engine eval,vulkan --set w=2 --set h=2 --set c=2 --set cstep=0 --set outcstep=4 --in a=1,2,3,4 --in b[8]=zeros
+// CONTAINS: grad_a f32[4] = [14, 20, 4, 10]
+// RUN: vyre-grad check %s --set w=3 --set h=2 --set c=2 --set cstep={7,5} --set outcstep=6 --in a[20]=normal:0:1:1 --in b[12]=zeros --engine eval
+// CONTAINS: ok:
+// More than 2³⁰ elements: the index wraps, the fifth plane is the first one again.
+// RUN: vyre-grad run %s --grad --engine eval,vulkan --set w=1 --set h=1 --set c=5 --set cstep=1073741824 --set outcstep=1 --in a=2 --in b[5]=zeros
+// CONTAINS: grad_a f32[1] = [4]
+//
+// Four strides, each of the next greater one.
+// RUN: vyre-grad explain %s -D FOUR --wrt a
+// CONTAINS: if ne2 * nb2 <= nb3 && ne1 * nb1 <= nb2 && ne0 <= nb1; else main_atomic adds atomically
+// RUN: vyre-grad check %s -D FOUR --set ne0=2 --set ne1=3 --set ne2=2 --set ne3=2 --set nb1={3,1} --set nb2=9 --set nb3=18 --in a[36]=normal:0:1:1 --in b[2,2,3,2]=zeros --engine {eval,vulkan}
+// CONTAINS: ok:
+#version 450
+layout(local_size_x = 4, local_size_y = 4) in;
+layout(binding = 0) readonly buffer A { float a[]; };
+layout(binding = 1) writeonly buffer B { float b[]; };
+
+#ifdef FOUR
+layout(push_constant) uniform P { uint ne0, ne1, ne2, ne3, nb1, nb2, nb3; };
+
+void main()
+{
+    uvec3 at = gl_GlobalInvocationID;
+    if (at.x >= ne0 || at.y >= ne1 || at.z >= ne2) return;
+    for (uint k = 0; k < ne3; k++) {
+        float s = a[k * nb3 + at.z * nb2 + at.y * nb1 + at.x];
+        b[((k * ne2 + at.z) * ne1 + at.y) * ne0 + at.x] = s * s;
+    }
+}
+#else
+layout(push_constant) uniform P { int w, h, c, cstep, outcstep; };
+
+void main()
+{
+    ivec3 at = ivec3(gl_GlobalInvocationID);
+    if (at.x >= w || at.y >= h || at.z >= c) return;
+    int here = at.z * cstep + at.y * w + at.x;
+    float s = 2.0 * a[here];
+    if (at.x + 1 < w) s += 3.0 * a[here + 1];
+    if (at.y > 0) s += 5.0 * a[here - w];
+    b[at.z * outcstep + at.y * w + at.x] = s;
+}
+#endif
