@@ -66,7 +66,7 @@ static bool find_strides(const gather *g, vy_affine_rows *r)
         for (uint32_t i = 0; i < t.count; i++)
             if (t.term[i].count && !add_stride(r, &t.term[i])) return false;
     }
-    return r->axes > 1 && add_stride(r, &one);
+    return r->axes && add_stride(r, &one);
 }
 
 // ------------------------------------------------------------------------------------------ ranges

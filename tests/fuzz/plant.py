@@ -1237,7 +1237,7 @@ STRIDED = ("text/shader/strides.comp", (
     ("autodiff/gather/gather_assume.c", None, "if (all_in_row(s, k, n)) return k;", ""),
     ("autodiff/gather/gather_assume.c", None, "if (last_scalar(s, k) < last_scalar(s, next)) next = k;", ""),
     ("autodiff/affine/flat_terms.c", None, "if (vy_row_of(r, &more) >= 0) t->term[k] = more;", ""),
-    ("autodiff/gather/gather_either.c", None, "if (used) all = all.id ?", "if (used) all = false ?"),
+    ("autodiff/gather/gather_either.c", None, "            all = all.id ?", "            all = false ?"),
 ))
 SCRIPTS += (STRIDED,)
 SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED, OPEN_LENGTH)

@@ -45,6 +45,18 @@ pipeline main_grad(
 // CONTAINS: if ne2 * nb2 <= nb3 && ne1 * nb1 <= nb2 && ne0 <= nb1; else main_atomic adds atomically
 // RUN: vyre-grad check %s -D FOUR --set ne0=2 --set ne1=3 --set ne2=2 --set ne3=2 --set nb1={3,1} --set nb2=9 --set nb3=18 --in a[36]=normal:0:1:1 --in b[2,2,3,2]=zeros --engine {eval,vulkan}
 // CONTAINS: ok:
+//
+// The stride whose rows the index is in comes first, also if its scalar is declared last.
+// RUN: vyre-grad explain %s -D EARLY --wrt a
+// CONTAINS: if h * w <= cstep; else main_atomic adds atomically
+//
+// Of two places the greater index counts: rows of 2 + 2 elements overlap in 3 and not in 4.
+// RUN: vyre-grad explain %s -D TWO --wrt a
+// CONTAINS: if w + 2 <= pitch; else main_atomic adds atomically
+// RUN: vyre-grad run %s -D TWO --grad --engine eval,vulkan --set w=2 --set h=2 --set pitch=3 --in a=1,2,3,4,5,6,7 --in b[2,2]=zeros
+// CONTAINS: grad_a f32[7] = [3, 4, 1, 8, 7, 4, 5]
+// RUN: vyre-grad run %s -D TWO --grad --engine eval,vulkan --set w=2 --set h=2 --set pitch=4 --in a=1,2,3,4,5,6,7,8 --in b[2,2]=zeros
+// CONTAINS: grad_a f32[8] = [3, 4, 1, 2, 7, 8, 5, 6]
 #version 450
 layout(local_size_x = 4, local_size_y = 4) in;
 layout(binding = 0) readonly buffer A { float a[]; };
@@ -62,8 +74,20 @@ void main()
         b[((k * ne2 + at.z) * ne1 + at.y) * ne0 + at.x] = s * s;
     }
 }
+#elif defined TWO
+layout(push_constant) uniform P { uint w, h, pitch; };
+
+void main()
+{
+    uvec2 at = gl_GlobalInvocationID.xy;
+    if (at.x < w && at.y < h) b[at.y * w + at.x] = a[at.y * pitch + at.x + 2] * a[at.y * pitch + at.x];
+}
+#else
+#ifdef EARLY
+layout(push_constant) uniform P { int cstep, outcstep, h, c, w; };
 #else
 layout(push_constant) uniform P { int w, h, c, cstep, outcstep; };
+#endif
 
 void main()
 {

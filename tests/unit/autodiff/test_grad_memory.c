@@ -45,6 +45,10 @@ static const struct {
      0, true},
     {P "{ if i > 0 { y[i] = x[i] * x[i - 1]; } }", 0, true}, // (and what writes y)
     {P "{ y[i] = sum(k in 0..N: x[k] * x[(i + 1) % N]) * x[u32(x[i])]; }", 0, true},
+    // rows under a condition: a gather, and atomics instead of it
+    {"program f(x: in f32[?], y: out f32[H, W], H: u32, W: u32, S: u32) over(i: H, j: W) "
+     "{ y[i, j] = sin(x[i * S + j]); }",
+     0, true},
     // lengths left open; no domain; an array in a loop
     {"program f(x: in f32[?], y: out f32[1]) over(i: 1) { var v = 1.0; "
      "for k in 0..len(x) { v = v * x[k] + x[k]; } y[0] = v; }",
