@@ -57,6 +57,10 @@ pipeline main_grad(
 // CONTAINS: grad_a f32[7] = [3, 4, 1, 8, 7, 4, 5]
 // RUN: vyre-grad run %s -D TWO --grad --engine eval,vulkan --set w=2 --set h=2 --set pitch=4 --in a=1,2,3,4,5,6,7,8 --in b[2,2]=zeros
 // CONTAINS: grad_a f32[8] = [3, 4, 1, 2, 7, 8, 5, 6]
+//
+// Two buffers: both conditions count.
+// RUN: vyre-grad check %s -D PAIR --engine eval --set w=2 --set h=2 --set pitch={1,2} --set other={1,2} --in a[4]=normal:0:1:1 --in c[4]=normal:0:1:2 --in b[2,2]=zeros
+// CONTAINS: ok:
 #version 450
 layout(local_size_x = 4, local_size_y = 4) in;
 layout(binding = 0) readonly buffer A { float a[]; };
@@ -81,6 +85,15 @@ void main()
 {
     uvec2 at = gl_GlobalInvocationID.xy;
     if (at.x < w && at.y < h) b[at.y * w + at.x] = a[at.y * pitch + at.x + 2] * a[at.y * pitch + at.x];
+}
+#elif defined PAIR
+layout(binding = 2) readonly buffer C { float c[]; };
+layout(push_constant) uniform P { uint w, h, pitch, other; };
+
+void main()
+{
+    uvec2 at = gl_GlobalInvocationID.xy;
+    if (at.x < w && at.y < h) b[at.y * w + at.x] = a[at.y * pitch + at.x] * c[at.y * other + at.x];
 }
 #else
 #ifdef EARLY
