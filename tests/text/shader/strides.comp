@@ -50,13 +50,13 @@ pipeline main_grad(
 // RUN: vyre-grad explain %s -D EARLY --wrt a
 // CONTAINS: if h * w <= cstep; else main_atomic adds atomically
 //
-// Of two places the greater index counts: rows of 2 + 2 elements overlap in 3 and not in 4.
+// Of several places the greatest index counts: rows of 2 + 2 elements overlap in 3 and not in 4.
 // RUN: vyre-grad explain %s -D TWO --wrt a
 // CONTAINS: if w + 2 <= pitch; else main_atomic adds atomically
 // RUN: vyre-grad run %s -D TWO --grad --engine eval,vulkan --set w=2 --set h=2 --set pitch=3 --in a=1,2,3,4,5,6,7 --in b[2,2]=zeros
-// CONTAINS: grad_a f32[7] = [3, 4, 1, 8, 7, 4, 5]
+// CONTAINS: grad_a f32[7] = [3, 5, 2, 8, 8, 5, 5]
 // RUN: vyre-grad run %s -D TWO --grad --engine eval,vulkan --set w=2 --set h=2 --set pitch=4 --in a=1,2,3,4,5,6,7,8 --in b[2,2]=zeros
-// CONTAINS: grad_a f32[8] = [3, 4, 1, 2, 7, 8, 5, 6]
+// CONTAINS: grad_a f32[8] = [3, 5, 2, 2, 7, 9, 6, 6]
 //
 // Two buffers: both conditions count.
 // RUN: vyre-grad check %s -D PAIR --engine eval --set w=2 --set h=2 --set pitch={1,2} --set other={1,2} --in a[4]=normal:0:1:1 --in c[4]=normal:0:1:2 --in b[2,2]=zeros
@@ -84,7 +84,8 @@ layout(push_constant) uniform P { uint w, h, pitch; };
 void main()
 {
     uvec2 at = gl_GlobalInvocationID.xy;
-    if (at.x < w && at.y < h) b[at.y * w + at.x] = a[at.y * pitch + at.x + 2] * a[at.y * pitch + at.x];
+    uint here = at.y * pitch + at.x;
+    if (at.x < w && at.y < h) b[at.y * w + at.x] = a[here] * a[here + 2] + a[here + 1];
 }
 #elif defined PAIR
 layout(binding = 2) readonly buffer C { float c[]; };
