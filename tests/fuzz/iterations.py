@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Random loops with computed bounds: minima, maxima, clamps and choices of data, scalars and
-constants, counted up or down, by `for`, `while` and `break`, nested.
+constants, counted up or down, by `for`, `while`, `do` and `break`, nested.
 
 What a driver infers about a trip count decides how it unrolls the loop
 (spirv/target/mesa_loops.c), so these programs compare a device with the interpreter: make(seed) is
@@ -73,6 +73,8 @@ class Maker:
         if r.random() < 0.3:
             test = r.choice(("{} && a < 40.0", "h % 97u != 5u && {}", "{} && x[i] < 3.5", "!(!({}) || u[i] > 8u)")).format(test)
         after = r.choice(("", " h = h * 5u + %s;" % {"i32": "u32(%s)", "u32": "%s", "f32": "u32(%s + 99.0)"}[t] % k))
+        if r.random() < 0.2 and "!=" not in test.replace("% 97u !=", ""):  # the first one is not tested
+            return "%sdo { %s } while %s;%s" % (head, body + " " + move if r.random() < 0.8 else move + " " + body, test, after)
         if r.random() < 0.2:  # an arm of its own goes on
             move = "if h %% 3u == 1u { %s continue; } h += 1u; %s" % (move, move)
         return "%swhile %s { %s %s }%s" % (head, test, body, r.choice((move, move + " h += 1u;")), after)

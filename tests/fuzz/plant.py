@@ -1179,6 +1179,14 @@ OTHERS = ("text/deterministic/others.vyre", (
     ("autodiff/deterministic/deterministic_copy.c", None, "if (!name || at == m->pipelines.count) return copy_of(m);", "return copy_of(m);"),
 ))
 SCRIPTS += (OTHERS, LIMIT, OLD_OWN, LIFETIMES, READ_AHEAD, BEGIN_ORDER)
+COUNTING_LAST = ("text/opt/count_do_loops.vyre", (
+    ("ir/pass/scalar/count_loops.c", None, "if (r.of->last) r.to = vy_max(b, r.to, vy_add(b, r.init, one(x, r.type)));", ""),
+    ("ir/pass/scalar/count_loops.c", None, "if (r->of->moved) later.init", "if (true) later.init"),
+    ("ir/pass/scalar/count_loops.c", None, "(!c->last && c->compare == id) ? loop", "c->compare == id ? loop"),
+    ("ir/pass/scalar/find_counter.c", None, "vy_greatest(c->type).u - by);", "vy_greatest(c->type).u);"),
+    ("ir/pass/scalar/find_counter.c", None, "no == condition ? 0 : truth", "no == condition ? 1 : truth"),
+))
+SCRIPTS += (COUNTING_LAST,)
 COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/find_counter.c", None, "c->down = by.down != negative;", "c->down = by.down;"),
     ("ir/pass/scalar/find_counter.c", None, "const uint64_t room = by ? by - !c->reaches : 0;", "const uint64_t room = 0;"),

@@ -9,6 +9,7 @@
 //   - up or down, to what may be reached or not, by a constant or by what is surely positive;
 //   - tested as a number of the other sign, `u32(k) < n`: then it is counted in that type, since
 //     additions wrap alike in both;
+//   - tested where the iteration ends, before or after the step: then the first one always runs;
 //   - with further exits: they stay exits, and need not count in the iteration that leaves.
 //
 // The bound must not change in the loop.  Where the numbers from the first to the bound are no
@@ -17,6 +18,8 @@
 // steps to a bound that is not known, ends there (docs/language.md 8.2).
 #include "ir/pass/pass.h"
 #include "ir/pass/scalar/find_counter.h"
+
+enum { DEEPEST = 8 }; // conditions of conditions
 
 typedef struct counting {
     vy_rewrite w;
@@ -89,6 +92,17 @@ static vy_value behind(counting *x, const range *r)
     return vy_add(b, vy_min(b, r->bound, most), one(x, r->type));
 }
 
+// How many iterations there are, of a loop whose first one is not tested.
+static vy_value trips_of_do(counting *x, const range *r)
+{
+    vy_builder *b = x->w.b;
+    range later = *r;
+    const vy_value by = as(x, r->of->type, r->by.id);
+    if (r->of->moved) later.init = r->of->down ? vy_sub(b, r->init, by) : vy_add(b, r->init, by);
+    const vy_value most = vy_int(b, r->number, (int64_t)(vy_greatest(r->number).u - 1));
+    return vy_add(b, vy_min(b, trips(x, &later), most), one(x, r->number));
+}
+
 static range range_of(counting *x, uint32_t loop)
 {
     vy_builder *b = x->w.b;
@@ -101,12 +115,13 @@ static range range_of(counting *x, uint32_t loop)
     if (r.of->form == VY_COUNTS_UP) {
         r.from = r.init;
         r.to = behind(x, &r);
+        if (r.of->last) r.to = vy_max(b, r.to, vy_add(b, r.init, one(x, r.type)));
     } else if (r.of->form == VY_COUNTS_DOWN) {
         r.from = r.of->reaches ? r.bound : vy_add(b, r.bound, one(x, r.type));
         r.to = vy_add(b, r.init, one(x, r.type));
     } else {
         r.from = vy_int(b, r.type, 0);
-        r.to = trips(x, &r);
+        r.to = r.of->last ? trips_of_do(x, &r) : trips(x, &r);
     }
     return r;
 }
@@ -130,6 +145,28 @@ static vy_value last_value(counting *x, const range *r)
 
 static uint32_t replace(void *pass, uint32_t id);
 
+// Whether an iteration goes on, but for the comparison: the numbers of the loop end with it.
+static vy_value kept(counting *x, const vy_counting_loop *c, uint32_t id, uint32_t depth)
+{
+    const vy_op op = (vy_op)inst(x, id)->op;
+    const vy_program *p = x->w.p;
+    if (id == c->compare) return vy_bool(x->w.b, c->sense);
+    if (op == VY_OP_NOT && depth < DEEPEST)
+        return vy_not(x->w.b, kept(x, c, vy_arg(p, id, 0), depth + 1));
+    if (op != VY_OP_AND || depth == DEEPEST) return (vy_value){vy_new(&x->w, id)};
+    const vy_value a = kept(x, c, vy_arg(p, id, 0), depth + 1);
+    return vy_and(x->w.b, a, kept(x, c, vy_arg(p, id, 1), depth + 1));
+}
+
+static void leave_by_count(counting *x, const vy_counting_loop *c, vy_remade *l)
+{
+    if (!c->last || vy_rewrite_stopped(&x->w)) return;
+    const vy_value v = kept(x, c, vy_keep(x->w.p, &x->w.s, l->opener), 0);
+    if (vy_builder_failed(x->w.b)) return;
+    const vy_scalar *always = vy_id_const(vy_builder_program(x->w.b), v.id);
+    l->keep = always && always->u ? 0 : v.id;
+}
+
 static uint32_t rebuild(counting *x, uint32_t loop)
 {
     const vy_program *p = x->w.p;
@@ -151,6 +188,7 @@ static uint32_t rebuild(counting *x, uint32_t loop)
     vy_rewrite_as(&x->w, carry, as(x, type, k.id).id);
     vy_remake_body(&x->w, &l, replace, x);
     vy_remake_next(&x->w, &l);
+    leave_by_count(x, c, &l);
     vy_remake_end(&x->w, &l);
     if (used) x->w.map[vy_result(p, &x->w.s, loop, c->slot)] = as(x, type, last.id).id;
     return vy_remake_last(&x->w, &l);
@@ -161,7 +199,8 @@ static uint32_t tested(const counting *x, uint32_t id)
 {
     uint32_t loop = inst(x, id)->op == VY_OP_TEST ? x->w.s.partner[id] : x->w.s.parent[id];
     if (!loop || inst(x, loop)->op != VY_OP_WHILE || !x->loops[loop].form) return 0;
-    return inst(x, id)->op == VY_OP_TEST || x->loops[loop].compare == id ? loop : 0;
+    const vy_counting_loop *c = &x->loops[loop];
+    return inst(x, id)->op == VY_OP_TEST || (!c->last && c->compare == id) ? loop : 0;
 }
 
 static uint32_t replace(void *pass, uint32_t id)

@@ -96,8 +96,9 @@ static void learn(const vy_rewrite *w, known *k, uint32_t id, bool sense, uint32
         learn(w, k, vy_arg(w->p, id, n), sense, depth + 1);
     const uint32_t choice = vy_choice(w->p, &w->s, id, &yes, &no);
     if (!choice) return;
-    const int if_yes = truth(w, k, yes, 0), if_no = truth(w, k, no, 0);
     const uint32_t condition = vy_arg(w->p, choice, 0);
+    const int if_yes = yes == condition ? 1 : truth(w, k, yes, 0);
+    const int if_no = no == condition ? 0 : truth(w, k, no, 0);
     if (if_yes == !sense) {
         learn(w, k, condition, false, depth + 1);
         learn(w, k, no, sense, depth + 1);
@@ -201,26 +202,65 @@ static bool only_tests(const vy_rewrite *w, uint32_t loop)
     return true;
 }
 
+// The counter that `id` is; at the end of an iteration it may have made its step.
+static bool find_slot(const vy_rewrite *w, uint32_t loop, uint32_t id, vy_counting_loop *c)
+{
+    const uint32_t n = c->last ? vy_slot_count(w->p, &w->s, loop) : 0;
+    c->moved = !is_counter(w, loop, id);
+    if (!c->moved) c->slot = inst(w, plain(w, id))->aux;
+    for (uint32_t k = 0; c->moved && k < n; k++) {
+        c->slot = k;
+        if (same_value(w, plain(w, vy_slot_next(w->p, &w->s, loop, k)), plain(w, id))) return true;
+    }
+    return !c->moved;
+}
+
 // k < bound and the like, with the sides as they are.
-static bool find_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c, bool *above)
+static bool find_compare(const vy_rewrite *w, uint32_t loop, uint32_t id, vy_counting_loop *c,
+                         bool *above)
 {
     const vy_program *p = w->p;
-    uint32_t id = vy_arg(p, w->s.test[loop], 0);
-    c->sense = true;
-    for (; inst(w, id)->op == VY_OP_NOT; id = vy_arg(p, id, 0)) c->sense = !c->sense;
     const vy_op op = (vy_op)inst(w, id)->op;
     if (op != VY_OP_LT && op != VY_OP_LE && op != VY_OP_NE && op != VY_OP_EQ) return false;
-    const bool second = !is_counter(w, loop, vy_arg(p, id, 0));
-    const uint32_t k = vy_arg(p, id, second), bound = vy_arg(p, id, !second);
-    if (!is_counter(w, loop, k) || !is_invariant(w, loop, bound, 0)) return false;
+    const bool second = !find_slot(w, loop, vy_arg(p, id, 0), c);
+    const uint32_t bound = vy_arg(p, id, !second);
+    if ((second && !find_slot(w, loop, vy_arg(p, id, 1), c)) || !is_invariant(w, loop, bound, 0))
+        return false;
     c->type = vy_id_type(p, bound);
     c->compare = id;
     c->bound = bound;
-    c->slot = inst(w, plain(w, k))->aux;
     c->differs = op == VY_OP_NE || op == VY_OP_EQ;
     c->reaches = !c->differs && (op == VY_OP_LE) == c->sense;
     *above = second == c->sense; // k > bound
     return is_word(c->type) && (!c->differs || c->sense == (op == VY_OP_NE));
+}
+
+static bool find_first_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c, bool *above)
+{
+    uint32_t id = vy_arg(w->p, w->s.test[loop], 0);
+    c->sense = true;
+    for (; inst(w, id)->op == VY_OP_NOT; id = vy_arg(w->p, id, 0)) c->sense = !c->sense;
+    return find_compare(w, loop, id, c, above);
+}
+
+// do { … } while (k < n): the loop has no test ahead, and goes on only where the comparison holds.
+static bool find_last_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c, bool *above)
+{
+    const vy_scalar *test = vy_id_const(w->p, vy_arg(w->p, w->s.test[loop], 0));
+    known goes_on = {0};
+    if (!test || !test->u || !vy_exits(w->p, loop)) return false;
+    learn(w, &goes_on, vy_keep(w->p, &w->s, loop), true, 0);
+    c->last = true;
+    for (uint32_t i = 0; i < goes_on.count; i++) {
+        c->sense = goes_on.data[i].sense;
+        if (find_compare(w, loop, goes_on.data[i].id, c, above)) return true;
+    }
+    return false;
+}
+
+static bool find_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c, bool *above)
+{
+    return find_first_test(w, loop, c, above) || find_last_test(w, loop, c, above);
 }
 
 // ---------------------------------------------------------------------------------------- the form
@@ -286,6 +326,17 @@ static vy_counting_form form_down(const vy_rewrite *w, uint32_t loop, const vy_c
                                                                       : VY_COUNTS_TRIPS;
 }
 
+// Where a first step that is not tested passes no end of the type, the numbers are a range that has
+// one number at least.
+static vy_counting_form form_last(const vy_rewrite *w, uint32_t loop, const vy_counting_loop *c)
+{
+    const vy_scalar *init = vy_id_const(w->p, plain(w, vy_slot_init(w->p, loop, c->slot)));
+    const uint64_t by = vy_counting_step(w, c);
+    const bool range = c->form == VY_COUNTS_UP && c->moved && init && by &&
+                       less(c->type, vy_wrap(c->type, *init), vy_greatest(c->type).u - by);
+    return c->form == VY_COUNTS_NOT || range ? c->form : VY_COUNTS_TRIPS;
+}
+
 bool vy_find_counter(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
 {
     bool above = false;
@@ -294,5 +345,6 @@ bool vy_find_counter(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
         return false;
     const uint64_t by = vy_counting_step(w, c);
     c->form = c->down ? form_down(w, loop, c, by) : form_up(w, c, by);
+    if (c->last) c->form = form_last(w, loop, c);
     return c->form != VY_COUNTS_NOT;
 }

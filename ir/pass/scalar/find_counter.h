@@ -17,6 +17,8 @@ typedef struct vy_counting_loop { // a WHILE; ids are of its program
     uint32_t slot;    // the carried value that counts
     uint32_t compare; // what is tested of it, which is `sense` in the body
     bool sense;
+    bool last;                   // tested where an iteration ends: the loop runs once at least
+    bool moved;                  // … after the step
     bool down, reaches, differs; // k < n; k > n; k <= n, k >= n; k != n
     vy_type type;                // in which it is compared
     uint32_t bound;              // n, which can be computed ahead of the loop
