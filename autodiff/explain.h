@@ -78,8 +78,8 @@ typedef struct vy_explain_gradient {
     uint32_t line;        // … the first access in which no axis is; 0: not known
     // GATHER, BOTH, ATOMIC where several invocations may reach one element:
     const char *program; // the summing program; NULL: none
-    // What it takes to hold of scalars; if that does not at launch, `otherwise` adds atomically.
-    // NULL: it takes nothing.
+    // What it takes to hold of scalars, or NULL; if that does not at launch, `otherwise` adds
+    // atomically (NULL: the caller says that it does).
     const char *assumes, *otherwise;
     const char *tree; // one that also sums if the number of elements is small; NULL: none
     // The first access that is summed: { domain and loops → element }, by isl; or NULL.

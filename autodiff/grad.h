@@ -59,6 +59,11 @@ typedef struct vy_grad_options {
     uint32_t revolve;
     bool *revolved;
     vy_accumulate accumulate;
+    // Conditions on scalars that hold in every launch, as vy_explain says them ("h * w <= cstep",
+    // vy_explain_gradient.assumes): for gradients that are gathered under these alone there is no
+    // second form, which adds atomically.  A launch in which one does not hold has wrong gradients.
+    const char *const *assume;
+    uint32_t assume_count;
     // The result will be differentiated again: sums of halves in memory stay halves, and it stays
     // one program.
     bool again;

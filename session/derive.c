@@ -77,6 +77,8 @@ bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, cons
                            .revolved = &w->revolves,
                            .plain_too = w->text,
                            .accumulate = s->accumulate,
+                           .assume = s->assume,
+                           .assume_count = s->assume_count,
                            .of = s->of_count ? s->of : NULL,
                            .of_count = s->of_count,
                            .wrt = s->wrt_count ? s->wrt : NULL,

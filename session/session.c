@@ -172,11 +172,14 @@ static bool take_settings(vys_task *t, const vys_settings *asked, vy_diag *d)
         return false;
     t->of = copy_names(asked->of, asked->of_count);
     t->wrt = copy_names(asked->wrt, asked->wrt_count);
+    t->assume = copy_names(asked->assume, asked->assume_count);
     if (asked->program) t->program = copy_text(asked->program);
-    if (!t->of || !t->wrt || (asked->program && !t->program)) return vys_fail_memory(d);
+    if (!t->of || !t->wrt || !t->assume || (asked->program && !t->program))
+        return vys_fail_memory(d);
     *s = *asked;
     s->of = (const char *const *)t->of;
     s->wrt = (const char *const *)t->wrt;
+    s->assume = (const char *const *)t->assume;
     s->program = t->program;
     s->interpreter = !t->session->device;
     s->f64 &= s->interpreter;
@@ -266,6 +269,7 @@ void vys_task_free(vys_task *t)
     vy_module_free(t->source);
     free_names(t->of, t->work.settings.of_count);
     free_names(t->wrt, t->work.settings.wrt_count);
+    free_names(t->assume, t->work.settings.assume_count);
     free(t->program);
     free(t);
 }

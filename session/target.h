@@ -65,6 +65,8 @@ typedef struct vys_settings {
     bool with_value;    // the forward outputs too
     bool deterministic; // no sum depends on the order of invocations, forward runs included
     vy_accumulate accumulate;
+    const char *const *assume; // conditions that hold in every launch, as in vy_grad_options
+    uint32_t assume_count;
     vys_keep keep;
     uint64_t tape_limit; // bytes of compiler-made buffers; 0: 1 GiB
     // --- code

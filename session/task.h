@@ -25,11 +25,11 @@ typedef struct vys_given {
 struct vys_task {
     vys_session *session;
     vys_work work;
-    char *program, **of, **wrt; // copies of what the settings refer to
-    vy_module *source;          // ours
-    vy_module *code;            // order 0: the copy of it that runs, unless work.ordered does
-    vys_entry primal, runs;     // of the source; of what runs
-    bool derived_is_fresh;      // work.derived has not been optimised
+    char *program, **of, **wrt, **assume; // copies of what the settings refer to
+    vy_module *source;                    // ours
+    vy_module *code;        // order 0: the copy of it that runs, unless work.ordered does
+    vys_entry primal, runs; // of the source; of what runs
+    bool derived_is_fresh;  // work.derived has not been optimised
     vys_given *given;
     uint32_t given_count;
     bool *scalar_given; // by index in the primal

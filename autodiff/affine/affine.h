@@ -91,7 +91,7 @@ typedef struct vy_affine_axis {
 typedef struct vy_affine_rows {
     uint32_t buffer, axes;
     vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last has no factors
-    vy_dim holds;                     // 1 if the condition does, else 0
+    vy_dim holds;                     // 1 if the condition does, else 0; id 0: it is taken to
     const char *text;                 // the condition, for readers
 } vy_affine_rows;
 

@@ -278,6 +278,8 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
         .lean = r->options->frugal || r->options->checkpoint,
         .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
         .allow_small = r->options->accumulate == VY_ACCUMULATE_GATHER,
+        .assume = r->options->assume,
+        .assume_count = r->options->assume_count,
     };
     if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
         ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,

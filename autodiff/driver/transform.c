@@ -72,7 +72,8 @@ static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
            x->with_value == y->with_value && x->deterministic == y->deterministic &&
            x->lean_sums == y->lean_sums && x->lean_inputs == y->lean_inputs &&
            x->frugal == y->frugal && x->checkpoint == y->checkpoint && x->revolve == y->revolve &&
-           x->accumulate == y->accumulate && x->again == y->again && x->apart == y->apart;
+           x->accumulate == y->accumulate && !x->assume_count && !y->assume_count &&
+           x->again == y->again && x->apart == y->apart;
 }
 
 static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,

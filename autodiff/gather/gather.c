@@ -438,7 +438,9 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                 .lean = o->lean,
                 .always = o->always,
                 .allow_small = o->allow_small,
-                .gradients = o->gradients};
+                .gradients = o->gradients,
+                .assume = o->assume,
+                .assume_count = o->assume_count};
     if (!is_plain(whole)) return true;
     bool ok =
         make_tables(&g) && gather_find(&g) && (!g.site_count || vy_affine_name_scalars(whole));

@@ -13,7 +13,7 @@ typedef struct vy_gather_note {
     const char *program;      // that sums; NULL: none
     const char *tree; // that sums small buffers instead of it (or the same program); NULL: none
     // What `program` takes to hold of scalars, which decides at launch whether it runs or this one,
-    // which adds atomically; NULL: it takes nothing.
+    // which adds atomically; NULL: it takes nothing, there is no other.
     const char *assumes, *otherwise;
     const char *map; // the first place's access, as isl prints it; NULL: not affine
     const char *why; // of the first place that was not gathered: completes "the index …"; or NULL
@@ -27,10 +27,12 @@ typedef struct vy_gather_notes {
 } vy_gather_notes;
 
 typedef struct vy_gather_options {
-    bool lean;                // uses no memory that grows with the trip counts of loops
-    bool always;              // also where atomic additions would be faster
-    bool allow_small;         // also for outputs of small constant size
-    const vy_program *source; // NULL, or of what `whole` is the derivative: sizes that it has
+    bool lean;                 // uses no memory that grows with the trip counts of loops
+    bool always;               // also where atomic additions would be faster
+    bool allow_small;          // also for outputs of small constant size
+    const vy_program *source;  // NULL, or of what `whole` is the derivative: sizes that it has
+    const char *const *assume; // conditions on scalars that hold in every launch
+    uint32_t assume_count;
     bool gradients; // of gradients only; they may be `inout`: what is gathered is added to them
 } vy_gather_options;
 

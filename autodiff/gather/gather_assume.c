@@ -33,7 +33,7 @@ typedef struct assuming {
     vy_affine_rows *rows;
     bool whole[VY_ROW_AXES]; // the next greater stride is a row of these, whatever is launched
     isl_set *reached[VY_ROW_AXES]; // by all indices along the axis
-    bool any;                      // something has to be assumed of strides
+    bool any, open;                // something is assumed of strides; and has to be checked
 } assuming;
 
 // ----------------------------------------------------------------------------------------- strides
@@ -252,12 +252,30 @@ static vy_dim less(gather *g, vy_dim x, vy_dim y)
     return gather_node(g, VY_DIM_MIN, d, gather_number(g, 1));
 }
 
-static void add_text(printer *o, uint32_t x, uint32_t y)
+// Are x and y the same but for blanks?
+static bool same_text(const char *x, const char *y)
 {
+    for (;; x++, y++) {
+        while (*x == ' ') x++;
+        while (*y == ' ') y++;
+        if (*x != *y || !*x) return *x == *y;
+    }
+}
+
+// Adds the condition to the text; true: the caller says that it holds in every launch.
+static bool add_text(const gather *g, printer *o, uint32_t x, uint32_t y)
+{
+    bool given = false;
     if (o->out.count) print_str(o, " && ");
+    const uint32_t from = o->out.count;
     print_dim(o, x, 0, 0);
     print_str(o, " <= ");
     print_dim(o, y, 0, 0);
+    if (o->failed || !vy_vec_push(&o->out, 0)) return false;
+    o->out.count--;
+    for (uint32_t k = 0; k < g->assume_count; k++)
+        given |= same_text(g->assume[k], o->out.data + from);
+    return given;
 }
 
 // The extent of the axis, and that its index stays within the next greater stride.
@@ -277,11 +295,12 @@ static void bound_axis(assuming *s, uint32_t k, printer *o)
         k ? gather_node(g, VY_DIM_ADD, span(g, r, k - 1, (vy_dim){0}, true), gather_number(g, 1))
           : gather_number(g, (INT64_C(1) << 30) + 1);
     const vy_dim fits = less(g, span(g, r, k, e, true), most);
-    r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;
-    if (!k || g->failed) return;
-    s->any = true;
+    if (g->failed) return;
     o->p = g->r;
-    add_text(o, span(g, r, k, e, false).id, r->axis[k - 1].stride.id);
+    s->any |= k > 0;
+    if (k && add_text(g, o, span(g, r, k, e, false).id, r->axis[k - 1].stride.id)) return;
+    s->open |= k > 0;
+    r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;
 }
 
 static bool make_rows(assuming *s)
@@ -295,6 +314,7 @@ static bool make_rows(assuming *s)
         bound_axis(s, k, &o);
         ok = r->axis[k].extent.id && !g->failed && !o.failed;
     }
+    if (!s->open) r->holds.id = 0; // nor does the index wrap
     if (ok && s->any) r->text = vy_arena_strdup(&g->arena, o.out.data, o.out.count);
     g->failed |= o.failed || (ok && s->any && !r->text);
     vy_vec_free(&o.out);

@@ -107,16 +107,18 @@ typedef struct gather {
     uint32_t class_count;
     gather_program *programs;
     uint32_t program_count;
-    uint64_t *points;      // of the programs
-    uint32_t *map;         // by instruction: scratch of the program being made
-    gather_stage *stages;  // by stage made
-    const char *otherwise; // the program that runs where what is assumed does not hold, or NULL
-    bool lean;             // nothing is kept for every iteration of a loop
-    bool always;           // costs do not decide
-    bool allow_small;      // nor does a small number of elements
-    bool gradients;        // only gradients; they may be inout
-    bool affine;           // `a` is initialised
-    bool failed;           // memory
+    uint64_t *points;          // of the programs
+    uint32_t *map;             // by instruction: scratch of the program being made
+    gather_stage *stages;      // by stage made
+    const char *otherwise;     // the program that runs where what is assumed does not hold, or NULL
+    const char *const *assume; // conditions that hold in every launch
+    uint32_t assume_count;
+    bool lean;        // nothing is kept for every iteration of a loop
+    bool always;      // costs do not decide
+    bool allow_small; // nor does a small number of elements
+    bool gradients;   // only gradients; they may be inout
+    bool affine;      // `a` is initialised
+    bool failed;      // memory
 } gather;
 
 // ---- gather_find.c

@@ -29,7 +29,7 @@ vy_dim gather_holds(gather *g)
         bool used = false;
         for (uint32_t j = 0; j < g->site_count; j++)
             used |= g->sites[j].gathered && g->sites[j].access.rows == &g->a.rows[k];
-        if (used)
+        if (used && g->a.rows[k].holds.id)
             all = all.id ? gather_node(g, VY_DIM_MIN, all, g->a.rows[k].holds) : g->a.rows[k].holds;
     }
     return all;
@@ -59,7 +59,8 @@ void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_not
                          vy_arena *arena)
 {
     const vy_affine_rows *r = site->access.rows;
-    if (!r || !g->otherwise) return;
+    if (!r) return;
     n->assumes = vy_arena_strdup(arena, r->text, strlen(r->text));
-    n->otherwise = vy_arena_strdup(arena, g->otherwise, strlen(g->otherwise));
+    if (r->holds.id && g->otherwise)
+        n->otherwise = vy_arena_strdup(arena, g->otherwise, strlen(g->otherwise));
 }

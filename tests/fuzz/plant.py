@@ -1246,6 +1246,8 @@ STRIDED = ("text/shader/strides.comp", (
     ("autodiff/gather/gather_assume.c", None, "if (last_scalar(s, k) < last_scalar(s, next)) next = k;", ""),
     ("autodiff/affine/flat_terms.c", None, "if (vy_row_of(r, &more) >= 0) t->term[k] = more;", ""),
     ("autodiff/gather/gather_either.c", None, "            all = all.id ?", "            all = false ?"),
+    ("autodiff/gather/gather_assume.c", None, "    s->open |= k > 0;\n", ""),
+    ("autodiff/gather/gather_assume.c", None, "given |= same_text(", "given |= g->assume[k] || same_text("),
 ))
 SCRIPTS += (STRIDED,)
 SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED, OPEN_LENGTH)

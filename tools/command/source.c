@@ -260,6 +260,8 @@ bool take_settings(command *c, vy_diag *d)
                        .with_value = o->with_value,
                        .deterministic = o->deterministic,
                        .accumulate = (vy_accumulate)o->accumulate,
+                       .assume = o->assume.data,
+                       .assume_count = o->assume.count,
                        .keep = keeps[o->checkpoint],
                        .tape_limit = o->tape_limit,
                        .timeout_ns = o->timeout && o->timeout < UINT64_MAX / 1000000000

@@ -58,6 +58,17 @@ pipeline main_grad(
 // RUN: vyre-grad run %s -D TWO --grad --engine eval,vulkan --set w=2 --set h=2 --set pitch=4 --in a=1,2,3,4,5,6,7,8 --in b[2,2]=zeros
 // CONTAINS: grad_a f32[8] = [3, 5, 2, 2, 7, 9, 6, 6]
 //
+// What the caller promises is not checked: one form is left.  What it promises of some strides is left out of the check.
+// RUN: vyre-grad explain %s --wrt a --assume "h*w <= cstep"
+// CONTAINS: main, reverse mode: 1 kernel main_grad
+// CONTAINS: as h * w <= cstep (--assume)
+// RUN: vyre-grad run %s --grad --engine eval,vulkan --assume "h * w <= cstep" --set w=2 --set h=2 --set c=2 --set cstep=5 --set outcstep=4 --in a=1,2,3,4,5,6,7,8,9 --in b[8]=zeros
+// CONTAINS: grad_a f32[9] = [7, 10, 2, 5, 0, 7, 10, 2, 5]
+// RUN: vyre-grad grad %s -D FOUR --wrt a --assume "ne2 * nb2 <= nb3" --assume "ne0 <= nb1"
+// CONTAINS: repeat once in 0..min(min(max(1073741825 - min(max(ne3, 0), 2147483648) * nb3, 0), 1), min(max(nb2 + 1 - min(max(ne1, 0), 2147483648) * nb1, 0), 1)) {
+// RUN: vyre-grad grad %s --wrt a --assume "h * w <= outcstep"
+// CONTAINS: main_atomic(
+//
 // Two buffers: both conditions count.
 // RUN: vyre-grad check %s -D PAIR --engine eval --set w=2 --set h=2 --set pitch={1,2} --set other={1,2} --in a[4]=normal:0:1:1 --in c[4]=normal:0:1:2 --in b[2,2]=zeros
 // CONTAINS: ok:

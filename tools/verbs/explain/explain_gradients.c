@@ -38,6 +38,7 @@ static void put_in_order(const vy_explain_gradient *g, text *out)
 
 static void put_otherwise(const vy_explain_gradient *g, text *out)
 {
+    if (g->assumes && !g->otherwise) text_printf(out, ", as %s (--assume)", g->assumes);
     if (g->otherwise)
         text_printf(out, ", if %s; else %s adds atomically", g->assumes, g->otherwise);
 }
