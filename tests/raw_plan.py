@@ -143,9 +143,21 @@ class Plan:
         else:
             raise Failure("a step: %s" % s["do"])
 
+    def steps(self, steps):
+        """A repeat is followed by its `count` steps, which run once or not at all."""
+        while steps:
+            inside = steps[0]["count"] if steps[0]["do"] == "repeat" else 0
+            times = self.values.of(steps[0]["times"], {}) if inside else 0
+            if times not in (0, 1):
+                raise Failure("a step: repeat")
+            if not inside:
+                self.step(steps[0])
+            elif times:
+                self.steps(steps[1:1 + inside])
+            steps = steps[1 + inside:]
+
     def run(self):
-        for s in self.m["steps"]:
-            self.step(s)
+        self.steps(self.m["steps"])
         for k, (name, b) in enumerate(self.own.items()):
             with open(os.path.join(self.job["out"], name), "wb") as f:
                 f.write(ctypes.string_at(b.buffer.at, b.used))
