@@ -1143,6 +1143,10 @@ STD430 = ("text/parse/structs_hosted.vyre", (
     ("ir/text/std430.c", None, "all.size = round_up(all.size, all.align);", ""),
     ("ir/text/std430.c", None, "end = start + e.size;", "end = start + round_up(e.size, e.align);"),
 ))
+SWITCH_MANY = ("text/grad/types/many_cases.test", (
+    ("ir/text/lower_switch.c", None, "while (c->op) c = c->next; // the default", ""),
+    ("ir/text/lower_switch.c", None, "c = lower_half(l, c, is + n / 2, n - n / 2);", "c = lower_half(l, c, is, n - n / 2);"),
+))
 SWITCH = ("text/parse/switch.vyre", (
     ("ir/text/lower_switch.c", None, "any.id ? vy_or(l->b, any, is) : is;", "is;"),
     ("ir/text/lower_switch.c", None, "        if (c->op) other = c;\n", ""),
@@ -1186,7 +1190,7 @@ COUNTING_LAST = ("text/opt/count_do_loops.vyre", (
     ("ir/pass/scalar/find_counter.c", None, "vy_greatest(c->type).u - by);", "vy_greatest(c->type).u);"),
     ("ir/pass/scalar/find_counter.c", None, "no == condition ? 0 : truth", "no == condition ? 1 : truth"),
 ))
-SCRIPTS += (COUNTING_LAST,)
+SCRIPTS += (COUNTING_LAST, SWITCH_MANY)
 COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/find_counter.c", None, "c->down = by.down != negative;", "c->down = by.down;"),
     ("ir/pass/scalar/find_counter.c", None, "const uint64_t room = by ? by - !c->reaches : 0;", "const uint64_t room = 0;"),
