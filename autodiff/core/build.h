@@ -66,6 +66,8 @@ typedef struct build_state {
     uint32_t *mask;       // bool: some use was selected; 0: none yet
     uint32_t *tape;       // taped values: buffer of the result
     uint32_t *tape_slot;  // + 1, where the buffer keeps several values; else 0
+    uint32_t *same_in;    // taped values: bit k: the k-th loop around is no axis, tape_axes.c
+    uint32_t *first_in;   // likewise: its first iteration records everything
     uint32_t *slot;       // scratch of sweep_control.c: index in a list + 1
     uint32_t *begins;     // of a host program, by loop: the first value whose tape begins there
     uint32_t *begins_too; // and by value: the next such, or 0

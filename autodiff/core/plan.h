@@ -19,6 +19,8 @@ VY_VEC_TYPE(reverse_stage_vec, reverse_stage);
 typedef struct storage_plan {
     uint32_t *kept;      // by instruction id: 1 + the CHECKPOINT whose replay tapes it; 1: the
                          // forward sweep does; 0: it is not taped
+    uint32_t *stands;    // by instruction id: the store whose array has the value until the end,
+                         // see standing.c; or 0
     bool *spilled;       // by buffer: its adjoint is in a workspace, see spill.c
     uint32_t *stage;     // by load of a shared array: see shared_replay.c
     uint32_t *staged_at; // by loop or checkpoint: + 1, the first of its stages

@@ -21,9 +21,10 @@ static void *zeroed(size_t count, size_t size)
     T(adds, n) T(own, n) T(again, n) T(together, n) T(leaf_activity, leaves)         \
     T(leaf_wrt, leaves) T(buffers, p->buffers.count)
 #define PLAN(T)                                                                                    \
-    T(kept, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
+    T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
 #define BUILD(T)                                                                                   \
     T(map, n) T(count, n) T(adjoint, n) T(mask, n) T(tape, n) T(tape_slot, n) T(slot, n)           \
+    T(same_in, n) T(first_in, n)                                                                   \
     T(begins, n) T(begins_too, n) T(sized, p->dims.count)                                          \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
     T(buffers, p->buffers.count) T(dims, p->dims.count) T(stage_twin, plan->stages.count)  \

@@ -99,12 +99,21 @@ static bool probe_replays(reverse *r, uint8_t *needed)
     return true;
 }
 
+static bool has_standing(reverse *r)
+{
+    if (vy_find_standing(r)) return true;
+    vy_fail_oom(r->out);
+    r->failed = true;
+    return false;
+}
+
 // Builds with what the plan keeps; values whose tapes prove unread are then not kept.
 static vy_program *build_as_planned(reverse *r)
 {
     uint32_t n = r->p->insts.count;
     uint8_t *marks = vy_reverse_zeroed(r, n, 1);
-    bool ok = marks && probe_replays(r, marks) && vy_plan(r, marks, r->plan.kept);
+    bool ok =
+        marks && probe_replays(r, marks) && has_standing(r) && vy_plan(r, marks, r->plan.kept);
     vy_program *p = ok ? build_with_tapes(r) : NULL;
     if (p) {
         bool unread = false;
@@ -186,9 +195,9 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
     bool any = false;
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
         uint32_t keeper = r->plan.kept[id] - 1, found = 0;
-        if (!r->plan.kept[id]) continue;
-        for (uint32_t l = r->facts.home[id]; l > keeper; l = r->facts.home[l]) {
-            if (r->p->insts.data[l].op != VY_OP_LOOP) continue;
+        if (!vy_is_taped(r, id)) continue;
+        for (uint32_t l = r->facts.home[id], k = 0; l > keeper; l = r->facts.home[l], k++) {
+            if (r->p->insts.data[l].op != VY_OP_LOOP || !vy_tape_has_axis(r, id, k)) continue;
             const vy_scalar *from = vy_id_const(r->p, vy_arg(r->p, l, 0));
             const vy_scalar *to = vy_id_const(r->p, vy_arg(r->p, l, 1));
             if (!from || !to || to->i - from->i >= SHORT) found = l;

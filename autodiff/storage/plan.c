@@ -108,6 +108,7 @@ static void add_value(planner *g, uint32_t id, int32_t again, uint32_t bytes)
     if (g->cut.oom) return;
     vy_cut_add(&g->cut, 0, in, again);
     int32_t keep = is_untaped(g, id) ? VY_CUT_NEVER : (int32_t)bytes * VY_PRICE_TAPE_BYTE;
+    if (g->r->plan.stands[id]) keep = scaled(g, vy_prices[VY_WORK_LOAD].again);
     vy_cut_add(&g->cut, in, out, keep);
     if (g->need[id]) vy_cut_add(&g->cut, out, 1, VY_CUT_NEVER);
 }

@@ -5,6 +5,11 @@
 
 #include "autodiff/core/reverse.h"
 
+// Has the value a tape?
+static inline bool vy_is_taped(const reverse *r, uint32_t id)
+{
+    return r->plan.kept[id] && !r->plan.stands[id];
+}
 // ---- poison.c
 // Plans to tape the values for which poison is left in `p`; true if there are new ones.
 bool vy_reverse_poison(reverse *r, const vy_program *p);
@@ -75,6 +80,17 @@ vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major o
 void vy_tape_record(reverse *r, uint32_t id);
 // The value of `id` from the tape if this copy may load it, else 0.
 uint32_t vy_tape_load(reverse *r, uint32_t id);
+// ---- standing.c
+// Finds the values that stand in a local array until the end: fills `stands` of the plan, of which
+// `kept` values have no tape.  False: memory.
+bool vy_find_standing(reverse *r);
+uint32_t vy_standing_load(reverse *r, uint32_t id); // the value of `id`, from its array
+// ---- tape_axes.c
+bool vy_tape_axes(reverse *r); // fills same_in and first_in of the build; false: memory
+// Is the k-th loop around the taped value `id`, from inside, an axis of its tape?
+bool vy_tape_has_axis(const reverse *r, uint32_t id, uint32_t k);
+// Is it none, and records its first iteration all that any would?
+bool vy_tape_waits(const reverse *r, uint32_t id, uint32_t k);
 // ---- tape_tensor.c
 // Of a value of a host program: how many axes it has; the buffer it is of, or NULL.
 uint32_t vy_tensor_rank(const reverse *r, uint32_t id);

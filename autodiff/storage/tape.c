@@ -138,7 +138,7 @@ static built_counter *built(const reverse *r, const vy_counter *c)
 void vy_tape_number_counters(reverse *r)
 {
     for (uint32_t id = 1; id < r->p->insts.count; id++) {
-        const vy_counter *c = r->plan.kept[id] ? counter_of(r, id) : NULL;
+        const vy_counter *c = vy_is_taped(r, id) ? counter_of(r, id) : NULL;
         if (c && !built(r, c)->row) built(r, c)->row = ++r->build.counters_used;
     }
 }
@@ -196,7 +196,8 @@ static bool tape_loops(reverse *r, const vy_bounds *bounds, uint32_t id, tape_gr
     g->counter = counter_of(r, id);
     const uint32_t around = g->counter ? g->counter->loop : keeper_of(r, id);
     const uint32_t fixed = g->counter ? 3 : 1 + domain_rank(r);
-    for (uint32_t l = r->facts.home[id]; l > around; l = r->facts.home[l]) {
+    for (uint32_t l = r->facts.home[id], k = 0; l > around; l = r->facts.home[l], k++) {
+        if (!vy_tape_has_axis(r, id, k)) continue;
         if (n + fixed >= VY_MAX_RANK) return false;
         loops[n++] = l;
     }
@@ -242,7 +243,7 @@ static bool same_tape(const reverse *r, uint32_t x, uint32_t y)
 {
     if (r->p->host) return x == y; // each tensor has its own
     return r->plan.kept[x] == r->plan.kept[y] && r->facts.home[x] == r->facts.home[y] &&
-           kept_type(r, x) == kept_type(r, y);
+           r->build.same_in[x] == r->build.same_in[y] && kept_type(r, x) == kept_type(r, y);
 }
 
 // The end of the values that may share a tape with `first`: the end of its loop.
@@ -280,7 +281,7 @@ static bool add_to_group(reverse *r, const vy_bounds *bounds, uint32_t first,
         return false;
     }
     for (uint32_t id = first; id < end_of_group(r, first); id++) {
-        if (!same_tape(r, first, id)) continue;
+        if (!vy_is_taped(r, id) || !same_tape(r, first, id)) continue;
         r->build.tape[id] = at + 1;
         r->build.tape_slot[id] = ++groups->data[at].count;
     }
@@ -322,7 +323,7 @@ static bool group_values(reverse *r, tape_group_vec *groups)
     const vy_bounds bounds = {
         .p = r->p, .lows = &lows, .b = r->b, .dims = r->build.dims, .hints = r->plan.hints};
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++)
-        if (r->plan.kept[id] && !r->build.tape[id]) ok = add_to_group(r, &bounds, id, groups);
+        if (vy_is_taped(r, id) && !r->build.tape[id]) ok = add_to_group(r, &bounds, id, groups);
     vy_arena_free(&arena);
     return ok;
 }
@@ -333,6 +334,11 @@ bool vy_tape_declare(reverse *r)
     if (r->build.purpose == BUILD_PROBE) return true;
     declare_counters(r);
     if (r->p->host) vy_tape_sizes(r);
+    if (!vy_tape_axes(r)) {
+        vy_fail_oom(r->out);
+        r->failed = true;
+        return false;
+    }
     if (!r->p->overs.count && !r->p->host) r->build.number = vy_tape_invocation(r).id;
     const bool ok = group_values(r, &groups);
     for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);
@@ -363,7 +369,8 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     uint32_t loops[VY_MAX_RANK], n = 0, rank = 0;
     uint32_t slot =
         r->build.tape_slot[id] ? vy_int(r->b, VY_U32, r->build.tape_slot[id] - 1).id : 0;
-    for (uint32_t l = r->facts.home[id]; l > around; l = r->facts.home[l]) loops[n++] = l;
+    for (uint32_t l = r->facts.home[id], k = 0; l > around; l = r->facts.home[l], k++)
+        if (vy_tape_has_axis(r, id, k)) loops[n++] = l;
     if (c)
         index[rank++] =
             vy_add(r->b, (vy_value){built(r, c)->base}, (vy_value){r->build.map[c->at]}).id;
@@ -378,18 +385,36 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     return rank;
 }
 
+// Are these the first iterations of the loops that alone record the value?  An id, or 0: always.
+static uint32_t records(reverse *r, uint32_t id)
+{
+    vy_value all = {0};
+    const vy_counter *c = counter_of(r, id);
+    const uint32_t around = c ? c->loop : keeper_of(r, id);
+    for (uint32_t l = r->facts.home[id], k = 0; l > around; l = r->facts.home[l], k++) {
+        if (!vy_tape_waits(r, id, k)) continue;
+        const uint32_t from = vy_primal(r, vy_arg(r->p, l, 0));
+        const vy_value now = vy_eq(r->b, (vy_value){r->build.map[l]}, (vy_value){from});
+        all = all.id ? vy_and(r->b, all, now) : now;
+    }
+    return all.id;
+}
+
 void vy_tape_record(reverse *r, uint32_t id)
 {
-    if (!r->plan.kept[id] || keeper_of(r, id) != r->build.replaying ||
+    if (!vy_is_taped(r, id) || keeper_of(r, id) != r->build.replaying ||
         r->build.purpose != BUILD_REVERSE)
         return;
     // The last evaluation of a condition belongs to no iteration: its values are taped after the
     // TEST.
     if (r->build.untested && r->facts.home[id] == r->build.untested) return;
+    const uint32_t when = records(r, id);
+    if (when) vy_if(r->b, (vy_value){when});
     uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->build.map[id];
     if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
     args[rank] = value;
     vy_emit(r->b, VY_OP_STORE, VY_VOID, r->build.tape[id], rank + 1, args);
+    if (when) vy_end(r->b);
 }
 
 uint32_t vy_tape_load(reverse *r, uint32_t id)
@@ -398,6 +423,7 @@ uint32_t vy_tape_load(reverse *r, uint32_t id)
     if (!r->plan.kept[id] || !root || !vy_encloses(&r->facts, keeper_of(r, id), root)) return 0;
     // A replayed loop evaluates its condition once more than it has iterations.
     if (r->build.untested && r->facts.home[id] == r->build.untested) return 0;
+    if (r->plan.stands[id]) return vy_standing_load(r, id);
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = kept_type(r, id);
     uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->build.tape[id], rank, args);
@@ -417,12 +443,13 @@ bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used)
     values = first + buffers + 1;
     memset(first, 0, (buffers + 1) * sizeof *first);
     for (uint32_t id = 1; id < n; id++)
-        if (r->plan.kept[id]) first[r->build.tape[id] + 1]++;
+        if (vy_is_taped(r, id)) first[r->build.tape[id] + 1]++;
     for (uint32_t b = 0; b < buffers; b++) first[b + 1] += first[b];
     for (uint32_t id = 1; id < n; id++)
-        if (r->plan.kept[id])
+        if (vy_is_taped(r, id))
             values[first[r->build.tape[id]] +
                    (r->build.tape_slot[id] ? r->build.tape_slot[id] - 1 : 0)] = id;
+    for (uint32_t id = 1; id < n; id++) used[id] = r->plan.stands[id] != 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         uint32_t count = i->op == VY_OP_LOAD ? first[i->aux + 1] - first[i->aux] : 0, slot = 0;

@@ -963,6 +963,15 @@ KINDS = ("text/deterministic/kinds.vyre", (
     ("autodiff/deterministic/kinds.c", None, "vy_one_workgroup(p, &x->o->w.s, x->group, group);", "true;"),
     ("autodiff/deterministic/kinds.c", None, "if (x->group[id] == group && vy_adds_floats(p, id)) return false;", ";"),
 ))
+# Faults in which loops are axes of a tape, and in which values stand in an array.
+AXES = ("text/grad/storage/axes.vyre", (
+    ("autodiff/storage/tape_axes.c", None, "|| x->writes[i->aux] == loop", ""),
+    ("autodiff/storage/tape_axes.c", None, "    x->varies[loop] = VALUE;", ""),
+    ("autodiff/storage/tape_axes.c", None, "if (p->insts.data[up].op != VY_OP_LOOP || x->varies[up] & BOUNDS) return false;", ";"),
+    ("autodiff/storage/standing.c", None, "if (!is_index(p, store, l)) return false;", ";"),
+    ("autodiff/storage/standing.c", None, "*store = *store || i->op != VY_OP_STORE ? NONE : id;", "*store = id;"),
+    ("autodiff/storage/standing.c", None, "if (!x->proved[store] || ", "if ("),
+))
 PLACES = ("text/shader/places.comp", (
     ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ";"),
     ("ir/build/layout.c", None, "vy_buffer_layout(b, made, &of->layout);", ";"),
@@ -1204,7 +1213,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "&& !vy_exits(p, loop);", ";"),
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
-SCRIPTS += (KINDS, PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
+SCRIPTS += (KINDS, AXES, PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
 REDUNDANT = ("text/grad/rewrite/redundant_stores.vyre", (
     ("ir/check/redundant.c", None, "r->loads[k] = b->cls != VY_IN && r->racy[memory_of(r->p, k)];", "r->loads[k] = b->cls != VY_IN;"),
