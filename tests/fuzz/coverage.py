@@ -96,7 +96,7 @@ class Table:
         kinds = {s.kind} | self.also(s)
         for k in kinds:
             self.kinds[k] += 1
-        kinds = {"while" if k in WHILES else k for k in kinds}
+        kinds = {"while" if k in WHILES and k != "do" else k for k in kinds}
         for k in kinds:
             for a in above:
                 self.pairs[a, k] += 1
@@ -113,7 +113,7 @@ class Table:
         text = p.text()
         for row, pattern in patterns:
             self.rows[row] += bool(pattern.search(text))
-        for cls, t in re.findall(r": (in|out|inout) (\w+)\[", text):
+        for cls, t in re.findall(r": (in|out|inout) (\w+)\[", text.split("program p", 1)[1]):
             self.types[cls + " " + t] += 1
         for t in re.findall(r"\w: (\w+)[,)]", text.split("program p", 1)[1].split(")\n")[0] + ")"):
             self.types["scalar " + t] += 1
@@ -184,7 +184,7 @@ def wanted_pairs():
     for a in OUTER:
         for b in ("fn",) + INSIDES + WILD:
             kind = NAMES.get(b, b)
-            if a == "fn" and (b.startswith("atomic") or b == "fn") or b == "fn":
+            if a == "fn" and b.startswith(("atomic", "typed")) or b == "fn":
                 continue  # functions see no buffer to add to atomically, and do not nest
             if kind:
                 yield a, kind
@@ -202,7 +202,8 @@ LEAST_OPS = tuple("%s to %s" % (a, b) for a in BASE for b in BASE if a != b)
 TYPES = tuple("%s %s" % (c, t) for c in ("in", "inout") for t in
               ("f16", "f32", "f64", "i64", "u64", "bool", "i8", "u8", "i16", "u16")) + (
                   "in i32", "in u32", "inout i32", "inout u32", "out f32", "out i32", "out u32",
-                  "scalar f32", "scalar bool", "scalar i64", "scalar u64", "scalar i32", "scalar u32")
+                  "in Pack", "inout Pack", "out Pack", "in vec3", "inout vec3", "out vec3", "in vec4", "inout vec4",
+                  "inout mat2x3", "in Cell", "inout Cell", "scalar f32", "scalar bool", "scalar i64", "scalar u64", "scalar i32", "scalar u32")
 
 
 def ways(o):

@@ -75,11 +75,9 @@ class Command:
                 argv += ["--set", "%s=%s" % (n, v)]
         if groups:
             argv += ["--groups", ",".join(map(str, groups))]
-        for n, q in enumerate(p.params):
-            m = re.match(r"(\w+): (in|inout|out) (@?\w+)\[(.*)\]", q)
-            if not m or m.group(2) == "out" and m.group(4)[:1] != "?":
+        for n, (name, cls, t, dims) in enumerate(p.buffers()):
+            if cls == "out" and dims[:1] != "?":
                 continue
-            name, cls, t, dims = m.groups()
             if name in p.permutations:
                 spec = ",".join(map(str, random.Random(data_seed).sample(range(sets["N"]), sets["N"]))) or "zeros"
             elif name == "at" and name in p.data:

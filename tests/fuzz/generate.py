@@ -10,7 +10,7 @@ is read only where it was written before.  Float expressions are bounded (argume
 are kept in their domains) and mostly smooth.
 
 Half of the programs are *wild*: they have `while` and loops whose bounds depend on data.  Besides
-what is chosen at random, every program nests two pairs of constructs on purpose, so that all pairs
+what is chosen at random, every program nests four pairs of constructs on purpose, so that all pairs
 occur.
 """
 import random
@@ -23,34 +23,39 @@ from expressions import Expressions
 from memory import Memory
 from statements import Statements
 from tree import Buffer, E, Program, S, Scope, walk
+from typed import Typed
 from vectors import Vectors
 from library import Library
 
 
-OUTSIDES = LOOPS + ("if", "masked if", "scope", "checkpoint", "leaving loop", "triangular loop")
+OUTSIDES = LOOPS + ("if", "masked if", "scope", "checkpoint", "leaving loop", "triangular loop",
+                    "switch", "do")
 WILD = ("while", "data loop")
+TYPED = ("typed assign", "typed value", "typed copy", "typed call", "typed atomic")
 INSIDES = OUTSIDES + VALUES + (
     "assign", "compound", "swap", "let", "var", "zero", "integer", "integer assign", "bool", "local",
     "fill local", "clear local", "whole local", "store", "store compound", "overwrite", "read back",
     "masked use", "alias", "scratch", "own condition", "tuple", "call buffer", "break", "continue",
-    "return", "atomic_add", "atomic_sub", "atomic integer", "atomic counter")
+    "return", "atomic_add", "atomic_sub", "atomic integer", "atomic counter", "vector assign", "struct assign",
+    "element assign", "changing call") + TYPED
 
 
 # What is rare by chance is requested more often.
 WEIGHT = dict.fromkeys(("for rev step", "for signed", "triangular loop", "atomic_add",
                         "atomic_sub", "tuple", "call buffer", "integer assign", "clear local", "zero", "bool",
                         "whole local", "return", "for step", "overwrite", "masked if", "scope"), 2)
-WEIGHT.update({"for rev signed": 2.3, "atomic integer": 3, "atomic counter": 6, "while": 3, "data loop": 2, "tuple": 3,
+WEIGHT.update({"for rev signed": 3, "triangular loop": 3, "typed atomic": 5, "typed call": 2.5, "atomic integer": 4, "atomic counter": 6, "while": 3, "data loop": 2, "tuple": 3,
                "call buffer": 3, "integer assign": 3})
 
 
 PLACE = tuple("%s.%s" % (b, a) for b in ("gid", "lid", "wid", "num_groups") for a in "xyz") + ("lindex",)
 
 
-class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
+class Maker(Expressions, Statements, Control, Memory, Vectors, Typed, Calls, Library):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.p = Program()
+        self.typed, self.sums = [], []  # typed.py
         self.callable = []  # (name, parameter types, result types, cost, buffer class or None)
         self.budget = 0
         # What nest() makes next, last first: kinds of statements, and of values.
@@ -68,6 +73,10 @@ class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
             found = [k for k in found if k not in ("atomic_add", "atomic_sub")]
         if outer == "fn" or not any(b.cls == "counter" for b in self.atomics):
             found = [k for k in found if k not in ("atomic integer", "atomic counter")]
+        if outer == "fn" or not self.typed:
+            found = [k for k in found if k not in TYPED]
+        if not self.sums:
+            found = [k for k in found if k != "typed atomic"]
         return found
 
     def weighted(self, kinds):
@@ -75,7 +84,7 @@ class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
 
     def nests(self, c):
         out = []
-        for _ in range(3):
+        for _ in range(4):
             outers = OUTSIDES + VALUES + (WILD if self.wild else ())
             outer = self.weighted(outers)
             if outer != "call" or self.callable:
@@ -218,6 +227,8 @@ class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
             t = r.choice(("u32", "i32"))
             rest.append("cnt: inout %s[%s]" % (t, shape))
             self.atomics.append(Buffer("cnt", t, "counter", list(over), None, False, False))
+        for text, given in self.typed_rows(over, shape):
+            (ins if given else rest).append(text)
         if self.chance(0.5):
             p.sets["s"] = "0.%d" % r.randrange(3, 99)
             scalars.append("s: @F")
@@ -229,13 +240,12 @@ class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
             p.sets["sc"] = v
             scalars.append("sc: " + t)
             c.vars.append(("sc", t, False))
-        floats = [re.match(r"(\w+): (in|inout|out) @[FG]", q) for q in ins + rest]
-        floats = [m.groups() for m in floats if m]
+        p.params = ins + rest + scalars
+        floats = [(name, cls) for name, cls, t, _ in p.buffers() if t in ("@F", "@G")]
         if p.wrt or self.chance(0.15):
             p.wrt += [n for n, cls in floats if cls != "out" and self.chance(0.5)][:3]
         if self.chance(0.2):
             p.of = [n for n, cls in floats if cls != "in" and self.chance(0.6)][:4]
-        p.params = ins + rest + scalars
         p.domain = ", ".join("%s: %s" % (v, e) for v, e in zip(over, extents))
         padding = self.chance(0.15)
         if padding:
@@ -252,7 +262,8 @@ class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
         elif nd == 2 and self.chance(0.4):
             p.workgroup = " workgroup(%d, %d)" % (r.choice((4, 5, 16)), r.choice((3, 4)))
         # functions see module constants only
-        saved, self.atomics = self.atomics, []
+        saved = self.atomics, self.typed, self.sums
+        self.atomics, self.typed, self.sums = [], [], []
         k_in_functions = k_const
         self.in_function = True
         for n in range(self.pick([(3, 0), (3, 1), (3, 2), (2, 3)])):
@@ -263,12 +274,13 @@ class Maker(Expressions, Statements, Control, Memory, Vectors, Calls, Library):
         self.in_function = False
         if not k_const:
             p.sets["K"] = self.const_k
-        self.atomics = saved
+        self.atomics, self.typed, self.sums = saved
         # the body
         self.budget = r.choice((4, 6, 10, 14, 20))
         when = r.randrange(4)
         if padding:
             p.body.append(S("if", "if i >= N", [], [[S("return", "return;")]]))
+        p.body += self.typed_start(c)
         if self.chance(0.6):  # y may be read from here on
             i = Scope(c)
             k = i.name("k")

@@ -4,8 +4,17 @@ blocks of statements, `Program` the entire program.  In its text @F is the main 
 for comparison with finite differences), @G a second one (f16 or f64), @S the suffix of float
 literals, @V the prefix of a vector's type.
 """
+import re
 
 PACK = "struct Pack { a: @F; v: @Vvec3; w: @F[2]; }"  # used by vectors.py
+CELL = "struct Cell { p: Pack; n: i32; q: Pack[2]; on: bool; m: @Vmat2; }"  # used by typed.py
+# The buffers that a buffer of such elements is: fields, their scalars, the axes behind the buffer's own.
+FIELDS = {
+    "@Vvec3": [("", "@F", "3")], "@Vvec4": [("", "@F", "4")], "@Vmat2x3": [("", "@F", "2, 3")],
+    "Pack": [(".a", "@F", ""), (".v", "@F", "3"), (".w", "@F", "2")],
+    "Cell": [(".p.a", "@F", ""), (".p.v", "@F", "3"), (".p.w", "@F", "2"), (".n", "i32", ""), (".q.a", "@F", "2"),
+             (".q.v", "@F", "2, 3"), (".q.w", "@F", "2, 2"), (".on", "bool", ""), (".m", "@F", "2, 2")],
+}
 # Functions that are used by calls.py.
 HELPERS = {
     "trade": "fn trade(a: inout @F, b: inout @F) { let t = a; a = sin(b) * 0.9; b = t * 0.7; }",
@@ -18,6 +27,14 @@ HELPERS = {
     "level": "fn level<T: float>(a: T[2], w: T) -> T { var b = a; for k in 0..2 { b[k] = tanh(b[1 - k] * w + T(0.3)); } "
              "return ease(b[0]) - b[1]; }",
     "ease": "fn ease<T: float>(x: T) -> T { if x > 0.4 { return sin(x); } return x * 0.9; }",
+    "turn": "fn turn(p: Pack, w: @F) -> Pack { var q = p; q.v = tanh(p.v.yzx * w); q.a = sin(p.w[0] + w); "
+            "if w > 0.3 { return q; } q.w[1] *= 0.5; return q; }",
+    "pair": "fn pair(p: Pack, q: Pack) -> @F { return tanh(p.a * q.w[0] + dot(p.v, q.v.zyx)); }",
+    "middle": "fn middle<T: float>(a: @Vvec3, b: @Vvec3, w: T) -> @Vvec3 { return mix(a, b, @F(w > 0.2 ? w : T(0.3))); }",
+    "stir": "fn stir(b: inout Pack[?, ?], r: u32, w: @F) { for k in 0..len(b, 1) { b[r, k].v.zx = tanh(b[r, 0].v.xy + w); "
+            "if w > 0.4 { b[r, k] = turn(b[r, len(b, 1) - 1 - k], w); } } }",
+    "whirl": "fn whirl(b: inout @Vvec3[?, ?], r: u32, w: @F) { var v = b[r, 0]; for k in 0..len(b, 1) { let t = b[r, k]; "
+             "b[r, k] = tanh(v.zxy + w); v.yx = t.xz; if v.x > 0.8 { return; } } }",
     "nudge": "fn nudge(p: inout Pack, w: @F) { trade(p.a, p.w[1]); p.v.zx = tanh(p.v.xy + w); p.w[0] = sin(p.a * w); }",
 }
 INTS = ("u32", "i32", "i64", "u64")
@@ -123,14 +140,24 @@ class Program:
         for _ in HELPERS:  # one may call another
             out += [text for name, text in HELPERS.items()
                     if text not in out and any(name + "(" in line for line in out)]
-        if any("Pack" in line for line in out):
-            out.append(PACK)
+        for name, text in (("Cell", CELL), ("Pack", PACK)):
+            if any(name in line for line in out):
+                out.append(text)
         main, second = ("f64", "f64") if double else ("f32", self.second)
         return "\n".join(out).replace("@F", main).replace("@G", second).replace("@S", main).replace(
             "@V", "d" if double else "") + "\n"
 
     def trees(self):
         return self.functions + self.body
+
+    def buffers(self):
+        """[(name, class, type, dimensions)], each field of structs by itself."""
+        out = []
+        for q in self.params:
+            m = re.match(r"(\w+): (in|inout|out) (@?\w+)\[(.*)\]", q)
+            for field, t, axes in FIELDS.get(m.group(3), [("", m.group(3), "")]) if m else ():
+                out.append((m.group(1) + field, m.group(2), t, m.group(4) + (", " + axes if axes else "")))
+        return out
 
 
 class Buffer:

@@ -61,17 +61,16 @@ def elements(dims, sets, constants):
     return n
 
 
-def shader_arguments(text, read, argv, sets, groups):
+def shader_arguments(p, text, read, argv, sets, groups):
     """The arguments of the program as those of the shader, whose buffers have no shapes."""
     constants = {n: int(v) for n, v in re.findall(r"const (\w+): u32 = (\d+)", text)}
+    buffers = [(name, cls, t.replace("@F", "f32").replace("@G", p.second), dims) for name, cls, t, dims in p.buffers()]
     constants["num_groups"] = types.SimpleNamespace(**dict(zip("xyz", groups or (1, 1, 1))))
     given, out = dict(a.split("=", 1) for a in argv[1::2] if "=" in a), []
-    signature = text.partition("\nprogram p(")[2].partition(") over")[0].partition(") workgroup")[0]
-    buffers = re.findall(r"(\w+): (in|inout|out) (\w+)\[([^\]]*)\]", signature)
     shapes = {name: dims.split(", ") for name, _, _, dims in buffers}
     values = {**{n: str(v) for n, v in sets.items()}, **{n: v for n, v in given.items()}}
     for s in {s.strip("`") for s in SCALAR.findall(head(read))}:
-        extent = re.match(r"_(\w+)_(\d)$", s)
+        extent = re.match(r"_([\w.]+)_(\d)$", s)
         if s in values:
             out += ["--set", "%s=%s" % (s, values[s])]
         elif s.startswith("_group_base"):
@@ -84,7 +83,7 @@ def shader_arguments(text, read, argv, sets, groups):
         else:
             return None
     for name, cls, t, dims in buffers:
-        now = re.search(r"\b%s`?: (in|inout|out) (\w+)\[" % name, head(read))
+        now = re.search(r"(?<![\w.])%s`?: (in|inout|out) (\w+)\[" % re.escape(name), head(read))
         if not now:
             continue
         if now.group(2) != t:
@@ -176,7 +175,7 @@ def one(seed, engines):
             if code and code.group(1) in ("E0121", "E0302"):
                 return leave(read.stderr.partition("error: ")[2].partition(" (")[0][:60])
             return "%s is not read: %s" % (module, read.stderr)
-        args = shader_arguments(text, read.stdout, argv, sets, groups)
+        args = shader_arguments(p, text, read.stdout, argv, sets, groups)
         if args == WORDS or args is None:
             return leave(args or "parameters that only the manifest explains")
         size = [str(g) for g in groups] if groups else workgroups(text, read.stdout)
@@ -191,8 +190,8 @@ def one(seed, engines):
             if got.returncode:
                 return "%s does not run: %s" % (module, got.stderr)
             outputs = json.loads(got.stdout)["outputs"]
-            for name in re.findall(r"(\w+): inout ", head(text)):  # only written, it is cleared: docs/language.md 17
-                if re.search(r"\b%s`?: out " % name, head(read.stdout)):
+            for name in [name for name, cls, _, _ in p.buffers() if cls == "inout"]:  # only written, it is cleared
+                if re.search(r"(?<![\w.])%s`?: out " % re.escape(name), head(read.stdout)):  # docs/language.md 17
                     outputs.pop(name, None)
             trouble = differ(json.loads(want.stdout)["outputs"], outputs)
             if trouble:

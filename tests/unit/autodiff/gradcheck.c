@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BUFFERS = 64 };
+enum { MOST_BUFFERS = 256 }; // a struct is many, and a derivative has them thrice
 
 typedef struct image { // a program's buffers and scalars
     vy_eval_buffer buffers[MOST_BUFFERS];

@@ -9,14 +9,14 @@
 // permuted where the program would change its meaning: lanes of subgroups are numbered along the
 // axes, among equal maxima the last invocation's wins, and exchanges and old values of atomics
 // depend on the order of invocations.
-enum { MOST_RENAMED = 96 };
+enum { MOST_RENAMED = 96, MOST_KEPT = 1024 };
 
 typedef struct permuted {
     char *old_names[MOST_RENAMED], *new_names[MOST_RENAMED];
     uint32_t count;
     char *text; // NULL: it cannot be made
     bool axes;  // the domain's are in another order
-    char *kept[MOST_BUFFERS];
+    char *kept[MOST_KEPT];
     uint32_t kept_count;
 } permuted;
 
@@ -41,6 +41,7 @@ static const char *new_name(const permuted *q, const char *old)
 static char *old_name(permuted *q, const char *name)
 {
     char made[300];
+    if (q->kept_count == MOST_KEPT) abort();
     snprintf(made, sizeof made, "%s", name);
     for (const char *at = name; at; at = strchr(at, '_') ? strchr(at, '_') + 1 : NULL)
         for (uint32_t i = 0; i < q->count; i++)
@@ -90,13 +91,14 @@ static bool split(const char *at, spans *s) // `at` is behind the opening bracke
     return s->count < MOST_RENAMED;
 }
 
-// The name in front of the first `:` of a declaration.
+// The name in front of the first `:` of a declaration, without back quotes.
 static char *declared(const char *from, size_t length)
 {
     const char *colon = memchr(from, ':', length), *at = colon;
     if (!colon) return NULL;
-    while (at > from && in_word(at[-1])) at--;
-    return strndup(at, (size_t)(colon - at));
+    const char *end = at > from && at[-1] == '`' ? --at : colon;
+    while (at > from && (end == colon ? in_word(at[-1]) : at[-1] != '`')) at--;
+    return strndup(at, (size_t)(end - at));
 }
 
 // Is the length of the buffer in `of` part of the declaration in `from`?
@@ -106,7 +108,7 @@ static bool has_length_of(const char *from, size_t length, const char *of, size_
     const char *at = memchr(from, '[', length), *end = from + length;
     const size_t n = name ? strlen(name) : 0;
     bool has = false;
-    for (; n && at && at + n < end; at++) // none: it is a name in back quotes
+    for (; n && at && at + n < end; at++)
         has |= !in_word(at[-1]) && !in_word(at[n]) && strncmp(at, name, n) == 0;
     free(name);
     return has;
@@ -162,6 +164,7 @@ static bool rename_all(permuted *q, const spans *s, const char *stem, const uint
             snprintf(name, sizeof name, "%s", hostile);
         else
             snprintf(name, sizeof name, "%s%02u%s", stem, order[i], old);
+        for (char *at = name; !hostile && (at = strchr(at, '.'));) *at = '_'; // a struct's field
         q->old_names[q->count] = old;
         q->new_names[q->count++] = strdup(name);
     }
@@ -233,6 +236,25 @@ static void put(writer *w, const char *text, size_t n)
     w->text[w->size += n] = 0;
 }
 
+static void put_name(writer *w, const char *name)
+{
+    bool word = true;
+    for (const char *at = name; *at; at++) word &= in_word(*at);
+    if (!word) put(w, "`", 1);
+    put(w, name, strlen(name));
+    if (!word) put(w, "`", 1);
+}
+
+// The name in back quotes at `text`, renamed: how many characters it is.
+static size_t put_quoted(writer *w, const permuted *q, const char *text)
+{
+    char name[300];
+    const size_t length = strcspn(text + 1, "`");
+    snprintf(name, sizeof name, "%.*s", (int)length, text + 1);
+    put_name(w, new_name(q, name));
+    return length + 2;
+}
+
 // Text with its words renamed and its built-in values permuted.
 static void put_renamed(writer *w, const permuted *q, const vy_program *p, const uint32_t axis[3],
                         const char *text, size_t n)
@@ -243,6 +265,10 @@ static void put_renamed(writer *w, const permuted *q, const vy_program *p, const
     vy_program_workgroup(p, shape);
     for (size_t at = 0; at < n;) {
         size_t length = 0;
+        if (text[at] == '`') {
+            at += put_quoted(w, q, text + at);
+            continue;
+        }
         while (at + length < n && in_word(text[at + length])) length++;
         const bool member = at > 1 && text[at - 1] == '.' && text[at - 2] != '.';
         if (!length || member) {
@@ -255,7 +281,7 @@ static void put_renamed(writer *w, const permuted *q, const vy_program *p, const
                               (strcmp(made, "in") == 0 || strcmp(made, "out") == 0);
         const char *to = new_name(q, made);
         if (to != made && !is_class) {
-            put(w, to, strlen(to));
+            put_name(w, to);
         } else if (q->axes && strcmp(made, "lindex") == 0) {
             snprintf(made, sizeof made, "(lid.%c + %uu * (lid.%c + %uu * lid.%c))", "xyz"[axis[0]],
                      shape[0], "xyz"[axis[1]], shape[1], "xyz"[axis[2]]);
