@@ -32,7 +32,8 @@ static vy_dim leaf_bound(const vy_bounds *r, uint32_t id)
     const vy_program *p = r->p;
     const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
     switch (l->kind) {
-    case VY_LEAF_CONST: return vy_dim_const(r->b, l->value.i);
+    case VY_LEAF_CONST: // what no tape could hold is no bound: `min(n, 4294967294) + 1`
+        return l->value.i <= INT32_MAX ? vy_dim_const(r->b, l->value.i) : none;
     case VY_LEAF_SCALAR: return scalar_dim(r, l->index);
     case VY_LEAF_OVER: return of_program(r, p->overs.data[l->index].extent);
     case VY_LEAF_LEN: {

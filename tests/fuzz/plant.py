@@ -964,6 +964,9 @@ KINDS = ("text/deterministic/kinds.vyre", (
     ("autodiff/deterministic/kinds.c", None, "if (x->group[id] == group && vy_adds_floats(p, id)) return false;", ";"),
 ))
 # Faults in which loops are axes of a tape, and in which values stand in an array.
+BOUNDS = ("text/grad/control/while_conditions.vyre", (
+    ("autodiff/facts/trip_bound.c", None, "l->value.i <= INT32_MAX ?", "true ?"),
+))
 AXES = ("text/grad/storage/axes.vyre", (
     ("autodiff/storage/tape_axes.c", None, "|| x->writes[i->aux] == loop", ""),
     ("autodiff/storage/tape_axes.c", None, "    x->varies[loop] = VALUE;", ""),
@@ -1213,7 +1216,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "&& !vy_exits(p, loop);", ";"),
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
-SCRIPTS += (KINDS, AXES, PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
+SCRIPTS += (KINDS, BOUNDS, AXES, PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
 SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
 REDUNDANT = ("text/grad/rewrite/redundant_stores.vyre", (
     ("ir/check/redundant.c", None, "r->loads[k] = b->cls != VY_IN && r->racy[memory_of(r->p, k)];", "r->loads[k] = b->cls != VY_IN;"),
