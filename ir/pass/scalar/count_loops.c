@@ -72,15 +72,16 @@ static vy_value trips(counting *x, const range *r)
     const vy_counting_loop *c = r->of;
     const vy_type u = r->number;
     const vy_value low = c->down ? r->bound : r->init, high = c->down ? r->init : r->bound;
-    const vy_value by = as(x, u, r->by.id), zero = vy_int(b, u, 0);
-    const vy_value far = vy_sub(b, as(x, u, high.id), as(x, u, low.id));
+    const vy_value by = as(x, u, r->by.id), zero = vy_int(b, u, 0), unit = one(x, u);
+    // One at a time: compilers differ in which argument of a call they evaluate first.
+    const vy_value from = as(x, u, low.id), to = as(x, u, high.id);
+    const vy_value far = vy_sub(b, to, from);
     if (c->differs) return far;
     if (c->down && !c->reaches && vy_counting_step(&x->w, c) == 1)
-        return vy_sub(b, as(x, u, vy_max(b, high, low).id), as(x, u, low.id));
-    if (c->reaches)
-        return vy_select(b, vy_le(b, low, high), vy_add(b, vy_div(b, far, by), one(x, u)), zero);
-    const vy_value last = vy_div(b, vy_sub(b, far, one(x, u)), by);
-    return vy_select(b, vy_lt(b, low, high), vy_add(b, last, one(x, u)), zero);
+        return vy_sub(b, as(x, u, vy_max(b, high, low).id), from);
+    const vy_value last = vy_div(b, c->reaches ? far : vy_sub(b, far, unit), by);
+    const vy_value n = vy_add(b, last, unit);
+    return vy_select(b, c->reaches ? vy_le(b, low, high) : vy_lt(b, low, high), n, zero);
 }
 
 // The first number behind the bound; if there is none, behind the one before it.
@@ -89,7 +90,8 @@ static vy_value behind(counting *x, const range *r)
     vy_builder *b = x->w.b;
     if (!r->of->reaches) return r->bound;
     const vy_value most = vy_int(b, r->type, (int64_t)(vy_greatest(r->type).u - 1));
-    return vy_add(b, vy_min(b, r->bound, most), one(x, r->type));
+    const vy_value last = vy_min(b, r->bound, most);
+    return vy_add(b, last, one(x, r->type));
 }
 
 // How many iterations there are, of a loop whose first one is not tested.
@@ -100,7 +102,8 @@ static vy_value trips_of_do(counting *x, const range *r)
     const vy_value by = as(x, r->of->type, r->by.id);
     if (r->of->moved) later.init = r->of->down ? vy_sub(b, r->init, by) : vy_add(b, r->init, by);
     const vy_value most = vy_int(b, r->number, (int64_t)(vy_greatest(r->number).u - 1));
-    return vy_add(b, vy_min(b, trips(x, &later), most), one(x, r->number));
+    const vy_value n = vy_min(b, trips(x, &later), most);
+    return vy_add(b, n, one(x, r->number));
 }
 
 static range range_of(counting *x, uint32_t loop)
