@@ -972,7 +972,7 @@ AXES = ("text/grad/storage/axes.vyre", (
     ("autodiff/storage/tape_axes.c", None, "    x->varies[loop] = VALUE;", ""),
     ("autodiff/storage/tape_axes.c", None, "if (p->insts.data[up].op != VY_OP_LOOP || x->varies[up] & BOUNDS) return false;", ";"),
     ("autodiff/storage/standing.c", None, "if (!is_index(p, store, l)) return false;", ";"),
-    ("autodiff/storage/standing.c", None, "*store = *store || i->op != VY_OP_STORE ? NONE : id;", "*store = id;"),
+    ("autodiff/storage/standing.c", None, "*store = *store || i->op != VY_OP_STORE ? NONE : id;", "*store = *store ? *store : id;"),
     ("autodiff/storage/standing.c", None, "if (!x->proved[store] || ", "if ("),
 ))
 PLACES = ("text/shader/places.comp", (
