@@ -28,7 +28,8 @@ enum { MOST_CHAINED = 16 };
 static vy_value any_of(const vy_lower *l, const vy_value *is, uint32_t n)
 {
     if (n == 1) return is[0];
-    return vy_or(l->b, any_of(l, is, n / 2), any_of(l, is + n / 2, n - n / 2));
+    const vy_value first = any_of(l, is, n / 2);
+    return vy_or(l->b, first, any_of(l, is + n / 2, n - n / 2));
 }
 
 // Cases from c on, of which it is one; returns what follows them.
