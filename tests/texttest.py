@@ -24,6 +24,10 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf|nan)(
 TYPE = re.compile(r"\b(f16|f32|f64)\b")
 
 
+# `check` computes on the device beside the interpreter: what a driver takes to compile is most of its time.
+CHECK_ON_DEVICE = re.compile(r"\bvyre-grad check\b(?!.*--engine)")
+
+
 class BadTest(Exception):
     pass
 
@@ -90,6 +94,8 @@ def share(context, name, run):
     for at, (variant, command) in enumerate(variants(run.command)):
         if at and zlib.crc32(("%s %s" % (name, command)).encode()) % context.share_variants:
             context.left_out()
+        elif at and CHECK_ON_DEVICE.search(command) and not context.on_device_now(name, command):
+            yield variant, CHECK_ON_DEVICE.sub("vyre-grad check --engine eval", command)
         else:
             yield variant, command
 
