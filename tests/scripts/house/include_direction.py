@@ -135,16 +135,16 @@ def calls(folder, before):
         if name.endswith(".c") and name.startswith(before):
             objects[name[len(before):].replace("/", "_") + ".o"] = name
     defined, undefined = {}, collections.defaultdict(set)
-    for path in sorted(glob.glob(os.path.join(BUILD, folder, "*.o"))):
-        name = objects.get(os.path.basename(path))
-        if not name:
-            continue  # an object of a removed source
-        lines = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()
-        for part in map(str.split, lines):
-            if len(part) == 3 and part[1] in "TDRBV":
-                defined[part[2]] = name
-            elif len(part) == 2 and part[0] == "U":
-                undefined[name].add(part[1])
+    paths = sorted(p for p in glob.glob(os.path.join(BUILD, folder, "*.o"))
+                   if os.path.basename(p) in objects)  # others are objects of removed sources
+    listed = subprocess.run(["nm", "-A", *paths], capture_output=True, text=True, check=True).stdout if paths else ""
+    for line in listed.splitlines():
+        path, _, rest = line.partition(".o:")
+        name, part = objects[os.path.basename(path) + ".o"], rest.split()
+        if len(part) == 3 and part[1] in "TDRBV":
+            defined[part[2]] = name
+        elif len(part) == 2 and part[0] == "U":
+            undefined[name].add(part[1])
     uses = {name: {} for name in set(defined.values()) | set(undefined)}
     for name, symbols in undefined.items():
         for symbol in sorted(symbols):
