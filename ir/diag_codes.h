@@ -80,6 +80,7 @@ X(NOT_DIFFERENTIABLE, "E0502", PROGRAM, "cut the dependence with stop_grad(…),
 X(GRAD_NAME,          "E0504", PROGRAM, "rename the parameter")
 X(GRAD_PROGRAM,       "E0505", PROGRAM, "name one of the module's programs")
 X(NO_ORDER,           "E0506", PROGRAM, "leave out --deterministic, or do not use what depends on the order")
+X(ASSUMPTION,         "E0507", PROGRAM, "leave it out, or write it as `explain` does")
 /* E06xx emission */
 X(ATOMIC_FEATURE,    "E0601", PROGRAM, "--enable the feature, if the device has it")
 X(SPIRV_LIMIT,       "E0603", PROGRAM, "split the program into smaller ones")
@@ -101,4 +102,5 @@ X(EVAL_SLICE,        "E0713", PROGRAM, "take slices and values within the extent
 X(EVAL_LIMIT,        "E0714", PROGRAM, "allow more memory, or run fewer invocations or iterations")
 X(EVAL_PARTIAL,      "E0715", PROGRAM, "round the domain up to a multiple of the workgroup's size, as in over(i: (N + 15) / 16 * 16), and guard loads and stores with i < N")
 X(EVAL_MARK,         "E0716", PROGRAM, "leave the mark out; if no person wrote it, this is a bug in Vyre: please report it with the program")
+X(EVAL_ASSUMED,      "E0717", PROGRAM, "launch it with scalars for which it holds; or differentiate without --assume")
 // clang-format on

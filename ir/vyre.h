@@ -452,6 +452,9 @@ VY_API void vy_exact(vy_builder *b);
 VY_API void vy_program_vjp(vy_builder *b, const char *rule);
 VY_API void vy_program_jvp(vy_builder *b, const char *rule);
 VY_API vy_value vy_over(vy_builder *b, const char *name, vy_dim extent); // u32; the last is fastest
+// least <= most in every launch of the program (text: `assume(h * w <= cstep)` after its
+// parameters, docs/language.md 3.2).  A launch for which it does not hold is an error (E0717).
+VY_API void vy_assume(vy_builder *b, vy_dim least, vy_dim most);
 // Arrays: shared per workgroup (undefined at start), local per invocation (zeroed where declared).
 VY_API vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                                  const vy_dim *dims);

@@ -196,7 +196,7 @@ typedef struct vy_kernel {
     uint32_t domain_rank;
     const uint32_t *domain;
     // Sizes for which an element of a shared array would be read that no invocation fills
-    // (whole.c): the launch is correct if 0 ≤ expr < limit for each need.
+    // (whole.c), and what the program assumes: the launch is correct if 0 ≤ expr < limit for each.
     uint32_t need_count;
     const struct vy_kernel_need *needs;
 } vy_kernel;

@@ -87,6 +87,10 @@ typedef struct vy_affine_axis {
     vy_extent factor[VY_ROW_FACTORS]; // whose product is the stride, as forms of dimensions
     uint32_t count;
     vy_dim stride, extent; // no index reaches the extent
+    // If this holds its rows stay within the next greater stride (the outermost: no index wraps);
+    // ids 0: they do in any case.  The same for readers, or NULL.
+    vy_assumption within;
+    const char *condition;
 } vy_affine_axis;
 typedef struct vy_affine_rows {
     uint32_t buffer, axes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // extract.c: a module of one program or pipeline, with what it dispatches.
+#include "autodiff/core/conditions.h"
 #include "autodiff/transform.h"
 #include "ir/build/edit.h"
 #include "ir/core/program_rule.h"
@@ -101,8 +102,8 @@ static bool extract(const vy_module *m, vy_ref root, vy_module *out)
     need_steps(l, programs);
     need_rules(m, programs, rules);
     out->order = l ? l->signature->order : m->programs.data[root.index]->order;
-    const bool ok = vy_take_files(out, m) && take_programs(out, m, programs) &&
-                    take_rules(out, m, rules, l, programs) &&
+    const bool ok = vy_take_files(out, m) && vy_conditions_take(out, m) &&
+                    take_programs(out, m, programs) && take_rules(out, m, rules, l, programs) &&
                     (!l || take_pipeline(out, l, programs));
     vy_arena_free(&arena);
     return ok;

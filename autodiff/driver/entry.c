@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // entry.c: vy_grad and vy_jvp: the derivative of a program or pipeline, in a module of its own.
+#include "autodiff/core/conditions.h"
 #include "autodiff/driver/alone.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
@@ -23,11 +24,9 @@ static bool begin(const vy_module *m, vy_diag *diag)
     return vy_module_ok(m);
 }
 
-vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
-                            const reverse_observer *observer, vy_diag *diag)
+static vy_module *derive_reverse(const vy_module *m, const vy_grad_options *options,
+                                 const reverse_observer *observer, vy_diag *diag)
 {
-    if (!options) options = &defaults;
-    if (!begin(m, diag)) return NULL;
     const vy_pipeline *pipeline = observer ? NULL : find_pipeline(m, options->program);
     if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, options->program, diag);
@@ -36,6 +35,14 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
     if (source && !observer && vy_starts_meet(source, options))
         return vy_derive_apart(source, options, vy_transform, diag);
     return source ? vy_derive(source, options, observer, diag) : NULL;
+}
+
+vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
+                            const reverse_observer *observer, vy_diag *diag)
+{
+    if (!options) options = &defaults;
+    if (!begin(m, diag)) return NULL;
+    return vy_conditions_known(derive_reverse(m, options, observer, diag), options, diag);
 }
 
 static vy_module *derive_forward(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
@@ -51,8 +58,8 @@ static vy_module *derive_forward(const vy_module *m, const vy_grad_options *opti
 
 static vy_module *derive(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
-    return options->forward ? derive_forward(m, options, diag)
-                            : vy_grad_observed(m, options, NULL, diag);
+    if (!options->forward) return vy_grad_observed(m, options, NULL, diag);
+    return vy_conditions_known(derive_forward(m, options, diag), options, diag);
 }
 
 // The same without exact sums, which are sums of integers and so have no derivative.  False: *diag.

@@ -40,6 +40,8 @@ bool vy_gather_left(vy_module *m, uint32_t order, const vy_grad_options *options
         .always = options->deterministic || options->accumulate == VY_ACCUMULATE_GATHER,
         .allow_small = options->accumulate == VY_ACCUMULATE_GATHER,
         .gradients = true,
+        .assume = options->assume,
+        .assume_count = options->assume_count,
     };
     const uint32_t count = m->programs.count;
     vy_arena arena = {0};

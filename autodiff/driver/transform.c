@@ -10,6 +10,7 @@
 //   4. note the request, with the roles of the result's parameters
 #include "autodiff/transform.h"
 
+#include "autodiff/core/conditions.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
 #include "autodiff/driver/starts_meet.h"
@@ -65,6 +66,14 @@ static void mark(const vy_program *p, const vy_grad_options *o, uint8_t *request
     mark_names(p, o->add, o->add_count, REQUEST_ADD, requested);
 }
 
+static bool same_assumptions(const vy_grad_options *x, const vy_grad_options *y)
+{
+    bool same = x->assume_count == y->assume_count;
+    for (uint32_t k = 0; same && k < x->assume_count; k++)
+        same = strcmp(x->assume[k], y->assume[k]) == 0;
+    return same;
+}
+
 static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
 {
     return x->forward == y->forward && x->seed_buffer == y->seed_buffer &&
@@ -72,8 +81,8 @@ static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
            x->with_value == y->with_value && x->deterministic == y->deterministic &&
            x->lean_sums == y->lean_sums && x->lean_inputs == y->lean_inputs &&
            x->frugal == y->frugal && x->checkpoint == y->checkpoint && x->revolve == y->revolve &&
-           x->accumulate == y->accumulate && !x->assume_count && !y->assume_count &&
-           x->again == y->again && x->apart == y->apart;
+           x->accumulate == y->accumulate && x->again == y->again && x->apart == y->apart &&
+           same_assumptions(x, y);
 }
 
 static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,
@@ -190,6 +199,7 @@ static bool add_all(vy_module *m, const vy_module *from, const char *name, vy_re
         ok = add_pipeline(m, l, i == main.index ? name : l->name, programs);
     }
     if (ok && main.pipeline) *result = (vy_ref){m->pipelines.count - 1, true};
+    ok = ok && vy_conditions_take(m, from);
     if (ok && !main.pipeline) *result = (vy_ref){programs[main.index], false};
     vy_free(programs);
     return ok;
@@ -263,6 +273,18 @@ static vy_module *derive(vy_module *m, vy_ref source, const vy_program *p, const
     return vy_derive(p, o, NULL, diag);
 }
 
+// What the caller assumes, for requests to come: its texts need not live as long.
+static bool keep_assumptions(vy_module *m, struct vy_derived_entry *e)
+{
+    const uint32_t count = e->how.assume_count;
+    const char **kept = vy_arena_room(&m->arena, count, sizeof *kept);
+    bool ok = kept != NULL;
+    for (uint32_t k = 0; ok && k < count; k++)
+        ok = (kept[k] = vy_arena_strdup(&m->arena, e->how.assume[k], strlen(e->how.assume[k])));
+    e->how.assume = kept;
+    return ok;
+}
+
 static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_options *o,
                                    const vy_program *p, vy_diag *diag)
 {
@@ -278,6 +300,7 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
     e->how.program = NULL;
     e->how.of = e->how.wrt = e->how.add = NULL;
+    if (!keep_assumptions(m, e)) return no_memory(diag), NULL;
     if (!source.pipeline && vy_program_has_rule(p)) return by_rule(m, e, p, o, diag);
     vy_module *made = derive(m, source, p, o, diag);
     if (!made) return NULL;

@@ -6,6 +6,7 @@
 // Steps and bytes are those of the optimised result (pipe_steps.c).
 #include "autodiff/explain/explain_pipe.h"
 
+#include "autodiff/core/conditions.h"
 #include "autodiff/deterministic.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/starts_meet.h"
@@ -247,6 +248,7 @@ static bool make_all(pipe_explaining *w, const vy_module *m, const vy_grad_optio
     }
     if (!vy_module_extract(m, (vy_ref){at, true}, &made[0], diag)) return false;
     made[1] = vy_derive_pipeline(m->pipelines.data[at], &apart, vy_transform, &observer, diag);
+    made[1] = vy_conditions_known(made[1], options, diag);
     made[2] = order_sums(made[0], options);
     for (int k = 0; k < 3 && made[1]; k++) {
         if (!made[k] || vy_optimize(made[k], optimize)) continue;

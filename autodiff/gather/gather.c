@@ -447,7 +447,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
     if (ok && g.site_count) {
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` is replaced
-        ok = gather_begin(&g, o->source) && take_apart(&g, notes);
+        ok = gather_begin(&g, o->source) && take_apart(&g, notes) && gather_note_conditions(&g);
         if (ok && notes) ok = kept && take_notes(&g, kept, notes);
         vy_program_free(kept);
     } else if (ok && notes) {

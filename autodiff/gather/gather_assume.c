@@ -21,6 +21,7 @@
 // the next greater stride.  The last condition keeps the index from wrapping.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/affine/most.h"
+#include "autodiff/core/conditions.h"
 #include "autodiff/gather/gather_build.h"
 #include "ir/text/print.h"
 
@@ -252,34 +253,30 @@ static vy_dim less(gather *g, vy_dim x, vy_dim y)
     return gather_node(g, VY_DIM_MIN, d, gather_number(g, 1));
 }
 
-// Are x and y the same but for blanks?
-static bool same_text(const char *x, const char *y)
+// The condition of the axis, for readers.  False: memory.
+static bool word(gather *g, vy_affine_axis *x)
 {
-    for (;; x++, y++) {
-        while (*x == ' ') x++;
-        while (*y == ' ') y++;
-        if (*x != *y || !*x) return *x == *y;
-    }
+    char *text = vy_assumption_text(g->r, &x->within);
+    x->condition = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
+    vy_free(text);
+    return x->condition != NULL;
 }
 
-// Adds the condition to the text; true: the caller says that it holds in every launch.
-static bool add_text(const gather *g, printer *o, uint32_t x, uint32_t y)
+bool gather_is_given(const gather *g, const char *condition)
 {
     bool given = false;
-    if (o->out.count) print_str(o, " && ");
-    const uint32_t from = o->out.count;
-    print_dim(o, x, 0, 0);
-    print_str(o, " <= ");
-    print_dim(o, y, 0, 0);
-    if (o->failed || !vy_vec_push(&o->out, 0)) return false;
-    o->out.count--;
     for (uint32_t k = 0; k < g->assume_count; k++)
-        given |= same_text(g->assume[k], o->out.data + from);
+        given |= vy_condition_same(g->assume[k], condition);
+    for (uint32_t k = 0; k < g->r->assumes.count && !given; k++) {
+        char *text = vy_assumption_text(g->r, &g->r->assumes.data[k]);
+        given = text && vy_condition_same(text, condition);
+        vy_free(text);
+    }
     return given;
 }
 
 // The extent of the axis, and that its index stays within the next greater stride.
-static void bound_axis(assuming *s, uint32_t k, printer *o)
+static void bound_axis(assuming *s, uint32_t k)
 {
     gather *g = s->g;
     vy_affine_rows *r = s->rows;
@@ -296,29 +293,42 @@ static void bound_axis(assuming *s, uint32_t k, printer *o)
           : gather_number(g, (INT64_C(1) << 30) + 1);
     const vy_dim fits = less(g, span(g, r, k, e, true), most);
     if (g->failed) return;
-    o->p = g->r;
     s->any |= k > 0;
-    if (k && add_text(g, o, span(g, r, k, e, false).id, r->axis[k - 1].stride.id)) return;
+    r->axis[k].within.least = span(g, r, k, e, false);
+    r->axis[k].within.most = k ? r->axis[k - 1].stride : gather_number(g, INT64_C(1) << 30);
+    g->failed |= !word(g, &r->axis[k]);
+    if (k && !g->failed && gather_is_given(g, r->axis[k].condition)) return;
     s->open |= k > 0;
     r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;
+}
+
+// The conditions on strides, for readers.
+static bool add_text(gather *g, vy_affine_rows *r)
+{
+    printer o = {.p = g->r};
+    for (uint32_t k = 1; k < r->axes; k++) {
+        if (!r->axis[k].condition) continue;
+        if (o.out.count) print_str(&o, " && ");
+        print_str(&o, r->axis[k].condition);
+    }
+    r->text = o.failed ? NULL : vy_arena_strdup(&g->arena, o.out.data, o.out.count);
+    vy_vec_free(&o.out);
+    g->failed |= !r->text;
+    return r->text != NULL;
 }
 
 static bool make_rows(assuming *s)
 {
     gather *g = s->g;
     vy_affine_rows *r = s->rows;
-    printer o = {.p = g->r};
     bool ok = true;
     for (uint32_t k = 0; k < r->axes && ok; k++) {
         r->axis[k].stride = span(g, r, k, (vy_dim){0}, false);
-        bound_axis(s, k, &o);
-        ok = r->axis[k].extent.id && !g->failed && !o.failed;
+        bound_axis(s, k);
+        ok = r->axis[k].extent.id && !g->failed;
     }
     if (!s->open) r->holds.id = 0; // nor does the index wrap
-    if (ok && s->any) r->text = vy_arena_strdup(&g->arena, o.out.data, o.out.count);
-    g->failed |= o.failed || (ok && s->any && !r->text);
-    vy_vec_free(&o.out);
-    return ok && s->any && !g->failed;
+    return ok && s->any && add_text(g, r);
 }
 
 // ------------------------------------------------------------------------------------- the buffers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gather_either.c: the reverse program with its gathers, or as it is: which of the two is
 // dispatched a condition on scalars says at launch (gather_assume.c).
+#include "autodiff/core/conditions.h"
 #include "autodiff/gather/gather_build.h"
 #include "autodiff/stages/stages.h"
 
@@ -22,17 +23,42 @@ vy_dim gather_number(gather *g, int64_t v)
     return (vy_dim){0};
 }
 
+// Is something gathered by these rows?
+static bool is_used(const gather *g, const vy_affine_rows *r)
+{
+    bool used = false;
+    for (uint32_t j = 0; j < g->site_count; j++)
+        used |= g->sites[j].gathered && g->sites[j].access.rows == r;
+    return used;
+}
+
 vy_dim gather_holds(gather *g)
 {
     vy_dim all = {0};
-    for (uint32_t k = 0; k < g->a.row_count; k++) {
-        bool used = false;
-        for (uint32_t j = 0; j < g->site_count; j++)
-            used |= g->sites[j].gathered && g->sites[j].access.rows == &g->a.rows[k];
-        if (used && g->a.rows[k].holds.id)
+    for (uint32_t k = 0; k < g->a.row_count; k++)
+        if (g->a.rows[k].holds.id && is_used(g, &g->a.rows[k]))
             all = all.id ? gather_node(g, VY_DIM_MIN, all, g->a.rows[k].holds) : g->a.rows[k].holds;
-    }
     return all;
+}
+
+void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b)
+{
+    const vy_affine_rows *r = site->access.rows;
+    for (uint32_t k = 0; r && k < r->axes; k++) {
+        const vy_affine_axis *x = &r->axis[k];
+        if (x->condition && (!r->holds.id || gather_is_given(g, x->condition)))
+            vy_assume(b, x->within.least, x->within.most);
+    }
+}
+
+bool gather_note_conditions(gather *g)
+{
+    bool ok = true;
+    for (uint32_t k = 0; k < g->a.row_count; k++)
+        for (uint32_t i = 1; i < g->a.rows[k].axes && ok && is_used(g, &g->a.rows[k]); i++)
+            if (g->a.rows[k].axis[i].condition)
+                ok = vy_condition_note(g->m, g->a.rows[k].axis[i].condition);
+    return ok;
 }
 
 vy_dim gather_either(gather *g, vy_dim holds, vy_dim iterations)

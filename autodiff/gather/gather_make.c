@@ -385,6 +385,8 @@ vy_program *gather_make(gather *g, uint32_t k, vy_dim *small)
     memset(w.map, 0, (size_t)g->r->insts.count * sizeof *w.map);
     take_as_inout(&w);
     make_domain(&w, &g->sites[g->programs[k].first]);
+    for (uint32_t j = 0; j < g->site_count; j++)
+        if (g->sites[j].program == k + 1) gather_assume_rows(g, &g->sites[j], w.b);
     const bool rows = gather_begin_rows(&w, &g->sites[g->programs[k].first]);
     gather_begin_sums(&w);
     bool ok = make_walks(&w);

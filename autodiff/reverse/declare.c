@@ -93,6 +93,12 @@ void vy_reverse_domain(reverse *r)
         resolve_dim(r, o->extent);
         if (!vy_builder_failed(r->b)) vy_over(r->b, o->name, r->build.dims[o->extent.id]);
     }
+    for (uint32_t i = 0; i < r->p->assumes.count && !r->failed; i++) {
+        const vy_assumption *a = &r->p->assumes.data[i];
+        resolve_dim(r, a->least);
+        resolve_dim(r, a->most);
+        vy_assume(r->b, r->build.dims[a->least.id], r->build.dims[a->most.id]);
+    }
 }
 
 // What the derivative has for a buffer is accessed where and by whom that is.

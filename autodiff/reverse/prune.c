@@ -13,11 +13,19 @@ static void use_operands(const vy_program *p, uint8_t *dims)
     }
 }
 
-// Marks the buffers whose open length (`?`) occurs in shapes or in the domain; dims: scratch, one
+static void use_assumed(const vy_program *p, uint8_t *dims)
+{
+    for (uint32_t k = 0; k < p->assumes.count; k++)
+        dims[p->assumes.data[k].least.id] = dims[p->assumes.data[k].most.id] = 1;
+}
+
+// Marks the buffers whose open length (`?`) occurs in shapes, in the domain or in what is
+// assumed; dims: scratch, one
 // per dimension.  The buffer that an open length belongs to has no other one.
 static void use_lengths(const vy_program *p, uint32_t *map, uint8_t *dims)
 {
     for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
+    use_assumed(p, dims);
     for (uint32_t i = 1; i < p->buffers.count; i++)
         for (uint32_t k = 0; map[i] && k < p->buffers.data[i].rank; k++)
             dims[p->buffers.data[i].dims[k].id] = 1;
@@ -194,6 +202,7 @@ void vy_dims_in_use(const vy_program *p, uint8_t *dims)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
             dims[p->buffers.data[i].dims[k].id] = 1;
     for (uint32_t k = 0; k < p->overs.count; k++) dims[p->overs.data[k].extent.id] = 1;
+    use_assumed(p, dims);
     use_operands(p, dims);
 }
 

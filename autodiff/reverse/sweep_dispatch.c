@@ -237,7 +237,9 @@ static bool derive(dispatch *d)
                                .lean_inputs = !has_open_shapes(d),
                                .frugal = o->frugal,
                                .checkpoint = o->checkpoint,
-                               .accumulate = o->accumulate};
+                               .accumulate = o->accumulate,
+                               .assume = o->assume,
+                               .assume_count = o->assume_count};
     for (uint32_t i = 1; i < buffers; i++) {
         const bound_param *p = &d->params[i];
         const char *name = d->callee->buffers.data[i].name;

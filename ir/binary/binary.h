@@ -36,7 +36,7 @@
 
 #include "ir/core/ir.h"
 
-#define VY_BINARY_VERSION 6u
+#define VY_BINARY_VERSION 7u
 enum { VY_BINARY_HEADER = 56, VY_BINARY_DIGEST = 24 };
 extern const uint8_t vy_binary_magic[8];
 

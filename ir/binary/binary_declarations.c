@@ -17,6 +17,8 @@ static uint32_t number_dims(const vy_program *p, uint32_t *number)
         for (uint32_t k = 0; k < p->buffers.data[b].rank; k++)
             number[p->buffers.data[b].dims[k].id] = 1;
     for (uint32_t i = 0; i < p->overs.count; i++) number[p->overs.data[i].extent.id] = 1;
+    for (uint32_t i = 0; i < p->assumes.count; i++)
+        number[p->assumes.data[i].least.id] = number[p->assumes.data[i].most.id] = 1;
     for (uint32_t i = p->dims.count; i-- > 1;) {
         const vy_dim_node *d = &p->dims.data[i];
         if (number[i] && d->op >= VY_DIM_ADD) number[d->a] = number[d->b] = 1;
@@ -102,6 +104,11 @@ void vy_binary_put_declarations(writer *w, const vy_program *p, uint32_t *dims)
     for (uint32_t i = 0; i < p->overs.count; i++) {
         vy_binary_put_string(w, p->overs.data[i].name);
         vy_binary_put(w, dims[p->overs.data[i].extent.id]);
+    }
+    vy_binary_put(w, p->assumes.count);
+    for (uint32_t i = 0; i < p->assumes.count; i++) {
+        vy_binary_put(w, dims[p->assumes.data[i].least.id]);
+        vy_binary_put(w, dims[p->assumes.data[i].most.id]);
     }
 }
 
@@ -196,6 +203,12 @@ static void read_declarations(reader *r, vy_program *p)
         vy_over_var v = {.name = vy_binary_get_name(r)};
         v.extent.id = vy_binary_get_u32(r);
         vy_binary_keep(r, vy_vec_push(&p->overs, v));
+    }
+    n = vy_binary_get_count(r, 2);
+    for (uint32_t i = 0; i < n && vy_binary_ok(r); i++) {
+        vy_assumption a = {.least.id = vy_binary_get_u32(r)};
+        a.most.id = vy_binary_get_u32(r);
+        vy_binary_keep(r, vy_vec_push(&p->assumes, a));
     }
 }
 

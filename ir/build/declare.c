@@ -2,6 +2,7 @@
 // declare.c: what a program declares: dimensions, parameters, arrays, its domain and workgroup.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
+#include "ir/core/dims.h"
 
 #include <string.h>
 
@@ -272,4 +273,19 @@ vy_value vy_over(vy_builder *b, const char *name, vy_dim extent)
         return (vy_value){0};
     }
     return (vy_value){vy_leaf_other(b, VY_LEAF_OVER, VY_U32, b->p->overs.count - 1, 0)};
+}
+
+void vy_assume(vy_builder *b, vy_dim least, vy_dim most)
+{
+    if (vy_builder_failed(b)) return;
+    vy_program *p = b->p;
+    if (!least.id || least.id >= p->dims.count || !most.id || most.id >= p->dims.count) {
+        vy_build_fail(b, VY_E_API, "vy_assume: a bad dimension");
+        return;
+    }
+    for (uint32_t k = 0; k < p->assumes.count; k++)
+        if (vy_equal_dims(p, p->assumes.data[k].least, least) &&
+            vy_equal_dims(p, p->assumes.data[k].most, most))
+            return;
+    if (!vy_vec_push(&p->assumes, ((vy_assumption){least, most}))) vy_build_oom(b);
 }

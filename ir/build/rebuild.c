@@ -100,7 +100,8 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     p->exact_sums = old->exact_sums;
     bool ok = COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
-              COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->calls, &old->calls);
+              COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->assumes, &old->assumes) &&
+              COPY_VEC(&p->calls, &old->calls);
     p->host = old->host;
     p->function = old->function;
     for (uint32_t i = 1; ok && i < old->buffers.count; i++) {
@@ -190,7 +191,7 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
     bool ok = p && COPY_VEC(&p->insts, &old->insts) && COPY_VEC(&p->args, &old->args) &&
               COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
-              COPY_VEC(&p->overs, &old->overs);
+              COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->assumes, &old->assumes);
     if (ok) {
         p->name = old->name;
         p->stem = old->stem;

@@ -71,6 +71,12 @@ bool vy_check_tables(const vy_program *p)
         if (!o->name || !o->extent.id || o->extent.id >= p->dims.count)
             return fail_table(p, "the domain is malformed");
     }
+    for (uint32_t i = 0; i < p->assumes.count; i++) {
+        const vy_assumption *a = &p->assumes.data[i];
+        if (!a->least.id || a->least.id >= p->dims.count || !a->most.id ||
+            a->most.id >= p->dims.count)
+            return fail_table(p, "what it assumes is malformed");
+    }
     for (uint32_t i = 0; i < p->leaves.count; i++)
         if (!good_leaf(p, &p->leaves.data[i])) return fail_table(p, "a leaf is malformed");
     return true;

@@ -69,6 +69,21 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
     return true;
 }
 
+// What is assumed is of what the caller gives.
+static bool check_assumed(vy_program *p, const uint8_t *has)
+{
+    for (uint32_t i = 0; i < p->assumes.count; i++) {
+        const vy_assumption *a = &p->assumes.data[i];
+        const uint8_t parts = has[a->least.id] | has[a->most.id];
+        if (!p->signature && !(parts & (HAS_NOTHING | HAS_GROUPS))) continue;
+        vy_fail(p->module, VY_E_DIM_SCALAR, p->line, vy_check_column(p->module, p->line, p->name),
+                "assume something of scalars and lengths",
+                "`%s` assumes something of what its caller does not give", p->name);
+        return false;
+    }
+    return true;
+}
+
 // A `?` is the length of a buffer that is sized so.  (Only a malformed file has another.)
 static bool check_lengths(vy_program *p)
 {
@@ -127,6 +142,8 @@ static bool check_sizes(vy_program *p, const uint32_t *size)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
             total += size[p->buffers.data[i].dims[k].id];
     for (uint32_t i = 0; i < p->overs.count; i++) total += size[p->overs.data[i].extent.id];
+    for (uint32_t i = 0; i < p->assumes.count; i++)
+        total += (uint64_t)size[p->assumes.data[i].least.id] + size[p->assumes.data[i].most.id];
     if (total <= VY_MAX_DIM_NODES) return true;
     vy_fail(p->module, VY_E_LIMIT, p->line, vy_check_column(p->module, p->line, p->name),
             "pass the size as a scalar",
@@ -145,5 +162,5 @@ bool vy_check_dims(vy_program *p, vy_arena *arena)
     find_contents(p, has);
     vy_dim_sizes(p, size);
     return check_sizes(p, size) && check_unknown(p, has) && check_lengths(p) &&
-           check_groups(p, has);
+           check_groups(p, has) && check_assumed(p, has);
 }

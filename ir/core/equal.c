@@ -157,7 +157,8 @@ static bool same_declarations(compare *c)
     if ((!a->function && !same_name(a->name, b->name)) || a->function != b->function ||
         a->exact != b->exact || a->shader != b->shader || a->order != b->order ||
         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) ||
-        a->scalars.count != b->scalars.count || a->overs.count != b->overs.count)
+        a->scalars.count != b->scalars.count || a->overs.count != b->overs.count ||
+        a->assumes.count != b->assumes.count)
         return false;
     if (!a->signature && vy_exact_sums(a) != vy_exact_sums(b)) return false;
     for (uint32_t k = 0; k < VY_NAMES_OF; k++)
@@ -170,6 +171,10 @@ static bool same_declarations(compare *c)
     for (uint32_t i = 0; i < a->overs.count; i++)
         if (!same_name(a->overs.data[i].name, b->overs.data[i].name) ||
             c->dims_a[a->overs.data[i].extent.id] != c->dims_b[b->overs.data[i].extent.id])
+            return false;
+    for (uint32_t i = 0; i < a->assumes.count; i++)
+        if (c->dims_a[a->assumes.data[i].least.id] != c->dims_b[b->assumes.data[i].least.id] ||
+            c->dims_a[a->assumes.data[i].most.id] != c->dims_b[b->assumes.data[i].most.id])
             return false;
     if (!same_fixed(c, false) || !same_fixed(c, true)) return false;
     for (uint32_t i = 1; i < a->buffers.count; i++) {

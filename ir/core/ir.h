@@ -149,6 +149,11 @@ typedef struct vy_over_var {
     vy_dim extent;
 } vy_over_var;
 
+// What holds of every launch: least ≤ most.
+typedef struct vy_assumption {
+    vy_dim least, most;
+} vy_assumption;
+
 // A tensor of a host program: its dimensions are of the program, its list is in the module's arena.
 typedef struct vy_tensor {
     vy_type type;
@@ -173,6 +178,7 @@ VY_VEC_TYPE(vy_dim_vec, vy_dim_node);
 VY_VEC_TYPE(vy_buf_vec, vy_buf);
 VY_VEC_TYPE(vy_scalar_vec, vy_scalar_param);
 VY_VEC_TYPE(vy_over_vec, vy_over_var);
+VY_VEC_TYPE(vy_assumption_vec, vy_assumption);
 VY_VEC_TYPE(vy_host_call_vec, const vy_host_call *);
 
 typedef struct vy_names vy_names; // names.c
@@ -211,9 +217,10 @@ struct vy_program {
     vy_buf_vec buffers; // [0] is a dummy: buffer ids count from 1
     vy_scalar_vec scalars;
     vy_over_vec overs;
-    bool fast_math;  // how builders of derived code may fold
-    bool exact;      // `@exact`: overrides fast_math, see vy_exact
-    bool exact_sums; // `@exact_sums`: see vy_exact_sums (derive_as.h)
+    vy_assumption_vec assumes; // `assume(h * w <= cstep)`: checked by whatever launches it
+    bool fast_math;            // how builders of derived code may fold
+    bool exact;                // `@exact`: overrides fast_math, see vy_exact
+    bool exact_sums;           // `@exact_sums`: see vy_exact_sums (derive_as.h)
     bool shader;    // `@shader`: it is bound as a shader is; sets and bindings are those of layouts
     bool signature; // parameters and intermediates of a pipeline (pipeline.h); no code
     bool host;      // a host program (host.h)
@@ -246,6 +253,7 @@ typedef struct vy_source {
     uint32_t before; // lines of the module before its first
 } vy_source;
 VY_VEC_TYPE(vy_source_vec, vy_source);
+VY_VEC_TYPE(vy_text_vec, const char *);
 
 struct vy_module {
     vy_arena arena; // names and other small things that live as long as the module
@@ -265,6 +273,7 @@ struct vy_module {
     uint32_t constant_count;
     const char **unread; // scalars of a shader that nothing reads, and so are no parameters
     uint32_t unread_count;
+    vy_text_vec conditions; // that gradients are gathered under (autodiff/core/conditions.h)
 };
 
 // The largest integer whose square is at most `a`; 0 for negative ones.

@@ -22,6 +22,7 @@ void vy_program_free(vy_program *p)
     vy_vec_free(&p->buffers);
     vy_vec_free(&p->scalars);
     vy_vec_free(&p->overs);
+    vy_vec_free(&p->assumes);
     vy_vec_free(&p->calls);
     vy_names_drop(p);
     vy_free(p);
@@ -46,6 +47,7 @@ void vy_module_free(vy_module *m)
     vy_vec_free(&m->pipelines);
     vy_vec_free(&m->derived);
     vy_vec_free(&m->imports);
+    vy_vec_free(&m->conditions);
     vy_strings_free(&m->names);
     vy_arena_free(&m->arena);
     vy_free(m);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // eval_shape.c: infers scalars from shapes, evaluates dimensions and the size of the launch.
 #include "ir/eval/eval.h"
+#include "ir/text/print.h"
 
 #include <inttypes.h>
 
@@ -260,6 +261,33 @@ static bool domain(vy_machine *m)
     return true;
 }
 
+// One side of what the program assumes.
+static bool assumed_side(vy_machine *m, vy_dim d, int64_t *out)
+{
+    const char *trouble = vy_eval_dim_trouble(m, d);
+    *out = m->dim_values[d.id];
+    if (!trouble) return true;
+    vy_eval_fail(m, VY_E_EVAL_DIM, m->p->line, 0, "what %s assumes %s", m->p->name, trouble);
+    return false;
+}
+
+static bool assumed(vy_machine *m)
+{
+    for (uint32_t k = 0; k < m->p->assumes.count; k++) {
+        const vy_assumption *a = &m->p->assumes.data[k];
+        int64_t least, most;
+        if (!assumed_side(m, a->least, &least) || !assumed_side(m, a->most, &most)) return false;
+        if (least <= most) continue;
+        char *text = vy_assumption_text(m->p, a);
+        vy_eval_fail(m, VY_E_EVAL_ASSUMED, m->p->line, 0,
+                     "%s assumes %s, which does not hold: %" PRId64 " and %" PRId64, m->p->name,
+                     text ? text : "something", least, most);
+        vy_free(text);
+        return false;
+    }
+    return true;
+}
+
 bool vy_eval_launch(vy_machine *m)
 {
     uint64_t lanes = 1;
@@ -272,7 +300,7 @@ bool vy_eval_launch(vy_machine *m)
             return false;
         }
     }
-    if (!domain(m)) return false;
+    if (!assumed(m) || !domain(m)) return false;
     m->group_count = 1;
     bool overflow = false;
     for (uint32_t k = 0; k < 3; k++) {

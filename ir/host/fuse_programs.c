@@ -212,6 +212,14 @@ static vy_program *end(fusing *f, const vy_program *a, const vy_program *b)
     return vy_program_end(f->b);
 }
 
+static void assume(fusing *w, const part *x)
+{
+    for (uint32_t k = 0; k < x->p->assumes.count; k++) {
+        const vy_assumption *a = &x->p->assumes.data[k];
+        vy_assume(w->b, x->dims[a->least.id], x->dims[a->most.id]);
+    }
+}
+
 vy_program *vy_fuse_programs(vy_module *m, const vy_fused *f)
 {
     char text[220];
@@ -229,6 +237,8 @@ vy_program *vy_fuse_programs(vy_module *m, const vy_fused *f)
         declare_buffers(&w, &b, &a, f->buffers);
         for (uint32_t k = 0; k < f->first->overs.count; k++)
             vy_over(w.b, f->first->overs.data[k].name, a.dims[f->first->overs.data[k].extent.id]);
+        assume(&w, &a);
+        assume(&w, &b);
         copy_code(&w, &a);
         copy_code(&w, &b);
         fresh = end(&w, f->first, f->second);

@@ -369,7 +369,7 @@ typedef struct vy_generic { // the types that a function leaves open: `fn f<T: f
 struct vy_func { // function, program or pipeline
     vy_decl *decl;
     vy_decl *params, *overs;
-    vy_ast_expr *workgroup;
+    vy_ast_expr *workgroup, *assumes;
     vy_stmt *body;
     vy_pipe_stmt *steps; // of a pipeline
     uint32_t program;    // index in the module, when lowered; of a pipeline: among pipelines

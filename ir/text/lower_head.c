@@ -127,4 +127,10 @@ void vy_lower_head(vy_lower *l, const vy_func *fn)
         if (!vy_lower_stopped(l)) l->frame[d->slot] = vy_over(l->b, d->name->text, extent).id;
     }
     lower_workgroup(l, fn);
+    for (const vy_ast_expr *e = fn->assumes; e && !vy_lower_stopped(l); e = e->next) {
+        const vy_dim a = vy_lower_dim(l, e->u.sub.a), b = vy_lower_dim(l, e->u.sub.b);
+        vy_lower_at(l, e->line, e->column);
+        if (vy_lower_stopped(l)) return;
+        vy_assume(l->b, e->op == TK_LE ? a : b, e->op == TK_LE ? b : a);
+    }
 }

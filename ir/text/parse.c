@@ -70,19 +70,40 @@ static void parse_over(vy_front *f, vy_func *fn)
     vy_expect(f, TK_RPAREN, "after the domain");
 }
 
+static void parse_assumes(vy_front *f, vy_func *fn)
+{
+    vy_ast_expr **tail = &fn->assumes;
+    vy_advance(f);
+    vy_expect(f, TK_LPAREN, "after `assume`");
+    do {
+        *tail = vy_parse_expr(f);
+        tail = &(*tail)->next;
+    } while (vy_accept(f, TK_COMMA));
+    vy_expect(f, TK_RPAREN, "after what is assumed");
+}
+
+typedef struct clause { // after the parameters of a program
+    const char *word;
+    void (*parse)(vy_front *f, vy_func *fn);
+} clause;
+
 static vy_func *parse_program(vy_front *f)
 {
+    static const clause clauses[] = {{"workgroup", parse_workgroup},
+                                     {"over", parse_over},
+                                     {"assume", parse_assumes}};
+    enum { CLAUSES = sizeof clauses / sizeof *clauses };
+    bool given[CLAUSES] = {false};
     vy_func *fn = vy_parse_head(f, DK_PROGRAM);
     for (;;) {
-        bool workgroup = vy_at_word(f, "workgroup"), over = vy_at_word(f, "over");
-        if (!workgroup && !over) break;
-        if (workgroup ? fn->workgroup != NULL : fn->overs != NULL)
+        uint32_t k = 0;
+        while (k < CLAUSES && !vy_at_word(f, clauses[k].word)) k++;
+        if (k == CLAUSES) break;
+        if (given[k])
             vy_front_error(f, VY_E_SYNTAX, f->tok.line, f->tok.column, "write it once",
-                           "`%s` is given twice", over ? "over" : "workgroup");
-        if (workgroup)
-            parse_workgroup(f, fn);
-        else
-            parse_over(f, fn);
+                           "`%s` is given twice", clauses[k].word);
+        given[k] = true;
+        clauses[k].parse(f, fn);
     }
     fn->body = vy_parse_block(f);
     return fn;

@@ -104,6 +104,9 @@ void print_identifier(printer *o, const char *name); // in back quotes where nee
 bool print_tables(printer *o); // by instruction, empty; false: out of memory
 void print_free(printer *o);
 
+// print_head.c
+// "h * w <= cstep"; NULL: memory.  To be freed with vy_free.
+char *vy_assumption_text(const vy_program *p, const vy_assumption *a);
 // print_dim.c
 void print_dims(printer *o, const vy_buf *b);
 void print_dim(printer *o, uint32_t dim, int outer, uint32_t depth); // outer: 0; depth: of brackets

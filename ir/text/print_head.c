@@ -98,6 +98,22 @@ static void print_parameters(printer *o, const char *separator)
     }
 }
 
+static void print_assumption(printer *o, const vy_assumption *a)
+{
+    print_dim(o, a->least.id, 0, 0);
+    print_str(o, " <= ");
+    print_dim(o, a->most.id, 0, 0);
+}
+
+char *vy_assumption_text(const vy_program *p, const vy_assumption *a)
+{
+    printer o = {.p = p};
+    print_assumption(&o, a);
+    if (!o.failed && vy_vec_push(&o.out, 0)) return o.out.data;
+    vy_vec_free(&o.out);
+    return NULL;
+}
+
 static void print_domain(printer *o)
 {
     const vy_program *p = o->p;
@@ -116,6 +132,11 @@ static void print_domain(printer *o)
         print_str(o, ": ");
         print_dim(o, p->overs.data[i].extent.id, 0, 0);
         if (i + 1 == p->overs.count) print_str(o, ")");
+    }
+    for (uint32_t i = 0; i < p->assumes.count; i++) {
+        print_str(o, i ? ", " : " assume(");
+        print_assumption(o, &p->assumes.data[i]);
+        if (i + 1 == p->assumes.count) print_str(o, ")");
     }
 }
 

@@ -110,6 +110,17 @@ void vy_sema_dims(vy_front *f, vy_decl *d)
     }
 }
 
+static void sema_assumed(vy_front *f, vy_ast_expr *e)
+{
+    if (e->kind != EX_COMPARE || (e->op != TK_LE && e->op != TK_GE)) {
+        vy_front_error(f, VY_E_EXTENT, e->line, e->column, "write `a <= b` or `a >= b`",
+                       "this cannot be assumed");
+        return;
+    }
+    vy_sema_dim(f, e->u.sub.a);
+    vy_sema_dim(f, e->u.sub.b);
+}
+
 void vy_sema_parameters(vy_front *f, vy_func *fn)
 {
     for (vy_decl *d = fn->params; d; d = d->next) {
@@ -126,6 +137,7 @@ void vy_sema_parameters(vy_front *f, vy_func *fn)
         vy_sema_dims(f, d);
     }
     for (vy_decl *d = fn->overs; d && !f->failed; d = d->next) vy_sema_dim(f, d->dims);
+    for (vy_ast_expr *e = fn->assumes; e && !f->failed; e = e->next) sema_assumed(f, e);
     for (vy_decl *d = fn->overs; d; d = d->next) vy_declare(f, d);
     for (vy_ast_expr *e = fn->workgroup; e && !f->failed; e = e->next) vy_sema_dim(f, e);
     for (uint32_t i = 0; i < fn->result_count; i++)

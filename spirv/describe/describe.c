@@ -2,6 +2,8 @@
 // describe.c: the kernel's description (kernel.h): symbols, expressions, bindings, parameter block.
 #include "spirv/describe/describe.h"
 
+#include "ir/text/print.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -216,12 +218,30 @@ static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out
     *out = (vy_kernel_need){need, limit, copy(d, text)};
 }
 
+// least ≤ most: what the first exceeds the second by is below 1.
+static void describe_assumed(vy_describe *d, const vy_assumption *a, vy_kernel_need *out)
+{
+    const uint32_t least = vy_describe_dim(d, a->least), most = vy_describe_dim(d, a->most);
+    const uint32_t none = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = 0});
+    const uint32_t one = vy_describe_expr(d, (vy_expr){.op = VY_EXPR_CONST, .value = 1});
+    const uint32_t over = vy_describe_binary(d, VY_EXPR_SUB, least, most);
+    char text[400], *words = vy_assumption_text(d->p, a);
+    snprintf(text, sizeof text,
+             "%.60s assumes %.200s, which does not hold (E0717): launch it with scalars for which "
+             "it does; exceeded by",
+             d->p->name, words ? words : "");
+    *out = (vy_kernel_need){vy_describe_binary(d, VY_EXPR_MAX, over, none), one, copy(d, text)};
+    if (!words) d->oom = true;
+    vy_free(words);
+}
+
 static void describe_needs(vy_describe *d)
 {
     const uint32_t rank = d->p->overs.count;
     vy_whole_vec wholes = {0};
     bool ok = vy_find_wholes(d->p, &wholes);
-    vy_kernel_need *needs = vy_arena_alloc(d->arena, (wholes.count + 1) * sizeof *needs);
+    const uint32_t most = wholes.count + d->p->assumes.count;
+    vy_kernel_need *needs = vy_arena_alloc(d->arena, (most + 1) * sizeof *needs);
     d->kernel->needs = needs;
     ok = ok && needs;
     for (uint32_t k = 0; ok && k < wholes.count && !d->oom; k++) {
@@ -230,6 +250,8 @@ static void describe_needs(vy_describe *d)
         if (x->axis < rank && (x->axis < 2 || rank == 3) && (rank <= 3 || !x->others))
             describe_need(d, x, &needs[d->kernel->need_count++]);
     }
+    for (uint32_t k = 0; ok && k < d->p->assumes.count && !d->oom; k++)
+        describe_assumed(d, &d->p->assumes.data[k], &needs[d->kernel->need_count++]);
     if (!ok) d->oom = true;
     vy_vec_free(&wholes);
 }

@@ -1263,9 +1263,20 @@ STRIDED = ("text/shader/strides.comp", (
     ("autodiff/affine/flat_terms.c", None, "if (vy_row_of(r, &more) >= 0) t->term[k] = more;", ""),
     ("autodiff/gather/gather_either.c", None, "            all = all.id ?", "            all = false ?"),
     ("autodiff/gather/gather_assume.c", None, "    s->open |= k > 0;\n", ""),
-    ("autodiff/gather/gather_assume.c", None, "given |= same_text(", "given |= g->assume[k] || same_text("),
+    ("autodiff/gather/gather_assume.c", None, "given |= vy_condition_same(g->assume", "given |= g->assume[k] || vy_condition_same(g->assume"),
+    ("autodiff/gather/gather_either.c", None, "if (x->condition && (!r->holds.id ||", "if (x->condition && (r->holds.id &&"),
+    ("autodiff/gather/gather_either.c", None, "for (uint32_t k = 0; r && k < r->axes; k++)", "for (uint32_t k = 1; r && k < r->axes; k++)"),
+    ("autodiff/core/conditions.c", None, "any |= vy_condition_same(", "any |= m->conditions.data[k] || vy_condition_same("),
+    ("autodiff/core/conditions.c", None, "side(arena, swapped ? op + 2 : text)", "side(arena, text)"),
+    ("spirv/describe/describe.c", None, "vy_describe_binary(d, VY_EXPR_SUB, least, most)", "vy_describe_binary(d, VY_EXPR_SUB, most, least)"),
+    ("ir/eval/eval_shape.c", None, "if (least <= most) continue;", "if (least <= most || k) continue;"),
 ))
-SCRIPTS += (STRIDED,)
+ASSUMED = ("text/diag/e0717_assume.vyre", (
+    ("ir/text/lower_head.c", None, "e->op == TK_LE ? a : b, e->op == TK_LE ? b : a", "a, b"),
+    ("autodiff/reverse/declare.c", None, "i < r->p->assumes.count && !r->failed", "i < r->p->assumes.count && r->failed"),
+    ("ir/build/rebuild.c", None, "COPY_VEC(&p->assumes, &old->assumes) &&", ""),
+))
+SCRIPTS += (STRIDED, ASSUMED)
 SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED, OPEN_LENGTH)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)

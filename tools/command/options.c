@@ -49,7 +49,7 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(with_value),    WRT,   "--with-value",    NULL,         "the derived program also writes the outputs"},
     {0,   OPT_FLAG,   AT(deterministic), FILES, "--deterministic", NULL,         "fix the order of every sum"},
     {0,   OPT_CHOICE, AT(accumulate),    FILES, "--accumulate",    "auto|atomic|gather", "gather: programs over a gradient's elements sum what reaches them; auto: where that pays"},
-    {0,   OPT_LIST,   AT(assume),        FILES, "--assume",        "CONDITION",  "holds of the scalars of every launch, as `explain` words it: there is no second form for where it does not"},
+    {0,   OPT_LIST,   AT(assume),        FILES, "--assume",        "CONDITION",  "holds of the scalars of every launch, which checks it; `explain` lists those there are: no second form for where it does not"},
     {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: as much as the tape limit requires"},
     {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "most that tapes and copies may take; default of the verbs that run: 1 GiB"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},

@@ -58,7 +58,7 @@ pipeline main_grad(
 // RUN: vyre-grad run %s -D TWO --grad --engine eval,vulkan --set w=2 --set h=2 --set pitch=4 --in a=1,2,3,4,5,6,7,8 --in b[2,2]=zeros
 // CONTAINS: grad_a f32[8] = [3, 5, 2, 2, 7, 9, 6, 6]
 //
-// What the caller promises is not checked: one form is left.  What it promises of some strides is left out of the check.
+// What the caller promises: one form is left, which assumes it.  What it promises of some strides is left out of the check.
 // RUN: vyre-grad explain %s --wrt a --assume "h*w <= cstep"
 // CONTAINS: main, reverse mode: 1 kernel main_grad
 // CONTAINS: as h * w <= cstep (--assume)
@@ -66,8 +66,46 @@ pipeline main_grad(
 // CONTAINS: grad_a f32[9] = [7, 10, 2, 5, 0, 7, 10, 2, 5]
 // RUN: vyre-grad grad %s -D FOUR --wrt a --assume "ne2 * nb2 <= nb3" --assume "ne0 <= nb1"
 // CONTAINS: repeat once in 0..min(min(max(1073741825 - min(max(ne3, 0), 2147483648) * nb3, 0), 1), min(max(nb2 + 1 - min(max(ne1, 0), 2147483648) * nb1, 0), 1)) {
+// CONTAINS: over(k_2: ne3, k: ne2, j: ne1, i: ne0) assume(ne2 * nb2 <= nb3, ne0 <= nb1)
+//
+// A launch that breaks the promise is refused, by both engines; also where the promise is only that of the derivative's text.
+// RUN: vyre-grad run %s --grad --engine eval --assume "cstep >= w * h" --set w=2 --set h=2 --set c=2 --set cstep=3 --set outcstep=4 --in a=1,2,3,4,5,6,7 --in b[8]=zeros
+// STATUS: 1
+// ERROR: main_grad assumes h * w <= cstep, which does not hold: 4 and 3 [E0717]
+// RUN: vyre-grad run %s --grad --engine vulkan --assume "cstep >= w * h" --set w=2 --set h=2 --set c=2 --set cstep=3 --set outcstep=4 --in a=1,2,3,4,5,6,7 --in b[8]=zeros
+// STATUS: 1
+// ERROR: main_grad assumes h * w <= cstep, which does not hold (E0717): launch it with scalars for which it does; exceeded by: 1 of 1 [E0806]
+// RUN: vyre-grad grad %s --wrt a --assume "h * w <= cstep" | vyre-grad run - --engine eval --set w=2 --set h=2 --set c=2 --set cstep=3 --set outcstep=4 --in a=1,2,3,4,5,6,7 --in b[8]=zeros
+// STATUS: 1
+// ERROR: main_grad assumes h * w <= cstep, which does not hold: 4 and 3 [E0717]
+// Nor may the index wrap.
+// RUN: vyre-grad run %s --grad --engine eval --assume "h * w <= cstep" --set w=1 --set h=1 --set c=5 --set cstep=1073741824 --set outcstep=1 --in a=2 --in b[5]=zeros
+// STATUS: 1
+// ERROR: main_grad assumes c * cstep <= 1073741824, which does not hold
+// Of two conditions one is promised: the other one still chooses the form, and only the gather relies on the promise.
+// RUN: vyre-grad run %s -D PAIR --grad --engine {eval,vulkan} --assume "w <= pitch" --set w=2 --set h=2 --set pitch=2 --set other=1 --in a=1,2,3,4 --in c=1,2,3,4 --in b[2,2]=zeros
+// CONTAINS: grad_c f32[4] = [1, 5, 4, 0]
+// What other engines have to check.
+// RUN: vyre-grad grad %s --wrt a --assume "h * w <= cstep" -o x.json && cat x.json
+// CONTAINS: max(h*w-cstep, 0)
+// RUN: vyre-grad grad %s --wrt a --assume "h * w <= cstep" -o x.h && cat x.h
+// CONTAINS: max(h*w-cstep, 0)
+//
+// No condition of this gradient: another stride, a misspelt one, no gathers, forward mode.
 // RUN: vyre-grad grad %s --wrt a --assume "h * w <= outcstep"
-// CONTAINS: main_atomic(
+// STATUS: 1
+// ERROR: no gradient is gathered under the condition `h * w <= outcstep` [E0507]
+// ERROR: fix: leave it out; what can be assumed is `h * w <= cstep`
+// RUN: vyre-grad explain %s -D FOUR --wrt a --assume "nb3 >= nb2 * ne2" --assume "ne1 * nb <= nb2"
+// STATUS: 1
+// ERROR: `ne1 * nb <= nb2` [E0507]
+// ERROR: fix: leave it out; what can be assumed is `ne2 * nb2 <= nb3`, `ne1 * nb1 <= nb2`, `ne0 <= nb1`
+// RUN: vyre-grad grad %s --wrt a --assume "h * w <= cstep" --accumulate atomic
+// STATUS: 1
+// ERROR: fix: leave it out
+// RUN: vyre-grad jvp %s --wrt a --assume "h * w <= cstep"
+// STATUS: 1
+// ERROR: [E0507]
 //
 // Two buffers: both conditions count.
 // RUN: vyre-grad check %s -D PAIR --engine eval --set w=2 --set h=2 --set pitch={1,2} --set other={1,2} --in a[4]=normal:0:1:1 --in c[4]=normal:0:1:2 --in b[2,2]=zeros
