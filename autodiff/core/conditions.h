@@ -14,8 +14,8 @@ bool vy_condition_same(const char *x, const char *y);
 // A gradient of m is gathered under the condition.  False: memory.
 bool vy_condition_note(vy_module *m, const char *text);
 bool vy_conditions_take(vy_module *m, const vy_module *from); // all of those of `from`
-// `out`, a finished result or NULL; an error (E0507), and NULL, where a condition is assumed that no
-// gradient of it is gathered under.  What will be differentiated again is not gathered yet.
+// `out`, a finished result or NULL; an error (E0507), and NULL, where a condition is assumed that
+// no gradient of it is gathered under.  What will be differentiated again is not gathered yet.
 vy_module *vy_conditions_known(vy_module *out, const vy_grad_options *o, vy_diag *diag);
 
 #endif

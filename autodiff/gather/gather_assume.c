@@ -21,7 +21,6 @@
 // the next greater stride.  The last condition keeps the index from wrapping.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/affine/most.h"
-#include "autodiff/core/conditions.h"
 #include "autodiff/gather/gather_build.h"
 #include "ir/text/print.h"
 
@@ -260,19 +259,6 @@ static bool word(gather *g, vy_affine_axis *x)
     x->condition = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
     vy_free(text);
     return x->condition != NULL;
-}
-
-bool gather_is_given(const gather *g, const char *condition)
-{
-    bool given = false;
-    for (uint32_t k = 0; k < g->assume_count; k++)
-        given |= vy_condition_same(g->assume[k], condition);
-    for (uint32_t k = 0; k < g->r->assumes.count && !given; k++) {
-        char *text = vy_assumption_text(g->r, &g->r->assumes.data[k]);
-        given = text && vy_condition_same(text, condition);
-        vy_free(text);
-    }
-    return given;
 }
 
 // The extent of the axis, and that its index stays within the next greater stride.

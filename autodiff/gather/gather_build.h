@@ -133,8 +133,6 @@ bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
 // Begins the analysis, with the rows of flat buffers that there are under conditions on scalars.
 // False: memory.
 bool gather_begin(gather *g, const vy_program *source);
-// Does the caller, or the program, say that the condition holds in every launch?
-bool gather_is_given(const gather *g, const char *condition);
 // ---- gather_either.c
 // New dimensions of the reverse program; id 0: memory, or an operand has it.
 vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y);
@@ -146,6 +144,8 @@ vy_dim gather_either(gather *g, vy_dim holds, vy_dim iterations);
 vy_dim gather_else(gather *g, vy_dim holds);
 // The reverse program as a stage of its own: it runs where what the others assume does not hold.
 vy_program *gather_as_it_is(gather *g);
+// Does the caller, or the program, say that the condition holds in every launch?
+bool gather_is_given(const gather *g, const char *condition);
 // What is gathered by rows that no form of the launch checks assumes their conditions: states them
 // in the program being built.
 void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b);

@@ -4,6 +4,7 @@
 #include "autodiff/core/conditions.h"
 #include "autodiff/gather/gather_build.h"
 #include "autodiff/stages/stages.h"
+#include "ir/text/print.h"
 
 #include <string.h>
 
@@ -39,6 +40,19 @@ vy_dim gather_holds(gather *g)
         if (g->a.rows[k].holds.id && is_used(g, &g->a.rows[k]))
             all = all.id ? gather_node(g, VY_DIM_MIN, all, g->a.rows[k].holds) : g->a.rows[k].holds;
     return all;
+}
+
+bool gather_is_given(const gather *g, const char *condition)
+{
+    bool given = false;
+    for (uint32_t k = 0; k < g->assume_count; k++)
+        given |= vy_condition_same(g->assume[k], condition);
+    for (uint32_t k = 0; k < g->r->assumes.count && !given; k++) {
+        char *text = vy_assumption_text(g->r, &g->r->assumes.data[k]);
+        given = text && vy_condition_same(text, condition);
+        vy_free(text);
+    }
+    return given;
 }
 
 void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b)

@@ -272,7 +272,7 @@ UNITS = {
     ),
     "test_transform": (
         ("autodiff/core/extract.c", None, "more |= pipelines[i] && need_rule(", "more |= false && need_rule("),
-        ("autodiff/driver/transform.c", None, "&& x->apart == y->apart;", ";"),
+        ("autodiff/driver/transform.c", None, "x->apart == y->apart &&", ""),
         ("autodiff/driver/transform.c", None, "&& x->revolve == y->revolve &&", "&&"),
         ("autodiff/reverse/declare.c", None, ".parameter = like,", ".parameter = like + 1,"),
     ),
@@ -1263,7 +1263,7 @@ STRIDED = ("text/shader/strides.comp", (
     ("autodiff/affine/flat_terms.c", None, "if (vy_row_of(r, &more) >= 0) t->term[k] = more;", ""),
     ("autodiff/gather/gather_either.c", None, "            all = all.id ?", "            all = false ?"),
     ("autodiff/gather/gather_assume.c", None, "    s->open |= k > 0;\n", ""),
-    ("autodiff/gather/gather_assume.c", None, "given |= vy_condition_same(g->assume", "given |= g->assume[k] || vy_condition_same(g->assume"),
+    ("autodiff/gather/gather_either.c", None, "given |= vy_condition_same(g->assume", "given |= g->assume[k] || vy_condition_same(g->assume"),
     ("autodiff/gather/gather_either.c", None, "if (x->condition && (!r->holds.id ||", "if (x->condition && (r->holds.id &&"),
     ("autodiff/gather/gather_either.c", None, "for (uint32_t k = 0; r && k < r->axes; k++)", "for (uint32_t k = 1; r && k < r->axes; k++)"),
     ("autodiff/core/conditions.c", None, "any |= vy_condition_same(", "any |= m->conditions.data[k] || vy_condition_same("),
