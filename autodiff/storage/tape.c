@@ -288,7 +288,8 @@ static bool add_to_group(reverse *r, const vy_bounds *bounds, uint32_t first,
     return true;
 }
 
-static void declare(reverse *r, tape_group *g)
+// Tape `number`, from 1.  Its name counts tapes: numbers of instructions depend on what else the program has.
+static void declare(reverse *r, tape_group *g, uint32_t number)
 {
     char name[96], own[VY_FREE_NAME];
     vy_dim dims[VY_MAX_RANK + 1];
@@ -297,7 +298,7 @@ static void declare(reverse *r, tape_group *g)
     if (g->count > 1) hint = "";
     char order[16] = "";
     if (r->out->order > 1) snprintf(order, sizeof order, "%u_", r->out->order);
-    snprintf(name, sizeof name, "tape%s%u%s%.60s", order, g->first, *hint ? "_" : "", hint);
+    snprintf(name, sizeof name, "tape%s%u%s%.60s", order, number, *hint ? "_" : "", hint);
     vy_reverse_free_name(r, name, 0, own);
     const bool begins = r->p->host && vy_tape_begins(r, g->first, keeper_of(r, g->first));
     const vy_buffer_class cls = begins ? VY_LOCAL : VY_INOUT;
@@ -341,7 +342,7 @@ bool vy_tape_declare(reverse *r)
     }
     if (!r->p->overs.count && !r->p->host) r->build.number = vy_tape_invocation(r).id;
     const bool ok = group_values(r, &groups);
-    for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k]);
+    for (uint32_t k = 0; ok && k < groups.count; k++) declare(r, &groups.data[k], k + 1);
     for (uint32_t id = 1; ok && id < r->p->insts.count; id++) {
         if (!r->build.tape[id]) continue;
         const tape_group *g = &groups.data[r->build.tape[id] - 1];
