@@ -239,6 +239,10 @@ typedef struct vy_pipeline_explanation {
     uint32_t kept_count;
     const vy_explain_request *requests; // in the order in which they were made
     uint32_t request_count;
+    // On scalars of what is dispatched, under which gradients are gathered: what can be assumed
+    // (vy_grad_options.assume).
+    const char *const *conditions;
+    uint32_t condition_count;
     // Of the gradient; of a dispatched program: PROGRAM.NAME.  `of`: an intermediate of the forward
     // pipeline (CONTENTS), or what a buffer is the adjoint or a copy of.
     const vy_explain_workspace *workspaces;

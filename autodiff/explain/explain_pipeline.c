@@ -201,6 +201,20 @@ static bool count(pipe_explaining *w, const vy_sizes *sizes, pipe_count *n)
            vy_pipe_count(&w->x, &mapped, n);
 }
 
+static void explain_conditions(pipe_explaining *w)
+{
+    const vy_module *m = w->result->module;
+    vy_arena *arena = &w->x.memory->arena;
+    const char **list = vy_arena_room(arena, m->conditions.count, sizeof *list);
+    bool ok = list != NULL;
+    for (uint32_t k = 0; ok && k < m->conditions.count; k++)
+        ok = (list[k] =
+                  vy_arena_strdup(arena, m->conditions.data[k], strlen(m->conditions.data[k])));
+    w->e->conditions = list;
+    w->e->condition_count = ok ? m->conditions.count : 0;
+    w->x.failed |= !ok;
+}
+
 static void put_together(pipe_explaining *w, const vy_sizes *sizes)
 {
     static const vy_sizes unknown = {0};
@@ -213,6 +227,7 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
         w->x.pipeline = w->source;
         explain_buffers(w);
         w->x.pipeline = w->result;
+        explain_conditions(w);
         explain_kept(w, &g);
         explain_spaces(w, &g);
         w->e->forward = totals(w, &f);

@@ -127,6 +127,9 @@ static void put_requests(const vy_pipeline_explanation *e, const vy_module *m, t
         text_puts(out, "\n");
         put_results(r, out);
     }
+    for (uint32_t k = 0; k < e->condition_count; k++)
+        text_printf(out, "%s%s", k ? ", " : "  gathered if ", e->conditions[k]);
+    if (e->condition_count) text_puts(out, "; --assume promises it\n");
 }
 
 // ---------------------------------------------------------------------------------------- memory
