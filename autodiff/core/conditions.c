@@ -142,12 +142,16 @@ static void list(const vy_module *m, char *fix, size_t size)
 
 vy_module *vy_conditions_known(vy_module *out, const vy_grad_options *o, vy_diag *diag)
 {
+    const uint64_t before = vy_memory_failures();
     char fix[sizeof diag->fix];
     for (uint32_t k = 0; out && !o->again && k < o->assume_count; k++) {
         if (is_there(out, o->assume[k])) continue;
         list(out, fix, sizeof fix);
-        vy_diag_set(diag, VY_E_ASSUMPTION, 0, 0, fix,
-                    "no gradient is gathered under the condition `%s`", o->assume[k]);
+        if (vy_memory_failures() != before)
+            vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+        else
+            vy_diag_set(diag, VY_E_ASSUMPTION, 0, 0, fix,
+                        "no gradient is gathered under the condition `%s`", o->assume[k]);
         vy_module_free(out);
         return NULL;
     }

@@ -100,13 +100,36 @@ static void requests(void **state)
     vy_module_free(m);
 }
 
+// Comparing conditions takes memory: where there is none, that is the error.
+static void out_of_memory(void **state)
+{
+    (void)state;
+    vy_module *m = vy_module_new();
+    const char *assume = "M <= S";
+    assert_true(vy_condition_note(m, "S >= M"));
+    for (long n = 0; m; n++) {
+        vy_diag d = {0};
+        vy_test_fail_after(n);
+        vy_module *out =
+            vy_conditions_known(m, &(vy_grad_options){.assume = &assume, .assume_count = 1}, &d);
+        vy_test_fail_after(-1);
+        if (out) {
+            assert_true(n > 0);
+            break;
+        }
+        assert_string_equal(d.code, "E0001");
+        m = vy_module_new(); // it was freed
+        assert_true(vy_condition_note(m, "S >= M"));
+    }
+    vy_module_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_and_binary),
-        cmocka_unit_test(refuses_bad_dimensions),
-        cmocka_unit_test(same_conditions),
-        cmocka_unit_test(requests),
+        cmocka_unit_test(text_and_binary), cmocka_unit_test(refuses_bad_dimensions),
+        cmocka_unit_test(same_conditions), cmocka_unit_test(requests),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
