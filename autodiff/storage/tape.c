@@ -288,7 +288,8 @@ static bool add_to_group(reverse *r, const vy_bounds *bounds, uint32_t first,
     return true;
 }
 
-// Tape `number`, from 1.  Its name counts tapes: numbers of instructions depend on what else the program has.
+// Tape `number`, from 1.  Its name counts tapes: numbers of instructions depend on what else the
+// program has.
 static void declare(reverse *r, tape_group *g, uint32_t number)
 {
     char name[96], own[VY_FREE_NAME];
