@@ -3,7 +3,7 @@
 //
 //   over(i: N):                                  over(i: (N + 63) / 64 * 64):
 //       s = x[i]                          →          inside = i < N
-//       t = s + subgroup_shuffle(s, lane + 1)        s = select(inside, x[i], 0)
+//       t = s + subgroup_shuffle(s, lane + 1)        s = if inside { x[i] } else { 0 }
 //       u = subgroup_add(t)                          t = s + subgroup_shuffle(s, lane + 1)
 //       y[i] = u                                     u = subgroup_add(select(inside, t, -0))
 //                                                    if inside { y[i] = u }
@@ -18,10 +18,13 @@
 //
 // The domain variables of a padding lane are clamped to the nearest invocation inside: `map` has
 // the values computed from the clamped variables.  Where clamping makes no difference (indices of
-// memory, everything under `inside`, conditions that are uniform in the workgroup), `raw` has the
-// values without it, so that indices keep a form that the optimiser understands.  Workgroup axes
-// that the domain lacks become domain variables, of which only 0 is inside.  Needs at most three
-// domain variables: more are folded before (fold_domain.c).
+// memory, which are under `inside`, and conditions that are uniform in the workgroup), `raw` has
+// the values without it, so that indices keep a form that the optimiser understands.  Workgroup
+// axes that the domain lacks become domain variables, of which only 0 is inside.  Needs at most
+// three domain variables: more are folded before (fold_domain.c).
+//
+// Accesses are under `if inside`: to select what a load gives is not enough, as the access itself
+// would be out of range, and so would those that its derivative makes.
 #include "autodiff/rewrite/explicit_padding.h"
 
 #include "ir/pass/pass.h"
@@ -34,7 +37,6 @@
 typedef struct unpad {
     vy_rewrite w; // its map: values with clamped domain variables
     const uint32_t *differs;
-    uint8_t *written;                 // by buffer
     uint32_t *raw;                    // by instruction: the value without clamping
     uint32_t nearest[VY_LAUNCH_AXES]; // by domain variable: clamped
     uint32_t own[VY_LAUNCH_AXES];     // … and as it is
@@ -161,21 +163,40 @@ static void copy_guarded(unpad *u, uint32_t id)
     u->raw[id] = u->w.map[id];
 }
 
-static void copy_load(unpad *u, uint32_t id)
+// Does some lane inside, of which every workgroup has one, use the same indices?
+static bool is_alike(const unpad *u, uint32_t id)
+{
+    const vy_program *p = u->w.p;
+    bool alike = true;
+    for (uint32_t k = 0; k < p->buffers.data[p->insts.data[id].aux].rank; k++) {
+        const uint32_t index = vy_arg(p, id, k);
+        alike &= VY_IS_LEAF(index) ? !vy_leaf_differs(p, index) : !u->differs[index];
+    }
+    for (uint32_t at = u->w.s.parent[id]; at; at = u->w.s.parent[at]) alike &= !u->differs[at];
+    return alike;
+}
+
+// Stores to the lane's own arrays are harmless, as nothing else reads those of a padding lane.
+static bool needs_guard(const unpad *u, uint32_t id)
 {
     const vy_inst *i = &u->w.p->insts.data[id];
-    vy_buffer_class cls = u->w.p->buffers.data[i->aux].cls;
-    if (cls != VY_LOCAL && u->written[i->aux]) {
-        copy_guarded(u, id);
-        return;
-    }
+    const vy_buffer_class cls = u->w.p->buffers.data[i->aux].cls;
+    if (i->op == VY_OP_ZERO) return false; // the whole workgroup executes clears
+    return (cls != VY_LOCAL && (cls != VY_IN || i->op != VY_OP_LOAD)) || !is_alike(u, id);
+}
+
+static void copy_unguarded(unpad *u, uint32_t id)
+{
+    const vy_inst *i = &u->w.p->insts.data[id];
+    const vy_type type = (vy_type)i->type;
     uint32_t *args = operands(u, id, true);
     if (!args) return;
     vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
-    uint32_t loaded = u->w.map[id];
-    u->w.map[id] = inside_or(u, (vy_type)i->type, loaded, zero(u, (vy_type)i->type));
-    // Loaded at an index that is uniform in the workgroup, the value is, and conditions stay, so.
-    u->raw[id] = u->differs[id] || cls != VY_IN ? u->w.map[id] : loaded;
+    const uint32_t loaded = u->raw[id] = u->w.map[id];
+    if (type == VY_VOID) return;
+    u->w.map[id] = inside_or(u, type, loaded, zero(u, type));
+    // What the whole workgroup loads stays uniform, and so do conditions that it determines.
+    if (u->w.p->buffers.data[i->aux].cls != VY_IN) u->raw[id] = u->w.map[id];
 }
 
 static uint32_t identity(unpad *u, vy_op op, vy_type t)
@@ -228,16 +249,6 @@ static void copy_marker(unpad *u, uint32_t id)
     u->raw[id] = u->w.map[id];
 }
 
-// Not guarded: stores to the lane's own arrays, as nothing else reads those of a padding lane, and
-// clears, which the whole workgroup executes.
-static void copy_unguarded(unpad *u, uint32_t id)
-{
-    uint32_t *args = operands(u, id, true);
-    if (!args) return;
-    vy_copy_with(u->w.b, u->w.p, id, args, u->w.map);
-    u->raw[id] = u->w.map[id];
-}
-
 static uint32_t make_explicit(void *pass, uint32_t id)
 {
     unpad *u = pass;
@@ -248,15 +259,12 @@ static uint32_t make_explicit(void *pass, uint32_t id)
         copy_marker(u, id);
     else if (vy_op_is_subgroup(op))
         copy_subgroup(u, id);
-    else if (op == VY_OP_LOAD)
-        copy_load(u, id);
-    else if (op == VY_OP_ZERO ||
-             (vy_op_is_memory(op) && u->w.p->buffers.data[i->aux].cls == VY_LOCAL))
-        copy_unguarded(u, id);
-    else if (vy_op_is_memory(op))
+    else if (!vy_op_is_memory(op))
+        copy_pure(u, id);
+    else if (needs_guard(u, id))
         copy_guarded(u, id);
     else
-        copy_pure(u, id);
+        copy_unguarded(u, id);
     return id;
 }
 
@@ -265,12 +273,8 @@ static bool find_differences(unpad *u)
 {
     const vy_program *p = u->w.p;
     u->raw = vy_rewrite_ids(&u->w);
-    u->written = vy_rewrite_table(&u->w, p->buffers.count);
     if (u->w.oom) return false;
     u->differs = vy_differences(p, &u->w.s, NULL, &u->w.arena);
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE)
-            u->written[p->insts.data[id].aux] = 1;
     return u->differs != NULL;
 }
 
