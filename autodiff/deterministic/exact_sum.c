@@ -197,8 +197,6 @@ typedef struct reading {
 static vy_value word_at(reading *r, vy_value k)
 {
     vy_value at[VY_MAX_RANK + 1];
-    // Behind the last word of a row there is another sum, to which others may be adding.
-    if (r->place->first.id) k = vy_min(r->b, k, u32(r->b, r->words));
     find_word(r->b, r->place, k, at);
     return vy_load(r->b, r->place->sums, at);
 }
@@ -242,7 +240,9 @@ static void find_digits(reading *r, vy_type wide, vy_value found[3])
     vy_var K = vy_var_new(b, NULL, u32(b, 0));
     vy_value k = vy_for(b, "k", r->first, vy_add(b, r->behind, u32(b, CARRY_DIGITS)));
     vy_value inside = vy_lt(b, k, r->behind);
-    vy_value word = vy_select(b, inside, word_at(r, k), i32(b, 0));
+    // Behind the last word there is no other, or another sum's, to which others may be adding.
+    vy_value any = word_at(r, vy_min(b, k, u32(b, r->words)));
+    vy_value word = vy_select(b, inside, any, i32(b, 0));
     vy_value args[] = {word, vy_get(b, carry)}, results[2] = {0};
     call(b, "advance", 2, args, 2, results);
     vy_set(b, carry, results[1]);
