@@ -41,6 +41,8 @@ static inline const vy_inst *vy_prover_inst(const vy_prover *q, uint32_t id)
 bool vy_prover_make(vy_prover *q, const vy_program *p, const vy_structure *s, vy_arena *arena);
 // Collects the facts that hold at instruction `id`, for the questions below.
 void vy_prover_enter(vy_prover *q, uint32_t id);
+// in_range.c: are the indices of access `id` proved in range where they are used at `place`?
+bool vy_is_in_range_at(vy_prover *q, uint32_t id, uint32_t place);
 bool vy_is_at_least(const vy_prover *q, uint32_t id, int64_t k); // |k| ≤ 2^33
 bool vy_is_below(const vy_prover *q, uint32_t id, vy_extent e);
 // Is `more` a scalar parameter or a constant, and less < more, or ≤ if not strict?

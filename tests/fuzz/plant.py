@@ -507,7 +507,7 @@ TILES = ("tiles_filled.py", (
     ("spirv/facts/whole_counts.c", None, "(made_of(c, vy_arg(c->p, id, 1)) & made_of", "(made_of(c, vy_arg(c->p, id, 1)) | made_of"),
     ("spirv/describe/describe.c", None, "if (x->others) need = vy_describe_binary(", "if (false) need = vy_describe_binary("),
     ("spirv/describe/describe.c", None, "(int64_t)w - 1 - (x->to - x->from)", "(int64_t)w - 1"),
-    ("ir/pass/scalar/licm.c", None, "return (b->cls == VY_SHARED || b->owned) && !vy_loop_surely_runs(l->w.p, loop);", "return false;"),
+    ("ir/pass/scalar/licm.c", None, "if (vy_loop_surely_runs(l->w.p, loop)) return false;", "if (true) return false;"),
     ("ir/eval/eval_partial.c", None, "b->unclear |= is_unclear(c, vy_arg(c->p, id, k));", ";"),
 ))
 # Faults in how loops end on a device (Mesa 22.3: another driver may be right with them).
@@ -684,7 +684,7 @@ IMPLIED = ("text/opt/implied.vyre", (
     ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
 ))
 OWNED_LOADS = ("text/grad/exclusive/owned.vyre", (
-    ("ir/pass/scalar/licm.c", None, "(b->cls == VY_SHARED || b->owned)", "(b->cls == VY_SHARED)"),
+    ("ir/pass/scalar/licm.c", None, "b->cls == VY_SHARED || b->owned ||", "b->cls == VY_SHARED ||"),
 ))
 ENDS_ALIKE = ("text/grad/pipeline/ends_alike.vyre", (
     ("ir/host/raise_states.c", None, "if (!r->hints.data[id]) r->hints", "r->hints"),
@@ -1277,6 +1277,21 @@ ASSUMED = ("text/diag/e0717_assume.vyre", (
     ("ir/build/rebuild.c", None, "COPY_VEC(&p->assumes, &old->assumes) &&", ""),
 ))
 SCRIPTS += (STRIDED, ASSUMED)
+PADDING = ("text/grad/subgroup/padding.vyre", (
+    ("autodiff/rewrite/explicit_padding.c", None, "|| !is_alike(u, id);", ";"),
+    ("autodiff/rewrite/explicit_padding.c", None, "(cls != VY_LOCAL && (cls != VY_IN || i->op != VY_OP_LOAD)) ||", ""),
+    ("autodiff/rewrite/explicit_padding.c", None, "!= VY_IN) u->raw[id] =", ">= VY_IN) u->raw[id] ="),
+    ("autodiff/rewrite/explicit_padding.c", None, "at; at = u->w.s.parent[at]) alike &=", "false; at = u->w.s.parent[at]) alike &="),
+    ("autodiff/rewrite/explicit_padding.c", None, "!vy_leaf_differs(p, index)", "true"),
+))
+HOISTED = ("text/opt/licm_unchecked.vyre", (
+    ("ir/pass/scalar/licm.c", None, "(l->unchecked && !vy_is", "(false && !vy_is"),
+    ("ir/pass/scalar/licm.c", None, "(&l->prover, load, loop))", "(&l->prover, load, load))"),
+))
+SUMS_END = ("text/deterministic/shared_range.vyre", (
+    ("autodiff/deterministic/exact_sum.c", None, "word_at(r, vy_min(b, k, u32(b, r->words)));", "word_at(r, k);"),
+))
+SCRIPTS += (PADDING, HOISTED, SUMS_END)
 SCRIPTS += (REDUNDANT, UNEQUAL, READ_TOO, ALIKE, LAUNCHED, OPEN_LENGTH)
 COMMANDS = tuple(plant for _, plants in SCRIPTS for plant in plants)
 ALL = PLANTS + SEVERAL + DIRECTED + COMMANDS + ROUNDS + STRIDES + tuple(OF_TEST)

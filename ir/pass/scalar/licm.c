@@ -10,11 +10,13 @@
 // load reads, and a barrier in the loop counts as a write of everything that others can write.  A
 // load from a shared array leaves only loops that certainly run: else the element may never have
 // been filled (E0711, E0715); nor does one from an `@owned` buffer: else the element may be another
-// invocation's.  Subgroup operations depend on which lanes are active and stay.
+// invocation's; nor, where no access is checked (`unchecked`), does one that is not proved in range
+// before the loop.  Subgroup operations depend on which lanes are active and stay.
 // Values leave loops only, never the arm of an IF, which may guard an expensive computation.
 //
 // Needs valid structure; keeps lines and names.  Each value moves out of as many loops as it can at
 // once.  A proof that an access is in range does not hold at the new place, so the flag is dropped.
+#include "ir/facts/context.h"
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
 
@@ -24,18 +26,22 @@ typedef struct licm {
     uint32_t *place;               // by instruction: innermost construct around its new place
     uint32_t *before;              // by instruction: loop before which it moves, or 0
     uint32_t *first, *last, *next; // by loop: list of what moves before it
+    bool unchecked;                // a load out of range is undefined
+    vy_prover prover;              // if unchecked
     bool any;
 } licm;
 
-// May the element be undefined, or another invocation's, if the loop runs no iteration?
-static bool needs_iteration(const licm *l, uint32_t load, uint32_t loop)
+// May the element be undefined, another invocation's, or none, if the loop runs no iteration?
+static bool needs_iteration(licm *l, uint32_t load, uint32_t loop)
 {
     const vy_buf *b = &l->w.p->buffers.data[l->w.p->insts.data[load].aux];
-    return (b->cls == VY_SHARED || b->owned) && !vy_loop_surely_runs(l->w.p, loop);
+    if (vy_loop_surely_runs(l->w.p, loop)) return false;
+    return b->cls == VY_SHARED || b->owned ||
+           (l->unchecked && !vy_is_in_range_at(&l->prover, load, loop));
 }
 
 // Would it have the same value before the loop?
-static bool invariant(const licm *l, uint32_t id, uint32_t loop)
+static bool invariant(licm *l, uint32_t id, uint32_t loop)
 {
     const vy_program *p = l->w.p;
     const vy_inst *i = &p->insts.data[id];
@@ -84,12 +90,13 @@ static bool prepare(licm *l)
 {
     uint32_t **tables[] = {&l->place, &l->before, &l->first, &l->last, &l->next};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) *tables[k] = vy_rewrite_ids(&l->w);
+    if (l->unchecked && !vy_prover_make(&l->prover, l->w.p, &l->w.s, &l->w.arena)) return false;
     return !l->w.oom && vy_writes_make(&l->writes, l->w.p, VY_COUNT_WRITES, &l->w.arena);
 }
 
 bool vy_pass_licm(vy_program *p, vy_pass_context *c)
 {
-    licm l = {0};
+    licm l = {.unchecked = c->options && c->options->unchecked};
     bool ok = vy_rewrite_begin(&l.w, p) && prepare(&l);
     if (ok) find(&l);
     if (ok && l.any) vy_rewrite_run(&l.w, instead, &l);
