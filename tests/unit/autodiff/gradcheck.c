@@ -20,6 +20,10 @@ typedef struct image { // a program's buffers and scalars
 } image;
 
 static char message[900];
+
+// A program that accesses nothing out of range has no derivative that does: gradcheck_range.h.
+static bool stays_in_range; // the program that is checked does not, at any launch
+static bool left_range;     // the last run that reported such accesses had one
 uint32_t gradcheck_transposed;
 
 static uint64_t next_random(uint64_t *s)
@@ -148,9 +152,21 @@ static bool evaluate(const vy_program *p, image *m, const vy_eval_options *o,
     return vy_eval(p, m->buffers, m->n, m->scalars, m->scalar_count, o, report, d);
 }
 
+static bool is_in_range(const vy_program *p, const vy_eval_report *report)
+{
+    left_range = report->out_of_range > 0;
+    if (!left_range || !stays_in_range) return true;
+    snprintf(message, sizeof message, "%s: %s", vy_program_name(p),
+             report->first_out_of_range.text);
+    return false;
+}
+
 static bool run(const gradcheck *c, const vy_program *p, image *m)
 {
-    vy_eval_options o = {.f64 = true, .report_races = true, .subgroup_size = c->subgroup};
+    vy_eval_options o = {.f64 = true,
+                         .report_races = true,
+                         .report_out_of_range = true,
+                         .subgroup_size = c->subgroup};
     memcpy(o.groups, c->groups, sizeof o.groups);
     vy_eval_report report = {0};
     vy_diag d = {0};
@@ -162,7 +178,7 @@ static bool run(const gradcheck *c, const vy_program *p, image *m)
         snprintf(message, sizeof message, "race in %s: %s", vy_program_name(p), report.first.text);
         return false;
     }
-    return true;
+    return is_in_range(p, &report);
 }
 
 // The cotangent of element e of output `name`.

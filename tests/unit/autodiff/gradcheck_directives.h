@@ -41,7 +41,7 @@ static vy_eval_options launch; // groups and subgroup size of the launch being c
 
 static bool fail(job *j, const char *oracle) // `message` is set
 {
-    j->oracle = oracle;
+    j->oracle = stays_in_range && left_range ? "range" : oracle;
     return false;
 }
 

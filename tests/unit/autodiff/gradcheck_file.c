@@ -35,6 +35,8 @@
 //   atomic, gather, deterministic, permuted   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; elements proved zero are zero;
 //            additions proved exclusive, which are not atomic on a device, do not race
+//   range    in every run: a derivative of a program that accesses nothing out of range does not
+//            either, optimised as with --unchecked: gradcheck_range.h
 //   clear    in every run: out buffers that no runtime clears, because the program provably writes
 //            every element, start as NaN, and no NaN is left
 //
@@ -73,6 +75,7 @@ enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 
 #include "tests/unit/autodiff/gradcheck_oracles.h"
 #include "tests/unit/autodiff/gradcheck_claims.h"
+#include "tests/unit/autodiff/gradcheck_range.h"
 #include "tests/unit/autodiff/gradcheck_dual.h"
 #include "tests/unit/autodiff/gradcheck_permute.h"
 
@@ -308,6 +311,7 @@ static bool states_derivatives(const vy_module *m)
 static bool prepare(job *j, const vy_module *m)
 {
     const vy_program *p = last_program(m);
+    bool any_left = stays_in_range = false;
     if (states_derivatives(m)) return false;
     for (uint32_t k = 0; k < j->launch_count; k++) {
         job_launch *l = &j->launches[k];
@@ -322,10 +326,12 @@ static bool prepare(job *j, const vy_module *m)
         }
         copy_image(p, &l->x, false, &forward);
         bool ok = run_on(p, &forward, true, EVERYTHING, NULL);
+        any_left |= left_range;
         if (ok && j->tolerance > 1e-8) ok = widen_tolerance(j, p, &l->x, &forward);
         image_free(&forward);
         if (!ok) return false;
     }
+    stays_in_range = !any_left && is_in_range_hoisted(j);
     return true;
 }
 
@@ -337,10 +343,10 @@ static void answer(const job *j, const char *name, bool ok, bool invalid)
         printf(
             "%s: ok %u compared, %u kinks, %u unreliable, %u unordered, %u ways, %u axes, %u forwards, "
             "%u transposed, %u second, %u mixed, %u third, "
-            "%u gathered, %u atomic, %u plain, %u ordered%s\n",
+            "%u gathered, %u atomic, %u plain, %u ordered, %u ranged%s\n",
             name, j->compared, j->kinks, j->unreliable, j->unordered, j->ways, j->axes, j->forwards,
             j->transposed, j->seconds, j->mixed, j->thirds, j->gathered, j->atomic, j->plain,
-            j->ordered, j->notes);
+            j->ordered, stays_in_range, j->notes);
     else if (strcmp(j->oracle, "refused") == 0)
         printf("%s: refused %s%s\n", name, message, j->notes);
     else

@@ -24,7 +24,7 @@ static bool run_forward(job *j, const vy_program *p, const vy_program *own, cons
 {
     vy_eval_options o = launch;
     o.shuffle_seed = order;
-    o.report_races = true;
+    o.report_races = o.report_out_of_range = true;
     copy_image(own, x, true, out);
     if (run_with(p, out, &o, RACES, NULL)) return true;
     image_free(out);

@@ -152,7 +152,7 @@ static bool run_ordered(job *j, const vy_module *gm, const image *x, uint64_t or
     image_free(&start);
     vy_eval_options o = launch;
     o.shuffle_seed = order;
-    o.report_races = true;
+    o.report_races = o.report_out_of_range = true;
     if (run_with(gp, g, &o, RACES, NULL)) return true;
     image_free(g);
     g->n = 0;

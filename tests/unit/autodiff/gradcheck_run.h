@@ -36,7 +36,8 @@ static bool run_with(const vy_program *p, image *m, const vy_eval_options *o, re
                     : vy_eval_hooked(p, m->buffers, m->n, m->scalars, m->scalar_count, o, &hooks,
                                      &report, &d);
     if (ok && !(reports && report.races) && !(reports == EVERYTHING && report.uninitialised))
-        return true;
+        return is_in_range(p, &report);
+    left_range = false;
     snprintf(message, sizeof message, "%s: %s", vy_program_name(p),
              ok ? report.first.text : d.text);
     return false;
@@ -46,7 +47,7 @@ static bool run_on(const vy_program *p, image *m, bool f64, report reports, uint
 {
     vy_eval_options o = launch;
     o.f64 = f64;
-    o.report_races = reports >= RACES;
+    o.report_races = o.report_out_of_range = reports >= RACES;
     o.report_uninitialised = reports == EVERYTHING;
     return run_with(p, m, &o, reports, path);
 }
@@ -118,7 +119,7 @@ static vy_module *parsed(const char *text, const char *what)
 // elements per invocation wherever possible.
 static bool optimised(vy_module *m, int level, bool as_run)
 {
-    vy_opt_options o = {.level = level};
+    vy_opt_options o = {.level = level, .unchecked = stays_in_range};
     if (as_run && level == 1) o.chunk = 3;
     if (as_run && level == 2) o.lanes = 8;
     if (as_run && level == 3) o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = true;

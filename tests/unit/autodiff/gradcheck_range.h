@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// gradcheck_range.h: which programs the oracle `range` looks at; part of gradcheck_file.c.
+//
+// An access out of range has a meaning: a load gives 0, a store does nothing.  But it costs the
+// check, a driver without robust access and `--unchecked` make it undefined, and `check` fails on
+// a text that has one.  So what is derived from a program that has none must have none either.
+//
+//   for k in 0..K { y[i] += w[1] * x[k]; }
+//
+// is left out where w has one element and K is 0: reverse mode loads w[1] before the loop, as -O2
+// does where accesses are checked (ir/pass/scalar/licm.c), so this program has one after all.
+
+// Does the program access nothing out of range at any launch once such loads are before their loops?
+static bool is_in_range_hoisted(job *j)
+{
+    vy_module *m = parsed(j->text, "parse");
+    bool ok = m && vy_optimize(m, NULL);
+    for (uint32_t k = 0; ok && k < j->launch_count; k++) {
+        image x;
+        use_launch(j, k);
+        copy_image(last_program(m), &j->launches[k].x, false, &x);
+        ok = run_on(last_program(m), &x, true, RACES, NULL) && !left_range;
+        image_free(&x);
+    }
+    vy_module_free(m);
+    return ok;
+}
