@@ -119,7 +119,7 @@ static bool room(reading *r)
     r->misplaced = false;
     r->seen_now = r->privates.count = 0;
     r->notes.count = r->values.count = r->exits.count = r->unread.count = 0;
-    r->depth = r->line = r->column = 0;
+    r->depth = r->constants = r->line = r->column = 0;
     r->instructions = 0;
     r->at = 0;
     return (r->types && r->note_at && r->value_at && r->kept && r->pointers && r->objects &&

@@ -281,7 +281,8 @@ struct reading {
     uint32_t *seen;       // by id of a label: the last search that has reached it
     uint32_t seen_now;
     vy_id_vec privates; // variables outside of functions that an invocation has of its own
-    uint32_t depth;
+    uint32_t depth;     // of constructs
+    uint32_t constants; // that are being made: each consists of the next
     uint64_t instructions;
 };
 

@@ -100,6 +100,13 @@ static void scalar(read_type *t, vy_type type)
     t->scalars = t->fields = type != VY_VOID;
 }
 
+// A type consists of types before it: of itself, or of later ones, pointers alone may be.
+static bool is_defined(reading *r, const read_type *part)
+{
+    return part->op != SpvOpNop ||
+           read_fail(r, VY_E_SHADER_WORDS, "", "it consists of a type that is not defined");
+}
+
 // Of a vector, matrix or array; count 0: a runtime array, which has no values.
 static bool several(reading *r, read_type *t, uint32_t element, uint32_t count)
 {
@@ -111,8 +118,7 @@ static bool several(reading *r, read_type *t, uint32_t element, uint32_t count)
     uint32_t n;
     if (__builtin_mul_overflow(e->scalars, count, &n)) n = UINT32_MAX;
     t->scalars = n;
-    return e->op != SpvOpNop ||
-           read_fail(r, VY_E_SHADER_WORDS, "", "it has elements of a type that is not defined");
+    return is_defined(r, e);
 }
 
 static bool structure(reading *r, read_type *t)
@@ -121,6 +127,7 @@ static bool structure(reading *r, read_type *t)
     bool values = true;
     for (uint32_t k = 0; k < t->count; k++) {
         const read_type *e = read_type_of(r, read_word(&r->w, r->at, 2 + k));
+        if (!is_defined(r, e)) return false;
         values &= e->scalars != 0;
         if (__builtin_add_overflow(t->scalars, e->scalars, &t->scalars) ||
             __builtin_add_overflow(t->fields, e->fields, &t->fields) || t->fields > MOST_SCALARS)
@@ -131,11 +138,10 @@ static bool structure(reading *r, read_type *t)
     return true;
 }
 
-static bool define(reading *r, SpvOp op, uint32_t id)
+// What a type has beside its operation.
+static bool describe(reading *r, SpvOp op, read_type *t)
 {
     const uint32_t a = read_word(&r->w, r->at, 2), b = read_word(&r->w, r->at, 3);
-    read_type *t = &r->types[id];
-    t->op = op;
     switch (op) {
     case SpvOpTypeBool: scalar(t, VY_BOOL); return true;
     case SpvOpTypeInt: scalar(t, integer(a, b != 0)); return true;
@@ -154,6 +160,15 @@ static bool define(reading *r, SpvOp op, uint32_t id)
         return true;
     default: return true; // an error where something of it is used
     }
+}
+
+static bool define(reading *r, SpvOp op, uint32_t id)
+{
+    read_type t = {0}; // not defined before all of it is
+    if (!describe(r, op, &t)) return false;
+    t.op = op;
+    r->types[id] = t;
+    return true;
 }
 
 bool read_declarations(reading *r)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SCALARS = 1 << 16 }; // of one value
+enum { MOST_SCALARS = 1 << 16, DEEPEST = 400 }; // of one value; constants of constants
 
 vy_value *read_room(reading *r, uint32_t type)
 {
@@ -144,11 +144,10 @@ static bool composite_constant(reading *r, uint32_t id, vy_value *v)
     return k == n || read_fail(r, VY_E_SHADER_WORDS, "", "a constant lacks parts");
 }
 
-// Defines a constant where it is first used: it is then the same value everywhere.
-static bool define_constant(reading *r, uint32_t id)
+// What the constant at r->at is.
+static bool make_constant(reading *r, uint32_t id)
 {
-    const uint32_t before = r->at, type = read_type_id(r, id);
-    r->at = read_definition(&r->w, id);
+    const uint32_t type = read_type_id(r, id);
     const SpvOp op = read_op(&r->w, r->at);
     vy_value *v = read_room(r, type);
     const uint32_t n = read_type_of(r, type)->scalars;
@@ -176,7 +175,21 @@ static bool define_constant(reading *r, uint32_t id)
     case SpvOpNop: break;
     default: ok = read_fail(r, VY_E_SHADER_WORDS, "", "%s is no value", read_op_name(op));
     }
-    ok = ok && read_define(r, id, n, v);
+    return ok && read_define(r, id, n, v);
+}
+
+// Defines a constant where it is first used: it is then the same value everywhere.  One that
+// consists of itself is the deepest.
+static bool define_constant(reading *r, uint32_t id)
+{
+    const uint32_t before = r->at;
+    r->at = read_definition(&r->w, id);
+    if (r->constants == DEEPEST)
+        return read_fail(r, VY_E_SHADER_LIMIT, "", "constants consist of others, more than %d deep",
+                         DEEPEST);
+    r->constants++;
+    const bool ok = make_constant(r, id);
+    r->constants--;
     r->at = before;
     return ok;
 }
