@@ -97,6 +97,19 @@ def shader_arguments(p, text, read, argv, sets, groups):
     return out
 
 
+def shaped(args, read):
+    """The arguments over the domain, where buffers have the shapes that were found of their flat indices."""
+    sets = {n: int(v) for n, _, v in (a.partition("=") for a in args[1::2]) if re.fullmatch(r"-?\d+", v)}
+    out = list(args)
+    for k, given in enumerate(args):
+        name, _, spec = given.partition("[")
+        now = re.search(r"(?<![\w.])%s`?: \w+ \w+\[([^\]]*, [^\]]*)\]" % re.escape(name), head(read))
+        if args[k - 1] == "--in" and spec and now and "?" not in now.group(1):
+            dims = [str(elements(d, sets, {})) for d in now.group(1).split(", ")]
+            out[k] = "%s[%s]%s" % (name, ",".join(dims), spec.partition("]")[2])
+    return out
+
+
 def workgroups(text, read):
     """Along axes of an extent that is known when the program is compiled as many as the domain has: nothing is left
     out there.  Along others more: the program leaves out what is beyond the domain."""
@@ -186,7 +199,8 @@ def one(seed, engines):
             launches.append([])
             DOMAINS[0] += 1
         for launch in launches:
-            got = vyre("run", module, "--json", "--engine", "eval", "--subgroup-size", LANES, *launch, *args)
+            given = args if launch else shaped(args, read.stdout)
+            got = vyre("run", module, "--json", "--engine", "eval", "--subgroup-size", LANES, *launch, *given)
             if got.returncode:
                 return "%s does not run: %s" % (module, got.stderr)
             outputs = json.loads(got.stdout)["outputs"]
