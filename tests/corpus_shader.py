@@ -176,7 +176,7 @@ class Shader:
         for v, part in parts:
             for _, byte in part.places:
                 cleared = parameters.get(part.name, "")[:1] == ("out",)
-                value = 0 if cleared else self.number(part.code, v, r, low)
+                value = 0 if cleared else self.number(part, v, r, low)
                 struct.pack_into("<" + part.code, self.data[v[:3]], byte, value)
         for v, part in parts:
             self.give(part, v, parameters)
@@ -195,7 +195,8 @@ class Shader:
         return part._replace(code=code, dims=(n,), places=[((k,), k * size) for k in range(n)])
 
     @staticmethod
-    def number(code, variable, r, low):
+    def number(part, variable, r, low):
+        code = part.code
         fixed, most = variable.kind in ("uniform", "push"), (variable.image or {}).get("most")
         if most:  # one that its format has
             steps = 1 if variable.image["code"] == "A" else most  # its alpha has fewer

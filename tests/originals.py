@@ -158,6 +158,8 @@ class Module:
             merged = rows if merged is None else [
                 (p, c, d, places + more) for (p, c, d, places), (_, _, _, more) in zip(merged, rows)]
             size = k * step + has
+        if op == RUNTIME:
+            size = count * step  # its length is asked of the buffer
         return merged or [], size
 
     # ---- parameters

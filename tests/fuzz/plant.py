@@ -954,6 +954,14 @@ DOMAIN = ("text/shader/domain.comp", (
     ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
     ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
 ))
+# What random shaders notice.
+RANDOM_SHADERS = ("random_shaders.py", (
+    ("spirv/read/composite.c", None, "p->v[c * rows + i] = vy_mul(p->b, part(p, 0, i), part(p, 1, c));",
+     "p->v[i * columns + c] = vy_mul(p->b, part(p, 0, i), part(p, 1, c));"),
+    ("spirv/read/operation.c", None, "vy_and(s->b, x, vy_not(s->b, vy_shl(s->b, low, offset)));", "x;"),
+    ("spirv/read/variables.c", None, "case SpvOpTypeMatrix: return w->row_major ? size : w->matrix_stride;",
+     "case SpvOpTypeMatrix: return w->matrix_stride;"),
+))
 # Faults in where a shader's host has its parameters.
 KINDS = ("text/deterministic/kinds.vyre", (
     ("autodiff/deterministic/deterministic.c", None, "|| !vy_check_kinds(o) ||", "||"),
@@ -1217,7 +1225,7 @@ COUNTING = ("text/opt/count_loops.vyre", (
     ("ir/pass/scalar/count_loops.c", None, "return vy_max(b, r->init, r->to);", "return r->to;"),
 ))
 SCRIPTS += (KINDS, BOUNDS, AXES, PLACES, LAYOUTS, LAYOUT_CELLS, PLACED, DOMAIN, DOMAIN_ONE, DOMAIN_RETURNS, DOMAIN_GROUP, DOMAIN_NONE, COUNTING)
-SCRIPTS += (IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
+SCRIPTS += (RANDOM_SHADERS, IMAGE, IMAGE_FORMATS, IMAGE_KINDS, SAMPLER, SAMPLER_KINDS)
 REDUNDANT = ("text/grad/rewrite/redundant_stores.vyre", (
     ("ir/check/redundant.c", None, "r->loads[k] = b->cls != VY_IN && r->racy[memory_of(r->p, k)];", "r->loads[k] = b->cls != VY_IN;"),
     ("ir/check/redundant.c", None, "is_own(&r->p->buffers.data[i->aux], axis))\n            continue;", "false)\n            continue;"),
