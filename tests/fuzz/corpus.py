@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The seeds of the fuzzing harnesses, one archive each:
-tests/fuzz/corpus/{text,binary,npy,command}.tar.xz.
+tests/fuzz/corpus/{text,binary,npy,command,spirv}.tar.xz.
 
   corpus.py list [NAME…]           every seed with its size, and how many there are
   corpus.py unpack DIR [NAME…]     the seeds as files: DIR/NAME/…
@@ -18,7 +18,7 @@ import sys
 import tarfile
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
-NAMES = ("text", "binary", "npy", "command")
+NAMES = ("text", "binary", "npy", "command", "spirv")
 
 
 def archive_of(name, folder=FOLDER):
