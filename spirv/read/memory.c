@@ -249,19 +249,23 @@ static bool transfer_type(transfer *t, uint32_t type)
     return store_element(t->r, &t->e, t->stored[t->next++]);
 }
 
-static void begin(transfer *t, reading *r, const read_pointer *p)
+// False: what the pointer points to has no values, as runtime arrays have none.
+static bool begin(transfer *t, reading *r, const read_pointer *p)
 {
+    if (!read_type_of(r, p->type)->scalars)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "a load or store of what has no values");
     *t = (transfer){.r = r};
     t->e.o = p->object;
     t->e.field = p->field;
     t->e.rank = p->rank;
     for (uint32_t k = 0; k < p->rank; k++) t->e.index[k] = p->index[k];
+    return true;
 }
 
 bool read_load_from(reading *r, const read_pointer *p, vy_value *out)
 {
     transfer t;
-    begin(&t, r, p);
+    if (!begin(&t, r, p)) return false;
     t.loaded = out;
     return transfer_type(&t, p->type);
 }
@@ -274,15 +278,17 @@ bool read_load(reading *r)
         r->pointers[id] = p;
         return true;
     }
+    const uint32_t n = read_type_of(r, type)->scalars;
+    if (p && read_type_of(r, p->type)->scalars != n)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "a load of a value of another type");
     vy_value *v = p ? read_room(r, type) : NULL;
-    if (!v || !read_load_from(r, p, v)) return false;
-    return read_define(r, id, read_type_of(r, type)->scalars, v);
+    return v && read_load_from(r, p, v) && read_define(r, id, n, v);
 }
 
 static bool store_scalars(reading *r, const read_pointer *p, const vy_value *v)
 {
     transfer t;
-    begin(&t, r, p);
+    if (!begin(&t, r, p)) return false;
     t.stored = v;
     return transfer_type(&t, p->type);
 }

@@ -208,6 +208,8 @@ bool read_constant_u32(reading *r, uint32_t id, uint32_t *out)
 // ----------------------------------------------------------------------------------------- values
 bool read_define(reading *r, uint32_t id, uint32_t n, const vy_value *v)
 {
+    if (n != read_scalar_count(r, id))
+        return read_fail(r, VY_E_SHADER_WORDS, "", "its result is of another type");
     if (!vy_vec_reserve(&r->values, n)) return read_no_memory(r);
     r->value_at[id] = r->values.count + 1;
     for (uint32_t k = 0; k < n; k++) r->values.data[r->values.count++] = v[k];
