@@ -52,7 +52,7 @@ class Plan:
         self.physical, self.device, self.queue = raw.open_device()
         self.host = {(b["set"], b["binding"]): raw.bind(self.physical, self.device, b) for b in job["bindings"]}
         self.kernels = {k["name"]: k for k in self.m["kernels"]}
-        shaders = {b["name"]: b["from"] for k in self.m["kernels"] for b in k["bindings"] if b["from"]}
+        shaders = {b["name"]: b.get("from") for k in self.m["kernels"] for b in k["bindings"] if b.get("from")}
         self.shaders, self.own = shaders, {}
         for b in self.m["buffers"]:
             if b["name"] not in shaders:
@@ -72,7 +72,7 @@ class Plan:
         """All of the host's, then the kernel's own: (set, binding, kind, buffer)."""
         out = [(b["set"], b["binding"], b["kind"], self.host[b["set"], b["binding"]]) for b in self.job["bindings"]]
         for b in k["bindings"]:
-            if b["from"]:
+            if b.get("from"):
                 continue
             mine = self.own[arguments[b["name"]]]
             if b["clear"]:
