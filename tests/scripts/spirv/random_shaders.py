@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # DEVICE
+# ONCE
 # TIMEOUT: 600
 """Random shaders in GLSL (tests/fuzz/glsl.py) are read: run by the interpreter they give what the driver makes of the
 unread module, also after random passes of spirv-opt; what is written of them is bound and gives the same; their
@@ -68,7 +69,7 @@ def passes(r):
 
 def options(made):
     return types.SimpleNamespace(
-        vyre=VYRE, elements=made.elements, groups=",".join(map(str, made.groups)), seconds=120, lanes=LANES, keep=False,
+        vyre=VYRE, elements=made.elements, groups=",".join(map(str, made.groups)), seconds=900, lanes=LANES, keep=False,
         sampler=[], include=[], define=[], spec=[], device=True, check=True)
 
 
@@ -87,7 +88,7 @@ def gradient(s, path):
     with open("own.vyre", "w", encoding="utf-8") as f:
         f.write(s.own)
     argv = ["--grad", "--json", "--engine", "eval", "--subgroup-size", LANES, "--groups", s.o.groups, *s.arguments]
-    status, out, error, _ = run([VYRE, "run", path, *argv], 120)
+    status, out, error, _ = run([VYRE, "run", path, *argv], 900)
     return json.loads(out)["outputs"] if status == 0 else cause(status, error)[:5]
 
 
