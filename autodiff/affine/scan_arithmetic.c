@@ -43,7 +43,8 @@ vy_signed vy_signed_of_i32(vy_builder *b, vy_value value)
 {
     vy_value zero = vy_int(b, VY_I32, 0);
     vy_value plus = vy_cast(b, VY_U32, vy_max(b, value, zero));
-    vy_value minus = vy_sub(b, u32(b, 0), vy_cast(b, VY_U32, vy_min(b, value, zero)));
+    vy_value negative = vy_cast(b, VY_U32, vy_min(b, value, zero));
+    vy_value minus = vy_sub(b, u32(b, 0), negative);
     return (vy_signed){plus.id, minus.id, 0, INT32_MAX, INT64_C(1) << 31};
 }
 
@@ -98,7 +99,9 @@ vy_signed vy_signed_scale(vy_builder *b, vy_signed x, int64_t by)
 // p + c where c ≥ 0, as one value.
 static vy_value with(vy_builder *b, uint32_t id, int64_t constant)
 {
-    return constant ? vy_add(b, part(b, id), u32(b, constant)) : part(b, id);
+    if (!constant) return part(b, id);
+    vy_value c = u32(b, constant);
+    return vy_add(b, part(b, id), c);
 }
 
 // Gives x and y a common subtrahend: x = *l − n + c, y = *r − n + c.  Returns −n + c.
@@ -167,14 +170,15 @@ static int64_t most_of(vy_signed x) { return x.most_plus + (x.constant > 0 ? x.c
 vy_signed vy_signed_divide(vy_builder *b, vy_signed x, int64_t by)
 {
     if (!vy_signed_fits(x) || by < 1 || by > INT32_MAX) return refused;
-    vy_value q = vy_div(b, vy_signed_modular(b, x), u32(b, by));
+    vy_value divisor = u32(b, by), q = vy_div(b, vy_signed_modular(b, x), divisor);
     return vy_signed_value(q, most_of(x) / by);
 }
 
 vy_signed vy_signed_remainder(vy_builder *b, vy_signed x, int64_t by)
 {
     if (!vy_signed_fits(x) || by < 1 || by > INT32_MAX) return refused;
-    return vy_signed_value(vy_rem(b, vy_signed_modular(b, x), u32(b, by)), by - 1);
+    vy_value divisor = u32(b, by);
+    return vy_signed_value(vy_rem(b, vy_signed_modular(b, x), divisor), by - 1);
 }
 
 vy_signed vy_signed_floor(vy_builder *b, vy_signed x, int64_t by)

@@ -21,7 +21,8 @@ static bool gives_float(const vy_custom *c, uint32_t o)
 
 static uint32_t product(vy_builder *b, vy_type t, uint32_t x, uint32_t y)
 {
-    return vy_cast(b, t, vy_mul(b, vy_cast(b, t, (vy_value){x}), vy_cast(b, t, (vy_value){y}))).id;
+    const vy_value factor = vy_cast(b, t, (vy_value){y});
+    return vy_cast(b, t, vy_mul(b, vy_cast(b, t, (vy_value){x}), factor)).id;
 }
 
 static uint32_t sum(vy_builder *b, uint32_t x, uint32_t y)

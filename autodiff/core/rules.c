@@ -152,7 +152,8 @@ static vy_value kept(vy_builder *b, uint32_t d, uint32_t g, int depth)
     vy_value c = {vy_arg(p, d, 0)};
     uint32_t x = vy_arg(p, d, 1), y = vy_arg(p, d, 2);
     vy_value then = vy_and(b, c, kept(b, x, g, depth - 1));
-    return vy_or(b, then, vy_and(b, vy_not(b, c), kept(b, y, g, depth - 1)));
+    vy_value other = kept(b, y, g, depth - 1);
+    return vy_or(b, then, vy_and(b, vy_not(b, c), other));
 }
 
 uint32_t vy_rule_kept(vy_builder *b, uint32_t d, uint32_t g)

@@ -63,7 +63,8 @@ static vy_value is_within(vy_builder *b, vy_value index, vy_value n)
 {
     const vy_type t = vy_value_type(b, index);
     if (vy_type_size(t) < 8) return vy_lt(b, vy_cast(b, VY_U32, index), n);
-    return vy_lt(b, vy_cast(b, VY_U64, index), vy_cast(b, VY_U64, n));
+    const vy_value behind = vy_cast(b, VY_U64, n);
+    return vy_lt(b, vy_cast(b, VY_U64, index), behind);
 }
 
 // The first word of element `index` of buffer `id` in its row.
@@ -76,7 +77,8 @@ static vy_value first_word(vy_ordering *o, uint32_t id, const vy_value *index)
     for (uint32_t k = 0; k < of.rank; k++) {
         const vy_value n = vy_len(b, (vy_buffer){id}, k);
         inside = vy_and(b, inside, is_within(b, index[k], n));
-        e = vy_add(b, vy_mul(b, e, n), vy_cast(b, VY_U32, index[k]));
+        const vy_value at = vy_cast(b, VY_U32, index[k]);
+        e = vy_add(b, vy_mul(b, e, n), at);
     }
     const vy_value behind = vy_int(b, VY_U32, UINT32_MAX - words + 1);
     return vy_select(b, inside, vy_mul(b, e, vy_int(b, VY_U32, words)), behind);

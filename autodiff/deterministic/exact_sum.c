@@ -136,7 +136,8 @@ static vy_value carry_of(vy_builder *b, vy_value old, vy_value q)
 {
     vy_value zero = i32(b, 0), minus = vy_lt(b, q, zero);
     vy_value wrapped = vy_ne(b, vy_lt(b, vy_add(b, old, q), old), minus);
-    return vy_select(b, wrapped, vy_select(b, minus, i32(b, -1), i32(b, 1)), zero);
+    vy_value one = i32(b, 1);
+    return vy_select(b, wrapped, vy_select(b, minus, i32(b, -1), one), zero);
 }
 
 // Completes the index of one word of a sum.
@@ -161,8 +162,9 @@ static void add_word(vy_builder *b, const vy_sum_place *sum, vy_value word, vy_v
     vy_var rest = vy_var_new(b, "carry", carry), place = vy_var_new(b, "word", word);
     vy_while(b);
     vy_while_test(b, vy_ne(b, vy_get(b, rest), zero));
-    vy_set(b, place, vy_add(b, vy_get(b, place), u32(b, APART)));
-    vy_value old = add_to_word(b, sum, vy_get(b, place), vy_get(b, rest));
+    vy_value apart = u32(b, APART);
+    vy_set(b, place, vy_add(b, vy_get(b, place), apart));
+    vy_value left = vy_get(b, rest), old = add_to_word(b, sum, vy_get(b, place), left);
     vy_set(b, rest, carry_of(b, old, vy_get(b, rest)));
     vy_end(b);
     vy_end(b);
@@ -207,7 +209,8 @@ static void find_range(reading *r)
     vy_value n = u32(b, r->words);
     vy_var first = vy_var_new(b, NULL, n), behind = vy_var_new(b, NULL, u32(b, 0));
     vy_value k = vy_for(b, "k", u32(b, 0), n);
-    vy_if(b, vy_ne(b, word_at(r, k), i32(b, 0)));
+    vy_value zero = i32(b, 0);
+    vy_if(b, vy_ne(b, word_at(r, k), zero));
     vy_set(b, first, vy_min(b, vy_get(b, first), k));
     vy_set(b, behind, vy_add(b, k, u32(b, 1)));
     vy_end(b);
@@ -225,7 +228,8 @@ static void find_sign(reading *r)
     call(b, "advance", 2, args, 2, results);
     vy_set(b, carry, results[1]);
     vy_end(b);
-    r->minus = vy_lt(b, vy_get(b, carry), i32(b, 0));
+    vy_value zero = i32(b, 0);
+    r->minus = vy_lt(b, vy_get(b, carry), zero);
 }
 
 // The leading digits of the sum's absolute value, from the lowest up.
@@ -247,12 +251,15 @@ static void find_digits(reading *r, vy_type wide, vy_value found[3])
     call(b, "advance", 2, args, 2, results);
     vy_set(b, carry, results[1]);
     // −x = ~x + 1, digit by digit
-    vy_value inverted = vy_add(b, vy_sub(b, u32(b, 255), results[0]), vy_get(b, negate));
+    vy_value one = vy_get(b, negate);
+    vy_value inverted = vy_add(b, vy_sub(b, u32(b, 255), results[0]), one);
     vy_set(b, negate, vy_shr(b, inverted, u32(b, 8)));
     vy_value digit = vy_select(b, r->minus, vy_and(b, inverted, u32(b, 255)), results[0]);
     vy_value old = vy_get(b, window), byte = vy_int(b, wide, 255);
-    vy_set(b, lost, vy_or(b, vy_get(b, lost), vy_ne(b, vy_and(b, old, byte), zero)));
-    vy_value top = vy_shl(b, w64 ? vy_cast(b, wide, digit) : digit, vy_int(b, wide, w64 ? 56 : 24));
+    vy_value loses = vy_ne(b, vy_and(b, old, byte), zero);
+    vy_set(b, lost, vy_or(b, vy_get(b, lost), loses));
+    vy_value by = vy_int(b, wide, w64 ? 56 : 24);
+    vy_value top = vy_shl(b, w64 ? vy_cast(b, wide, digit) : digit, by);
     vy_set(b, window, vy_or(b, vy_shr(b, old, vy_int(b, wide, 8)), top));
     vy_if(b, vy_ne(b, digit, u32(b, 0)));
     vy_set(b, W, vy_get(b, window));
@@ -279,7 +286,8 @@ vy_value vy_fixed_total(vy_builder *b, const vy_sum_place *place, vy_type t)
     vy_var v = vy_var_new(b, NULL, total);
     vy_if(b, vy_ne(b, flags, zero));
     vy_value inf = vy_float(b, t, (double)INFINITY), nan = vy_float(b, t, (double)NAN);
-    vy_value one = vy_select(b, vy_eq(b, flags, i32(b, 2)), vy_neg(b, inf), nan);
+    vy_value minus = vy_neg(b, inf);
+    vy_value one = vy_select(b, vy_eq(b, flags, i32(b, 2)), minus, nan);
     vy_set(b, v, vy_select(b, vy_eq(b, flags, i32(b, 1)), inf, one));
     vy_end(b);
     return vy_get(b, v);
@@ -288,7 +296,8 @@ vy_value vy_fixed_total(vy_builder *b, const vy_sum_place *place, vy_type t)
 void vy_fixed_clear(vy_builder *b, const vy_sum_place *place, vy_type t)
 {
     vy_value at[VY_MAX_RANK + 1];
-    find_word(b, place, vy_for(b, "k", u32(b, 0), u32(b, vy_fixed_words(t))), at);
+    vy_value words = u32(b, vy_fixed_words(t));
+    find_word(b, place, vy_for(b, "k", u32(b, 0), words), at);
     vy_store(b, place->sums, at, i32(b, 0));
     vy_end(b);
 }

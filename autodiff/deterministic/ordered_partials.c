@@ -283,7 +283,8 @@ static vy_value add_up(vy_builder *b, vy_buffer buf, uint32_t n, vy_value *at, v
     vy_type t = vy_builder_program(b)->buffers.data[buf.id].type;
     vy_var sum = vy_var_new(b, "sum", vy_zero(b, t));
     at[n] = vy_for_step(b, "j", from, to, step, false);
-    vy_set(b, sum, vy_add(b, vy_get(b, sum), vy_load(b, buf, at)));
+    vy_value term = vy_load(b, buf, at);
+    vy_set(b, sum, vy_add(b, vy_get(b, sum), term));
     vy_end(b);
     return vy_get(b, sum);
 }
@@ -328,7 +329,8 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const vy_buf *parts)
     vy_builder_program(b)->buffers.data[from.id].made = VY_MADE_PARTS;
     vy_value at[VY_MAX_RANK + 1], to[VY_MAX_RANK];
     vy_split_index(b, from, n, vy_over(b, "e", elements(o, b, id)), at);
-    vy_value sum = add_up(b, from, n, at, u32(b, 0), vy_len(b, from, n), u32(b, 1));
+    vy_value one = u32(b, 1), parts_of_it = vy_len(b, from, n);
+    vy_value sum = add_up(b, from, n, at, u32(b, 0), parts_of_it, one);
     for (uint32_t a = 0; a < of.rank; a++) to[a] = q->fixed[a] ? (vy_value){q->fixed[a]} : at[k++];
     if (!vy_total_starts(o, id)) {
         vy_value old = vy_load(b, (vy_buffer){id}, to);

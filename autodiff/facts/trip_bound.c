@@ -114,10 +114,16 @@ static vy_dim wrapped(const vy_bounds *r, vy_dim sum, vy_type type)
     return vy_dim_binary(r->b, VY_DIM_SUB, sum, half);
 }
 
+static vy_dim join_upper(const vy_bounds *r, vy_dim_op op, uint32_t x, uint32_t y, uint32_t depth)
+{
+    const vy_dim right = upper_bound(r, y, depth);
+    return join(r, op, upper_bound(r, x, depth), right);
+}
+
 static vy_dim addition(const vy_bounds *r, uint32_t x, uint32_t y, vy_type type, uint32_t depth)
 {
     int64_t sum;
-    vy_dim bound = join(r, VY_DIM_ADD, upper_bound(r, x, depth), upper_bound(r, y, depth));
+    vy_dim bound = join_upper(r, VY_DIM_ADD, x, y, depth);
     // Underflow below INT_MIN wraps to a huge value.  In 64 bits the dimension does not fit.
     if (!vy_type_is_signed(type) || vy_type_size(type) == 8) return bound;
     bool down =
@@ -131,7 +137,8 @@ static vy_dim difference(const vy_bounds *r, uint32_t x, uint32_t y, vy_type typ
     const vy_scalar *k = vy_id_const(r->p, y);
     const bool exact = is_exact(r->p, x) && is_exact(r->p, y) && vy_type_size(type) == 4;
     if (exact) {
-        vy_dim span = join(r, VY_DIM_SUB, leaf_bound(r, x), leaf_bound(r, y));
+        const vy_dim less = leaf_bound(r, y);
+        vy_dim span = join(r, VY_DIM_SUB, leaf_bound(r, x), less);
         const bool one = k && (k->i == 0 || k->i == 1) && is_domain_extent(r, x);
         return one ? span : wrapped(r, span, type);
     }
@@ -159,25 +166,24 @@ static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth
     switch (i->op) {
     case VY_OP_ADD: return addition(r, a, b, (vy_type)i->type, depth);
     case VY_OP_SUB:
-        if (p->host) return join(r, VY_DIM_SUB, upper_bound(r, a, depth), host_lower(r, b, depth));
+        if (p->host) {
+            x = host_lower(r, b, depth);
+            return join(r, VY_DIM_SUB, upper_bound(r, a, depth), x);
+        }
         return difference(r, a, b, (vy_type)i->type, depth);
-    case VY_OP_MUL:
-        return natural ? join(r, VY_DIM_MUL, upper_bound(r, a, depth), upper_bound(r, b, depth))
-                       : none;
+    case VY_OP_MUL: return natural ? join_upper(r, VY_DIM_MUL, a, b, depth) : none;
     case VY_OP_DIV:
         if (k && k->i > 0)
             return join(r, VY_DIM_DIV, upper_bound(r, a, depth), vy_dim_const(r->b, k->i));
         return natural ? upper_bound(r, a, depth) : none;
     case VY_OP_SHR: return natural ? upper_bound(r, a, depth) : none;
-    case VY_OP_MAX: return join(r, VY_DIM_MAX, upper_bound(r, a, depth), upper_bound(r, b, depth));
+    case VY_OP_MAX: return join_upper(r, VY_DIM_MAX, a, b, depth);
     case VY_OP_REM:
     case VY_OP_AND:
         if (!natural) return none;
         break; // at most the smaller operand
     case VY_OP_MIN: break;
-    case VY_OP_SELECT:
-        return join(r, VY_DIM_MAX, upper_bound(r, b, depth),
-                    upper_bound(r, vy_arg(p, id, 2), depth));
+    case VY_OP_SELECT: return join_upper(r, VY_DIM_MAX, b, vy_arg(p, id, 2), depth);
     default: return none;
     }
     x = upper_bound(r, a, depth), y = upper_bound(r, b, depth);
@@ -219,9 +225,15 @@ static vy_dim host_lower_of_operation(const vy_bounds *r, uint32_t id, uint32_t 
     switch (i->op) {
     case VY_OP_LOOP: return host_lower(r, a, depth); // of its variable
     case VY_OP_CAST: return host_lower(r, a, depth);
-    case VY_OP_ADD: return join(r, VY_DIM_ADD, host_lower(r, a, depth), host_lower(r, b, depth));
-    case VY_OP_SUB: return join(r, VY_DIM_SUB, host_lower(r, a, depth), upper_bound(r, b, depth));
-    case VY_OP_MIN: return join(r, VY_DIM_MIN, host_lower(r, a, depth), host_lower(r, b, depth));
+    case VY_OP_ADD:
+        y = host_lower(r, b, depth);
+        return join(r, VY_DIM_ADD, host_lower(r, a, depth), y);
+    case VY_OP_SUB:
+        y = upper_bound(r, b, depth);
+        return join(r, VY_DIM_SUB, host_lower(r, a, depth), y);
+    case VY_OP_MIN:
+        y = host_lower(r, b, depth);
+        return join(r, VY_DIM_MIN, host_lower(r, a, depth), y);
     case VY_OP_MAX:
         x = host_lower(r, a, depth), y = host_lower(r, b, depth);
         return x.id && y.id ? vy_dim_binary(r->b, VY_DIM_MAX, x, y) : x.id ? x : y;

@@ -110,10 +110,11 @@ static void open(gather_clone *c, uint32_t id)
         map_slots(c, &s, id, vy_init_arg(g->r, id));
         uint8_t reverse = i->flags & VY_FLAG_REVERSE;
         if (reverse && gather_iterations_commute(g, c->needed, id)) reverse = 0;
+        const uint32_t step = gather_map(c, vy_arg(g->r, id, 2));
+        const uint32_t to = gather_map(c, vy_arg(g->r, id, 1));
         c->map[id] =
-            vy_begin_loop(c->b, (vy_type)i->type, reverse, gather_map(c, vy_arg(g->r, id, 0)),
-                          gather_map(c, vy_arg(g->r, id, 1)), gather_map(c, vy_arg(g->r, id, 2)),
-                          s.n, s.mapped, s.made);
+            vy_begin_loop(c->b, (vy_type)i->type, reverse, gather_map(c, vy_arg(g->r, id, 0)), to,
+                          step, s.n, s.mapped, s.made);
         vy_pass_name(c->b, g->r, id, c->map[id]);
         break;
     }

@@ -81,7 +81,8 @@ static vy_value size_of(gather_clone *c, uint32_t axis)
 
 static vy_value local_id(gather_clone *c, uint32_t axis)
 {
-    return vy_rem(c->b, global_id(c, axis), size_of(c, axis));
+    vy_value size = size_of(c, axis);
+    return vy_rem(c->b, global_id(c, axis), size);
 }
 
 // ⌈extent / size⌉; there is a point, so the extent is not 0.
@@ -91,13 +92,22 @@ static vy_value group_count(gather_clone *c, uint32_t axis)
     vy_value one = vy_int(c->b, VY_U32, 1);
     if (axis >= p->overs.count) return one;
     vy_value n = vy_dim_number(c->b, p->overs.data[p->overs.count - 1 - axis].extent);
-    return vy_add(c->b, vy_div(c->b, vy_sub(c->b, n, one), size_of(c, axis)), one);
+    vy_value size = size_of(c, axis);
+    return vy_add(c->b, vy_div(c->b, vy_sub(c->b, n, one), size), one);
 }
 
 static vy_value local_index(gather_clone *c)
 {
-    vy_value plane = vy_add(c->b, vy_mul(c->b, local_id(c, 2), size_of(c, 1)), local_id(c, 1));
-    return vy_add(c->b, vy_mul(c->b, plane, size_of(c, 0)), local_id(c, 0));
+    vy_value y = local_id(c, 1), rows = size_of(c, 1);
+    vy_value plane = vy_add(c->b, vy_mul(c->b, local_id(c, 2), rows), y);
+    vy_value x = local_id(c, 0);
+    return vy_add(c->b, vy_mul(c->b, plane, size_of(c, 0)), x);
+}
+
+static vy_value group_id(gather_clone *c, uint32_t axis)
+{
+    vy_value size = size_of(c, axis);
+    return vy_div(c->b, global_id(c, axis), size);
 }
 
 static uint32_t builtin(gather_clone *c, const vy_leaf *l, uint32_t id)
@@ -105,7 +115,7 @@ static uint32_t builtin(gather_clone *c, const vy_leaf *l, uint32_t id)
     switch ((vy_builtin)l->index) {
     case VY_GID: return global_id(c, l->axis).id;
     case VY_LID: return local_id(c, l->axis).id;
-    case VY_WID: return vy_div(c->b, global_id(c, l->axis), size_of(c, l->axis)).id;
+    case VY_WID: return group_id(c, l->axis).id;
     case VY_LINDEX: return local_index(c).id;
     case VY_NUM_GROUPS: return group_count(c, l->axis).id;
     case VY_LANE:

@@ -101,9 +101,10 @@ static vy_buffer part(vy_builder *b, vy_type t)
 static vy_value add_up(vy_builder *b, vy_buffer parts, vy_value at, uint32_t step)
 {
     vy_var sum = vy_var_new(b, NULL, vy_load(b, parts, &at));
-    vy_value k = vy_for(b, "k", vy_int(b, VY_U32, 1), vy_int(b, VY_U32, ROW));
+    vy_value row = vy_int(b, VY_U32, ROW), k = vy_for(b, "k", vy_int(b, VY_U32, 1), row);
     vy_value from = vy_add(b, at, vy_mul(b, k, vy_int(b, VY_U32, step)));
-    vy_set(b, sum, vy_add(b, vy_get(b, sum), vy_load(b, parts, &from)));
+    vy_value term = vy_load(b, parts, &from);
+    vy_set(b, sum, vy_add(b, vy_get(b, sum), term));
     vy_end(b);
     return vy_get(b, sum);
 }

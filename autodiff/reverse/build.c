@@ -153,7 +153,8 @@ vy_program *vy_reverse_count(reverse *r)
         vy_reverse_free_name(r, "count", 0, name);
         uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
         vy_replay(r, 1, r->p->insts.count);
-        vy_value block = vy_div(r->b, vy_tape_invocation(r), vy_int(r->b, VY_U32, VY_TAPE_LANES));
+        vy_value lanes = vy_int(r->b, VY_U32, VY_TAPE_LANES);
+        vy_value block = vy_div(r->b, vy_tape_invocation(r), lanes);
         for (uint32_t k = 0; k < r->plan.counters.count && !r->failed; k++) {
             const uint32_t row = r->build.counters[k].row;
             if (!row) continue;

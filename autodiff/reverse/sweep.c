@@ -19,14 +19,21 @@ static uint32_t zero_unless(reverse *r, uint32_t mask, uint32_t g)
 
 static uint32_t negated(reverse *r, uint32_t c) { return vy_not(r->b, (vy_value){c}).id; }
 
+// x̄ += c ? ḡ : 0
+static void contribute_where(reverse *r, uint32_t x, uint32_t c, uint32_t g, uint32_t mask)
+{
+    if (!vy_is_active(&r->facts, x)) return;
+    const uint32_t seen = both(r, mask, c);
+    vy_contribute(r, x, zero_unless(r, c, g), seen);
+}
+
 // select(c, x, y): x̄ += c ? ḡ : 0, ȳ += c ? 0 : ḡ
 static void reverse_select(reverse *r, uint32_t id, uint32_t g, uint32_t mask)
 {
     uint32_t c = vy_primal(r, vy_arg(r->p, id, 0)), x = vy_arg(r->p, id, 1);
     uint32_t y = vy_arg(r->p, id, 2), not_c = negated(r, c);
-    if (vy_is_active(&r->facts, x)) vy_contribute(r, x, zero_unless(r, c, g), both(r, mask, c));
-    if (vy_is_active(&r->facts, y))
-        vy_contribute(r, y, zero_unless(r, not_c, g), both(r, mask, not_c));
+    contribute_where(r, x, c, g, mask);
+    contribute_where(r, y, not_c, g, mask);
 }
 
 // Half v of the primal as f32.  A value that is not visible here is not used by any rule (masks.c).

@@ -149,8 +149,8 @@ static uint32_t element_adjoint(reverse *r, uint32_t id, bool clear)
     if (info->kind == ADJ_ZERO) return 0;
     if (info->kind == ADJ_ONES && r->p->host) return vy_float(r->b, type, 1).id;
     if (info->kind == ADJ_ONES) {
-        vy_value c = {vy_in_range(r, info->twin, index)};
-        return vy_select(r->b, c, vy_float(r->b, type, 1), vy_float(r->b, type, 0)).id;
+        vy_value c = {vy_in_range(r, info->twin, index)}, zero = vy_float(r->b, type, 0);
+        return vy_select(r->b, c, vy_float(r->b, type, 1), zero).id;
     }
     vy_type held = vy_builder_program(r->b)->buffers.data[info->adjoint].type;
     uint32_t g = vy_emit(r->b, VY_OP_LOAD, held, info->adjoint, rank, index);
@@ -230,8 +230,9 @@ void vy_reverse_memory(reverse *r, uint32_t id)
         const bool clear = !r->facts.adds[id] && info->spent != id;
         vy_contribute(r, value, element_adjoint(r, id, clear), counts);
     } else if (op == VY_OP_ATOMIC_ADD && !vy_is_active(&r->facts, id)) {
-        if (vy_is_active(&r->facts, value))
-            vy_contribute(r, value, element_adjoint(r, id, false), reaches(r, id, value));
+        if (!vy_is_active(&r->facts, value)) return;
+        uint32_t counts = reaches(r, id, value);
+        vy_contribute(r, value, element_adjoint(r, id, false), counts);
     } else if (vy_is_extremum(op) && !vy_is_active(&r->facts, id)) {
         if (vy_is_contested(r->p, id)) vy_extremum_reverse(r, id); // else the winner stores, too
     } else if (op == VY_OP_ATOMIC_ADD || vy_is_extremum(op)) {

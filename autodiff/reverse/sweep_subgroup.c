@@ -221,7 +221,7 @@ static uint32_t of_above(reverse *r, uint32_t id, uint32_t x)
 {
     uint32_t s = call(r, "above", x, 0);
     if (r->p->insts.data[id].op == VY_OP_SG_INCLUSIVE_ADD || vy_builder_failed(r->b)) return s;
-    vy_value next = vy_add(r->b, (vy_value){lane(r)}, vy_int(r->b, VY_U32, 1));
+    vy_value one = vy_int(r->b, VY_U32, 1), next = vy_add(r->b, (vy_value){lane(r)}, one);
     return shuffle(r, VY_OP_SG_SHUFFLE, s, next.id);
 }
 

@@ -107,11 +107,12 @@ static uint32_t first_value(rescale *w, uint32_t k, uint32_t M)
     const vy_scalar *number = vy_id_const(vy_builder_program(b), x.id);
     if (!vy_rescaled_sum(&w->r, k) || !d.old || (number && number->f == 0)) return x.id;
     vy_type type = vy_value_type(b, m0);
-    vy_value step = vy_mul(b, vy_sub(b, m0, last), vy_float(b, type, d.old));
+    vy_value degree = vy_float(b, type, d.old);
+    vy_value step = vy_mul(b, vy_sub(b, m0, last), degree);
     if (d.scale) step = vy_mul(b, step, (vy_value){vy_new(&w->w, d.scale)});
     vy_value power = {vy_emit(b, (vy_op)d.base, vy_value_type(b, step), 0, 1, &step.id)};
     power = vy_cast(b, vy_value_type(b, x), power);
-    vy_value none = vy_and(b, vy_call(b, "isinf", 1, &m0), vy_eq(b, m0, last));
+    vy_value equal = vy_eq(b, m0, last), none = vy_and(b, vy_call(b, "isinf", 1, &m0), equal);
     return vy_select(b, none, x, vy_mul(b, x, power)).id;
 }
 
@@ -157,9 +158,11 @@ static void derive_array_as(rescale *w, uint32_t array, uint32_t value, uint32_t
 {
     const vy_buf *buf = &w->w.p->buffers.data[array];
     uint32_t index[VY_MAX_RANK + 1], zero = vy_int(w->w.b, VY_U32, 0).id;
-    for (uint32_t k = 0; k < buf->rank; k++)
-        index[k] = vy_begin_loop(w->w.b, VY_U32, 0, zero, vy_extent_leaf(w->w.b, array, k),
-                                 vy_int(w->w.b, VY_U32, 1).id, 0, NULL, NULL);
+    for (uint32_t k = 0; k < buf->rank; k++) {
+        const uint32_t one = vy_int(w->w.b, VY_U32, 1).id,
+                       extent = vy_extent_leaf(w->w.b, array, k);
+        index[k] = vy_begin_loop(w->w.b, VY_U32, 0, zero, extent, one, 0, NULL, NULL);
+    }
     uint32_t x = vy_emit(w->w.b, VY_OP_LOAD, buf->type, value, buf->rank, index);
     uint32_t y = vy_emit(w->w.b, VY_OP_LOAD, buf->type, slope, buf->rank, index);
     index[buf->rank] = derive_as(w, buf->type, x, y);

@@ -53,9 +53,11 @@ static uint32_t root(segmenter *g, vy_type u, uint32_t n)
     vy_value one = vy_int(b, u, 1), m = vy_sub(b, vy_max(b, (vy_value){n}, one), one);
     vy_value s = vy_call(b, "sqrt", 1, &(vy_value){vy_cast(b, VY_F32, m).id});
     s = vy_max(b, vy_cast(b, u, s), one);
-    s = vy_div(b, vy_add(b, s, vy_div(b, m, s)), vy_int(b, u, 2));
+    vy_value two = vy_int(b, u, 2);
+    s = vy_div(b, vy_add(b, s, vy_div(b, m, s)), two);
     s = vy_max(b, s, one);
-    s = vy_select(b, vy_lt(b, vy_div(b, m, s), s), vy_sub(b, s, one), s);
+    vy_value less = vy_sub(b, s, one);
+    s = vy_select(b, vy_lt(b, vy_div(b, m, s), s), less, s);
     return vy_add(b, s, one).id;
 }
 

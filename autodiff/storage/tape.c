@@ -93,11 +93,12 @@ static vy_value number_in_groups(reverse *r)
 {
     const uint32_t *w = r->p->workgroup;
     vy_value n = vy_builtin_value(r->b, VY_WID, 2);
-    for (uint32_t axis = 2; axis-- > 0;)
-        n = vy_add(r->b, vy_mul(r->b, n, vy_builtin_value(r->b, VY_NUM_GROUPS, axis)),
-                   vy_builtin_value(r->b, VY_WID, axis));
-    return vy_add(r->b, vy_mul(r->b, n, vy_int(r->b, VY_U32, (int64_t)w[0] * w[1] * w[2])),
-                  vy_builtin_value(r->b, VY_LINDEX, 0));
+    for (uint32_t axis = 2; axis-- > 0;) {
+        const vy_value group = vy_builtin_value(r->b, VY_WID, axis);
+        n = vy_add(r->b, vy_mul(r->b, n, vy_builtin_value(r->b, VY_NUM_GROUPS, axis)), group);
+    }
+    const vy_value local = vy_builtin_value(r->b, VY_LINDEX, 0);
+    return vy_add(r->b, vy_mul(r->b, n, vy_int(r->b, VY_U32, (int64_t)w[0] * w[1] * w[2])), local);
 }
 
 vy_value vy_tape_invocation(reverse *r)

@@ -192,7 +192,8 @@ static vy_value derived_mod(vy_builder *b, const vy_value *v)
 static vy_value derived_step(vy_builder *b, const vy_value *v)
 {
     vy_type t = vy_value_type(b, v[0]);
-    return vy_select(b, vy_lt(b, v[1], v[0]), vy_float(b, t, 0), vy_float(b, t, 1));
+    const vy_value one = vy_float(b, t, 1), zero = vy_float(b, t, 0);
+    return vy_select(b, vy_lt(b, v[1], v[0]), zero, one);
 }
 
 // For floats clamp is an operation, because of its derivative at the bounds.
@@ -205,16 +206,19 @@ static vy_value derived_clamp(vy_builder *b, const vy_value *v)
 static vy_value derived_mix(vy_builder *b, const vy_value *v)
 {
     vy_value rest = vy_sub(b, vy_float(b, vy_value_type(b, v[2]), 1), v[2]);
-    return vy_add(b, vy_mul(b, v[0], rest), vy_mul(b, v[1], v[2]));
+    vy_value second = vy_mul(b, v[1], v[2]);
+    return vy_add(b, vy_mul(b, v[0], rest), second);
 }
 
 // t = clamp((x−a)/(b−a), 0, 1); t²(3−2t)
 static vy_value derived_smoothstep(vy_builder *b, const vy_value *v)
 {
     vy_type type = vy_value_type(b, v[0]);
-    vy_value ratio = vy_div(b, vy_sub(b, v[2], v[0]), vy_sub(b, v[1], v[0]));
+    vy_value width = vy_sub(b, v[1], v[0]);
+    vy_value ratio = vy_div(b, vy_sub(b, v[2], v[0]), width);
     vy_value t = derived_clamp(b, (vy_value[]){ratio, vy_float(b, type, 0), vy_float(b, type, 1)});
-    vy_value slope = vy_sub(b, vy_float(b, type, 3), vy_mul(b, vy_float(b, type, 2), t));
+    vy_value twice = vy_mul(b, vy_float(b, type, 2), t);
+    vy_value slope = vy_sub(b, vy_float(b, type, 3), twice);
     return vy_mul(b, vy_mul(b, t, t), slope);
 }
 

@@ -53,14 +53,15 @@ static void cross(vy_builder *b, const vy_value *x, const vy_value *y, vy_value 
 {
     for (uint32_t k = 0; k < 3; k++) {
         const uint32_t i = (k + 1) % 3, j = (k + 2) % 3;
-        v[k] = vy_sub(b, vy_mul(b, x[i], y[j]), vy_mul(b, x[j], y[i]));
+        const vy_value less = vy_mul(b, x[j], y[i]);
+        v[k] = vy_sub(b, vy_mul(b, x[i], y[j]), less);
     }
 }
 
 static void reflect(vy_builder *b, uint32_t n, const vy_value *i, const vy_value *normal,
                     vy_value *v)
 {
-    const vy_value twice = vy_mul(b, number(b, i, 2), dot(b, n, normal, i));
+    const vy_value along = dot(b, n, normal, i), twice = vy_mul(b, number(b, i, 2), along);
     for (uint32_t k = 0; k < n; k++) v[k] = vy_sub(b, i[k], vy_mul(b, twice, normal[k]));
 }
 
@@ -68,13 +69,15 @@ static void refract(vy_builder *b, uint32_t n, const vy_value *i, const vy_value
                     vy_value eta, vy_value *v)
 {
     const vy_value d = dot(b, n, normal, i);
-    const vy_value rest = vy_sub(b, number(b, i, 1), vy_mul(b, d, d));
-    const vy_value k2 = vy_sub(b, number(b, i, 1), vy_mul(b, vy_mul(b, eta, eta), rest));
+    const vy_value square = vy_mul(b, d, d), rest = vy_sub(b, number(b, i, 1), square);
+    const vy_value bend = vy_mul(b, vy_mul(b, eta, eta), rest);
+    const vy_value k2 = vy_sub(b, number(b, i, 1), bend);
     const vy_value none = vy_lt(b, k2, number(b, i, 0));
     const vy_value root = one(b, "sqrt", vy_select(b, none, number(b, i, 1), k2));
     const vy_value along = vy_add(b, vy_mul(b, eta, d), root);
     for (uint32_t k = 0; k < n; k++) {
-        const vy_value bent = vy_sub(b, vy_mul(b, eta, i[k]), vy_mul(b, along, normal[k]));
+        const vy_value by = vy_mul(b, along, normal[k]);
+        const vy_value bent = vy_sub(b, vy_mul(b, eta, i[k]), by);
         v[k] = vy_select(b, none, number(b, i, 0), bent);
     }
 }
@@ -83,7 +86,8 @@ static void refract(vy_builder *b, uint32_t n, const vy_value *i, const vy_value
 static void face_forward(vy_builder *b, uint32_t n, const vy_value *x, const vy_value *incident,
                          const vy_value *reference, vy_value *v)
 {
-    const vy_value front = vy_lt(b, dot(b, n, reference, incident), number(b, x, 0));
+    const vy_value zero = number(b, x, 0);
+    const vy_value front = vy_lt(b, dot(b, n, reference, incident), zero);
     for (uint32_t k = 0; k < n; k++) v[k] = vy_select(b, front, x[k], vy_neg(b, x[k]));
 }
 

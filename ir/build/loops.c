@@ -17,7 +17,8 @@ vy_value vy_iteration_last(vy_builder *b, vy_type u, vy_value from, vy_value to,
     from = vy_cast(b, u, from);
     to = vy_cast(b, u, to);
     step = vy_cast(b, u, step);
-    return vy_div(b, vy_sub(b, vy_sub(b, to, from), vy_int(b, u, 1)), step);
+    const vy_value one = vy_int(b, u, 1);
+    return vy_div(b, vy_sub(b, vy_sub(b, to, from), one), step);
 }
 
 // ------------------------------------------------------------------------------------------ loops

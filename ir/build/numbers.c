@@ -30,7 +30,8 @@ void vy_build_copysign(vy_builder *b, const vy_taken *x, vy_value *v)
 {
     const vy_value sign = vy_bitcast(b, VY_I32, vy_cast(b, VY_F32, x[1].v[0]));
     const vy_value size = one(b, "abs", x[0].v[0]);
-    *v = vy_select(b, vy_lt(b, sign, integer(b, 0)), vy_neg(b, size), size);
+    const vy_value minus = vy_neg(b, size);
+    *v = vy_select(b, vy_lt(b, sign, integer(b, 0)), minus, size);
 }
 
 // ----------------------------------------------------------------------------------- powers of two
@@ -64,7 +65,8 @@ static vy_value factor(vy_builder *b, vy_type type, vy_value n)
     const int64_t most = type == VY_F64 ? 1023 : 127, least = type == VY_F64 ? -1022 : -126;
     const int64_t digits = type == VY_F64 ? 53 : 24;
     const vy_value down = vy_lt(b, n, integer(b, least));
-    return vy_min(b, vy_select(b, down, integer(b, least + digits), n), integer(b, most));
+    const vy_value limit = integer(b, most);
+    return vy_min(b, vy_select(b, down, integer(b, least + digits), n), limit);
 }
 
 static vy_value clamp(vy_builder *b, vy_value n, int64_t low, int64_t high)
@@ -106,7 +108,8 @@ static vy_value exponent32(vy_builder *b, vy_value x)
     const vy_value bits = vy_bitcast(b, VY_I32, x);
     const vy_value tiny = vy_lt(b, bits, integer(b, 1 << 23));
     const vy_value other = vy_bitcast(b, VY_I32, vy_cast(b, VY_F32, bits));
-    const vy_value e = vy_sub(b, field(b, vy_select(b, tiny, other, bits)), integer(b, 126));
+    const vy_value bias = integer(b, 126);
+    const vy_value e = vy_sub(b, field(b, vy_select(b, tiny, other, bits)), bias);
     return vy_select(b, tiny, vy_sub(b, e, integer(b, 149)), e);
 }
 
@@ -123,13 +126,15 @@ static vy_value exponent64(vy_builder *b, vy_value x)
 {
     const vy_value small = vy_lt(b, x, number(b, x, 1));
     vy_value s = vy_select(b, small, vy_mul(b, x, number(b, x, 0x1p1022)), x);
-    vy_value e = vy_select(b, small, integer(b, -1022), integer(b, 0));
+    const vy_value zero = integer(b, 0);
+    vy_value e = vy_select(b, small, integer(b, -1022), zero);
     divide_if(b, &s, &e, 0x1p512, 0x1p512, 512);
     divide_if(b, &s, &e, 0x1p256, 0x1p256, 256);
     divide_if(b, &s, &e, 0x1p100, 0x1p150, 150);
     const vy_value k = exponent32(b, vy_cast(b, VY_F32, s));
     const vy_value back = vy_cast(b, VY_F64, power32(b, vy_neg(b, k)));
-    const vy_value over = vy_lt(b, vy_mul(b, s, back), number(b, s, 0.5));
+    const vy_value half = number(b, s, 0.5);
+    const vy_value over = vy_lt(b, vy_mul(b, s, back), half);
     return vy_add(b, e, vy_sub(b, k, vy_cast(b, VY_I32, over)));
 }
 
@@ -162,7 +167,7 @@ void vy_build_clz(vy_builder *b, const vy_taken *x, vy_value *v)
     const int64_t bits = vy_type_size(t) * 8;
     vy_value a = t == u ? x[0].v[0] : vy_bitcast(b, u, x[0].v[0]);
     for (int64_t by = 1; by < bits; by *= 2) a = vy_or(b, a, vy_shr(b, a, vy_int(b, u, by)));
-    const vy_value n = vy_sub(b, vy_int(b, u, bits), one(b, "popcount", a));
+    const vy_value used = one(b, "popcount", a), n = vy_sub(b, vy_int(b, u, bits), used);
     *v = t == u ? n : vy_bitcast(b, t, n);
 }
 
@@ -170,5 +175,6 @@ void vy_build_clz(vy_builder *b, const vy_taken *x, vy_value *v)
 void vy_build_ctz(vy_builder *b, const vy_taken *x, vy_value *v)
 {
     const vy_value a = x[0].v[0], unit = vy_int(b, vy_value_type(b, a), 1);
-    *v = one(b, "popcount", vy_and(b, vy_not(b, a), vy_sub(b, a, unit)));
+    const vy_value less = vy_sub(b, a, unit);
+    *v = one(b, "popcount", vy_and(b, vy_not(b, a), less));
 }

@@ -19,9 +19,11 @@ static vy_value high(vy_builder *b, vy_value x) { return vy_shr(b, x, word(b, 16
 static vy_value upper(vy_builder *b, vy_value x, vy_value y)
 {
     const vy_value xl = low(b, x), xh = high(b, x), yl = low(b, y), yh = high(b, y);
-    const vy_value a = vy_add(b, vy_mul(b, xh, yl), high(b, vy_mul(b, xl, yl)));
-    const vy_value c = vy_add(b, vy_mul(b, xl, yh), low(b, a));
-    return vy_add(b, vy_add(b, vy_mul(b, xh, yh), high(b, a)), high(b, c));
+    const vy_value carry = high(b, vy_mul(b, xl, yl));
+    const vy_value a = vy_add(b, vy_mul(b, xh, yl), carry), low_a = low(b, a);
+    const vy_value c = vy_add(b, vy_mul(b, xl, yh), low_a);
+    const vy_value high_c = high(b, c), high_a = high(b, a);
+    return vy_add(b, vy_add(b, vy_mul(b, xh, yh), high_a), high_c);
 }
 
 static void mix(vy_builder *b, const vy_value *key, vy_value *c)
@@ -54,7 +56,8 @@ void vy_build_random_uniform(vy_builder *b, const vy_taken *x, vy_value *v)
     const vy_type t = vy_value_type(b, x[0].v[0]), to = t == VY_U64 ? VY_F64 : VY_F32;
     const uint32_t unused = t == VY_U64 ? 11 : 8;
     const vy_value bits = vy_shr(b, x[0].v[0], vy_int(b, t, unused));
-    *v = vy_mul(b, vy_cast(b, to, bits), vy_float(b, to, t == VY_U64 ? 0x1p-53 : 0x1p-24));
+    const vy_value unit = vy_float(b, to, t == VY_U64 ? 0x1p-53 : 0x1p-24);
+    *v = vy_mul(b, vy_cast(b, to, bits), unit);
 }
 
 // Box and Muller: pairs (r cos φ, r sin φ) with r² = −2 log u, u in 2^−33 … 1, so r ≤ 6.8.
@@ -62,7 +65,8 @@ static void normal_pair(vy_builder *b, const vy_value *bits, vy_value *v)
 {
     const vy_value half = vy_float(b, VY_F32, 0x1p-33), unit = vy_float(b, VY_F32, 0x1p-32);
     const vy_value u = vy_add(b, vy_mul(b, vy_cast(b, VY_F32, bits[0]), unit), half);
-    const vy_value square = vy_mul(b, vy_float(b, VY_F32, -2), vy_call(b, "log", 1, &u));
+    const vy_value log_u = vy_call(b, "log", 1, &u);
+    const vy_value square = vy_mul(b, vy_float(b, VY_F32, -2), log_u);
     const vy_value r = vy_call(b, "sqrt", 1, &square);
     vy_value phase;
     vy_build_random_uniform(b, &(vy_taken){&bits[1], 1}, &phase);

@@ -31,9 +31,10 @@ static void body(vy_builder *b, const vy_pipe_kernel *k, vy_buffer x, vy_buffer 
     vy_value v;
     if (x.id)
         v = vy_load(b, x, from);
-    else if (k->kind == VY_PIPE_COUNT)
-        v = vy_add(b, vy_load(b, y, index), vy_int(b, vy_type_loaded(k->type), 1));
-    else if (vy_type_is_float(k->type))
+    else if (k->kind == VY_PIPE_COUNT) {
+        const vy_value one = vy_int(b, vy_type_loaded(k->type), 1);
+        v = vy_add(b, vy_load(b, y, index), one);
+    } else if (vy_type_is_float(k->type))
         v = vy_float(b, vy_type_loaded(k->type), k->value);
     else
         v = vy_int(b, vy_type_loaded(k->type), (int64_t)k->value);

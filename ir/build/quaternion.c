@@ -16,7 +16,8 @@ static vy_value twice(vy_builder *b, vy_value x) { return vy_mul(b, number(b, x,
 // x y − z w
 static vy_value crossed(vy_builder *b, vy_value x, vy_value y, vy_value z, vy_value w)
 {
-    return vy_sub(b, vy_mul(b, x, y), vy_mul(b, z, w));
+    const vy_value less = vy_mul(b, z, w);
+    return vy_sub(b, vy_mul(b, x, y), less);
 }
 
 // Component k of u × v.
@@ -38,10 +39,12 @@ void vy_build_quat_mul(vy_builder *b, const vy_taken *x, vy_value *v)
 {
     const vy_value *p = x[0].v, *q = x[1].v;
     for (uint32_t k = 0; k < 3; k++) {
-        const vy_value parts = vy_add(b, vy_mul(b, p[3], q[k]), vy_mul(b, q[3], p[k]));
+        const vy_value of_q = vy_mul(b, q[3], p[k]);
+        const vy_value parts = vy_add(b, vy_mul(b, p[3], q[k]), of_q);
         v[k] = vy_add(b, parts, cross(b, p, q, k));
     }
-    v[3] = vy_sub(b, vy_mul(b, p[3], q[3]), dot(b, p, q, 3));
+    const vy_value along = dot(b, p, q, 3);
+    v[3] = vy_sub(b, vy_mul(b, p[3], q[3]), along);
 }
 
 void vy_build_quat_conjugate(vy_builder *b, const vy_taken *x, vy_value *v)
@@ -55,8 +58,10 @@ void vy_build_quat_rotate(vy_builder *b, const vy_taken *x, vy_value *v)
     const vy_value *q = x[0].v;
     vy_value t[3];
     for (uint32_t k = 0; k < 3; k++) t[k] = twice(b, cross(b, q, x[1].v, k));
-    for (uint32_t k = 0; k < 3; k++)
-        v[k] = vy_add(b, vy_add(b, x[1].v[k], vy_mul(b, q[3], t[k])), cross(b, q, t, k));
+    for (uint32_t k = 0; k < 3; k++) {
+        const vy_value across = cross(b, q, t, k);
+        v[k] = vy_add(b, vy_add(b, x[1].v[k], vy_mul(b, q[3], t[k])), across);
+    }
 }
 
 // (axis sin a/2, cos a/2)
@@ -74,8 +79,9 @@ void vy_build_quat_matrix(vy_builder *b, const vy_taken *x, vy_value *v)
     const vy_value *q = x[0].v;
     for (uint32_t i = 0; i < 3; i++) {
         const uint32_t j = (i + 1) % 3, k = (i + 2) % 3;
-        const vy_value squares = vy_add(b, vy_mul(b, q[j], q[j]), vy_mul(b, q[k], q[k]));
-        v[4 * i] = vy_sub(b, number(b, q[0], 1), twice(b, squares));
+        const vy_value square = vy_mul(b, q[k], q[k]);
+        const vy_value squares = twice(b, vy_add(b, vy_mul(b, q[j], q[j]), square));
+        v[4 * i] = vy_sub(b, number(b, q[0], 1), squares);
         const vy_value both = vy_mul(b, q[i], q[j]), turn = vy_mul(b, q[3], q[k]);
         v[3 * j + i] = twice(b, vy_sub(b, both, turn)); // column j, row i
         v[3 * i + j] = twice(b, vy_add(b, both, turn));
@@ -92,8 +98,8 @@ static vy_value near_weight(vy_builder *b, vy_value t, vy_value d)
     const vy_value below = vy_sub(b, d, number(b, d, 1)), square = vy_mul(b, t, t);
     vy_value term = t, sum = t;
     for (int k = 1; k <= terms; k++) {
-        const vy_value a = vy_mul(b, vy_sub(b, square, number(b, t, k * k)),
-                                  number(b, t, 1.0 / (k * (2 * k + 1))));
+        const vy_value by = number(b, t, 1.0 / (k * (2 * k + 1)));
+        const vy_value a = vy_mul(b, vy_sub(b, square, number(b, t, k * k)), by);
         term = vy_mul(b, term, vy_mul(b, a, below));
         sum = vy_add(b, sum, term);
     }
@@ -115,10 +121,13 @@ void vy_build_quat_slerp(vy_builder *b, const vy_taken *x, vy_value *v)
     const vy_value near = vy_lt(b, number(b, t, 1 - 0x1p-6), d);
     const vy_value angle = vy_call(b, "acos", 1, &d), sine = vy_call(b, "sin", 1, &angle);
     const vy_value rest = vy_sub(b, number(b, t, 1), t);
-    const vy_value m =
-        vy_select(b, near, near_weight(b, rest, d), far_weight(b, rest, angle, sine));
-    const vy_value n = vy_select(b, near, near_weight(b, t, d), far_weight(b, t, angle, sine));
+    const vy_value far_m = far_weight(b, rest, angle, sine);
+    const vy_value m = vy_select(b, near, near_weight(b, rest, d), far_m);
+    const vy_value far_n = far_weight(b, t, angle, sine);
+    const vy_value n = vy_select(b, near, near_weight(b, t, d), far_n);
     const vy_value signed_n = vy_select(b, back, vy_neg(b, n), n);
-    for (uint32_t k = 0; k < 4; k++)
-        v[k] = vy_add(b, vy_mul(b, m, p[k]), vy_mul(b, signed_n, q[k]));
+    for (uint32_t k = 0; k < 4; k++) {
+        const vy_value of_q = vy_mul(b, signed_n, q[k]);
+        v[k] = vy_add(b, vy_mul(b, m, p[k]), of_q);
+    }
 }

@@ -86,6 +86,13 @@ vy_dim lower_number(lowering *w, uint32_t id)
 }
 
 // -------------------------------------------------------------------------------------- conditions
+static vy_dim compared(lowering *w, vy_dim (*how)(vy_builder *, vy_dim, vy_dim), uint32_t a,
+                       uint32_t b)
+{
+    const vy_dim y = lower_number(w, b);
+    return how(w->b, lower_number(w, a), y);
+}
+
 static vy_dim condition_of(lowering *w, uint32_t id)
 {
     const vy_op op = (vy_op)w->h->insts.data[id].op;
@@ -98,12 +105,10 @@ static vy_dim condition_of(lowering *w, uint32_t id)
         const vy_dim x = lower_condition(w, a), y = lower_condition(w, b);
         return vy_dim_binary(w->b, op == VY_OP_AND ? VY_DIM_MIN : VY_DIM_MAX, x, y);
     }
-    case VY_OP_LT: return vy_dim_less(w->b, lower_number(w, a), lower_number(w, b));
-    case VY_OP_LE:
-        return vy_dim_not(w->b, vy_dim_less(w->b, lower_number(w, b), lower_number(w, a)));
-    case VY_OP_EQ:
-        return vy_dim_not(w->b, vy_dim_differ(w->b, lower_number(w, a), lower_number(w, b)));
-    case VY_OP_NE: return vy_dim_differ(w->b, lower_number(w, a), lower_number(w, b));
+    case VY_OP_LT: return compared(w, vy_dim_less, a, b);
+    case VY_OP_LE: return vy_dim_not(w->b, compared(w, vy_dim_less, b, a));
+    case VY_OP_EQ: return vy_dim_not(w->b, compared(w, vy_dim_differ, a, b));
+    case VY_OP_NE: return compared(w, vy_dim_differ, a, b);
     default:
         vy_build_fail(w->b, VY_E_INTERNAL, "`%s` of a host program is no condition",
                       vy_op_infos[op].text);

@@ -193,7 +193,8 @@ static void bound(raising *r, const vy_pipe_step *s, bool each, vy_value c, vy_v
 // ------------------------------------------------------------------------------------------- loops
 static uint32_t loop(raising *r, vy_value count, uint32_t n, const uint32_t *in, uint32_t *out)
 {
-    return vy_begin_loop(r->b, VY_I64, 0, number(r, 0).id, count.id, number(r, 1).id, n, in, out);
+    const uint32_t one = number(r, 1).id, zero = number(r, 0).id;
+    return vy_begin_loop(r->b, VY_I64, 0, zero, count.id, one, n, in, out);
 }
 
 static uint32_t load_all(raising *r, uint32_t buffer)
@@ -227,10 +228,12 @@ bool raise_open_segments(raising *r, uint32_t at)
     if (!g || !cut || !find_states(r, at, g)) return false;
     vy_builder *b = r->b;
     const vy_value from = {raise_number(r, s->from)}, to = {raise_number(r, s->to)};
-    const vy_value n = is_counted(r, s) ? to : vy_max(b, vy_sub(b, to, from), number(r, 0));
+    const bool counted = is_counted(r, s);
+    const vy_value zero = counted ? to : number(r, 0);
+    const vy_value n = counted ? to : vy_max(b, vy_sub(b, to, from), zero);
     const bool each = r->revolve && vy_host_revolves(r->l, at);
     const vy_value c = each ? number(r, 1) : length_of(r, s, n);
-    const vy_value last = vy_sub(b, vy_add(b, n, c), number(r, 1));
+    const vy_value one = number(r, 1), last = vy_sub(b, vy_add(b, n, c), one);
     const vy_value segments = each ? n : vy_div(b, last, c);
     bound(r, s, each, c, segments);
     uint32_t *in = g->values[0], *out = g->values[1];

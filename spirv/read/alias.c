@@ -155,7 +155,8 @@ static vy_value two_words(reading *r, const read_alias *a, vy_type type, vy_valu
 {
     const vy_value low = word_at(r, a, element);
     const vy_value high = word_at(r, a, vy_add(r->b, element, vy_int(r->b, VY_U32, 1)));
-    const vy_value shifted = vy_shl(r->b, vy_cast(r->b, VY_U64, high), vy_int(r->b, VY_U64, 32));
+    const vy_value bits = vy_int(r->b, VY_U64, 32);
+    const vy_value shifted = vy_shl(r->b, vy_cast(r->b, VY_U64, high), bits);
     return read_as(r, type, vy_or(r->b, shifted, vy_cast(r->b, VY_U64, low)));
 }
 
@@ -187,9 +188,10 @@ bool read_alias_store(reading *r, const read_alias *a, const read_field *f, cons
 vy_value read_alias_length(reading *r, const read_alias *a, const read_field *f)
 {
     const uint32_t unit = a->words ? 1 : vy_type_size(a->type); // strides may be no whole words
-    const vy_value all = vy_mul(r->b, vy_len(r->b, a->buffer, 0),
-                                vy_int(r->b, VY_U32, vy_type_size(a->type) / unit));
+    const vy_value units = vy_int(r->b, VY_U32, vy_type_size(a->type) / unit);
+    const vy_value all = vy_mul(r->b, vy_len(r->b, a->buffer, 0), units);
     const vy_value skip = vy_min(r->b, all, vy_int(r->b, VY_U32, f->offset / unit));
     const uint32_t stride = f->strides[0] / unit;
-    return vy_div(r->b, vy_sub(r->b, all, skip), vy_int(r->b, VY_U32, stride ? stride : 1));
+    const vy_value by = vy_int(r->b, VY_U32, stride ? stride : 1);
+    return vy_div(r->b, vy_sub(r->b, all, skip), by);
 }

@@ -108,15 +108,19 @@ static bool extract_dynamic(const parts *p)
     const uint32_t n = p->n == 2 ? read_scalar_count(p->r, p->operands[0]) : 0;
     if (n == 0) return lacks(p);
     p->v[0] = part(p, 0, n - 1);
-    for (uint32_t k = n - 1; k-- > 0 && done(p);)
-        p->v[0] = vy_select(p->b, is_number(p, 1, k), part(p, 0, k), p->v[0]);
+    for (uint32_t k = n - 1; k-- > 0 && done(p);) {
+        const vy_value x = part(p, 0, k);
+        p->v[0] = vy_select(p->b, is_number(p, 1, k), x, p->v[0]);
+    }
     return done(p);
 }
 
 static bool insert_dynamic(const parts *p)
 {
-    for (uint32_t k = 0; k < p->scalars && done(p); k++)
-        p->v[k] = vy_select(p->b, is_number(p, 2, k), part(p, 1, 0), part(p, 0, k));
+    for (uint32_t k = 0; k < p->scalars && done(p); k++) {
+        const vy_value old = part(p, 0, k), inserted = part(p, 1, 0);
+        p->v[k] = vy_select(p->b, is_number(p, 2, k), inserted, old);
+    }
     return done(p);
 }
 
@@ -139,15 +143,20 @@ static vy_value product_sum(const parts *p, vy_value sum, vy_value x, vy_value y
 static bool dot(const parts *p)
 {
     vy_value sum = {0};
-    for (uint32_t k = 0; k < type_of(p, 0)->count; k++)
-        sum = product_sum(p, sum, part(p, 0, k), part(p, 1, k));
+    for (uint32_t k = 0; k < type_of(p, 0)->count; k++) {
+        const vy_value y = part(p, 1, k);
+        sum = product_sum(p, sum, part(p, 0, k), y);
+    }
     p->v[0] = sum;
     return done(p);
 }
 
 static bool times_scalar(const parts *p)
 {
-    for (uint32_t k = 0; k < p->scalars; k++) p->v[k] = vy_mul(p->b, part(p, 0, k), part(p, 1, 0));
+    for (uint32_t k = 0; k < p->scalars; k++) {
+        const vy_value factor = part(p, 1, 0);
+        p->v[k] = vy_mul(p->b, part(p, 0, k), factor);
+    }
     return done(p);
 }
 
@@ -170,8 +179,10 @@ static bool matrix_product(const parts *p) // also of a matrix and a vector
     for (uint32_t c = 0; c < columns; c++)
         for (uint32_t i = 0; i < rows; i++) {
             vy_value sum = {0};
-            for (uint32_t k = 0; k < inner; k++)
-                sum = product_sum(p, sum, entry(p, 0, i, k), entry(p, 1, k, c));
+            for (uint32_t k = 0; k < inner; k++) {
+                const vy_value y = entry(p, 1, k, c);
+                sum = product_sum(p, sum, entry(p, 0, i, k), y);
+            }
             p->v[c * rows + i] = sum;
         }
     return done(p);
@@ -183,8 +194,10 @@ static bool vector_times_matrix(const parts *p)
     if (rows_of(p, 0) != rows || columns != p->scalars) return lacks(p);
     for (uint32_t c = 0; c < columns; c++) {
         vy_value sum = {0};
-        for (uint32_t k = 0; k < rows; k++)
-            sum = product_sum(p, sum, part(p, 0, k), entry(p, 1, k, c));
+        for (uint32_t k = 0; k < rows; k++) {
+            const vy_value y = entry(p, 1, k, c);
+            sum = product_sum(p, sum, part(p, 0, k), y);
+        }
         p->v[c] = sum;
     }
     return done(p);
@@ -195,8 +208,10 @@ static bool outer_product(const parts *p)
     const uint32_t rows = rows_of(p, 0), columns = rows_of(p, 1);
     if (rows * columns != p->scalars) return lacks(p);
     for (uint32_t c = 0; c < columns; c++)
-        for (uint32_t i = 0; i < rows; i++)
-            p->v[c * rows + i] = vy_mul(p->b, part(p, 0, i), part(p, 1, c));
+        for (uint32_t i = 0; i < rows; i++) {
+            const vy_value y = part(p, 1, c);
+            p->v[c * rows + i] = vy_mul(p->b, part(p, 0, i), y);
+        }
     return done(p);
 }
 

@@ -100,7 +100,8 @@ static vy_value numbers_only(const call *c, uint32_t instruction, uint32_t k)
     const vy_value x = arg(c, 0, k), y = arg(c, 1, k);
     if (instruction == GLSLstd450NMin) return either(c, x, y, "min");
     if (instruction == GLSLstd450NMax) return either(c, x, y, "max");
-    return either(c, either(c, x, y, "max"), arg(c, 2, k), "min");
+    const vy_value high = arg(c, 2, k);
+    return either(c, either(c, x, y, "max"), high, "min");
 }
 
 // -------------------------------------------------------------------------------- lowest, highest
@@ -108,7 +109,8 @@ static vy_value numbers_only(const call *c, uint32_t instruction, uint32_t k)
 static vy_value lowest_bit(const call *c, vy_value x)
 {
     const vy_value one_u = vy_int(c->b, VY_U32, 1);
-    const vy_value below = vy_and(c->b, vy_not(c->b, x), vy_sub(c->b, x, one_u));
+    const vy_value less = vy_sub(c->b, x, one_u);
+    const vy_value below = vy_and(c->b, vy_not(c->b, x), less);
     const vy_value n = vy_bitcast(c->b, VY_I32, one(c, "popcount", below));
     const vy_value none = vy_eq(c->b, x, vy_int(c->b, VY_U32, 0));
     return vy_select(c->b, none, vy_int(c->b, VY_I32, -1), n);
@@ -128,7 +130,8 @@ static vy_value find_bit(const call *c, uint32_t instruction, uint32_t k)
     if (instruction == GLSLstd450FindILsb) return lowest_bit(c, x);
     if (instruction == GLSLstd450FindUMsb) return highest_bit(c, x);
     // Of a negative number: the highest bit that is not set.
-    const vy_value negative = vy_lt(c->b, read_as(c->r, VY_I32, x), vy_int(c->b, VY_I32, 0));
+    const vy_value zero = vy_int(c->b, VY_I32, 0);
+    const vy_value negative = vy_lt(c->b, read_as(c->r, VY_I32, x), zero);
     return highest_bit(c, vy_select(c->b, negative, vy_not(c->b, x), x));
 }
 
@@ -194,14 +197,21 @@ static bool matrices(const call *c, uint32_t instruction, vy_value *v, bool *min
 static vy_value scaled(const call *c, uint32_t k) // Ldexp: x · 2^e
 {
     const vy_type t = vy_value_type(c->b, arg(c, 0, k));
-    return vy_mul(c->b, arg(c, 0, k), one(c, "exp2", vy_cast(c->b, t, arg(c, 1, k))));
+    const vy_value power = one(c, "exp2", vy_cast(c->b, t, arg(c, 1, k)));
+    return vy_mul(c->b, arg(c, 0, k), power);
+}
+
+static vy_value times(const call *c, uint32_t k, double by)
+{
+    const vy_value factor = number(c, by);
+    return vy_mul(c->b, arg(c, 0, k), factor);
 }
 
 static bool others(const call *c, uint32_t instruction, uint32_t k, vy_value *out)
 {
     switch (instruction) {
-    case GLSLstd450Radians: *out = vy_mul(c->b, arg(c, 0, k), number(c, M_PI / 180)); return true;
-    case GLSLstd450Degrees: *out = vy_mul(c->b, arg(c, 0, k), number(c, 180 / M_PI)); return true;
+    case GLSLstd450Radians: *out = times(c, k, M_PI / 180); return true;
+    case GLSLstd450Degrees: *out = times(c, k, 180 / M_PI); return true;
     case GLSLstd450NMin:
     case GLSLstd450NMax:
     case GLSLstd450NClamp: *out = numbers_only(c, instruction, k); return true;

@@ -57,19 +57,25 @@ static vy_value neutral(reading *r, const char *name, vy_type t)
 
 static vy_value below(reading *r, vy_value x, uint32_t by, vy_value otherwise, vy_value combine)
 {
-    const vy_value has = vy_le(r->b, number(r, by), own_lane(r));
+    const vy_value own = own_lane(r), has = vy_le(r->b, number(r, by), own);
     return vy_select(r->b, has, combine.id ? combine : x, otherwise);
+}
+
+static vy_value lane_before(reading *r, uint32_t by)
+{
+    const vy_value n = number(r, by);
+    return vy_sub(r->b, own_lane(r), n);
 }
 
 vy_value read_scan(reading *r, const char *name, bool exclusive, vy_value x)
 {
     const vy_type t = vy_value_type(r->b, x);
     for (uint32_t by = 1; by < MOST_LANES && !vy_builder_failed(r->b); by *= 2) {
-        const vy_value other = from_lane(r, x, vy_sub(r->b, own_lane(r), number(r, by)));
+        const vy_value other = from_lane(r, x, lane_before(r, by));
         x = below(r, x, by, x, combined(r, name, other, x));
     }
     if (!exclusive || vy_builder_failed(r->b)) return x;
-    const vy_value last = from_lane(r, x, vy_sub(r->b, own_lane(r), number(r, 1)));
+    const vy_value last = from_lane(r, x, lane_before(r, 1));
     return below(r, last, 1, neutral(r, name, t), (vy_value){0});
 }
 
@@ -99,12 +105,19 @@ static bool quad(reading *r, bool swap)
 }
 
 // --------------------------------------------------------------------------------------- ballots
+// In the word that has it: 1 << lane % 32.
+static vy_value lane_bit(reading *r, vy_value lane)
+{
+    const vy_value at = vy_and(r->b, lane, number(r, 31));
+    return vy_shl(r->b, number(r, 1), at);
+}
+
 // Word k of the mask of the lanes for which c holds.
 static vy_value ballot_word(reading *r, vy_value c, uint32_t k)
 {
     const vy_value own = own_lane(r), zero = number(r, 0);
-    const vy_value bit = vy_shl(r->b, number(r, 1), vy_and(r->b, own, number(r, 31)));
-    const vy_value mine = vy_eq(r->b, vy_shr(r->b, own, number(r, 5)), number(r, k));
+    const vy_value bit = lane_bit(r, own), index = number(r, k);
+    const vy_value mine = vy_eq(r->b, vy_shr(r->b, own, number(r, 5)), index);
     const vy_value has = vy_and(r->b, mine, c);
     return vy_subgroup(r->b, "or", vy_select(r->b, has, bit, zero));
 }
@@ -121,10 +134,13 @@ static bool mask_bit(reading *r, uint32_t mask, vy_value lane)
 {
     vy_value of = read_scalar(r, mask, 3);
     const vy_value at = vy_shr(r->b, lane, number(r, 5));
-    for (uint32_t k = 3; k-- > 0;)
-        of = vy_select(r->b, vy_eq(r->b, at, number(r, k)), read_scalar(r, mask, k), of);
+    for (uint32_t k = 3; k-- > 0;) {
+        const vy_value word_k = read_scalar(r, mask, k);
+        of = vy_select(r->b, vy_eq(r->b, at, number(r, k)), word_k, of);
+    }
     const vy_value shifted = vy_shr(r->b, of, vy_and(r->b, lane, number(r, 31)));
-    const vy_value v = vy_ne(r->b, vy_and(r->b, shifted, number(r, 1)), number(r, 0));
+    const vy_value zero = number(r, 0);
+    const vy_value v = vy_ne(r->b, vy_and(r->b, shifted, number(r, 1)), zero);
     return !vy_builder_failed(r->b) && read_define(r, word(r, 2), 1, &v);
 }
 
@@ -135,11 +151,12 @@ static vy_value counted_lanes(reading *r, uint32_t how, uint32_t k)
 {
     if (how == SpvGroupOperationReduce) return number(r, UINT32_MAX);
     const vy_value own = own_lane(r), at = vy_shr(r->b, own, number(r, 5));
-    const vy_value bit = vy_shl(r->b, number(r, 1), vy_and(r->b, own, number(r, 31)));
+    const vy_value bit = lane_bit(r, own);
     vy_value under = vy_sub(r->b, bit, number(r, 1));
     if (how == SpvGroupOperationInclusiveScan) under = vy_or(r->b, under, bit);
     const vy_value here = vy_eq(r->b, at, number(r, k)), before = vy_lt(r->b, number(r, k), at);
-    const vy_value whole = vy_select(r->b, before, number(r, UINT32_MAX), number(r, 0));
+    const vy_value none = number(r, 0);
+    const vy_value whole = vy_select(r->b, before, number(r, UINT32_MAX), none);
     return vy_select(r->b, here, under, whole);
 }
 
@@ -162,9 +179,13 @@ static bool count(reading *r)
 // The number of the lowest or highest bit of a word that is not 0.
 static vy_value found_bit(reading *r, vy_value x, bool lowest)
 {
-    if (lowest) return bit_count(r, vy_and(r->b, vy_not(r->b, x), vy_sub(r->b, x, number(r, 1))));
+    const vy_value one = number(r, 1);
+    if (lowest) {
+        const vy_value less = vy_sub(r->b, x, one);
+        return bit_count(r, vy_and(r->b, vy_not(r->b, x), less));
+    }
     for (uint32_t by = 1; by < 32; by *= 2) x = vy_or(r->b, x, vy_shr(r->b, x, number(r, by)));
-    return vy_sub(r->b, bit_count(r, x), number(r, 1));
+    return vy_sub(r->b, bit_count(r, x), one);
 }
 
 // type, result, scope, mask
@@ -174,7 +195,8 @@ static bool find_bit(reading *r, bool lowest)
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t k = lowest ? 3 - i : i;
         const vy_value of = read_scalar(r, word(r, 4), k);
-        const vy_value at = vy_add(r->b, found_bit(r, of, lowest), number(r, 32 * k));
+        const vy_value first = number(r, 32 * k);
+        const vy_value at = vy_add(r->b, found_bit(r, of, lowest), first);
         found = vy_select(r->b, vy_ne(r->b, of, number(r, 0)), at, found);
     }
     found = read_as(r, read_scalar_type(r, word(r, 1), 0), found);

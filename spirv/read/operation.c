@@ -99,7 +99,20 @@ static vy_value ordered(scalars *s, bool swap, bool equal)
 
 static vy_value either_nan(scalars *s)
 {
-    return vy_or(s->b, vy_call(s->b, "isnan", 1, &s->a[0]), vy_call(s->b, "isnan", 1, &s->a[1]));
+    const vy_value second = vy_call(s->b, "isnan", 1, &s->a[1]);
+    return vy_or(s->b, vy_call(s->b, "isnan", 1, &s->a[0]), second);
+}
+
+static vy_value equal_or_nan(scalars *s)
+{
+    const vy_value nan = either_nan(s);
+    return vy_or(s->b, vy_eq(s->b, s->a[0], s->a[1]), nan);
+}
+
+static vy_value differ_and_no_nan(scalars *s)
+{
+    const vy_value numbers = not(s, either_nan(s));
+    return vy_and(s->b, vy_ne(s->b, s->a[0], s->a[1]), numbers);
 }
 
 // Comparisons of floats that are no single operation of ours: a > b is b < a; an unordered one is
@@ -113,12 +126,8 @@ static bool compare_floats(scalars *s, SpvOp op, vy_value *out)
     case SpvOpFUnordLessThanEqual: *out = not(s, ordered(s, true, false)); return true;
     case SpvOpFUnordGreaterThan: *out = not(s, ordered(s, false, true)); return true;
     case SpvOpFUnordGreaterThanEqual: *out = not(s, ordered(s, false, false)); return true;
-    case SpvOpFUnordEqual:
-        *out = vy_or(s->b, vy_eq(s->b, s->a[0], s->a[1]), either_nan(s));
-        return true;
-    case SpvOpFOrdNotEqual:
-        *out = vy_and(s->b, vy_ne(s->b, s->a[0], s->a[1]), not(s, either_nan(s)));
-        return true;
+    case SpvOpFUnordEqual: *out = equal_or_nan(s); return true;
+    case SpvOpFOrdNotEqual: *out = differ_and_no_nan(s); return true;
     case SpvOpOrdered: *out = not(s, either_nan(s)); return true;
     case SpvOpUnordered: *out = either_nan(s); return true;
     case SpvOpIsNan: *out = vy_call(s->b, "isnan", 1, s->a); return true;
@@ -203,7 +212,7 @@ static vy_value extract_bits(scalars *s, bool is_signed)
     const vy_type t = as_type(vy_value_type(s->b, s->a[0]), AS_UNSIGNED);
     const vy_value x = read_as(s->r, t, s->a[0]), offset = vy_cast(s->b, t, s->a[1]);
     const vy_value count = vy_cast(s->b, t, s->a[2]);
-    const vy_value bits = vy_and(s->b, vy_shr(s->b, x, offset), mask(s, t, count));
+    const vy_value low = mask(s, t, count), bits = vy_and(s->b, vy_shr(s->b, x, offset), low);
     if (!is_signed) return bits;
     // (bits ^ sign) − sign, with sign the highest of them; no bits are 0.
     const vy_value one = vy_int(s->b, t, 1), none = vy_eq(s->b, count, vy_int(s->b, t, 0));
@@ -228,7 +237,8 @@ static vy_value reverse_bits(scalars *s) // of 32 bits, in halves
     vy_value x = read_as(s->r, VY_U32, s->a[0]);
     for (uint32_t k = 0; k < 5; k++) {
         const vy_value m = vy_int(s->b, VY_U32, masks[k]), by = vy_int(s->b, VY_U32, 1 << k);
-        x = vy_or(s->b, vy_and(s->b, vy_shr(s->b, x, by), m), vy_shl(s->b, vy_and(s->b, x, m), by));
+        const vy_value up = vy_shl(s->b, vy_and(s->b, x, m), by);
+        x = vy_or(s->b, vy_and(s->b, vy_shr(s->b, x, by), m), up);
     }
     return x;
 }
@@ -317,9 +327,10 @@ static bool scalar_operation(scalars *s, SpvOp op, vy_value *out)
 static bool select_scalars(reading *r, uint32_t type, const uint32_t *operands, vy_value *v)
 {
     const uint32_t conditions = read_scalar_count(r, operands[0]);
-    for (uint32_t k = 0; k < read_type_of(r, type)->scalars; k++)
-        v[k] = vy_select(r->b, read_scalar(r, operands[0], conditions > 1 ? k : 0),
-                         read_scalar(r, operands[1], k), read_scalar(r, operands[2], k));
+    for (uint32_t k = 0; k < read_type_of(r, type)->scalars; k++) {
+        const vy_value y = read_scalar(r, operands[2], k), x = read_scalar(r, operands[1], k);
+        v[k] = vy_select(r->b, read_scalar(r, operands[0], conditions > 1 ? k : 0), x, y);
+    }
     return !vy_builder_failed(r->b);
 }
 

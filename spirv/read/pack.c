@@ -27,8 +27,8 @@ vy_value read_bits_of_f16(reading *r, vy_value x)
     const vy_value scale = vy_float(r->b, VY_F32, 16777216.0); // subnormal numbers are k · 2^-24
     const vy_value k = vy_cast(r->b, VY_U32, vy_mul(r->b, vy_bitcast(r->b, VY_F32, m), scale));
     const vy_value normal = right(r, vy_sub(r->b, m, word(r, 0x38000000)), 13);
-    const vy_value special =
-        vy_or(r->b, masked(r, right(r, m, 13), 0x3ff), word(r, 0x7c00)); // inf, NaN
+    const vy_value inf = word(r, 0x7c00);
+    const vy_value special = vy_or(r->b, masked(r, right(r, m, 13), 0x3ff), inf); // inf, NaN
     const vy_value is_special = vy_le(r->b, word(r, 0x7f800000), m);
     const vy_value is_small = vy_lt(r->b, m, word(r, 0x38800000));
     const vy_value number = vy_select(r->b, is_small, k, normal);
@@ -40,8 +40,8 @@ static vy_value f32_of_half(reading *r, vy_value bits)
     const vy_value h = masked(r, bits, 0x7fff), sign = left(r, masked(r, bits, 0x8000), 16);
     const vy_value unit = vy_float(r->b, VY_F32, 1.0 / 16777216.0);
     const vy_value small = vy_mul(r->b, vy_cast(r->b, VY_F32, h), unit);
-    const vy_value normal = vy_add(r->b, left(r, h, 13), word(r, 0x38000000));
-    const vy_value special = vy_add(r->b, left(r, h, 13), word(r, 0x70000000));
+    const vy_value bias = word(r, 0x38000000), normal = vy_add(r->b, left(r, h, 13), bias);
+    const vy_value most = word(r, 0x70000000), special = vy_add(r->b, left(r, h, 13), most);
     const vy_value is_special = vy_le(r->b, word(r, 0x7c00), h);
     const vy_value is_small = vy_lt(r->b, h, word(r, 0x400));
     const vy_value number = vy_select(r->b, is_small, vy_bitcast(r->b, VY_U32, small), normal);
@@ -140,7 +140,7 @@ static vy_value clamped(reading *r, const packing *p, vy_value x)
 static vy_value packed(reading *r, const packing *p, vy_value x)
 {
     if (p->most == 0) return read_bits_of_f16(r, vy_cast(r->b, VY_F16, x));
-    const vy_value scaled = vy_mul(r->b, clamped(r, p, x), number(r, p->most));
+    const vy_value most = number(r, p->most), scaled = vy_mul(r->b, clamped(r, p, x), most);
     const vy_value rounded = vy_call(r->b, "round", 1, &scaled);
     const vy_value whole = vy_cast(r->b, p->is_signed ? VY_I32 : VY_U32, rounded);
     return masked(r, read_as(r, VY_U32, whole), (1u << p->bits) - 1);
@@ -152,7 +152,8 @@ static vy_value unpacked(reading *r, const packing *p, vy_value bits)
     const vy_type narrow = p->bits == 8 ? VY_I8 : VY_I16;
     const vy_value whole = p->is_signed ? read_narrow(r, narrow, read_as(r, VY_I32, bits))
                                         : masked(r, bits, (1u << p->bits) - 1);
-    const vy_value x = vy_div(r->b, vy_cast(r->b, VY_F32, whole), number(r, p->most));
+    const vy_value most = number(r, p->most);
+    const vy_value x = vy_div(r->b, vy_cast(r->b, VY_F32, whole), most);
     return p->is_signed ? clamped(r, p, x) : x;
 }
 

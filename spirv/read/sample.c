@@ -149,7 +149,8 @@ static void place(sampling *s, uint32_t axis, vy_value coordinate, uint32_t offs
 static void place_layer(sampling *s, vy_value coordinate)
 {
     const vy_value size = read_texture_size(&s->t, s->t.spatial), zero = integer(s, 0);
-    const vy_value last = vy_sub(s->b, read_as(s->t.r, VY_I32, size), integer(s, 1));
+    const vy_value one = integer(s, 1);
+    const vy_value last = vy_sub(s->b, read_as(s->t.r, VY_I32, size), one);
     const vy_value i = vy_cast(s->b, VY_I32, vy_call(s->b, "round", 1, &coordinate));
     s->layer = vy_min(s->b, vy_max(s->b, i, zero), last);
 }

@@ -313,7 +313,10 @@ static void copy_access(promote *q, uint32_t id)
         return;
     }
     vy_value v = {vy_new_arg(&q->w, id, vy_rank_of(q->w.p, id))};
-    if (x->adds) v = vy_add(b, (vy_value){read(q, x, c)}, vy_cast(b, type_in(q, x), v));
+    if (x->adds) {
+        const vy_value term = vy_cast(b, type_in(q, x), v);
+        v = vy_add(b, (vy_value){read(q, x, c)}, term);
+    }
     write(q, x, c, v.id);
 }
 

@@ -228,7 +228,8 @@ static vy_value add_up_workgroup(reduce *r)
         const vy_value zero = vy_zero(r->w.b, VY_U32);
         r->waiting[k].sum = vy_load(r->w.b, sums[k].part, &zero).id;
     }
-    return vy_eq(r->w.b, vy_builtin_value(r->w.b, VY_LINDEX, 0), vy_zero(r->w.b, VY_U32));
+    const vy_value zero = vy_zero(r->w.b, VY_U32);
+    return vy_eq(r->w.b, vy_builtin_value(r->w.b, VY_LINDEX, 0), zero);
 }
 
 static void add_one(reduce *r, const pending *w)

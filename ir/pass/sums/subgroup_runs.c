@@ -213,7 +213,8 @@ static void add_up(combine *c, uint32_t site)
     args[i->nargs - 1] = run_sum(c, lane, (vy_value){args[i->nargs - 1]}, joined).id;
     vy_value last = vy_sub(b, all, number(c, 1));
     vy_value after = vy_min(b, vy_add(b, lane, number(c, 1)), last);
-    vy_value joined_by = vy_ne(b, vy_subgroup_lane(b, "shuffle", joined, after), number(c, 0));
+    vy_value zero = number(c, 0);
+    vy_value joined_by = vy_ne(b, vy_subgroup_lane(b, "shuffle", joined, after), zero);
     joined_by = vy_and(b, joined_by, vy_and(b, c->full, vy_lt(b, lane, last)));
     vy_begin_if(b, vy_not(b, joined_by).id);
     uint32_t id = vy_emit(b, VY_OP_ATOMIC_ADD, (vy_type)i->type, i->aux, i->nargs, args);

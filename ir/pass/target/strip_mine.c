@@ -38,7 +38,8 @@ static vy_value mapped(const chunk *c, uint32_t id) { return (vy_value){vy_new(&
 static vy_value count_iterations(chunk *c, uint32_t loop, vy_type u)
 {
     vy_value n = vy_new_trips(&c->w, loop);
-    return vy_select(c->w.b, vy_new_runs(&c->w, loop), n, vy_zero(c->w.b, u));
+    vy_value zero = vy_zero(c->w.b, u);
+    return vy_select(c->w.b, vy_new_runs(&c->w, loop), n, zero);
 }
 
 // The body once, for iteration number t of n.
