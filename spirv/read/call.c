@@ -17,6 +17,7 @@ static bool keep(reading *r, uint32_t id)
     const uint32_t type = read_type_id(r, id), n = read_type_of(r, type)->scalars;
     r->value_at[id] = 0;
     if (!(r->facts[id] & READ_OUTLIVES) && read_op_of(&r->w, id) != SpvOpPhi) return true;
+    if (!read_room(r, type)) return false; // it is too large for a value
     vy_var *vars = vy_arena_alloc(&r->building, (n + 1) * sizeof *vars);
     if (!vars) return read_no_memory(r);
     for (uint32_t k = 0; k < n; k++)
