@@ -54,6 +54,7 @@ typedef enum vy_kept_why {
     VY_KEPT_OVERWRITTEN, // it was loaded from memory that is overwritten later
     VY_KEPT_ONCE,        // only the forward run can compute it: atomics, subgroup operations
     VY_KEPT_COSTLY,      // recomputing it would cost more
+    VY_KEPT_LOG, // of a pipeline: what a dispatch overwrites; the reverse puts it back in its place
 } vy_kept_why;
 VY_API const char *vy_kept_why_name(vy_kept_why k);
 

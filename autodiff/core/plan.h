@@ -6,6 +6,7 @@
 
 #include "autodiff/core/counter.h"
 #include "autodiff/core/facts.h"
+#include "autodiff/core/undo_plan.h"
 
 // A shared array that replays of `root` store to again, see shared_replay.c.
 typedef struct reverse_stage {
@@ -30,6 +31,7 @@ typedef struct storage_plan {
     const uint32_t *hints;   // by instruction: upper bound, see trip_bound.h; or NULL
     vy_counter_vec counters; // loops whose trip count depends on data
     uint32_t *counter;       // by loop: + 1, the first of its counters; 0: none
+    undo_plan undo;          // of a host program: what is undone instead
 } storage_plan;
 
 // Makes the tables, zeroed; `counters` and `hints` are set before.  False: memory; call

@@ -85,11 +85,20 @@ bool vy_storage_make(storage_plan *t, const vy_program *p)
     return ok;
 }
 
+void vy_undo_plan_free(undo_plan *u)
+{
+    vy_vec_free(&u->logs);
+    vy_vec_free(&u->forms);
+    vy_arena_free(&u->arena);
+    *u = (undo_plan){0};
+}
+
 void vy_storage_free(storage_plan *t)
 {
     PLAN(FREE)
     vy_vec_free(&t->stages);
     vy_arena_free(&t->arena);
+    vy_undo_plan_free(&t->undo);
     vy_vec_free(&t->counters);
     *t = (storage_plan){0};
 }

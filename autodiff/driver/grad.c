@@ -24,6 +24,7 @@
 #include "autodiff/driver/observed.h"
 #include "autodiff/facts/facts.h"
 #include "autodiff/reverse/sweeps.h"
+#include "autodiff/reverse/undo.h"
 #include "autodiff/stages/result.h"
 #include "autodiff/storage/storage.h"
 
@@ -182,10 +183,51 @@ bool vy_reverse_analyse(reverse *r, const vy_program *source)
     return !r->failed && find_facts(r) && vy_find_heirs(r) && vy_restage(r);
 }
 
+static vy_program *build_all(reverse *r)
+{
+    return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
+}
+
+static vy_program *build_anew(reverse *r, bool undo)
+{
+    memset(r->plan.kept, 0, r->p->insts.count * sizeof *r->plan.kept);
+    r->plan.undo.any = undo;
+    return build_all(r);
+}
+
+// With what can be undone, as far as that pays; NULL: an error.
+static vy_program *build_undoing(reverse *r)
+{
+    vy_program *p = build_anew(r, true);
+    if (!p || (!vy_undo_settle(r, p) && !r->failed)) return p;
+    vy_program_free(p);
+    return r->failed ? NULL : build_anew(r, true);
+}
+
+// Of two plans, one that undoes what can be undone and one that undoes nothing, the one with the
+// smaller tapes.  Where the first one fails (a log may be in a loop that nothing bounds, where
+// nothing else needs a tape), the second one.
+static vy_program *build_smaller(reverse *r)
+{
+    double most = 0;
+    vy_program *p = has_replays(r) ? build_anew(r, false) : NULL;
+    if (!p && has_replays(r)) return NULL;
+    if (p) most = vy_undo_tapes(p);
+    vy_program_free(p);
+    const uint64_t failures = vy_memory_failures();
+    const vy_diag before = r->out->diag;
+    p = build_undoing(r);
+    if ((p && vy_undo_tapes(p) <= most) || vy_memory_failures() != failures) return p;
+    vy_program_free(p);
+    r->failed = r->lacks_bound = r->varies_in_size = false;
+    r->out->diag = before;
+    return build_anew(r, false);
+}
+
 vy_program *vy_attempt(reverse *r, const vy_program *source)
 {
-    if (!vy_reverse_analyse(r, source)) return NULL;
-    return has_replays(r) ? build_as_planned(r) : build_with_tapes(r);
+    if (!vy_reverse_analyse(r, source) || !vy_undo_find(r)) return NULL;
+    return r->plan.undo.any ? build_smaller(r) : build_all(r);
 }
 
 // Outermost counted loops whose iterations are kept: marks them, and says whether there are any.

@@ -31,7 +31,7 @@ const char *vy_work_kind_name(vy_work_kind k)
 }
 const char *vy_kept_why_name(vy_kept_why k)
 {
-    return PICK(k, "carried", "overwritten", "once", "costly");
+    return PICK(k, "carried", "overwritten", "once", "costly", "log");
 }
 const char *vy_access_kind_name(vy_access_kind k) { return PICK(k, "load", "store", "atomic"); }
 const char *vy_had_how_name(vy_had_how h) { return PICK(h, "not stored", "closed form", "tape"); }

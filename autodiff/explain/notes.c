@@ -48,6 +48,19 @@ static const char *dispatch_after(notes *n, const reverse *r, uint32_t id)
     return NULL;
 }
 
+// What a log holds (autodiff/core/undo_plan.h).
+static void take_log(notes *n, const reverse *r, const undo_log *log, note_value *v)
+{
+    const vy_inst *i = &r->p->insts.data[log->store];
+    v->why = VY_KEPT_LOG;
+    v->type = vy_undo_type(r, log);
+    v->from = copy(n, vy_buffer_name(r, i->aux));
+    v->rank = log->form ? vy_undo_declared(r, log)->rank
+                        : r->p->buffers.data[i->aux].rank - (i->nargs - 1);
+    if (log->dispatch)
+        v->before = copy(n, vy_host_callee(r->out, vy_host_call_of(r->p, log->dispatch))->name);
+}
+
 static void take_values(notes *n, const reverse *r, const vy_program *result)
 {
     for (uint32_t id = 1; id < r->p->insts.count && !n->failed; id++) {
@@ -66,6 +79,8 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
         const char *from = vy_tensor_name(r, id);
         if (from && !v.from) v.from = copy(n, from);
         v.before = dispatch_after(n, r, id);
+        const undo_log *log = vy_undo_log_of(r, id);
+        if (log) take_log(n, r, log, &v);
         if (!vy_vec_push(&n->values, v)) n->failed = true;
     }
 }

@@ -11,6 +11,7 @@
 // An `if` yields the values of its arms that the reverse sweep may need, as extra yields (zero in
 // the other arm), so arms are never executed twice.  Loops that leave early count their iterations.
 #include "autodiff/reverse/sweeps.h"
+#include "autodiff/reverse/undo.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/flow.h"
 
@@ -107,7 +108,8 @@ static void replay_memory(reverse *r, uint32_t id)
     uint32_t *args = map_args(r, id, 0, i->nargs, small, SMALL);
     if (!args) return;
     uint32_t place = buffer_of(r, id);
-    r->build.map[id] = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
+    const uint32_t made = vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, place, i->nargs, args);
+    if (i->type != VY_VOID) r->build.map[id] = made; // a STORE's is its log
     RELEASE(args, small);
 }
 
@@ -274,6 +276,8 @@ static void replay_block(reverse *r, uint32_t first, uint32_t last)
         uint32_t kept, same = r->facts.again[id];
         vy_at(r->b, i->line, i->column);
         if (r->p->host && r->build.begins[id]) vy_tape_begin(r, id);
+        vy_undo_take_logs(r, id);
+        vy_undo_replay_log(r, id);
         if (op == VY_OP_RESULT || op == VY_OP_CHECKPOINT) continue; // set by the closing marker
         if (op == VY_OP_IF) {
             replay_if(r, id);
@@ -314,6 +318,7 @@ static void probe_block(reverse *r, uint32_t first, uint32_t last)
         const vy_inst *i = &r->p->insts.data[id];
         const uint32_t same = r->facts.again[id];
         if (i->type != VY_VOID) r->build.map[id] = same ? r->build.map[same] : poison(r, id);
+        vy_undo_replay_log(r, id);
         if (!vy_is_loop((vy_op)i->op)) continue;
         r->build.count[id] =
             vy_leaf_other(r->b, VY_LEAF_POISON, VY_U32, r->facts.s.partner[id], r->build.replaying);

@@ -4,6 +4,7 @@
 #include "ir/build/build.h"
 #include "autodiff/core/rules.h"
 #include "autodiff/reverse/sweeps.h"
+#include "autodiff/reverse/undo.h"
 
 static uint32_t both(reverse *r, uint32_t x, uint32_t y)
 {
@@ -84,6 +85,7 @@ static void reverse_inst(reverse *r, uint32_t id)
     const vy_inst *i = &r->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     if (vy_op_is_memory(op)) {
+        vy_undo_store(r, id);
         vy_reverse_memory(r, id);
         return;
     }
@@ -121,6 +123,7 @@ static void reverse_inst(reverse *r, uint32_t id)
 
 void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
 {
+    vy_undo_arrive(r, last);
     for (uint32_t id = last; id-- > first && !r->failed && !vy_builder_failed(r->b);) {
         const vy_inst *i = &r->p->insts.data[id];
         vy_at(r->b, i->line, i->column);
@@ -137,5 +140,6 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
         } else if (vy_op_infos[i->op].effect != VY_CTRL) {
             reverse_inst(r, id);
         }
+        vy_undo_arrive(r, id);
     }
 }

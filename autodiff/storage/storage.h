@@ -76,6 +76,9 @@ enum { VY_FREE_NAME = 340 };
 const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t number,
                                  char text[VY_FREE_NAME]);
 vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
+// Computes the index at which the value of `id` will be stored, so that the dispatch that comes
+// next can write it there (ir/host/lower_places.c).
+void vy_tape_locate(reverse *r, uint32_t id);
 // Stores the value of `id` if this copy is the one that records it.
 void vy_tape_record(reverse *r, uint32_t id);
 // The value of `id` from the tape if this copy may load it, else 0.
@@ -114,6 +117,16 @@ bool vy_tape_no_bound(reverse *r, uint32_t loop);
 // Returns the rank.
 uint32_t vy_tape_of_tensor(reverse *r, uint32_t id, uint32_t loops, const vy_dim *counts,
                            vy_dim *dims);
+// ---- undo_shape.c
+// The log of what STORE `id` overwrites, which is taped in its name; NULL: it has none.
+const undo_log *vy_undo_log_of(const reverse *r, uint32_t id);
+vy_type vy_undo_type(const reverse *r, const undo_log *log);
+// As NAME_log_u declares it.
+const vy_buf *vy_undo_declared(const reverse *r, const undo_log *log);
+// Can its extents be computed where the dispatch is?
+bool vy_undo_has_shape(reverse *r, const undo_log *log);
+// Its dimensions in the program being built; returns the rank.
+uint32_t vy_undo_dims(reverse *r, const undo_log *log, vy_dim *dims);
 // ---- counter.c
 // Rewrites a primal for reverse mode:
 //   - loops without a bound (trip_bound.h) get counters, as ordinary integer variables;

@@ -236,7 +236,8 @@ static void refuse(reverse *r, uint32_t id)
 
 static vy_type kept_type(const reverse *r, uint32_t id)
 {
-    vy_type type = (vy_type)r->p->insts.data[id].type;
+    const undo_log *log = vy_undo_log_of(r, id);
+    vy_type type = log ? vy_undo_type(r, log) : (vy_type)r->p->insts.data[id].type;
     return type == VY_BOOL || type == VY_VOID ? VY_U32 : type; // VOID: the trip count of an ENDLOOP
 }
 
@@ -386,6 +387,12 @@ static uint32_t tape_index(reverse *r, uint32_t id, uint32_t *index)
     if (!r->p->overs.count && !c && !r->p->host) index[rank++] = r->build.number;
     if (r->p->host && !vy_tensor_rank(r, id)) index[rank++] = vy_int(r->b, VY_I64, 0).id;
     return rank;
+}
+
+void vy_tape_locate(reverse *r, uint32_t id)
+{
+    uint32_t index[VY_MAX_RANK + 1];
+    if (vy_is_taped(r, id) && r->build.purpose == BUILD_REVERSE) tape_index(r, id, index);
 }
 
 // Are these the first iterations of the loops that alone record the value?  An id, or 0: always.

@@ -34,7 +34,11 @@ static vy_tensor shape_of(const reverse *r, uint32_t id)
     return vy_host_shape(r->out, r->p, &r->facts.s, id);
 }
 
-uint32_t vy_tensor_rank(const reverse *r, uint32_t id) { return shape_of(r, id).rank; }
+// Of a log (undo_shape.c) only that it is no number; its extents do not depend on the run.
+uint32_t vy_tensor_rank(const reverse *r, uint32_t id)
+{
+    return vy_undo_log_of(r, id) ? 1 : shape_of(r, id).rank;
+}
 
 const char *vy_tensor_name(const reverse *r, uint32_t id)
 {
@@ -134,12 +138,14 @@ bool vy_tape_no_bound(reverse *r, uint32_t loop)
 uint32_t vy_tape_of_tensor(reverse *r, uint32_t id, uint32_t loops, const vy_dim *counts,
                            vy_dim *dims)
 {
+    const undo_log *log = vy_undo_log_of(r, id);
     const vy_tensor t = shape_of(r, id);
     const bool begins = vy_tape_begins(r, id, r->plan.kept[id] - 1);
     uint32_t rank = 0;
     for (uint32_t k = 0; k < loops; k++) // an extent that is no key: its ZERO does not give it
         dims[rank++] =
             begins ? vy_dim_binary(r->b, VY_DIM_MAX, counts[k], vy_dim_const(r->b, 0)) : counts[k];
+    if (log) return rank + vy_undo_dims(r, log, dims + rank);
     for (uint32_t k = 0; k < t.rank; k++) dims[rank++] = r->build.dims[t.dims[k].id];
     if (!t.rank) dims[rank++] = vy_dim_const(r->b, 1); // a number is a tensor of one element
     return rank;

@@ -71,6 +71,21 @@ BEGUN = {
     "chained": "program chained(@workspace @init(y) b: inout f32[N], x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) {\n"
                "    b[i] = 0.5 * b[i] * x[i];\n    if i % 2 == 1 { y[i] = sin(y[i]) + b[i]; }\n}\n",
 }
+# What overwrites a vector in part, which a derivative may undo (autodiff/reverse/undo_form.c).
+PARTIAL = {
+    "ends": "program ends(x: inout f32[N], k: in f32[N], N: u32) over(one: 1) {\n"
+            "    x[0] = sin(x[0] * k[0]) + 0.1;\n    x[N - 1] = tanh(x[N - 1] * x[0] + k[N - 1]);\n}\n",
+    "even": "program even(x: inout f32[N], k: in f32[N], N: u32) over(i: (N + 1) / 2) {\n"
+            "    x[2 * i] = sin(x[2 * i] * x[2 * i] * 0.5 + k[i]);\n}\n",
+    "one": "program one(x: inout f32[N], k: in f32[N], N: u32) over(o: 1) {\n"
+           "    let m = x[N / 2];\n    x[N / 2] = m * m * 0.5;\n    x[N / 2] = tanh(x[N / 2] - m * k[0]);\n}\n",
+    "half": "program half(x: inout f32[N], k: in f32[N], N: u32) over(o: 1) {\n"
+            "    for j in rev(1..N / 2) { x[j] = sin(x[j] * x[j - 1] + k[j]); }\n}\n",
+    "first": "program first(x: inout f32[N], k: in f32[N], s: u32, N: u32) over(i: N) {\n"
+             "    if i <= s % 2 { x[i] = sin(x[i] * k[i]); }\n}\n",
+    "chosen": "program chosen(x: inout f32[N], k: in f32[N], N: u32) over(o: 1) {\n"
+              "    let at = u32(abs(k[0]) * 3.0) % N;\n    x[at] = sin(x[at] * x[0]);\n}\n",
+}
 
 
 # Of the pipelines that are dispatched; their T is not inferred.
@@ -78,8 +93,8 @@ INNER = "in v, in v, in p, inout v, out v"
 
 
 class Pipeline:
-    def __init__(self, r, inners, own=None):
-        self.r, self.inners, self.own = r, inners, own
+    def __init__(self, r, inners, own=None, walled=None):
+        self.r, self.inners, self.own, self.walled = r, inners, own, walled
         self.used, self.lines, self.made = set(), [], 0
         self.whole = ["x", "k"]          # vectors that can be read
         self.written = []                # and written
@@ -251,6 +266,42 @@ class Pipeline:
         if r.random() < 0.15:
             self.line(depth, "map1(k, %s[0]);" % b)
 
+    def walls(self, depth):
+        """Iterations that overwrite a state in part, between reads of all of it."""
+        r, b = self.r, "c%d" % self.made
+        self.made += 1
+        ring = r.random() < 0.4
+        self.used.update(("map1", "map2", "stencil", "linear"))
+        self.line(depth, "buffer %s: f32[%sN];" % (b, "2, " if ring else ""))
+        self.line(depth, "map1(x, %s);" % (b + "[0]" if ring else b))
+        if r.random() < 0.2:
+            self.line(depth, "map2(%s, k, w);" % (b + "[0]" if ring else b))
+        inner = r.random() < 0.3
+        self.line(depth, "repeat t in %s {" % r.choice(("0..T", "0..T", "rev(0..T)", "1..T", "0..2")))
+        now, new = (b + "[t % 2]", b + "[(t + 1) % 2]") if ring else (b, b)
+        if ring:
+            self.line(depth + 1, "stencil(%s, k, %s);" % (now, new))
+        for _ in range(r.randint(1, 4)):
+            name, s, at = r.choice(list(PARTIAL)), "", depth + 1
+            self.used.add(name)
+            nested = inner and r.random() < 0.5
+            if nested:
+                self.line(at, "repeat s in 0..%s {" % r.choice(("2", "t + 1", "T")))
+                at += 1
+            self.line(at, "%s(%s, k%s);" % (name, new, ", s=" + r.choice(("t", "1", "T")) if name == "first" else ""))
+            if r.random() < 0.5:
+                self.line(at, r.choice(("map2(%s, w, m2);" % new, "linear(%s, k, m2);" % new, "map2(m2, %s, w);" % new)))
+            if nested:
+                self.line(depth + 1, "}")
+        self.line(depth, "}")
+        self.line(depth, "map2(%s, m2, w);" % (b + "[%s]" % r.choice("01") if ring else b))
+        for _ in range(r.randint(0, 2)):
+            name = r.choice([n for n in PARTIAL if n != "first"])
+            self.used.add(name)
+            self.line(depth, "%s(%s, k);" % (name, b + "[1]" if ring else r.choice((b, "w"))))
+            self.line(depth, "map2(%s, w, m2);" % (b + "[1]" if ring else b))
+        self.line(depth, "linear(m2, k, w);")
+
     def sizes(self, depth, t=None):
         """In each iteration an intermediate of its own size, which loops inside change."""
         r, n, b, v = self.r, "q%d" % self.made, "a%d" % self.made, "t" if t is None else "s"
@@ -348,6 +399,11 @@ class Pipeline:
             self.r = self.own
             self.sizes(1)
             self.r = r
+        if self.walled.random() < 0.4:
+            self.r = self.walled
+            self.line(1, "buffer m2: f32[N];")
+            self.walls(1)
+            self.r = r
         self.block(1, None, r.randint(2, 5))
         self.scalars.append("m")
         self.used.update(("mean", "map2", "map1"))
@@ -359,6 +415,10 @@ class Pipeline:
         self.line(1, "mean(%s, l);" % self.readable(None))
         return "pipeline f(x: in f32[N], k: in f32[N], p: in f32[T + 4, N], w: inout f32[N], y: out f32[N],\n" \
                "           z: out f32[N], l: out f32[1], sc: f32, T: u32, N: u32) {\n%s\n}\n" % "\n".join(self.lines)
+
+
+def text_of(name):
+    return COUNT if name == "count" else PARTIAL[name] if name in PARTIAL else PROGRAMS[name][1]
 
 
 def begin(texts, r):
@@ -398,10 +458,10 @@ def make(seed, flat=True):
         texts.append(flatten(q.inner(name), own) if flat else q.inner(name))
         inners.append(name)
         used |= q.used
-    q = Pipeline(r, inners, random.Random("sizes %s" % seed))
+    q = Pipeline(r, inners, random.Random("sizes %s" % seed), random.Random("walls %s" % seed))
     texts.insert(r.randint(0, len(texts)), flatten(q.outer(), own) if flat else q.outer())  # in any order
     begun = begin(texts, random.Random("begun %s" % seed))
-    programs = "".join(begun) + "".join(COUNT if n == "count" else PROGRAMS[n][1] for n in sorted(used | q.used))
+    programs = "".join(begun) + "".join(text_of(n) for n in sorted(used | q.used))
     return programs + "".join(texts)
 
 

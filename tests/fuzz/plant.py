@@ -671,6 +671,16 @@ EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
     ("autodiff/reverse/replay.c", None, "} else if (same) {", "} else if (false) {"),
 ))
 # Faults in which load sets the adjoint of a slice, and where that need not be cleared before.
+UNDO = ("text/grad/pipeline/undo.vyre", (
+    ("autodiff/reverse/undo_form.c", None, "f->site[store] - 1).id", "0).id"),
+    ("autodiff/reverse/undo_form.c", None, "i->aux != to)\n            return false;", "i->aux != to)\n            return true;"),
+    ("autodiff/reverse/undo_find.c", None, "if (!c->loaded && !f->r->facts.s.parent[id]) return true;", "if (!f->r->facts.s.parent[id]) return true;"),
+    ("autodiff/reverse/undo_find.c", None, "const bool given = !buf->workspace && r->options->with_value;", "const bool given = false;"),
+    ("autodiff/reverse/undo_events.c", None, "if (!store || store > end) return end;", "return end;"),
+    ("autodiff/reverse/undo_sweep.c", None, "load_slice(r, id), r->build.map[id])", "load_slice(r, id), load_slice(r, id))"),
+    ("autodiff/reverse/undo_worth.c", None, "of->logs < of->saved) continue;", "true) continue;"),
+    ("autodiff/storage/undo_shape.c", None, "if (extent.id) return extent;", "if (extent.id && false) return extent;"),
+))
 SHARED_ARMS = ("text/opt/share_arms.vyre", (
     ("ir/pass/scalar/ifconvert.c", None, "&& no == other;", ";"),
     ("ir/pass/scalar/share_arms.c", None, "return x->yields[id] && is_directly_in_arm(x, id, later);", "return x->yields[id];"),
@@ -1193,7 +1203,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, GENERICS, GENERICS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, GENERICS, GENERICS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, UNDO, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD, STRUCTS_BUFFERS, STD430)

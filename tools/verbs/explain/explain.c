@@ -88,6 +88,7 @@ static void put_values(const vy_explanation *e, const vy_module *m, text *out)
         [VY_KEPT_OVERWRITTEN] = "the memory it was loaded from is overwritten",
         [VY_KEPT_ONCE] = "only the forward run can compute it",
         [VY_KEPT_COSTLY] = "cheaper than recomputing it",
+        [VY_KEPT_LOG] = "the reverse puts it back",
     };
     for (uint32_t i = 0; i < e->value_count; i++) {
         const vy_explain_value *v = &e->values[i];

@@ -56,8 +56,12 @@ static const char *unit_of(vy_type type, bool one)
 static void put_kept(const vy_explain_kept *k, const vy_module *m, text *out)
 {
     const char *what = vy_type_is_float(k->type) ? "a tensor" : "an integer";
-    text_printf(out, "  keeps %s", *k->name ? k->name : what);
-    if (k->before) text_printf(out, " before `%s`", k->before);
+    const char *name = *k->name ? k->name : what;
+    if (k->why == VY_KEPT_LOG)
+        text_printf(out, "  logs what `%s` overwrites of %s", k->before ? k->before : "", name);
+    else
+        text_printf(out, "  keeps %s", name);
+    if (k->before && k->why != VY_KEPT_LOG) text_printf(out, " before `%s`", k->before);
     if (k->line) text_puts(out, " ("), explain_line(m, k->line, out), text_puts(out, ")");
     if (k->loop_line)
         text_printf(out, ", per iteration of %s", *k->loop ? k->loop : "a repeat around it");
