@@ -42,8 +42,8 @@ static uint32_t by_rule(forward *f, uint32_t id)
     if (i->nargs > 2) r.c = vy_new_arg(&f->w, id, 2);
     if (vy_rule_kind_of((vy_op)i->op) == RULE_PICK) {
         vy_rule_apply((vy_op)i->op, &r);
-        return select_value(f, r.pick, vy_forward_tangent(f, vy_arg(p, id, 0)),
-                            vy_forward_tangent(f, vy_arg(p, id, 1)));
+        const uint32_t second = vy_forward_tangent(f, vy_arg(p, id, 1));
+        return select_value(f, r.pick, vy_forward_tangent(f, vy_arg(p, id, 0)), second);
     }
     uint32_t sum = 0;
     for (uint32_t k = 0; k < i->nargs; k++) {
@@ -84,9 +84,11 @@ static uint32_t tangent_of(forward *f, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     if (vy_op_is_subgroup((vy_op)i->op)) return among_lanes(f, id);
     switch ((vy_op)i->op) {
-    case VY_OP_SELECT:
-        return select_value(f, vy_new_arg(&f->w, id, 0), vy_forward_tangent(f, vy_arg(p, id, 1)),
-                            vy_forward_tangent(f, vy_arg(p, id, 2)));
+    case VY_OP_SELECT: {
+        const uint32_t y = vy_forward_tangent(f, vy_arg(p, id, 2));
+        const uint32_t x = vy_forward_tangent(f, vy_arg(p, id, 1));
+        return select_value(f, vy_new_arg(&f->w, id, 0), x, y);
+    }
     case VY_OP_CAST: {
         const vy_value t = {vy_forward_tangent(f, vy_arg(p, id, 0))};
         return vy_cast(f->w.b, (vy_type)i->type, t).id;

@@ -34,7 +34,8 @@ void vy_set_adjoint(reverse *r, uint32_t id, uint32_t adjoint, uint32_t mask)
 static uint32_t add(reverse *r, uint32_t id, uint32_t x, uint32_t y)
 {
     vy_type own = vy_id_type(r->p, id), type = own == VY_F16 ? VY_F32 : own;
-    return emit2(r, VY_OP_ADD, type, cast_to(r, type, x), cast_to(r, type, y));
+    y = cast_to(r, type, y);
+    return emit2(r, VY_OP_ADD, type, cast_to(r, type, x), y);
 }
 
 void vy_contribute(reverse *r, uint32_t id, uint32_t g, uint32_t edge)

@@ -180,5 +180,6 @@ uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
         old = by_bits(&u, at.address);
     else
         old = native(&u, at.address);
-    return vy_guard_end(f, g, vy_spv_type(f->m, u.type), old, vy_spv_zero(f->m, u.type));
+    const uint32_t zero = vy_spv_zero(f->m, u.type);
+    return vy_guard_end(f, g, vy_spv_type(f->m, u.type), old, zero);
 }

@@ -172,9 +172,8 @@ static bool is_tested_first(vy_fn *f, uint32_t i)
 static void go_phi(vy_fn *f, vy_emit_frame *frame, uint32_t before)
 {
     frame->go = vy_spv_id(f->m);
-    frame->go_phi =
-        header_phi(f, vy_bool_type(f), frame->go, vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1}),
-                   before, frame->other);
+    const uint32_t yes = vy_spv_const(f->m, VY_BOOL, (vy_scalar){.u = 1});
+    frame->go_phi = header_phi(f, vy_bool_type(f), frame->go, yes, before, frame->other);
 }
 
 // The only exit of a loop tested first; emission continues in the body.

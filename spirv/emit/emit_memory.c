@@ -183,7 +183,8 @@ uint32_t vy_emit_load(vy_fn *f, uint32_t i)
     if (!at.ok) return vy_read_element(f, a, at.address);
     uint32_t safe = at.address;
     if (!is_own_element(f, i, &at)) {
-        safe = vy_select_id(f, vy_spv_type(f->m, VY_U32), at.ok, safe, vy_spv_u32(f->m, 0));
+        uint32_t zero = vy_spv_u32(f->m, 0);
+        safe = vy_select_id(f, vy_spv_type(f->m, VY_U32), at.ok, safe, zero);
         safe = settle_address(f, i, safe); // again: the select is new
     }
     uint32_t v = vy_read_element(f, a, safe);

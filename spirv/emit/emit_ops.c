@@ -147,9 +147,10 @@ static uint32_t emit_by_hand(vy_fn *f, uint32_t i)
     case VY_OP_SIGN: return emit_sign(f, i);
     case VY_OP_ISNAN: return vy_emit_isnan(f, i);
     case VY_OP_ISINF: return vy_emit_isinf(f, i);
-    case VY_OP_SELECT:
-        return vy_select_id(f, vy_spv_type(f->m, (vy_type)in->type), arg(f, i, 0), arg(f, i, 1),
-                            arg(f, i, 2));
+    case VY_OP_SELECT: {
+        const uint32_t y = arg(f, i, 2), x = arg(f, i, 1), c = arg(f, i, 0);
+        return vy_select_id(f, vy_spv_type(f->m, (vy_type)in->type), c, x, y);
+    }
     case VY_OP_CAST:
         return vy_cast_id(f, (vy_type)in->type, vy_id_type(f->p, vy_arg(f->p, i, 0)), arg(f, i, 0));
     case VY_OP_BITCAST: return emit_bitcast(f, i);

@@ -185,6 +185,7 @@ static bool has_many(vy_fn *f, uint32_t i)
 uint32_t vy_lavapipe_address(vy_fn *f, uint32_t i, uint32_t address)
 {
     if (!has_many(f, i)) return address;
-    const uint32_t zero = vy_u32_op(f, SpvOpShiftRightLogical, vy_lindex(f), vy_spv_u32(f->m, 31));
+    const uint32_t bits = vy_spv_u32(f->m, 31);
+    const uint32_t zero = vy_u32_op(f, SpvOpShiftRightLogical, vy_lindex(f), bits);
     return vy_u32_op(f, SpvOpIAdd, zero, address);
 }
