@@ -270,8 +270,8 @@ static vy_dim elements(const vy_ordering *o, vy_builder *b, uint32_t id)
 // ⌈n / max(256, √n)⌉
 static vy_dim parts_of(vy_builder *b, vy_dim n)
 {
-    vy_dim each =
-        vy_dim_binary(b, VY_DIM_MAX, vy_dim_const(b, PART), vy_dim_binary(b, VY_DIM_SQRT, n, n));
+    vy_dim root = vy_dim_binary(b, VY_DIM_SQRT, n, n);
+    vy_dim each = vy_dim_binary(b, VY_DIM_MAX, vy_dim_const(b, PART), root);
     vy_dim less = vy_dim_binary(b, VY_DIM_SUB, each, vy_dim_const(b, 1));
     return vy_dim_binary(b, VY_DIM_DIV, vy_dim_binary(b, VY_DIM_ADD, n, less), each);
 }

@@ -173,8 +173,10 @@ static vy_dim bound_of_operation(const vy_bounds *r, uint32_t id, uint32_t depth
         return difference(r, a, b, (vy_type)i->type, depth);
     case VY_OP_MUL: return natural ? join_upper(r, VY_DIM_MUL, a, b, depth) : none;
     case VY_OP_DIV:
-        if (k && k->i > 0)
-            return join(r, VY_DIM_DIV, upper_bound(r, a, depth), vy_dim_const(r->b, k->i));
+        if (k && k->i > 0) {
+            y = vy_dim_const(r->b, k->i);
+            return join(r, VY_DIM_DIV, upper_bound(r, a, depth), y);
+        }
         return natural ? upper_bound(r, a, depth) : none;
     case VY_OP_SHR: return natural ? upper_bound(r, a, depth) : none;
     case VY_OP_MAX: return join_upper(r, VY_DIM_MAX, a, b, depth);
@@ -295,7 +297,8 @@ static vy_dim step_dim(const vy_bounds *r, uint32_t id)
     const vy_scalar *k = vy_id_const(r->p, id);
     if (k) return k->i > 1 ? vy_dim_const(r->b, k->i) : none;
     if (!VY_IS_LEAF(id) || r->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_SCALAR) return none;
-    return vy_dim_binary(r->b, VY_DIM_MAX, leaf_bound(r, id), vy_dim_const(r->b, 1));
+    const vy_dim one = vy_dim_const(r->b, 1);
+    return vy_dim_binary(r->b, VY_DIM_MAX, leaf_bound(r, id), one);
 }
 
 // max(⌈(to − from)/step⌉, 0)
@@ -309,11 +312,10 @@ vy_dim vy_trip_bound(const vy_bounds *r, uint32_t loop)
     if (!from.id || !to.id) return none;
     if (s.id && vy_type_size((vy_type)p->insts.data[loop].type) == 8) {
         // to − from may not fit 64 bits
-        vy_dim n = vy_dim_binary(r->b, VY_DIM_SUB, vy_dim_binary(r->b, VY_DIM_DIV, to, s),
-                                 vy_dim_binary(r->b, VY_DIM_DIV, from, s));
-        return vy_dim_binary(r->b, VY_DIM_MAX,
-                             vy_dim_binary(r->b, VY_DIM_ADD, n, vy_dim_const(r->b, 2)),
-                             vy_dim_const(r->b, 0));
+        const vy_dim before = vy_dim_binary(r->b, VY_DIM_DIV, from, s);
+        vy_dim n = vy_dim_binary(r->b, VY_DIM_SUB, vy_dim_binary(r->b, VY_DIM_DIV, to, s), before);
+        const vy_dim zero = vy_dim_const(r->b, 0), two = vy_dim_const(r->b, 2);
+        return vy_dim_binary(r->b, VY_DIM_MAX, vy_dim_binary(r->b, VY_DIM_ADD, n, two), zero);
     }
     vy_dim span = vy_dim_binary(r->b, VY_DIM_SUB, to, from);
     if (s.id) {

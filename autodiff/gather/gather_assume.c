@@ -247,8 +247,8 @@ static vy_dim span(gather *g, const vy_affine_rows *r, uint32_t k, vy_dim extent
 // 1 where x < y, else 0.
 static vy_dim less(gather *g, vy_dim x, vy_dim y)
 {
-    const vy_dim d =
-        gather_node(g, VY_DIM_MAX, gather_node(g, VY_DIM_SUB, y, x), gather_number(g, 0));
+    const vy_dim zero = gather_number(g, 0);
+    const vy_dim d = gather_node(g, VY_DIM_MAX, gather_node(g, VY_DIM_SUB, y, x), zero);
     return gather_node(g, VY_DIM_MIN, d, gather_number(g, 1));
 }
 
@@ -274,9 +274,9 @@ static void bound_axis(assuming *s, uint32_t k)
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
     const vy_dim e = r->axis[k].extent;
     if (!e.id || g->failed) return;
+    const vy_dim more = gather_number(g, k ? 1 : (INT64_C(1) << 30) + 1);
     const vy_dim most =
-        k ? gather_node(g, VY_DIM_ADD, span(g, r, k - 1, (vy_dim){0}, true), gather_number(g, 1))
-          : gather_number(g, (INT64_C(1) << 30) + 1);
+        k ? gather_node(g, VY_DIM_ADD, span(g, r, k - 1, (vy_dim){0}, true), more) : more;
     const vy_dim fits = less(g, span(g, r, k, e, true), most);
     if (g->failed) return;
     s->any |= k > 0;

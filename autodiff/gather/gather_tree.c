@@ -81,9 +81,11 @@ static vy_dim points(const gather *g, const gather_site *site, vy_builder *b)
 vy_dim gather_is_small(const gather *g, const gather_site *site, vy_builder *b)
 {
     vy_dim zero = vy_dim_const(b, 0), one = vy_dim_const(b, 1);
-    vy_dim each = vy_dim_binary(b, VY_DIM_DIV, points(g, site, b), vy_dim_const(b, POINTS));
+    vy_dim by = vy_dim_const(b, POINTS);
+    vy_dim each = vy_dim_binary(b, VY_DIM_DIV, points(g, site, b), by);
     vy_dim most = vy_dim_binary(b, VY_DIM_MIN, each, vy_dim_const(b, SMALL));
-    most = vy_dim_binary(b, VY_DIM_SUB, vy_dim_binary(b, VY_DIM_ADD, most, one), elements(site, b));
+    vy_dim count = elements(site, b);
+    most = vy_dim_binary(b, VY_DIM_SUB, vy_dim_binary(b, VY_DIM_ADD, most, one), count);
     return vy_dim_binary(b, VY_DIM_MIN, vy_dim_binary(b, VY_DIM_MAX, most, zero), one);
 }
 

@@ -83,8 +83,8 @@ vy_dim vy_tape_invocations(reverse *r)
 
 vy_dim vy_tape_blocks(reverse *r)
 {
-    vy_dim n = vy_dim_binary(r->b, VY_DIM_ADD, vy_tape_invocations(r),
-                             vy_dim_const(r->b, VY_TAPE_LANES - 1));
+    vy_dim rest = vy_dim_const(r->b, VY_TAPE_LANES - 1);
+    vy_dim n = vy_dim_binary(r->b, VY_DIM_ADD, vy_tape_invocations(r), rest);
     return vy_dim_binary(r->b, VY_DIM_DIV, n, vy_dim_const(r->b, VY_TAPE_LANES));
 }
 

@@ -156,8 +156,8 @@ vy_dim vy_pipeline_repeat(vy_pipe *q, const char *counter, vy_dim from, vy_dim t
 void vy_pipeline_while(vy_pipe *q, vy_keep_states states, vy_dim keep_count)
 {
     if (stopped(q)) return;
-    open_repeat(q, VY_WHILE_COUNTER, vy_dim_const(q->b, 0), vy_dim_const(q->b, VY_WHILE_MOST),
-                states, keep_count);
+    const vy_dim most = vy_dim_const(q->b, VY_WHILE_MOST);
+    open_repeat(q, VY_WHILE_COUNTER, vy_dim_const(q->b, 0), most, states, keep_count);
 }
 
 void vy_pipeline_test(vy_pipe *q, vy_dim condition)

@@ -97,7 +97,8 @@ static vy_dim dim_of(revolving *r, vy_dim d)
     if (!r->x.varies[d.id]) return d;
     if (n->op == VY_DIM_STEP) return r->steps[n->value];
     if (r->made_in[d.id] == r->context) return r->made[d.id];
-    r->made[d.id] = two(r, n->op, dim_of(r, (vy_dim){n->a}), dim_of(r, (vy_dim){n->b}));
+    const vy_dim second = dim_of(r, (vy_dim){n->b});
+    r->made[d.id] = two(r, n->op, dim_of(r, (vy_dim){n->a}), second);
     r->made_in[d.id] = r->context;
     return r->made[d.id];
 }
@@ -141,11 +142,11 @@ static void step(revolving *r, uint32_t at)
     const vy_pipe_step *s = &r->x.l->steps.data[at];
     vy_at(r->b, s->line, s->column);
     switch (s->kind) {
-    case VY_PIPE_REPEAT:
-        set_step(r, at,
-                 vy_pipeline_repeat(r->q, s->counter, dim_of(r, s->from), dim_of(r, s->to),
-                                    VY_KEEP_ALL, (vy_dim){0}));
+    case VY_PIPE_REPEAT: {
+        const vy_dim to = dim_of(r, s->to), from = dim_of(r, s->from);
+        set_step(r, at, vy_pipeline_repeat(r->q, s->counter, from, to, VY_KEEP_ALL, (vy_dim){0}));
         break;
+    }
     case VY_PIPE_CHECKPOINT: vy_pipeline_checkpoint(r->q); break;
     case VY_PIPE_END: vy_pipeline_close(r->q); break;
     case VY_PIPE_DISPATCH: dispatch(r, s); break;
@@ -216,7 +217,8 @@ static vy_dim sweeps_reach(revolving *r, uint32_t s, vy_dim n, vy_dim len)
 {
     vy_dim f = n;
     for (uint32_t j = 2; j <= s; j++) {
-        f = two(r, VY_DIM_MUL, two(r, VY_DIM_MIN, f, len), plus(r, n, j - 1));
+        const vy_dim factor = plus(r, n, j - 1);
+        f = two(r, VY_DIM_MUL, two(r, VY_DIM_MIN, f, len), factor);
         f = two(r, VY_DIM_DIV, f, number(r, j));
     }
     return f;
@@ -225,15 +227,16 @@ static vy_dim sweeps_reach(revolving *r, uint32_t s, vy_dim n, vy_dim len)
 // 1 if x < y, else 0.
 static vy_dim is_below(revolving *r, vy_dim x, vy_dim y)
 {
-    return two(r, VY_DIM_MIN, natural(r, minus(r, y, x)), number(r, 1));
+    const vy_dim one = number(r, 1);
+    return two(r, VY_DIM_MIN, natural(r, minus(r, y, x)), one);
 }
 
 // Where segment j ends.
 static vy_dim cut(revolving *r, uint32_t s, vy_dim j, vy_dim n, vy_dim len)
 {
     const vy_dim rest = minus(r, len, sweeps_reach(r, s, n, len));
-    return natural(r, two(r, VY_DIM_MIN, sweeps_reach(r, s, plus(r, j, 1), len),
-                          two(r, VY_DIM_ADD, rest, sweeps_reach(r, s, j, len))));
+    const vy_dim later = two(r, VY_DIM_ADD, rest, sweeps_reach(r, s, j, len));
+    return natural(r, two(r, VY_DIM_MIN, sweeps_reach(r, s, plus(r, j, 1), len), later));
 }
 
 // One iteration of the reverse: the state is computed from the snapshot.
@@ -263,9 +266,8 @@ static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot
     const vy_dim twice = two(r, VY_DIM_MUL, len, number(r, 2));
     const vy_dim n = repeat_to(r, "sweeps", plus(r, two(r, VY_DIM_SQRT, twice, twice), 1));
     const vy_dim enough = plus(r, sweeps_reach(r, s, plus(r, n, 1), len), 1);
-    repeat_to(r, "once",
-              two(r, VY_DIM_MUL, is_below(r, sweeps_reach(r, s, n, len), len),
-                  is_below(r, len, enough)));
+    const vy_dim reaches = is_below(r, len, enough);
+    repeat_to(r, "once", two(r, VY_DIM_MUL, is_below(r, sweeps_reach(r, s, n, len), len), reaches));
     const vy_dim i = repeat_to(r, "segment", plus(r, n, 1)), j = minus(r, n, i);
     const vy_dim from = let(r, "from", cut(r, s, plus(r, j, -1), n, len));
     const vy_dim part = let(r, "len", minus(r, cut(r, s, j, n, len), from));
@@ -273,7 +275,8 @@ static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot
     repeat_to(r, "once", moves);
     advance_copy(r, slot, plus(r, slot, 1), at, from);
     close(r, 1);
-    reverse(r, s - 1, part, two(r, VY_DIM_ADD, at, from), two(r, VY_DIM_ADD, slot, moves));
+    const vy_dim next = two(r, VY_DIM_ADD, slot, moves);
+    reverse(r, s - 1, part, two(r, VY_DIM_ADD, at, from), next);
     close(r, 5);
 }
 
@@ -328,7 +331,8 @@ static void all(revolving *r)
     steps(r, x->l->steps.data[x->forward].partner + 1, x->reverse);
     vy_at(r->b, x->l->steps.data[x->reverse].line, x->l->steps.data[x->reverse].column);
     const vy_dim len = let(r, "len", x->count);
-    reverse(r, x->snapshots, len, number(r, 0), number(r, 0));
+    const vy_dim slot = number(r, 0);
+    reverse(r, x->snapshots, len, number(r, 0), slot);
     close(r, 1);
     steps(r, after, x->l->steps.count);
 }

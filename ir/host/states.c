@@ -338,7 +338,8 @@ static void begin_buffer(states *w, uint32_t buffer)
     vy_buf *made = &b->p->buffers.data[buffer];
     vy_dim *dims = (vy_dim *)made->dims; // vy_rewrite_buffer has made it
     made->made = VY_MADE_TAPE;
-    dims[0] = vy_dim_binary(b, VY_DIM_ADD, inline_dim(&w->c, s->length), vy_dim_const(b, s->more));
+    const vy_dim more = vy_dim_const(b, s->more);
+    dims[0] = vy_dim_binary(b, VY_DIM_ADD, inline_dim(&w->c, s->length), more);
 }
 
 static bool rewrite(states *w, uint32_t number)

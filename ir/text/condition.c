@@ -285,7 +285,10 @@ vy_dim vy_lower_condition(vy_lower *l, const vy_ast_expr *e)
     case EX_UNARY:
         if (e->op == TK_NOT) return vy_dim_not(l->b, vy_lower_condition(l, e->u.sub.a));
     // fall through
-    default: return vy_dim_differ(l->b, vy_lower_dim(l, e), vy_dim_const(l->b, 0));
+    default: {
+        const vy_dim zero = vy_dim_const(l->b, 0);
+        return vy_dim_differ(l->b, vy_lower_dim(l, e), zero);
+    }
     }
 }
 

@@ -1274,7 +1274,7 @@ STRIDED = ("text/shader/strides.comp", (
     ("autodiff/gather/gather_assume.c", None, "r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;",
      "if (!r->holds.id) r->holds = fits;"),
     ("autodiff/gather/gather_assume.c", None, "if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);", ""),
-    ("autodiff/gather/gather_assume.c", None, "(vy_dim){0}, true), gather_number(g, 1))", "(vy_dim){0}, true), gather_number(g, 2))"),
+    ("autodiff/gather/gather_assume.c", None, "gather_number(g, k ? 1 :", "gather_number(g, k ? 2 :"),
     ("autodiff/gather/gather_assume.c", None, "s->reached[axis] ? isl_set_union(s->reached[axis], range) : range;", "(isl_set_free(s->reached[axis]), range);"),
     ("autodiff/gather/gather_assume.c", None, "if (all_in_row(s, k, n)) return k;", ""),
     ("autodiff/gather/gather_assume.c", None, "if (last_scalar(s, k) < last_scalar(s, next)) next = k;", ""),
