@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // undo_worth.c: is it worth to undo a buffer?  Only if its logs are smaller than the copies that
-// the reverse sweep would need otherwise.
+// the reverse sweep would need otherwise, and something reads what was written: else the dispatch
+// would be executed only to be undone.
 //
 // Both are counted in elements, with NOMINAL for each extent and trip count that is not constant:
 // logs of all its stores, on the one hand; on the other what the program just built loads from the
@@ -74,7 +75,11 @@ double vy_undo_tapes(const vy_program *p)
 // By buffer: what its logs are, and what they save.
 typedef struct worth {
     double logs, saved;
-    uint32_t since; // of the program built: where undoing begins; 0: nowhere
+    uint32_t
+        logged; // of the program built: the first dispatch that logs what is overwritten; 0: none
+    uint32_t stored; // of the program built: the first store behind it
+    uint32_t since;  // of the program built: where undoing begins; 0: nowhere
+    bool read;       // is what was written instead?  Else nothing but undoing needs the dispatch.
 } worth;
 
 static uint32_t outermost(const vy_structure *s, uint32_t id)
@@ -89,34 +94,69 @@ typedef struct weighing {
     vy_structure s;      // of p
     vy_arena arena;
     worth *of;
-    uint8_t *undoes; // by program of the module
-    uint8_t *used;   // by instruction of p: by something else than what undoes
+    uint8_t *logs, *undoes; // by program of the module
+    uint8_t *used;          // by instruction of p: by something else than what undoes
 } weighing;
 
 static bool begin(weighing *w)
 {
     const undo_plan *u = &w->r->plan.undo;
     w->of = vy_arena_alloc(&w->arena, w->p->buffers.count * sizeof *w->of);
+    w->logs = vy_arena_alloc(&w->arena, w->r->out->programs.count);
     w->undoes = vy_arena_alloc(&w->arena, w->r->out->programs.count);
     w->used = vy_arena_alloc(&w->arena, w->p->insts.count);
-    if (!w->of || !w->undoes || !w->used || !vy_structure_make(w->p, &w->s)) return false;
+    if (!w->of || !w->logs || !w->undoes || !w->used || !vy_structure_make(w->p, &w->s))
+        return false;
     for (uint32_t k = 0; k < u->forms.count; k++)
-        if (u->forms.data[k].known) w->undoes[u->forms.data[k].undo] = 1;
+        if (u->forms.data[k].known)
+            w->logs[u->forms.data[k].log] = w->undoes[u->forms.data[k].undo] = 1;
     return true;
 }
 
-static bool is_undoing(const weighing *w, uint32_t id)
+static bool dispatches(const weighing *w, uint32_t id, const uint8_t *which)
 {
     if (w->p->insts.data[id].op != VY_OP_DISPATCH) return false;
     const vy_host_call *c = vy_host_call_of(w->p, id);
-    return !c->pipeline && w->undoes[c->callee];
+    return !c->pipeline && which[c->callee];
 }
+
+static bool is_undoing(const weighing *w, uint32_t id) { return dispatches(w, id, w->undoes); }
 
 static void mark_used(weighing *w)
 {
     for (uint32_t id = 1; id < w->p->insts.count; id++)
-        for (uint32_t k = is_undoing(w, id) ? 1 : 0; k < w->p->insts.data[id].nargs; k++)
+        for (uint32_t k = is_undoing(w, id) || dispatches(w, id, w->logs) ? 1 : 0;
+             k < w->p->insts.data[id].nargs; k++)
             if (!VY_IS_LEAF(vy_arg(w->p, id, k))) w->used[vy_arg(w->p, id, k)] = 1;
+}
+
+static void note_logged(weighing *w, uint32_t id)
+{
+    for (uint32_t k = 0; k < w->p->insts.data[id].nargs; k++) {
+        const uint32_t v = vy_arg(w->p, id, k);
+        if (VY_IS_LEAF(v) || w->p->insts.data[v].op != VY_OP_LOAD) continue;
+        worth *of = &w->of[w->p->insts.data[v].aux];
+        if (!of->logged) of->logged = id;
+    }
+}
+
+// Where the first log of each buffer is taken, and what it is of is stored.
+static void find_logged(weighing *w)
+{
+    for (uint32_t id = 1; id < w->p->insts.count; id++) {
+        const vy_inst *i = &w->p->insts.data[id];
+        if (dispatches(w, id, w->logs)) note_logged(w, id);
+        if (i->op == VY_OP_STORE && w->of[i->aux].logged && !w->of[i->aux].stored)
+            w->of[i->aux].stored = id;
+    }
+}
+
+// Does load `id` read what has been overwritten, before that is undone?
+static bool reads_new(const weighing *w, const worth *of, uint32_t id)
+{
+    if (!of->stored || (of->since && id >= of->since)) return false;
+    const uint32_t around = outermost(&w->s, of->stored);
+    return id > (around == of->stored ? of->stored : around);
 }
 
 static void find_since(weighing *w)
@@ -134,12 +174,14 @@ static void weigh(weighing *w)
 {
     const undo_plan *u = &w->r->plan.undo;
     mark_used(w);
+    find_logged(w);
     find_since(w);
     for (uint32_t id = 1; id < w->p->insts.count; id++) {
         const vy_inst *i = &w->p->insts.data[id];
         if (i->op != VY_OP_LOAD || !w->used[id]) continue;
         const vy_buf *b = &w->p->buffers.data[i->aux];
         worth *of = &w->of[i->aux];
+        of->read |= reads_new(w, of, id);
         if (of->since && id >= of->since)
             of->saved += elements(w->p, b, i->nargs) * trips(w->p, &w->s, id);
     }
@@ -162,7 +204,7 @@ bool vy_undo_settle(reverse *r, const vy_program *p)
     if (ok) weigh(&w);
     for (uint32_t b = 1; ok && b < r->p->buffers.count; b++) {
         const worth *of = &w.of[r->build.buffers[b].copy];
-        if (!u->undone[b] || of->logs < of->saved) continue;
+        if (!u->undone[b] || (of->logs < of->saved && of->read)) continue;
         u->undone[b] = 0;
         changed = true;
     }
