@@ -678,7 +678,8 @@ UNDO = ("text/grad/pipeline/undo.vyre", (
     ("autodiff/reverse/undo_find.c", None, "const bool given = !buf->workspace && r->options->with_value;", "const bool given = false;"),
     ("autodiff/reverse/undo_events.c", None, "if (!store || store > end) return end;", "return end;"),
     ("autodiff/reverse/undo_sweep.c", None, "load_slice(r, id), r->build.map[id])", "load_slice(r, id), load_slice(r, id))"),
-    ("autodiff/reverse/undo_worth.c", None, "of->logs < of->saved) continue;", "true) continue;"),
+    ("autodiff/reverse/undo_worth.c", None, "of->logs < of->saved && of->read)", "of->read)"),
+    ("autodiff/reverse/undo_worth.c", None, " && of->read)) continue;", ")) continue;"),
     ("autodiff/storage/undo_shape.c", None, "if (extent.id) return extent;", "if (extent.id && false) return extent;"),
 ))
 SHARED_ARMS = ("text/opt/share_arms.vyre", (
