@@ -125,16 +125,31 @@ static const char *name_of(const checking *k, const char *gradient)
     return row ? row->buffer : "";
 }
 
+// A column that reports why it is empty.
+static bool skip(checking *k, const char *why, vy_diag *d)
+{
+    return vy_check_skip(k->result, VY_CHECK_DEVICE, "", why) != NULL || fail_memory(d);
+}
+
+// Its value in another binding, by name: an optimised program may lack what nothing uses.
+static const array *same_of(const binding *b, const vy_buffer_info *info)
+{
+    const vys_bound *found = vys_binding_find(b, info->name);
+    return found ? &found->value : NULL;
+}
+
 static bool compare(checking *k, const command *c, const binding *own, const binding *wide,
                     const binding *device, vy_diag *d)
 {
     for (uint32_t i = 0; i < device->buffer_count; i++) {
         const vy_buffer_info *info = &device->buffers[i].info;
         if (!is_gradient(k, info)) continue;
-        const array *a = &device->buffers[i].value, *b = &own->buffers[i].value;
+        const array *a = &device->buffers[i].value, *b = same_of(own, info),
+                    *exact = same_of(wide, info);
+        if (!b || !exact) return skip(k, "the interpreter's derivative has no such buffer", d);
         const double floor = vy_check_floor_of(b->type, b->count, b->data, terms_of(k, info->name));
-        const double tolerance = fmax(device_tolerance(c, a->type),
-                                      amplified(c) * rounding(b, &wide->buffers[i].value, floor));
+        const double tolerance =
+            fmax(device_tolerance(c, a->type), amplified(c) * rounding(b, exact, floor));
         if (!vy_check_compare_to(k->result, VY_CHECK_DEVICE, name_of(k, info->name), a->type,
                                  a->count, a->data, b->data, tolerance, floor))
             return fail_memory(d);
@@ -236,14 +251,33 @@ static bool keep(const binding *from, binding *to)
     return true;
 }
 
+// Of the program as written, which was optimised in place for the interpreter: of a store that is
+// never reached, whose buffer is an output, nothing may be left there.
+static bool derive_again(checking *k, command *c, derivative *out, vy_diag *d)
+{
+    vy_module *const parsed = c->module;
+    const vys_entry source = k->source;
+    vy_module *copy = NULL;
+    bool ok = load_again(c, &copy, d) && select_entry(c, copy, &k->source, d);
+    if (ok && k->source.pipeline)
+        k->source = vys_entry_pipeline(vy_check_stand_in(k->source.pipeline));
+    c->module = copy;
+    c->work.module = copy;
+    ok = ok && check_derive(k, c, false, k->seeded.module != NULL, c->o.order, out, d);
+    c->module = parsed;
+    c->work.module = parsed;
+    k->source = source;
+    vy_module_free(copy);
+    return ok;
+}
+
 static bool run_device(checking *k, command *c, const binding *own, const binding *wide, vy_diag *d)
 {
     derivative g = {0};
     binding data = {0}, first = {0};
     runner r = {0};
     double ms;
-    bool ok = check_derive(k, c, false, k->seeded.module != NULL, c->o.order, &g, d) &&
-              binding_create(&data, g.what, false, d) &&
+    bool ok = derive_again(k, c, &g, d) && binding_create(&data, g.what, false, d) &&
               binding_derive(&data, &k->start, &k->device_ct, d) &&
               optimize(c, g.module, false, &data, d) && binding_create(&first, g.what, false, d) &&
               binding_derive(&first, &k->start, &k->device_ct, d) &&
@@ -256,12 +290,6 @@ static bool run_device(checking *k, command *c, const binding *own, const bindin
     vys_binding_free(&first);
     vy_module_free(g.module);
     return ok;
-}
-
-// A column that reports why it is empty.
-static bool skip(checking *k, const char *why, vy_diag *d)
-{
-    return vy_check_skip(k->result, VY_CHECK_DEVICE, "", why) != NULL || fail_memory(d);
 }
 
 void check_lanes(command *c)
