@@ -8,7 +8,17 @@
 //   for k in 0..K { y[i] += w[1] * x[k]; }
 //
 // is left out where w has one element and K is 0: reverse mode loads w[1] before the loop, as -O2
-// does where accesses are checked (ir/pass/scalar/licm.c), so this program has one after all.
+// does where accesses are checked (ir/pass/scalar/licm.c), so this program has one after all.  A
+// gather has loops of its own, over the domain of the program: where that may be empty, because a
+// scalar or a buffer's extent is 0, a program is left out, too.
+
+static bool may_be_empty(const image *x)
+{
+    bool empty = false;
+    for (uint32_t k = 0; k < x->scalar_count; k++) empty |= x->scalars[k].value.u == 0;
+    for (uint32_t k = 0; k < x->n; k++) empty |= x->counts[k] == 0;
+    return empty;
+}
 
 // Does the program access nothing out of range at any launch once such loads are before their loops?
 static bool is_in_range_hoisted(job *j)
@@ -17,6 +27,8 @@ static bool is_in_range_hoisted(job *j)
     bool ok = m && vy_optimize(m, NULL);
     for (uint32_t k = 0; ok && k < j->launch_count; k++) {
         image x;
+        if (may_be_empty(&j->launches[k].x)) ok = false;
+        if (!ok) break;
         use_launch(j, k);
         copy_image(last_program(m), &j->launches[k].x, false, &x);
         ok = run_on(last_program(m), &x, true, RACES, NULL) && !left_range;
