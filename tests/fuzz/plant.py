@@ -670,7 +670,7 @@ EQUAL = ("text/grad/pipeline/equal_loads.vyre", (
     ("autodiff/facts/equal_loads.c", None, "if (vy_is_marker((vy_op)i->op)) marker = id;", ""),
     ("autodiff/reverse/replay.c", None, "} else if (same) {", "} else if (false) {"),
 ))
-# Faults in which load sets the adjoint of a slice, and where that need not be cleared before.
+# Faults in what is logged and put back, and for which buffers.
 UNDO = ("text/grad/pipeline/undo.vyre", (
     ("autodiff/reverse/undo_form.c", None, "f->site[store] - 1).id", "0).id"),
     ("autodiff/reverse/undo_form.c", None, "i->aux != to)\n            return false;", "i->aux != to)\n            return true;"),
@@ -682,6 +682,15 @@ UNDO = ("text/grad/pipeline/undo.vyre", (
     ("autodiff/reverse/undo_worth.c", None, " && of->read)) continue;", ")) continue;"),
     ("autodiff/storage/undo_shape.c", None, "if (extent.id) return extent;", "if (extent.id && false) return extent;"),
 ))
+# Faults in what `check` compares the device with.
+DEAD_STORE = ("text/check/dead_store.vyre", (
+    ("tools/verbs/check/check_device.c", None, "ok = ok && check_derive(k, c, false,", "k->source = source, c->module = parsed, c->work.module = parsed;\n    ok = ok && check_derive(k, c, false,"),
+))
+# Faults in what padding lanes load, on lavapipe of Mesa 22.3.
+OWN_ELEMENTS = ("text/grad/order/many_elements.vyre", (
+    ("spirv/emit/emit_memory.c", None, "    return constant;", "    return constant && false;"),
+))
+# Faults in what arms of several ifs share.
 SHARED_ARMS = ("text/opt/share_arms.vyre", (
     ("ir/pass/scalar/ifconvert.c", None, "&& no == other;", ";"),
     ("ir/pass/scalar/share_arms.c", None, "return x->yields[id] && is_directly_in_arm(x, id, later);", "return x->yields[id];"),
@@ -1204,7 +1213,7 @@ VECTORS_ZERO = ("text/grad/types/vectors.vyre", (
     ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
 ))
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
-SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, GENERICS, GENERICS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, UNDO, ROTATION, FUSED, SHARED_ARMS,
+SCRIPTS = (AGAIN, INOUT, INOUT_REFUSED, SWITCH, SWITCH_REFUSED, OVERLOADS, OVERLOADS_REFUSED, GENERICS, GENERICS_REFUSED, VECTORS, ELEMENTS, DECREMENT, STRUCTS, BUFFERS, MATRICES, VECTORS_ZERO, SENSES, ARITHMETIC, FLOW, CHOICE, LANES, LANES_MORE, TYPES, ALIAS, ALIAS_WORDS, PACK, TILES, ENDS, STORES, RULES, CONTROL, STATES, TURNS, WHILE_END, COUNTED, RECOUNTED, OWN_SIZES, SEGMENTS, EQUAL, UNDO, DEAD_STORE, OWN_ELEMENTS, ROTATION, FUSED, SHARED_ARMS,
            IMPLIED, OWNED_LOADS, ENDS_ALIKE, COARSENED, NESTED, LENGTH, THIRD, EXPLAINED, LONG, SHAPES, BEGINS, LOWERED, FLAT, HOST, FOLDER, OPTIONS, RESUMED)
 OF_TEST = {plant: name for name, plants in UNITS.items() for plant in plants}
 SCRIPTS += (LIBRARY, PHILOX, QUATERNIONS, LIBRARY_GRAD, STRUCTS_BUFFERS, STD430)
