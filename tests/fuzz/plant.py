@@ -1370,7 +1370,11 @@ def noticed_by_script(folder, plant, o):
     command = os.path.join(o.build if plant in THIRD[1] else folder, "tools", "vyre-grad")
     done = subprocess.run([sys.executable, script_path(script)], capture_output=True, text=True, cwd=folder,
                           env=dict(os.environ, SRC=ROOT, BUILD=folder, VYRE_GRAD=command,
-                                   VYRE_SEED="1", VYRE_COUNT="3000" if plant in STORES[1] else "150", VYRE_SHARE="3"))
+                                   VYRE_SEED="1", VYRE_FRESH_SEED="1", VYRE_SHARE="3",
+                                   VYRE_COUNT="3000" if plant in STORES[1] else "150"))
+    if "Traceback (most recent call last)" in done.stderr:  # which is no finding
+        print("   %s broke: %s" % (script, done.stderr.splitlines()[-1]))
+        return None
     lines = done.stdout.splitlines() + done.stderr.splitlines()[-1:]
     return next((line for line in lines if "<<<" in line), lines[:2][-1])[:150] if done.returncode else None
 
