@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Faults in the verbs of the command."""
+GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # What `check` compares the device with.
+    ("text/check/dead_store.vyre", (
+        ("tools/verbs/check/check_device.c", None, "ok = ok && check_derive(k, c, false,", "k->source = source, c->module = parsed, c->work.module = parsed;\n    ok = ok && check_derive(k, c, false,"),
+    )),
+    ("text/explain/checkpoints.vyre", (
+        ("autodiff/explain/pipe_steps.c", None, "!contains(each, counter))) return", "true)) return"),
+        ("autodiff/explain/pipe_run.c", None, "is_counter(d, step) : r->marked[d->a] || r->marked[d->b];", "is_counter(d, step) : r->marked[d->a];"),
+        ("ir/host/revolve.c", None, "(k < MOST_LEVELS ? k : MOST_LEVELS)", "k"),
+    )),
+    ("explain.py", (
+        ("spirv/write/text.c", None, "t->lengths[index] |= USED;", ";"),
+        ("autodiff/explain/explain_pipeline.c", None, "w->run = made[2] ? last_of(made[2]) : w->source;", "w->run = w->source;"),
+    )),
+    # Which file a buffer is read from.
+    ("text/cmd/folder.vyre", (
+        ("tools/command/folder.c", None, "s->folders.count; i-- > 0;", "s->folders.count; i-- > s->folders.count - 1;"),
+        ("tools/command/folder.c", None, "b.workspace || specs_find(s, b.name)) continue;", "b.workspace) continue;"),
+        ("tools/command/folder.c", None, "b.cls == VY_OUT || b.workspace", "b.workspace"),
+        ("tools/command/folder.c", None, "if (!path && own) return no_file(s, b.name, d);", ";"),
+        ("tools/command/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
+    )),
+    # What is said of a checkpoint of another training.
+    ("fit_resume.py", (
+        ("tools/verbs/fit/fit_identity.c", None, "|| !strcmp(is->value, was->value)) continue;", ") continue;"),
+        ("tools/verbs/fit/fit_identity.c", None, "if (!s->known || !fit_is_size(f, s->info.name)) continue;", "continue;"),
+        ("tools/verbs/fit/fit_identity.c", None, "if (now.code) *d = now;", ";"),
+        ("tools/verbs/fit/fit_prepare.c", None, "(!c->o.resume || !fit_is_other(f, c, d)) &&", ""),
+        ("tools/verbs/fit/fit_checkpoint.c", None, "if (f->resumed.identity != f->identity) return", "if (0) return"),
+    )),
+    ("text/explain/limit.vyre", (
+        ("tools/verbs/check/check.c", None, "if (k->first.module || !derive_with_less(c, d)) return false;", "return false;"),
+        ("session/derive.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),
+        ("session/derive.c", None, "if (storage < REVOLVE) return 0;", "return 0;"),
+        ("ir/host/revolve.c", None, "        s->keep = VY_KEEP_REVOLVE", "        if (0) s->keep = VY_KEEP_REVOLVE"),
+        ("ir/host/revolve.c", None, "        s->keep = VY_KEEP_REVOLVE", "        if (s->keep == VY_KEEP_ALL) s->keep = VY_KEEP_REVOLVE"),
+        ("autodiff/reverse/sweep_dispatch.c", None, ".checkpoint = o->checkpoint,", ""),
+        ("tools/verbs/explain/explain_keep.c", None, "return bytes->known && bytes->value > limit_of(c);", "return bytes->known && bytes->value >= limit_of(c);"),
+    )),
+    # Which options a verb has.
+    ("command_options.py", (
+        ("tools/command/options.c", None, ": takes_option(v, &table[i])))", ": true))"),
+        ("tools/command/options.c", None, "if (takes_option(v, &table[i])) return &table[i];", ";"),
+        ("tools/command/options.c", None, "if (!takes_option(o->verb, opt)) return wrong_verb(o, name, d);", ""),
+    )),
+)

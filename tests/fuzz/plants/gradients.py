@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Faults in gradients of programs, by what they are made of."""
+GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # What a call of a function with a rule contributes.
+    ("custom_rules.py", (
+        ("autodiff/core/custom.c", None, "unit[k] = 0;\n    }", "}"),
+        ("autodiff/core/custom.c", None, "all = sum(c->b, all, product(c->b, t, cotangents[o], tangents[o]));", "all = sum(c->b, all, tangents[o]);"),
+        ("autodiff/core/custom.c", None, "out[k] = is_float(c, k) ? results[n++] : 0;", "out[k] = is_float(c, k) ? results[n] : 0;"),
+        ("autodiff/core/custom.c", None, "all = sum(c->b, all, guard[k] ?", "all = sum(c->b, k > 1 ? 0 : all, guard[k] ?"),
+        ("ir/build/inline.c", None, "all, slopes, VY_INLINE_VALUES, depth);", "all, slopes, VY_INLINE_DUAL, depth);"),
+        ("ir/build/inline.c", None, "vy_float(b, type, floats == n).id;", "vy_float(b, type, floats == n ? 2 : 0).id;"),
+    )),
+    # What the text of a lowered program means to differentiation.
+    ("text/grad/rewrite/lowered.vyre", (
+        ("autodiff/rewrite/raise_lowered.c", None, "(uint32_t[]){x, y}", "(uint32_t[]){x, x}"),
+        ("autodiff/rewrite/raise_lowered.c", None, "const bool derives = i->op == VY_OP_DERIVE_AS;", "const bool derives = false;"),
+        ("autodiff/driver/jvp.c", None, "vy_raise_lowered(p) &&", ""),
+    )),
+    # What buffers begin as copies of.
+    ("text/grad/order/starts.vyre", (
+        ("ir/build/starts.c", None, "b->init_from = input ? r.name : NULL;", ";"),
+        ("ir/build/starts.c", None, "b->init = input ? VY_INIT_COPY : r.init;", "b->init = VY_INIT_COPY; if (!input) b->init_from = r.name;"),
+        ("autodiff/driver/starts_meet.c", None, "|| is_named(name, o->of, o->of_count)", ""),
+        ("autodiff/driver/starts_meet.c", None, "if (!vy_starts_alike(p, &p->buffers.data[i], &p->buffers.data[x])) return true;", ""),
+        ("autodiff/driver/alone.c", None, "x.flat = b->rank > 1 &&", "x.flat = false &&"),
+        ("autodiff/explain/explain_pipeline.c", None, "if (program_apart(m, o)) return true;", ""),
+    )),
+    # What padding lanes load, on lavapipe of Mesa 22.3.
+    ("text/grad/order/many_elements.vyre", (
+        ("spirv/emit/emit_memory.c", None, "    return constant;", "    return constant && false;"),
+    )),
+    ("text/grad/exclusive/owned.vyre", (
+        ("ir/pass/scalar/licm.c", None, "b->cls == VY_SHARED || b->owned ||", "b->cls == VY_SHARED ||"),
+    )),
+    # What only third derivatives show: the script runs gradcheck_file.
+    ("third_order.py", (
+        ("ir/core/ops.h", "autodiff/core/rules.c", "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX + (AUX != 3), A)"),
+    )),
+    # How long the text of a gradient becomes.
+    ("linear_reverse.py", (
+        ("autodiff/gather/gather_length.c", None, "TIMES = 8,", "TIMES = 80,"),
+        ("autodiff/gather/gather_length.c", None, "if (first == k) g->", "if (!k) g->"),
+        ("autodiff/gather/gather_length.c", None, "n += g->sites[j].need[id] && !g->counted[id];", "n += g->sites[j].need[id] && !id;"),
+    )),
+    # Which loops are axes of a tape, and in which values stand in an array.
+    ("text/grad/control/while_conditions.vyre", (
+        ("autodiff/facts/trip_bound.c", None, "l->value.i <= INT32_MAX ?", "true ?"),
+    )),
+    ("text/grad/storage/axes.vyre", (
+        ("autodiff/storage/tape_axes.c", None, "|| x->writes[i->aux] == loop", ""),
+        ("autodiff/storage/tape_axes.c", None, "    x->varies[loop] = VALUE;", ""),
+        ("autodiff/storage/tape_axes.c", None, "if (p->insts.data[up].op != VY_OP_LOOP || x->varies[up] & BOUNDS) return false;", ";"),
+        ("autodiff/storage/standing.c", None, "if (!is_index(p, store, l)) return false;", ";"),
+        ("autodiff/storage/standing.c", None, "*store = *store || i->op != VY_OP_STORE ? NONE : id;", "*store = *store ? *store : id;"),
+        ("autodiff/storage/standing.c", None, "if (!x->proved[store] || ", "if ("),
+    )),
+    ("text/grad/types/library.vyre", (
+        ("ir/build/numbers.c", None, "v[1] = vy_cast(b, VY_I32, vy_cast(b, VY_F32, is));", "v[1] = is;"),
+        ("ir/eval/eval_path.c", None, "v.f = trunc(a.f / b.f);", "v.f = 0;"),
+    )),
+    ("text/grad/types/many_cases.test", (
+        ("ir/text/lower_switch.c", None, "while (c->op) c = c->next; // the default", ""),
+        ("ir/text/lower_switch.c", None, "c = lower_half(l, c, is + n / 2, n - n / 2);", "c = lower_half(l, c, is, n - n / 2);"),
+    )),
+    ("text/grad/types/vectors.vyre", (
+        ("ir/build/geometry.c", None, "v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);", "(void)zero;"),
+    )),
+    ("text/grad/rewrite/redundant_stores.vyre", (
+        ("ir/check/redundant.c", None, "r->loads[k] = b->cls != VY_IN && r->racy[memory_of(r->p, k)];", "r->loads[k] = b->cls != VY_IN;"),
+        ("ir/check/redundant.c", None, "is_own(&r->p->buffers.data[i->aux], axis))\n            continue;", "false)\n            continue;"),
+        ("ir/check/redundant.c", None, "if (x->same) x->same |= groups[id].same;", ""),
+        ("ir/check/check_uniform.c", None, "return axis < 2 ? axis : 2;", "return over;"),
+        ("autodiff/rewrite/redundant.c", None, "vy_builtin_value(b, of, k % VY_GROUP_AXES)", "vy_builtin_value(b, of, 0)"),
+        ("ir/eval/eval_shadow.c", None, "axes >> (VY_GROUP_AXES + k) & 1", "axes >> k & 1"),
+    )),
+    ("text/grad/gather/open_length.vyre", (
+        ("autodiff/gather/gather_site.c", None, "if (k || x->flat ||", "if (true || x->flat ||"),
+        ("autodiff/stages/stages_groups.c", None, "c->length[k] = (uint32_t)p->dims", "c->length[k] = 1 + 0 * (uint32_t)p->dims"),
+        ("autodiff/stages/stages_groups.c", None, "if (v == p->overs.count) return true;", "if (v == p->overs.count || p->overs.count > 1) return true;"),
+    )),
+)

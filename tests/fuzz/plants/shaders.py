@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""Faults in the reader of SPIR-V and in what is written for its hosts: what only shaders show."""
+GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    ("text/shader/senses.comp", (
+        ("spirv/read/operation.c", None, "*out = not(s, ordered(s, true, true)); return true;", "*out = ordered(s, false, false); return true;"),
+        ("spirv/read/operation.c", None, "if (op == SpvOpShiftRightArithmetic) t = as_type(t, AS_SIGNED);", ""),
+    )),
+    ("text/shader/arithmetic.comp", (
+        ("spirv/read/operation.c", None, "case SpvOpFOrdGreaterThan: *out = ordered(s, true, false);", "case SpvOpFOrdGreaterThan: *out = ordered(s, true, true);"),
+        ("spirv/read/values.c", None, "return vy_shr(r->b, vy_shl(r->b, read_as(r, wide, v), bits), bits);", "return v;"),
+        ("ir/build/geometry.c", None, 'return vy_call(b, "straight_through", 2, (vy_value[]){root, far});', "return root;"),
+    )),
+    ("text/shader/flow.comp", (
+        ("spirv/read/control.c", None, "return op != SpvOpFunctionCall && !(r->facts[id] & READ_OUTLIVES);", "return true;"),
+        ("spirv/read/control.c", None, "steps < 8 && !has_phi(r, merge); steps++", "steps < 8; steps++"),
+        ("spirv/read/control.c", None, "if (op == SpvOpPhi || !result) return op != SpvOpStore && op != SpvOpCopyMemory;",
+         "if (op == SpvOpPhi || !result) return true;"),
+        ("spirv/read/memory.c", None, "t->e.field = before + read_type_of(t->r, member)->fields;", "t->e.field = before + 1;"),
+    )),
+    ("text/shader/choice.comp", (
+        ("spirv/read/switch.c", None, "vy_set(r->b, c->falls, vy_bool(r->b, false));", ""),
+        ("spirv/read/switch.c", None, "e.falls = t->next ? c->falls : (vy_var){0};", ""),
+    )),
+    ("text/shader/lanes.comp", (
+        ("spirv/read/sync.c", None, "const vy_value from = lane(r, op, read_as(r, VY_U32, given));", "const vy_value from = read_as(r, VY_U32, given);"),
+    )),
+    ("text/shader/lanes_more.comp", (
+        ("spirv/read/lanes.c", None, "return below(r, last, 1, neutral(r, name, t), (vy_value){0});", "return last;"),
+        ("spirv/read/lanes.c", None, "const vy_value has = vy_and(r->b, mine, c);", "const vy_value has = c;"),
+        ("spirv/read/lanes.c", None, "if (how == SpvGroupOperationInclusiveScan) under = vy_or(r->b, under, bit);", ""),
+    )),
+    ("text/shader/types.comp", (
+        ("spirv/read/composite.c", None, "return part(p, operand, column * rows + row);", "return part(p, operand, row * rows + column);"),
+    )),
+    ("text/shader/alias.comp", (
+        ("spirv/read/variables.c", None, "w->offset = start + member_layout(w, type, k, SpvDecorationOffset);", "w->offset = start;"),
+        ("spirv/read/alias.c", None, "if (of[end].binding != of[k].binding || of[end].o->kind != of[k].o->kind) break;", "break;"),
+        ("spirv/read/alias.c", None, "vy_sub(r->b, all, skip)", "all"),
+        ("spirv/read/alias.c", None, "a->use |= r->uses", "a->use = r->uses"),
+    )),
+    ("text/shader/alias_words.comp", (
+        ("spirv/read/alias.c", None, "a->words ? 1 : vy_type_size(a->type);", "vy_type_size(a->type);"),
+        ("spirv/read/alias.c", None, "if (vy_type_is_float(type)) return read_f16_of_bits(r, bits);", ""),
+        ("spirv/read/alias.c", None, "return read_narrow(r, type, read_as(r, vy_type_loaded(type), bits));", "return read_as(r, vy_type_loaded(type), bits);"),
+    )),
+    ("text/shader/pack.comp", (
+        ("spirv/read/pack.c", None, "word(r, 0x38800000)", "word(r, 0x38000000)"),
+        ("spirv/read/pack.c", None, "word(r, 0x400)", "word(r, 0)"),
+        ("spirv/read/pack.c", None, "return p->is_signed ? clamped(r, p, x) : x;", "return x;"),
+        ("spirv/read/pack.c", None, "scaled = vy_mul(r->b, clamped(r, p, x), most);", "scaled = vy_mul(r->b, x, most);"),
+        ("spirv/read/pack.c", None, "a > b ? part(r, b, k % (a / b), bits[k / (a / b)])", "a > b ? part(r, b, 0, bits[k / (a / b)])"),
+    )),
+    ("text/shader/image.comp", (
+        ("spirv/read/texel.c", None, "index[t->axes - 1 - k] = at[k];", "index[k] = at[k];"),
+        ("spirv/read/texel.c", None, "channel == 3);", "0);"),
+        ("spirv/read/texel.c", None, "shift(&t, more.offset, at);", ""),
+    )),
+    ("text/shader/image_formats.comp", (
+        ("spirv/read/texel.c", None, 'return vy_call(b, "straight_through", 2, (vy_value[]){step, inside});', "return step;"),
+        ("spirv/read/texel.c", None, "(vy_value[]){step, inside}", "(vy_value[]){step, x}"),
+        ("spirv/read/texel.c", None, "const uint32_t most = channel == 3 ? f->most_alpha : f->most;", "const uint32_t most = f->most;"),
+        ("spirv/read/texel.c", None, "case READ_TEXEL_SNORM: return in_steps(t, -1, most, x);", "case READ_TEXEL_SNORM: return in_steps(t, 0, most, x);"),
+        ("spirv/read/texel.c", None, "case READ_TEXEL_HALF: return vy_cast(t->r->b, VY_F32, vy_cast(t->r->b, VY_F16, x));", "case READ_TEXEL_HALF: return x;"),
+    )),
+    ("text/shader/image_kinds.comp", (
+        ("spirv/read/alias.c", None, "of[i].o->fields = first->fields;", ""),
+        ("spirv/read/texel.c", None, "*field = p->rank ? p->index[0].number : 0;", "*field = 0;"),
+        ("spirv/read/image.c", None, "t->axes = t->spatial + (read_word_of(&r->w, type, 5) != 0);", "t->axes = t->spatial;"),
+    )),
+    ("text/shader/sampler.comp", (
+        ("spirv/read/sample.c", None, "if (s->linear) u = vy_sub(s->b, u, vy_float(s->b, VY_F32, 0.5));", ""),
+        ("spirv/read/sample.c", None, "s->between[axis] = vy_sub(s->b, u, low);", "s->between[axis] = vy_stop_grad(s->b, vy_sub(s->b, u, low));"),
+        ("spirv/read/sample.c", None, "vy_sub(s->b, both, integer(s, 1))", "both"),
+        ("spirv/read/sample.c", None, "vy_select(s->b, below, vy_add(s->b, rest, n), rest)", "(void)below, rest"),
+        ("spirv/read/sample.c", None, "vy_min(s->b, vy_max(s->b, i, integer(s, 0)), last);\n    case", "i;\n    case"),
+        ("spirv/read/sample.c", None, "s->t.sampler ? s->t.sampler : s->t.o->variable", "s->t.o->variable"),
+    )),
+    ("text/shader/sampler_kinds.comp", (
+        ("spirv/read/sample.c", None, "{{0, 1}, {1, 1}, {1, 0}, {0, 0}}", "{{0, 0}, {1, 0}, {1, 1}, {0, 1}}"),
+        ("spirv/read/sample.c", None, "s->linear &= s->t.type == VY_F32;", ";"),
+        ("spirv/read/sample.c", None, "vy_min(s->b, vy_max(s->b, i, zero), last);\n}", "((void)zero, (void)last, vy_cast(s->b, VY_I32, coordinate));\n}"),
+        ("spirv/read/sample.c", None, "read_scalar(s->t.r, offset, axis)", "read_scalar(s->t.r, offset, 1)"),
+    )),
+    ("text/shader/domain.comp", (
+        ("spirv/read/guards.c", None, "return sense ? make_bound(p, a, b, true, out)", "return sense ? make_bound(p, a, b, false, out)"),
+        ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
+        ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
+    )),
+    # What random shaders notice.
+    ("random_shaders.py", (
+        ("spirv/read/composite.c", None, "p->v[c * rows + i] = vy_mul(p->b, part(p, 0, i), y);",
+         "p->v[i * columns + c] = vy_mul(p->b, part(p, 0, i), y);"),
+        ("spirv/read/operation.c", None, "vy_and(s->b, x, vy_not(s->b, vy_shl(s->b, low, offset)));", "x;"),
+        ("spirv/read/variables.c", None, "case SpvOpTypeMatrix: return w->row_major ? size : w->matrix_stride;",
+         "case SpvOpTypeMatrix: return w->matrix_stride;"),
+    )),
+    # Where a shader's host has its parameters.
+    ("text/shader/places.comp", (
+        ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ";"),
+        ("ir/build/layout.c", None, "vy_buffer_layout(b, made, &of->layout);", ";"),
+        ("ir/build/layout.c", None, "vy_scalar_layout(b, made, &of->layout);", ";"),
+        ("spirv/read/places.c", None, "l.within = f->within;", ""),
+        ("spirv/read/places.c", None, "l.offset += element % f->dims[k] * f->strides[k];", ""),
+    )),
+    # The addresses themselves, on a device.
+    ("corpus.py", (
+        ("spirv/emit/hosted.c", None, "vy_spv_u32(f->m, b->layout.offset / size);", "vy_spv_u32(f->m, 0);"),
+        ("spirv/emit/hosted.c", None, "if (step > 1) n = VY_DO(f, SpvOpUDiv", "if (step > 9999) n = VY_DO(f, SpvOpUDiv"),
+        ("spirv/emit/hosted.c", None, "if (before && has_strides(b)) {", "if (false) {"),
+    )),
+    ("text/shader/domain_one.comp", (
+        ("spirv/read/read.c", None, "own.keep_domain = true;", ""),
+    )),
+    ("text/shader/domain_returns.comp", (
+        ("spirv/read/guards.c", None, "left &= set_at(p, s, sets, id);", "left = 0;"),
+        ("spirv/read/guards.c", None, "return then | (around | ", "return then | ("),
+    )),
+    ("text/shader/domain_group.comp", (
+        ("spirv/read/domain.c", None, "extent_of(d, &of->data[k], of != &d->all)", "extent_of(d, &of->data[k], false)"),
+        ("spirv/read/domain.c", None, "if (bound->of_group) return times(b, e, size);", ""),
+        ("spirv/read/guards.c", None, "if (effect == VY_CONV) return READ_GROUP_EFFECT;", ""),
+    )),
+    ("text/shader/domain_none.comp", (
+        ("spirv/read/domain.c", None, "if (l->index == VY_NUM_GROUPS) return false;", ""),
+        ("spirv/read/domain.c", None, "(d->used[axis] || d->w.p->workgroup[axis] > 1)", "d->used[axis]"),
+        ("spirv/read/domain.c", None, "(d->used[axis] || d->w.p->workgroup[axis] > 1)", "d->w.p->workgroup[axis] > 1"),
+        ("spirv/read/guards.c", None, "(!is_signed && !is_no_difference(p, rest, 0))", "false"),
+        ("spirv/read/guards.c", None, "op == VY_OP_IF && !vy_in_then(s, up, id);", "op == VY_OP_IF && false;"),
+        ("spirv/read/guards.c", None, "left &= set_at(p, s, sets, id);", ""),
+        ("spirv/read/guards.c", None, "i->op == (sense ? VY_OP_AND : VY_OP_OR)", "(i->op == VY_OP_AND || i->op == VY_OP_OR)"),
+    )),
+    ("text/shader/launch.comp", (
+        ("spirv/read/launch.c", None, "l->index = VY_WID;", ";"),
+        ("spirv/read/launch.c", None, "size[l->axis] != 1) continue;", "size[l->axis] == 0) continue;"),
+        ("spirv/read/launch.c", None, "&& vy_pass_implied(p, &c);", ";"),
+        ("ir/facts/value_range.c", None, "? cast(v, id) : whole;", "? whole : whole;"),
+    )),
+    ("text/shader/strides.comp", (
+        ("autodiff/gather/gather.c", None, "iterations[count] = gather_else(g, holds);", "iterations[count] = gather_either(g, holds, (vy_dim){0});"),
+        ("autodiff/gather/gather_sums.c", None, "vy_dim_number(w->b, x->rows->axis[k].stride);", "vy_dim_number(w->b, x->rows->axis[k].extent);"),
+        ("autodiff/gather/gather_assume.c", None, "r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;", "r->holds = fits;"),
+        ("autodiff/gather/gather_assume.c", None, "r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;",
+         "if (!r->holds.id) r->holds = fits;"),
+        ("autodiff/gather/gather_assume.c", None, "if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);", ""),
+        ("autodiff/gather/gather_assume.c", None, "gather_number(g, k ? 1 :", "gather_number(g, k ? 2 :"),
+        ("autodiff/gather/gather_assume.c", None, "s->reached[axis] ? isl_set_union(s->reached[axis], range) : range;", "(isl_set_free(s->reached[axis]), range);"),
+        ("autodiff/gather/gather_assume.c", None, "if (all_in_row(s, k, n)) return k;", ""),
+        ("autodiff/gather/gather_assume.c", None, "if (last_scalar(s, k) < last_scalar(s, next)) next = k;", ""),
+        ("autodiff/affine/flat_terms.c", None, "if (vy_row_of(r, &more) >= 0) t->term[k] = more;", ""),
+        ("autodiff/gather/gather_either.c", None, "            all = all.id ?", "            all = false ?"),
+        ("autodiff/gather/gather_assume.c", None, "    s->open |= k > 0;\n", ""),
+        ("autodiff/gather/gather_either.c", None, "given |= vy_condition_same(g->assume", "given |= g->assume[k] || vy_condition_same(g->assume"),
+        ("autodiff/gather/gather_either.c", None, "if (x->condition && (!r->holds.id ||", "if (x->condition && (r->holds.id &&"),
+        ("autodiff/gather/gather_either.c", None, "for (uint32_t k = 0; r && k < r->axes; k++)", "for (uint32_t k = 1; r && k < r->axes; k++)"),
+        ("autodiff/core/conditions.c", None, "any |= vy_condition_same(", "any |= m->conditions.data[k] || vy_condition_same("),
+        ("autodiff/core/conditions.c", None, "side(arena, swapped ? op + 2 : text)", "side(arena, text)"),
+        ("spirv/describe/describe.c", None, "vy_describe_binary(d, VY_EXPR_SUB, least, most)", "vy_describe_binary(d, VY_EXPR_SUB, most, least)"),
+        ("ir/eval/eval_shape.c", None, "if (least <= most) continue;", "if (least <= most || k) continue;"),
+    )),
+)
