@@ -122,6 +122,19 @@ void vy_isl_memory_end(vy_isl_memory *m)
     m->reserve = NULL;
 }
 
+bool vy_isl_memory_made(vy_isl_memory *m, const void *object)
+{
+    m->failed |= !object && m->ctx && isl_ctx_last_error(m->ctx) == isl_error_none;
+    return object != NULL;
+}
+
+isl_id *vy_isl_memory_id(vy_isl_memory *m, const char *name, void *user)
+{
+    isl_id *id = isl_id_alloc(m->ctx, name, user);
+    vy_isl_memory_made(m, id);
+    return id;
+}
+
 bool vy_isl_memory_failed(const vy_isl_memory *m)
 {
     return m->failed || (m->ctx && isl_ctx_last_error(m->ctx) == isl_error_alloc);

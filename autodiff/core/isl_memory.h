@@ -10,6 +10,7 @@
 #define VYRE_ISL_MEMORY_H
 
 #include <isl/ctx.h>
+#include <isl/id.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +30,10 @@ bool vy_isl_memory_begin(vy_isl_memory *m);
 void vy_isl_memory_end(vy_isl_memory *m);
 // Has an allocation of isl or GMP failed since _begin, or the last isl_ctx_reset_error?
 bool vy_isl_memory_failed(const vy_isl_memory *m);
+// Is there an object?  isl (0.25) does not report every failed allocation (the copy of a name in an
+// id, the room of isl_sort): NULL without an error of isl's is one, and is recorded here.
+bool vy_isl_memory_made(vy_isl_memory *m, const void *object);
+// isl_id_alloc that is recorded so.
+isl_id *vy_isl_memory_id(vy_isl_memory *m, const char *name, void *user);
 
 #endif
