@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # ONCE
-"""What docs/*.md, README.md and CONTRIBUTING.md name exists.
+"""What docs/*.md, README.md, CONTRIBUTING.md and comments name exists.
 
 Every file that they name exists, and every section of docs/ that a comment cites.  The tables of
 docs/ list every pass, verb and operation: a forgotten line is reported here.
@@ -71,6 +71,41 @@ def cited(files):
                     wrong.append("%s cites docs/%s %s, which does not exist" % (name, doc, number))
 
 
+COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+SOURCE = re.compile(r"(?<![\w./*-])([\w/]+\.(?:c|h|py|sh|md))\b(?!\()")
+FOREIGN = {"spirv/target/mesa_loops.c": ("nir_loop_analyze.c",), "vkrt/loader.c": ("volk.c",),
+           "examples/drop_in.c": ("springs.h", "springs_grad.h")}  # Mesa's, volk's, made by the build
+
+
+def commented(files):
+    """Files that comments of the sources name, by their name or the end of their path."""
+    ends = {f[k:] for f in files for k in range(len(f)) if not k or f[k - 1] == "/"}
+    count = 0
+    for source in sorted(f for f in files if f.endswith((".c", ".h")) and not f.startswith("tests/")):
+        for comment in COMMENT.findall(read(source)):
+            for name in SOURCE.findall(comment if comment[0] == "/" else ""):
+                count += 1
+                if name not in ends and name not in FOREIGN.get(source, ()):
+                    wrong.append("a comment of %s names %s, which does not exist" % (source, name))
+    if count < 500:
+        wrong.append("%d files named in comments: is the test looking in the right place?" % count)
+
+
+def tour(files):
+    """The tour of docs/design.md names each room once, and section 2 lists them in their order."""
+    design = read("docs/design.md")
+    rooms = sorted(f[:-len("/README.md")] for f in files if re.match(r"(?:ir|autodiff|spirv)/.*/README\.md$", f))
+    named_there = re.findall(r"`([\w/]+)`", section(design, "## 1 The tour"))
+    order = section(design, "## 2 Folders and direction")
+    for room in rooms + ["vkrt", "session", "tools"]:
+        if named_there.count(room) != 1:
+            wrong.append("docs/design.md, section 1, names the room `%s` %d times" % (room, named_there.count(room)))
+        if not re.search(r"[ {]%s[ },\n]" % room.split("/")[-1], order) and "/" in room:
+            wrong.append("docs/design.md, section 2, does not have the room `%s`" % room)
+    if len(rooms) < 30:
+        wrong.append("%d rooms: is the test looking in the right place?" % len(rooms))
+
+
 def listed(what, names, text, where):
     for name in names:
         if not re.search(r"(?<![\w])%s(?![\w])" % re.escape(name), text):
@@ -96,6 +131,8 @@ def tables():
 files = set(tree())
 named(files)
 cited(files)
+commented(files)
+tour(files)
 tables()
 print("\n".join(wrong))
 sys.exit(bool(wrong))

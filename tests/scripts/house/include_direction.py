@@ -67,7 +67,7 @@ OBJECTS = {
     "session": ("session/libvyre-session.a.p", 10, "session/"),
     "tools": ("tools/vyre-grad.p", 35, "tools/"),
 }
-README_LINES = 18  # at most
+README_LINES = 26  # at most
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 

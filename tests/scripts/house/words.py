@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # ONCE
-"""Comments and documents use the words of CONTRIBUTING.md 2.1, and comments end at column 100.
+"""Comments and documents use the words of CONTRIBUTING.md 2.1, and end at column 100.
 
 Reads the comments of all C files, the READMEs of the rooms, README.md, CONTRIBUTING.md without the
 table, docs/ and tests/README.md.  Reports only what is never meant otherwise, also across the end
@@ -85,6 +85,14 @@ def wide(name, text):
             yield "%s:%d: a comment of %d columns" % (name, number, len(line))
 
 
+def wide_prose(name, text):
+    """Lines of a document beyond column 100, which are neither a table nor code."""
+    text = re.sub(r"^ *```.*?^ *```", blank, text, flags=re.MULTILINE | re.DOTALL)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > 100 and line.strip() and not line.startswith(("|", "    ")):
+            yield "%s:%d: a line of %d columns" % (name, number, len(line))
+
+
 def self_test(table):
     """What is planted is found, with its line, and what is innocent is not."""
     bad = ["// as\n// many turns as", "/* each turn\n * adds */", "int x; // too dear", "// we are told", "// is handed\n// on",
@@ -96,6 +104,8 @@ def self_test(table):
     wrong = ["not found: " + t for t in bad if len(list(words("planted.c", "\n" + t, table))) != 1]
     wrong += ["found: " + t for t in good if list(words("planted.c", t, table))]
     wrong += ["not found in a document"] * (len(list(words("x.md", "```\ntold\n```\n    told\n`told` told", table))) != 1)
+    prose_lines = ("é" * 101, "é" * 100, "| " + "x" * 101, "    " + "x" * 101, "```\n" + "x" * 101 + "\n```")
+    wrong += ["wide prose"] * ([len(list(wide_prose("x.md", t))) for t in prose_lines] != [1, 0, 0, 0, 0])
     line = "int x; // " + "é" * 91
     wrong += ["wide"] * ([len(list(wide("x.c", t))) for t in (line, line[:-1], "// clang-format off\n" + line)] != [1, 0, 0])
     return wrong
@@ -105,7 +115,8 @@ def files():
     for room in ROOMS:
         for end in ("*.c", "*.h", "README.md"):
             yield from glob.glob(os.path.join(SRC, room, "**", end), recursive=True)
-    for name in ("README.md", "CONTRIBUTING.md", "tests/README.md", "shaders/README.md"):
+    for name in ("README.md", "CONTRIBUTING.md", "tests/README.md", "shaders/README.md",
+                 "shaders/optimisers/README.md"):
         yield os.path.join(SRC, name)
     yield from glob.glob(os.path.join(SRC, "docs", "*.md"))
 
@@ -118,7 +129,7 @@ def main():
         with open(path, encoding="utf-8") as f:
             text = f.read()
         wrong += words(name, text, table)
-        wrong += wide(name, text) if name.endswith((".c", ".h")) else []
+        wrong += wide(name, text) if name.endswith((".c", ".h")) else wide_prose(name, text)
         count += 1
     if count < 500:
         wrong.append("%d files: is the test looking in the right place?" % count)
