@@ -80,7 +80,7 @@ typedef struct vy_grad_options {
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program, or of a pipeline that `program` names.
 // Returns a new module holding one program, NAME_grad, with (in this order) the primal's `in` and
-// `inout` buffers, the cotangents, the forward outputs if asked for, the gradients `grad_w` (`out`,
+// `inout` buffers, the cotangents, the forward outputs if requested, the gradients `grad_w` (`out`,
 // same type and shape as w; f32[1] and the like for a scalar w), compiler-made workspaces, and the
 // primal's scalars.  Where the length of a tape depends on data there are three programs, and
 // NAME_grad is a pipeline (ir/pipeline.h) with these parameters that dispatches them; so of a

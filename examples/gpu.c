@@ -127,7 +127,7 @@ static bool choose_features(gpu *g, const cJSON *kernel, features *on)
     return true;
 }
 
-static bool open_device(gpu *g, const cJSON *kernel)
+static bool choose_device(gpu *g)
 {
     uint32_t count = 1;
     VkPhysicalDeviceProperties properties;
@@ -141,7 +141,11 @@ static bool open_device(gpu *g, const cJSON *kernel)
     vkGetPhysicalDeviceQueueFamilyProperties(g->physical, &count, families);
     while (g->family < count && !(families[g->family].queueFlags & VK_QUEUE_COMPUTE_BIT))
         g->family++;
-    if (g->family == count) return wrong("the device has no compute queue");
+    return g->family < count || wrong("the device has no compute queue");
+}
+
+static bool create_device(gpu *g, const cJSON *kernel)
+{
     features on;
     if (!choose_features(g, kernel, &on)) return false;
     const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -159,6 +163,11 @@ static bool open_device(gpu *g, const cJSON *kernel)
                                      .ppEnabledExtensionNames = &atomics};
     if (!good(vkCreateDevice(g->physical, &info, NULL, &g->device), "vkCreateDevice")) return false;
     vkGetDeviceQueue(g->device, g->family, 0, &g->queue);
+    return true;
+}
+
+static bool create_commands(gpu *g)
+{
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                           .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                           .queueFamilyIndex = g->family};
@@ -210,7 +219,10 @@ void gpu_free_buffer(gpu *g, gpu_buffer *b)
     *b = (gpu_buffer){0};
 }
 
-bool gpu_open(gpu *g, const cJSON *kernel) { return open_instance(g) && open_device(g, kernel); }
+bool gpu_open(gpu *g, const cJSON *kernel)
+{
+    return open_instance(g) && choose_device(g) && create_device(g, kernel) && create_commands(g);
+}
 
 void gpu_close(gpu *g)
 {

@@ -24,7 +24,8 @@ vys_entry vys_entry_result(const vy_module *m)
 }
 
 // The last pipeline, else the only program; of those that are not imported (`own`), or of all.
-static void choose(const vy_module *m, bool own, const vy_program **p, const vy_pipeline **q)
+static void choose_default(const vy_module *m, bool own, const vy_program **p,
+                           const vy_pipeline **q)
 {
     uint32_t programs = 0;
     for (uint32_t i = 0; i < vy_module_program_count(m); i++) {
@@ -49,11 +50,11 @@ static bool declares(const vy_module *m)
     return own;
 }
 
-static bool find(const vy_module *m, const char *wanted, vys_entry *out)
+static bool entry_called(const vy_module *m, const char *wanted, vys_entry *out)
 {
     const vy_program *p = wanted ? vy_module_find(m, wanted) : NULL;
     const vy_pipeline *q = wanted ? vy_module_find_pipeline(m, wanted) : NULL;
-    if (!wanted) choose(m, declares(m), &p, &q);
+    if (!wanted) choose_default(m, declares(m), &p, &q);
     if (q) *out = vys_entry_pipeline(q);
     if (p) *out = vys_entry_program(p);
     return p || q;
@@ -92,7 +93,7 @@ static void not_found(const vy_module *m, const char *wanted, const vys_words *w
 bool vys_entry_find(const vy_module *m, const char *name, const vys_words *words, vys_entry *out,
                     vy_diag *d)
 {
-    if (find(m, name, out)) return true;
+    if (entry_called(m, name, out)) return true;
     not_found(m, name, words ? words : &vys_plain_words, d);
     return false;
 }

@@ -42,7 +42,7 @@ static vy_module *train(vys_session *s, const vy_module *m, const vys_fit *fit,
 }
 
 // What the caller does not give: how many steps, and zeros.
-static bool begin(vys_task *t, const vys_fit *fit, const vy_training *made, vy_diag *d)
+static bool begin_fit(vys_task *t, const vys_fit *fit, const vy_training *made, vy_diag *d)
 {
     bool ok = vys_set_int(t, made->window, fit->steps, d) &&
               vys_set_int(t, made->count, fit->steps, d) && vys_task_zeros(t, made->step, d);
@@ -68,7 +68,7 @@ bool vys_fit_build(vys_session *s, const vy_module *m, const vys_fit *fit,
     own.program = made.pipeline;
     own.order = own.of_count = own.wrt_count = 0;
     own.keep_state = true;
-    const bool ok = vys_task_build(s, trained, &own, out, d) && begin(*out, fit, &made, d);
+    const bool ok = vys_task_build(s, trained, &own, out, d) && begin_fit(*out, fit, &made, d);
     vy_module_free(trained);
     if (ok) return true;
     vys_task_free(*out);

@@ -96,8 +96,8 @@ static bool keep(vys_task *t, const vys_bound *b, vys_given what, vy_type from, 
     return true;
 }
 
-static bool take(vys_task *t, const char *name, vy_type type, vys_given what, uint32_t rank,
-                 const void *data, vy_diag *d)
+static bool take_given(vys_task *t, const char *name, vy_type type, vys_given what, uint32_t rank,
+                       const void *data, vy_diag *d)
 {
     if (d->severity == VY_ERROR) return false;
     const vys_bound *b = settable(t, name, d);
@@ -131,21 +131,21 @@ bool vys_set(vys_task *t, const char *name, vy_type type, uint32_t rank, const u
                             "%s has more elements than 64 bits can count", name);
     }
     if (empty) what.count = 0;
-    return take(t, name, type, what, rank, data, d);
+    return take_given(t, name, type, what, rank, data, d);
 }
 
 bool vys_set_flat(vys_task *t, const char *name, vy_type type, uint64_t count, const void *data,
                   vy_diag *d)
 {
     const vys_given what = {.state = VYS_SHAPE_FLAT, .flat = count, .count = count};
-    return take(t, name, type, what, 1, data, d);
+    return take_given(t, name, type, what, 1, data, d);
 }
 
 bool vys_task_zeros(vys_task *t, const char *name, vy_diag *d)
 {
     const vys_given what = {.state = VYS_SHAPE_NONE};
     const vys_bound *b = vys_binding_buffer(&t->forward, "", name, d);
-    return b && take(t, name, b->info.type, what, b->info.rank, NULL, d);
+    return b && take_given(t, name, b->info.type, what, b->info.rank, NULL, d);
 }
 
 // ----------------------------------------------------------------------------------------- scalars

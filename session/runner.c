@@ -11,7 +11,7 @@ bool vys_vkrt_fail(const vkrt_error *e, const vys_words *words, vy_diag *d)
 {
     switch (e->code) {
     case VKRT_OUT_OF_MEMORY: return vys_fail_memory(d);
-    case VKRT_BAD_ARGUMENT: // what the user asked for cannot be
+    case VKRT_BAD_ARGUMENT: // what the user requested cannot be
     case VKRT_BAD_SHAPE:
     case VKRT_UNSET:
     case VKRT_CHECK:

@@ -189,7 +189,7 @@ static bool take_settings(vys_task *t, const vys_settings *asked, vy_diag *d)
 }
 
 // Finds the entry, its derivative (whose errors are reported now), and their parameters.
-static bool prepare(vys_task *t, vy_diag *d)
+static bool prepare_task(vys_task *t, vy_diag *d)
 {
     if (!vys_entry_find(t->source, t->program, NULL, &t->primal, d)) return false;
     t->runs = t->primal;
@@ -219,7 +219,7 @@ static bool make_task(vys_session *s, vy_module *source, const vys_settings *set
     }
     t->session = s;
     t->source = source;
-    if (take_settings(t, settings ? settings : &nothing, d) && prepare(t, d)) {
+    if (take_settings(t, settings ? settings : &nothing, d) && prepare_task(t, d)) {
         *out = t;
         return true;
     }

@@ -50,7 +50,7 @@ void vkrt_buffer_destroy(vkrt_device *device, vkrt_buffer *buffer)
 
 // --- One-shot commands ---------------------------------------------------------------------------
 
-static vkrt_status begin(vkrt_device *device, vkrt_error *error)
+static vkrt_status begin_commands(vkrt_device *device, vkrt_error *error)
 {
     VkCommandBufferBeginInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -86,7 +86,7 @@ static vkrt_status copy_once(vkrt_device *device, const vkrt_buffer *from, uint6
                              const vkrt_buffer *to, uint64_t to_offset, uint64_t bytes,
                              vkrt_error *error)
 {
-    vkrt_status status = begin(device, error);
+    vkrt_status status = begin_commands(device, error);
     if (status) return status;
     VkBufferCopy region = {from_offset, to_offset, bytes};
     device->vk.vkCmdCopyBuffer(device->transfer, from->handle, to->handle, 1, &region);
@@ -117,7 +117,7 @@ vkrt_status vkrt_buffer_write(vkrt_device *device, vkrt_buffer *buffer, const vo
     }
     vkrt_status status = VKRT_OK;
     if (!data) {
-        status = begin(device, error);
+        status = begin_commands(device, error);
         if (status) return status;
         device->vk.vkCmdFillBuffer(device->transfer, buffer->handle, 0, buffer->size, 0);
         return end(device, error);

@@ -66,7 +66,7 @@ static void make_dirs(char *path)
     mkdir(path, 0700);
 }
 
-// Creates and returns the directory of the cache; NULL: none wanted, or out of memory (no cache).
+// Creates and returns the directory of the cache; NULL: there is to be none, or out of memory.
 static char *cache_dir(const char *given)
 {
     const char *base = given ? given : getenv("VYRE_CACHE_DIR"), *tail = "";

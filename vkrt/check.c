@@ -143,6 +143,31 @@ static vkrt_status check_dispatch(const vy_plan *p, uint32_t index, vkrt_error *
     return VKRT_OK;
 }
 
+static vkrt_status check_copy(const vy_plan *p, uint32_t index, vkrt_error *error)
+{
+    const vy_plan_step *s = &p->steps[index];
+    REQUIRE(!s->part || s->part->source_offset < p->expr_count, "step %u copies from no place",
+            index);
+    REQUIRE(s->source < p->buffer_count, "step %u copies no buffer", index);
+    REQUIRE(s->buffer < p->buffer_count, "step %u copies to no buffer", index);
+    REQUIRE(!s->part || p->buffers[s->source].elem_size == p->buffers[s->buffer].elem_size,
+            "step %u copies elements of another size", index);
+    return VKRT_OK;
+}
+
+static vkrt_status check_readback(const vy_plan *p, uint32_t index, vkrt_error *error)
+{
+    const vy_plan_step *s = &p->steps[index];
+    REQUIRE(s->buffer < p->buffer_count && s->expr < p->expr_count, "step %u reads nothing back",
+            index);
+    REQUIRE(s->symbol < p->symbol_count && p->symbols[s->symbol].kind == VY_SYMBOL_READBACK,
+            "step %u reads back into no symbol", index);
+    REQUIRE(vkrt_type_size(p->buffers[s->buffer].type) == p->buffers[s->buffer].elem_size &&
+                !vkrt_type_is_float(p->buffers[s->buffer].type),
+            "step %u reads back a value that is not an integer", index);
+    return VKRT_OK;
+}
+
 static vkrt_status check_step(const vy_plan *p, uint32_t index, vkrt_error *error)
 {
     const vy_plan_step *s = &p->steps[index];
@@ -157,14 +182,8 @@ static vkrt_status check_step(const vy_plan *p, uint32_t index, vkrt_error *erro
                 index);
         REQUIRE((unsigned)s->check <= VY_CHECK_LOOPS && s->text, "step %u says nothing", index);
         return VKRT_OK;
-    case VY_STEP_COPY:
-        REQUIRE(!s->part || s->part->source_offset < p->expr_count, "step %u copies from no place",
-                index);
-        REQUIRE(s->source < p->buffer_count, "step %u copies no buffer", index);
-        REQUIRE(s->buffer < p->buffer_count, "step %u copies to no buffer", index);
-        REQUIRE(!s->part || p->buffers[s->source].elem_size == p->buffers[s->buffer].elem_size,
-                "step %u copies elements of another size", index);
-        return VKRT_OK;
+    case VY_STEP_COPY: return check_copy(p, index, error);
+    case VY_STEP_READBACK: return check_readback(p, index, error);
     case VY_STEP_FILL: {
         REQUIRE(s->buffer < p->buffer_count, "step %u fills no buffer", index);
         uint32_t size = p->buffers[s->buffer].elem_size;
@@ -180,15 +199,6 @@ static vkrt_status check_step(const vy_plan *p, uint32_t index, vkrt_error *erro
         return VKRT_OK;
     case VY_STEP_TEST:
         REQUIRE(s->expr < p->expr_count, "step %u tests no expression", index);
-        return VKRT_OK;
-    case VY_STEP_READBACK:
-        REQUIRE(s->buffer < p->buffer_count && s->expr < p->expr_count,
-                "step %u reads nothing back", index);
-        REQUIRE(s->symbol < p->symbol_count && p->symbols[s->symbol].kind == VY_SYMBOL_READBACK,
-                "step %u reads back into no symbol", index);
-        REQUIRE(vkrt_type_size(p->buffers[s->buffer].type) == p->buffers[s->buffer].elem_size &&
-                    !vkrt_type_is_float(p->buffers[s->buffer].type),
-                "step %u reads back a value that is not an integer", index);
         return VKRT_OK;
     }
     return vkrt_fail(error, VKRT_BAD_KERNEL, FIX, "step %u has no such kind", index);

@@ -44,8 +44,8 @@ bool vkrt_names_make(vkrt_plan *x)
            make(&x->buffer_names, p, buffer_name, p->buffer_count);
 }
 
-static bool find(const vkrt_names *n, const vy_plan *p, name_at at, const char *name,
-                 uint32_t *index)
+static bool place_called(const vkrt_names *n, const vy_plan *p, name_at at, const char *name,
+                         uint32_t *index)
 {
     const uint32_t found = *slot_of(n, p, at, name);
     if (found) *index = found - 1;
@@ -54,10 +54,10 @@ static bool find(const vkrt_names *n, const vy_plan *p, name_at at, const char *
 
 bool vkrt_find_symbol(const vkrt_plan *plan, const char *name, uint32_t *index)
 {
-    return find(&plan->symbol_names, plan->plan, symbol_name, name, index);
+    return place_called(&plan->symbol_names, plan->plan, symbol_name, name, index);
 }
 
 bool vkrt_plan_find_buffer(const vkrt_plan *plan, const char *name, uint32_t *index)
 {
-    return find(&plan->buffer_names, plan->plan, buffer_name, name, index);
+    return place_called(&plan->buffer_names, plan->plan, buffer_name, name, index);
 }

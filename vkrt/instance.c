@@ -92,9 +92,9 @@ static bool has_portability(const vkrt_global_table *global)
     return found;
 }
 
-static vkrt_status create_handle(vkrt_instance *in, bool validation, vkrt_error *error)
+static VkDebugUtilsMessengerCreateInfoEXT messages_to(vkrt_instance *in)
 {
-    VkDebugUtilsMessengerCreateInfoEXT messenger = {
+    return (VkDebugUtilsMessengerCreateInfoEXT){
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
         .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
                            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
@@ -103,6 +103,11 @@ static vkrt_status create_handle(vkrt_instance *in, bool validation, vkrt_error 
         .pfnUserCallback = on_message,
         .pUserData = in,
     };
+}
+
+static vkrt_status create_handle(vkrt_instance *in, bool validation, vkrt_error *error)
+{
+    VkDebugUtilsMessengerCreateInfoEXT messenger = messages_to(in);
     VkValidationFeatureEnableEXT enable =
         VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
     VkValidationFeaturesEXT features = {

@@ -141,12 +141,29 @@ static void destroy_pipeline(vkrt_device *device, vkrt_pipeline *p)
     free(p);
 }
 
-// The parameter block is a dynamic buffer, so that dispatches which differ in parameters share a
-// set.
-static VkResult create_layout(vkrt_device *device, const vy_kernel *k, vkrt_pipeline *p)
+// The bindings of the kernel, and its parameter block where that is not pushed, which are in `set`.
+// The block is a dynamic buffer, so that dispatches which differ in parameters share a set.
+static uint32_t bindings_of(const vy_kernel *k, uint32_t count, uint32_t set,
+                            VkDescriptorSetLayoutBinding *slots)
 {
-    bool pushed = k->param_set == VY_NO_BINDING;
-    uint32_t count = k->binding_count + !pushed;
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool param = i == k->binding_count;
+        if ((param ? k->param_set : k->bindings[i].set) != set) continue;
+        slots[used++] = (VkDescriptorSetLayoutBinding){
+            .binding = param ? k->param_binding : k->bindings[i].binding,
+            .descriptorType = param ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
+                                    : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+            .descriptorCount = 1,
+            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+        };
+    }
+    return used;
+}
+
+static VkResult create_set_layouts(vkrt_device *device, const vy_kernel *k, vkrt_pipeline *p)
+{
+    uint32_t count = k->binding_count + (k->param_set != VY_NO_BINDING);
     VkDescriptorSetLayoutBinding *slots = calloc(count + 1, sizeof *slots);
     if (!slots) return VK_ERROR_OUT_OF_HOST_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
@@ -155,27 +172,23 @@ static VkResult create_layout(vkrt_device *device, const vy_kernel *k, vkrt_pipe
     }
     VkResult r = VK_SUCCESS;
     for (uint32_t set = 0; r == VK_SUCCESS && set < p->set_count; set++) {
-        uint32_t used = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            bool param = i == k->binding_count;
-            if ((param ? k->param_set : k->bindings[i].set) != set) continue;
-            slots[used++] = (VkDescriptorSetLayoutBinding){
-                .binding = param ? k->param_binding : k->bindings[i].binding,
-                .descriptorType = param ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
-                                        : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                .descriptorCount = 1,
-                .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-            };
-        }
         VkDescriptorSetLayoutCreateInfo info = {
             .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-            .bindingCount = used,
+            .bindingCount = bindings_of(k, count, set, slots),
             .pBindings = slots,
         };
         r = device->vk.vkCreateDescriptorSetLayout(device->handle, &info, NULL,
                                                    &p->set_layouts[set]);
     }
     free(slots);
+    return r;
+}
+
+static VkResult create_layout(vkrt_device *device, const vy_kernel *k, vkrt_pipeline *p)
+{
+    const bool pushed = k->param_set == VY_NO_BINDING;
+    const VkResult r = create_set_layouts(device, k, p);
+    if (r != VK_SUCCESS) return r;
     VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, k->param_bytes};
     VkPipelineLayoutCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -184,7 +197,6 @@ static VkResult create_layout(vkrt_device *device, const vy_kernel *k, vkrt_pipe
         .pushConstantRangeCount = pushed && k->param_bytes > 0,
         .pPushConstantRanges = &range,
     };
-    if (r != VK_SUCCESS) return r;
     return device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, &p->layout);
 }
 

@@ -5,7 +5,8 @@
 // calloc that accepts zero.
 static void *zeros(size_t count, size_t size) { return calloc(count ? count : 1, size); }
 
-static bool allocate_arrays(vkrt_plan *x)
+// What serves one kernel after the other, as large as the largest of them needs.
+static bool allocate_for_kernels(vkrt_plan *x)
 {
     const vy_plan *p = x->plan;
     uint32_t bindings = 0, symbols = 0, exprs = 0, params = 0;
@@ -17,6 +18,18 @@ static bool allocate_arrays(vkrt_plan *x)
         if (k->iteration_count > exprs) exprs = k->iteration_count;
         if (k->param_bytes > params) params = k->param_bytes;
     }
+    x->kernel_symbols = zeros(symbols, sizeof *x->kernel_symbols);
+    x->kernel_values = zeros(exprs, sizeof *x->kernel_values);
+    x->infos = zeros(bindings + 1, sizeof *x->infos);
+    x->bounds = zeros(bindings + 1, sizeof *x->bounds);
+    x->writes = zeros(bindings + 1, sizeof *x->writes);
+    x->params = zeros(params, 1);
+    return x->kernel_symbols && x->kernel_values && x->infos && x->bounds && x->writes && x->params;
+}
+
+static bool allocate_arrays(vkrt_plan *x)
+{
+    const vy_plan *p = x->plan;
     x->pipelines = zeros(p->kernel_count, sizeof *x->pipelines);
     x->caches = zeros(p->kernel_count, sizeof *x->caches);
     x->compile_ns = zeros(p->kernel_count, sizeof *x->compile_ns);
@@ -30,17 +43,10 @@ static bool allocate_arrays(vkrt_plan *x)
     x->value_bad = zeros(p->expr_count, sizeof *x->value_bad);
     x->sizing = zeros(p->symbol_count, sizeof *x->sizing);
     x->step_sets = zeros(p->step_count, sizeof *x->step_sets);
-    x->kernel_symbols = zeros(symbols, sizeof *x->kernel_symbols);
-    x->kernel_values = zeros(exprs, sizeof *x->kernel_values);
-    x->infos = zeros(bindings + 1, sizeof *x->infos);
-    x->bounds = zeros(bindings + 1, sizeof *x->bounds);
-    x->writes = zeros(bindings + 1, sizeof *x->writes);
-    x->params = zeros(params, 1);
     bool ok = x->pipelines && x->caches && x->compile_ns && x->buffers && x->symbols &&
               x->sources && x->source_buffer && x->source_axis && x->values && x->value_known &&
-              x->value_bad && x->sizing && x->bounds && x->step_sets && x->kernel_symbols &&
-              x->kernel_values && x->infos && x->writes && x->params && vkrt_names_make(x) &&
-              vkrt_cursor_alloc(x, &x->at);
+              x->value_bad && x->sizing && x->step_sets && allocate_for_kernels(x) &&
+              vkrt_names_make(x) && vkrt_cursor_alloc(x, &x->at);
     for (uint32_t i = 0; ok && i < p->buffer_count; i++) {
         x->buffers[i].shape = zeros(p->buffers[i].rank, sizeof(uint64_t));
         ok = x->buffers[i].shape;
@@ -254,6 +260,29 @@ static bool init_step(const vy_kernel *k, uint32_t b, vy_plan_step *step)
     return false;
 }
 
+static vy_plan_buffer plan_buffer(const vy_kernel_binding *b)
+{
+    static const vy_role ROLES[] = {VY_ROLE_IN, VY_ROLE_OUT, VY_ROLE_INOUT};
+    return (vy_plan_buffer){
+        .name = b->name,
+        .role = b->workspace ? VY_ROLE_WORKSPACE : ROLES[(unsigned)b->access % 3],
+        .type = b->type,
+        .elem_size = b->elem_size,
+        .rank = b->rank,
+        .dims = b->dims,
+    };
+}
+
+// The kernel's expressions, and after them one for each of its symbols.
+static void copy_expressions(const vy_kernel *k, kernel_plan *m)
+{
+    if (k->expr_count) memcpy(m->exprs, k->exprs, k->expr_count * sizeof *m->exprs);
+    for (uint32_t i = 0; i < k->symbol_count; i++) {
+        m->values[i] = k->expr_count + i;
+        m->exprs[m->values[i]] = (vy_expr){.op = VY_EXPR_SYMBOL, .value = i};
+    }
+}
+
 vkrt_status vkrt_plan_create_for_kernel(vkrt_device *device, const vy_kernel *k,
                                         const vkrt_plan_desc *desc, vkrt_plan **out,
                                         vkrt_error *error)
@@ -266,18 +295,10 @@ vkrt_status vkrt_plan_create_for_kernel(vkrt_device *device, const vy_kernel *k,
                          "%s watches its loops, but no step would check them", k->name);
     kernel_plan *m = allocate_kernel_plan(k);
     if (!m) return vkrt_fail_memory(error);
-    static const vy_role ROLES[] = {VY_ROLE_IN, VY_ROLE_OUT, VY_ROLE_INOUT};
     uint32_t steps = 0;
     for (uint32_t i = 0; i < k->binding_count; i++) {
         const vy_kernel_binding *b = &k->bindings[i];
-        m->buffers[i] = (vy_plan_buffer){
-            .name = b->name,
-            .role = b->workspace ? VY_ROLE_WORKSPACE : ROLES[(unsigned)b->access % 3],
-            .type = b->type,
-            .elem_size = b->elem_size,
-            .rank = b->rank,
-            .dims = b->dims,
-        };
+        m->buffers[i] = plan_buffer(b);
         m->args[i] = (vy_plan_arg){i, VY_NO_EXPR};
         if (b->init && !init_step(k, i, &m->steps[steps++])) {
             free(m);
@@ -286,11 +307,7 @@ vkrt_status vkrt_plan_create_for_kernel(vkrt_device *device, const vy_kernel *k,
                              b->init);
         }
     }
-    if (k->expr_count) memcpy(m->exprs, k->exprs, k->expr_count * sizeof *m->exprs);
-    for (uint32_t i = 0; i < k->symbol_count; i++) {
-        m->values[i] = k->expr_count + i;
-        m->exprs[m->values[i]] = (vy_expr){.op = VY_EXPR_SYMBOL, .value = i};
-    }
+    copy_expressions(k, m);
     m->steps[steps++] =
         (vy_plan_step){.kind = VY_STEP_DISPATCH, .args = m->args, .symbols = m->values};
     m->plan = (vy_plan){

@@ -26,7 +26,7 @@ static const type_row TYPES[] = {
     {"u8", 1, false, 0, UINT8_MAX},
 };
 
-static const type_row *find(const char *name)
+static const type_row *type_called(const char *name)
 {
     for (size_t i = 0; name && i < sizeof TYPES / sizeof *TYPES; i++)
         if (strcmp(TYPES[i].name, name) == 0) return &TYPES[i];
@@ -35,13 +35,13 @@ static const type_row *find(const char *name)
 
 uint32_t vkrt_type_size(const char *type)
 {
-    const type_row *row = find(type);
+    const type_row *row = type_called(type);
     return row ? row->size : 0;
 }
 
 bool vkrt_type_is_float(const char *type)
 {
-    const type_row *row = find(type);
+    const type_row *row = type_called(type);
     return row && row->is_float;
 }
 
@@ -61,7 +61,7 @@ static uint16_t half_bits(double value)
 
 bool vkrt_pack_int(const char *type, int64_t value, int64_t *bits)
 {
-    const type_row *row = find(type);
+    const type_row *row = type_called(type);
     if (!row) return false;
     if (row->is_float) return vkrt_pack_float(type, (double)value, bits);
     *bits = value;
@@ -70,7 +70,7 @@ bool vkrt_pack_int(const char *type, int64_t value, int64_t *bits)
 
 bool vkrt_pack_float(const char *type, double value, int64_t *bits)
 {
-    const type_row *row = find(type);
+    const type_row *row = type_called(type);
     if (!row) return false;
     if (!row->is_float) {
         bool whole = value == trunc(value) && value >= -0x1p63 && value < 0x1p63;
@@ -94,7 +94,7 @@ bool vkrt_pack_float(const char *type, double value, int64_t *bits)
 
 int64_t vkrt_unpack_int(const char *type, const void *element)
 {
-    const type_row *row = find(type);
+    const type_row *row = type_called(type);
     uint64_t u = 0;
     if (!row || row->is_float) return 0;
     memcpy(&u, element, row->size); // little end first, as on the device

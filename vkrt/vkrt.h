@@ -354,7 +354,7 @@ typedef struct vkrt_stats { // of the last run
     uint64_t device_bytes;           // memory the plan's buffers hold
     uint64_t workspace_bytes;        // … its WORKSPACE buffers, which are never freed: at most
     uint64_t uploaded_bytes;         // since the plan was created
-    const vkrt_dispatch_time *times; // time_count of them, in order, if asked for
+    const vkrt_dispatch_time *times; // time_count of them, in order, if requested
     uint32_t time_count;
 } vkrt_stats;
 VKRT_API vkrt_stats vkrt_plan_stats(const vkrt_plan *plan);

@@ -31,7 +31,7 @@ bool vy_access_exact(const vy_affine_access *x)
 {
     for (uint32_t k = 0; k < x->rank; k++)
         if (!x->index[k]) return false;
-    return x->nest.domain && !x->nest.loose_count && !x->nest.inner;
+    return x->nest.domain && !x->nest.inexact_count && !x->nest.inner;
 }
 
 isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes)

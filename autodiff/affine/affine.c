@@ -29,7 +29,7 @@ const char *vy_affine_why_text(vy_affine_why why)
 }
 
 // -------------------------------------------------------------------------------------- parameters
-static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
+static isl_pw_aff *constant_function(isl_ctx *ctx, int64_t value)
 {
     isl_space *space = isl_space_set_alloc(ctx, 0, 0);
     return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, isl_val_int_from_si(ctx, value)));
@@ -40,8 +40,8 @@ static isl_pw_aff *number(isl_ctx *ctx, int64_t value)
 static bool constrain_context(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
 {
     if (!v) return false;
-    isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(v), number(a->ctx, lo));
-    fits = isl_set_intersect(fits, isl_pw_aff_le_set(v, number(a->ctx, hi)));
+    isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(v), constant_function(a->ctx, lo));
+    fits = isl_set_intersect(fits, isl_pw_aff_le_set(v, constant_function(a->ctx, hi)));
     isl_set *more = isl_set_intersect(isl_set_copy(a->context), isl_set_params(fits));
     if (!more) return false;
     isl_set_free(a->context);

@@ -117,7 +117,7 @@ typedef struct vy_affine {
     const vy_affine_rows *rows;
     uint32_t row_count;
     bool round, spent;     // tasks share one budget of operations; it is used up
-    bool few;              // a quarter of the budget is enough
+    bool thrifty;          // a quarter of the budget is enough
     uint32_t dims, weight; // of the current task, see affine_limit.c
     bool holes;            // nests over-approximate conditions x ≠ y and record them as inexact
     bool failed;           // out of memory
@@ -182,12 +182,12 @@ typedef struct vy_nest {
     uint32_t *loop;     // by dimension: LOOP, or 0 for domain variables
     vy_interval *range; // by dimension: conservative bounds
     isl_space *space;
-    isl_set *domain; // where the instruction is reached; a superset where `loose` has entries
+    isl_set *domain; // where the instruction is reached; a superset where `inexact` has entries
     // Openers around the instruction, outermost first, that the domain over-approximates: an `if`
     // on data, a loop that leaves early, a `while`, and everything inside a loop that is no
     // dimension.
-    uint32_t *loose;
-    uint32_t loose_count;
+    uint32_t *inexact;
+    uint32_t inexact_count;
     // Outermost loop around the instruction that is no dimension; 0: all are.
     uint32_t inner;
     vy_affine_why why; // why `inner` is no dimension

@@ -27,7 +27,7 @@ bool vy_affine_spent(const vy_affine *a) { return a->spent; }
 static void set_limit(vy_affine *a)
 {
     const uint64_t n = a->params.count + a->dims;
-    const uint64_t by = (1 + n * n / 64) * (1 + a->weight / HALF) * (a->few ? 4 : 1);
+    const uint64_t by = (1 + n * n / 64) * (1 + a->weight / HALF) * (a->thrifty ? 4 : 1);
     const uint64_t most = MAX_OPERATIONS / by;
     isl_ctx_set_max_operations(a->ctx, most ? most : 1); // 0: no limit
 }

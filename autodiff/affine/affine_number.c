@@ -39,3 +39,19 @@ vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
     isl_pw_aff_free(y.pa);
     return r;
 }
+
+int vy_nest_dim(const vy_nest *n, uint32_t id)
+{
+    const vy_program *p = n->a->p;
+    if (VY_IS_LEAF(id)) {
+        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+        // gid.x is the last domain variable, gid.y the one before; gid.z combines all others.
+        if (l->kind == VY_LEAF_BUILTIN && l->index == VY_GID && l->axis < n->overs &&
+            (l->axis < 2 || n->overs == 3))
+            return (int)(n->overs - 1 - l->axis);
+        return l->kind == VY_LEAF_OVER && l->index < n->overs ? (int)l->index : -1;
+    }
+    for (uint32_t k = n->overs; k < n->count; k++)
+        if (n->loop[k] == id) return (int)k;
+    return -1;
+}

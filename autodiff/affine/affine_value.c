@@ -39,22 +39,6 @@ static vy_number fit(walk *w, vy_number x, vy_type t)
 static vy_number value(walk *w, uint32_t id);
 static isl_set *condition(walk *w, uint32_t id, bool holds);
 
-int vy_nest_dim(const vy_nest *n, uint32_t id)
-{
-    const vy_program *p = n->a->p;
-    if (VY_IS_LEAF(id)) {
-        const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-        // gid.x is the last domain variable, gid.y the one before; gid.z combines all others.
-        if (l->kind == VY_LEAF_BUILTIN && l->index == VY_GID && l->axis < n->overs &&
-            (l->axis < 2 || n->overs == 3))
-            return (int)(n->overs - 1 - l->axis);
-        return l->kind == VY_LEAF_OVER && l->index < n->overs ? (int)l->index : -1;
-    }
-    for (uint32_t k = n->overs; k < n->count; k++)
-        if (n->loop[k] == id) return (int)k;
-    return -1;
-}
-
 static vy_number dimension(walk *w, int k)
 {
     vy_nest *n = w->n;
@@ -231,6 +215,28 @@ static bool needs_own_param(walk *w, uint32_t id, vy_number x)
     return some;
 }
 
+static vy_number negated(walk *w, uint32_t id, vy_type type)
+{
+    const vy_number x = value(w, id);
+    if (!x.pa) return none;
+    const vy_number zero = {vy_nest_number(w->n, 0), {0, 0}};
+    return fit(w, vy_affine_combine(VY_OP_SUB, zero, x), type);
+}
+
+// The value cast to an integer type, or its bits taken as one.
+static vy_number converted(walk *w, uint32_t id, vy_type type)
+{
+    const vy_program *p = w->n->a->p;
+    if (!vy_type_is_integer(vy_id_type(p, id))) return refuse(w, VY_AFFINE_DATA);
+    const vy_number x = value(w, id);
+    if (x.pa && type == VY_I32 && needs_own_param(w, id, x)) {
+        isl_pw_aff_free(x.pa);
+        return vy_affine_as_i32_number(w->n->a, isl_space_copy(w->n->space),
+                                       p->leaves.data[VY_LEAF_INDEX(id)].index);
+    }
+    return x.pa ? fit(w, x, type) : none;
+}
+
 static vy_number value(walk *w, uint32_t id)
 {
     const vy_program *p = w->n->a->p;
@@ -253,25 +259,9 @@ static vy_number value(walk *w, uint32_t id)
     case VY_OP_SHL:
     case VY_OP_SHR:
     case VY_OP_AND: return bits(w, id, op);
-    case VY_OP_NEG: {
-        vy_number x = value(w, vy_arg(p, id, 0));
-        return x.pa ? fit(w,
-                          vy_affine_combine(VY_OP_SUB, (vy_number){vy_nest_number(w->n, 0), {0, 0}},
-                                            x),
-                          (vy_type)i->type)
-                    : none;
-    }
+    case VY_OP_NEG: return negated(w, vy_arg(p, id, 0), (vy_type)i->type);
     case VY_OP_CAST:
-    case VY_OP_BITCAST: {
-        if (!vy_type_is_integer(vy_id_type(p, vy_arg(p, id, 0)))) return refuse(w, VY_AFFINE_DATA);
-        vy_number x = value(w, vy_arg(p, id, 0));
-        if (x.pa && i->type == VY_I32 && needs_own_param(w, vy_arg(p, id, 0), x)) {
-            isl_pw_aff_free(x.pa);
-            return vy_affine_as_i32_number(w->n->a, isl_space_copy(w->n->space),
-                                           p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, 0))].index);
-        }
-        return x.pa ? fit(w, x, (vy_type)i->type) : none;
-    }
+    case VY_OP_BITCAST: return converted(w, vy_arg(p, id, 0), (vy_type)i->type);
     case VY_OP_SELECT: return choice(w, vy_arg(p, id, 0), vy_arg(p, id, 1), vy_arg(p, id, 2));
     case VY_OP_RESULT:
         cond = arms(w, id, &then, &other);

@@ -166,7 +166,7 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
 {
     const vy_program *p = n->a->p;
     uint32_t next = n->overs;
-    n->loose_count = 0;
+    n->inexact_count = 0;
     n->inner = 0;
     for (uint32_t k = 0; k < n->overs; k++) add_over(n, k);
     for (uint32_t k = 0; k < c->count; k++) {
@@ -184,7 +184,7 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
         bool exact = op == VY_OP_IF && !n->inner &&
                      !(n->a->holes && is_hole(n, vy_arg(p, opener, 0), then, 4)) &&
                      add_conjuncts(n, vy_arg(p, opener, 0), then, 4);
-        if (!exact) n->loose[n->loose_count++] = opener;
+        if (!exact) n->inexact[n->inexact_count++] = opener;
     }
     return true;
 }
@@ -203,8 +203,8 @@ bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
     size_t most = a->p->overs.count + c.count + 1;
     n->loop = vy_arena_alloc(&a->arena, most * sizeof *n->loop);
     n->range = vy_arena_alloc(&a->arena, most * sizeof *n->range);
-    n->loose = vy_arena_alloc(&a->arena, most * sizeof *n->loose);
-    a->failed |= !n->loop || !n->range || !n->loose;
+    n->inexact = vy_arena_alloc(&a->arena, most * sizeof *n->inexact);
+    a->failed |= !n->loop || !n->range || !n->inexact;
     if (a->failed) return false;
     uint32_t loops = 0; // candidate dimensions: those before the first that cannot be one
     for (uint32_t k = 0; k < c.count && loops < levels; k++) {

@@ -21,7 +21,7 @@ static vy_dim node(bound *b, vy_dim_node n)
     return (vy_dim){0};
 }
 
-static vy_dim number(bound *b, int64_t v)
+static vy_dim constant_dim(bound *b, int64_t v)
 {
     return node(b, (vy_dim_node){.op = VY_DIM_CONST, .value = v});
 }
@@ -78,16 +78,16 @@ static vy_dim piece_extent(bound *b, isl_aff *aff, bool only)
             return (vy_dim){0};
         if (!c) continue;
         vy_dim d = parameter(b, aff, (unsigned)k);
-        if (c != 1) d = binary(b, VY_DIM_MUL, d, number(b, c));
+        if (c != 1) d = binary(b, VY_DIM_MUL, d, constant_dim(b, c));
         sum = terms++ ? binary(b, VY_DIM_ADD, sum, d) : d;
         last = c;
         if (!sum.id) return sum;
     }
     constant += 1;
     if (only) constant = rounded(constant, terms, last);
-    if (!terms) return number(b, constant);
-    if (constant < 0) return binary(b, VY_DIM_SUB, sum, number(b, -constant));
-    return constant ? binary(b, VY_DIM_ADD, sum, number(b, constant)) : sum;
+    if (!terms) return constant_dim(b, constant);
+    if (constant < 0) return binary(b, VY_DIM_SUB, sum, constant_dim(b, -constant));
+    return constant ? binary(b, VY_DIM_ADD, sum, constant_dim(b, constant)) : sum;
 }
 
 static isl_stat add_piece(isl_set *where, isl_aff *aff, void *user)

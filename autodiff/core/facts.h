@@ -99,7 +99,7 @@ static inline bool vy_adds_outside(const grad_facts *f, uint32_t id)
 {
     const vy_inst *i = &f->p->insts.data[id];
     return i->op == VY_OP_LOAD && (f->activity[id] & ACTIVE) == ACTIVE &&
-           vy_type_is_float((vy_type)i->type) && f->p->buffers.data[i->aux].cls <= VY_INOUT;
+           vy_type_is_float((vy_type)i->type) && vy_is_global(f->p->buffers.data[i->aux].cls);
 }
 // How many operands recomputing `id` needs: an operation that exists only in lowered programs is
 // replaced by its first operand in a result, which is not lowered.

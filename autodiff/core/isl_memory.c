@@ -36,7 +36,7 @@ static bool reserved(const void *p)
 }
 
 // NULL: there is no reserve, or too little left.
-static void *take(size_t size)
+static void *take_reserve(size_t size)
 {
     vy_isl_memory *m = innermost;
     if (!m || size > RESERVE - 16 - m->used) return NULL;
@@ -51,7 +51,7 @@ static void *take(size_t size)
 static void *allocate(size_t size)
 {
     void *p = malloc(size);
-    if (!p) p = take(size);
+    if (!p) p = take_reserve(size);
     return p ? p : before.allocate(size); // which ends the process
 }
 
@@ -59,7 +59,7 @@ static void *reallocate(void *old, size_t had, size_t size)
 {
     void *p = reserved(old) ? NULL : realloc(old, size);
     if (p) return p;
-    p = take(size);
+    p = take_reserve(size);
     if (!p) return before.reallocate(old, had, size);
     memcpy(p, old, had < size ? had : size);
     if (!reserved(old)) free(old);

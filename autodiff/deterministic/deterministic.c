@@ -35,8 +35,8 @@
 // --------------------------------------------------------------------------------------- rewriting
 
 // Declares what buffer `id` of `p` is added up in, in program `b`.
-static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
-                         const char *name)
+static vy_buffer declare_accumulator(const vy_ordering *o, vy_builder *b, vy_buffer_class cls,
+                                     uint32_t id, const char *name)
 {
     const vy_buffer made =
         o->wide ? vy_wide_declare(o, b, cls, id, name) : vy_sums_declare(o, b, cls, id, name);
@@ -149,7 +149,7 @@ static void replace_additions(vy_ordering *o)
         else if (p->buffers.data[i].cls == VY_SHARED)
             o->sums[i] = vy_shared_declare(o, i, name);
         else
-            o->sums[i] = declare(o, o->w.b, VY_INOUT, i, name);
+            o->sums[i] = declare_accumulator(o, o->w.b, VY_INOUT, i, name);
     }
     vy_rewrite_range(&o->w, 1, p->insts.count, replace_addition, o);
 }
@@ -174,7 +174,7 @@ static vy_program *total(vy_ordering *o, uint32_t id, const vy_buf *kept)
     const vy_buf *of = &o->w.p->buffers.data[id];
     vy_buffer g = {id};
     vy_value at[VY_MAX_RANK];
-    vy_buffer sums = declare(o, b, VY_IN, id, kept->name);
+    vy_buffer sums = declare_accumulator(o, b, VY_IN, id, kept->name);
     vy_builder_program(b)->buffers.data[sums.id].link = kept->link;
     const vy_value e = element(b, id, at);
     const vy_sum_place place =

@@ -14,7 +14,7 @@
 // any device, and the one rounding happens when the sum is read.  The four words above the largest
 // float's take the carries of 2^32 additions of it.
 //
-// inf and NaN set bits of a last word: they come out as IEEE has them, also where finite terms
+// inf and NaN set bits of a last word: they give what IEEE 754 gives, also where finite terms
 // would cancel or their sum overflows on the way.  A sum that is 0 is +0.  Subnormal terms count in
 // full.
 //

@@ -38,7 +38,7 @@ static bool counts(const vy_ordering *o, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     if (!vy_op_is_atomic((vy_op)i->op)) return false;
     return o->use[i->aux] ||
-           (p->buffers.data[i->aux].cls <= VY_INOUT && vy_strength_of(p, id) < VY_STRENGTH_OWNED);
+           (vy_is_global(p->buffers.data[i->aux].cls) && vy_strength_of(p, id) < VY_STRENGTH_OWNED);
 }
 
 // Marks the buffers that atomics of several kinds change.

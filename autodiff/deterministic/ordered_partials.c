@@ -196,8 +196,8 @@ static vy_dim invocations(vy_builder *b, const vy_program *of)
     return all;
 }
 
-static vy_buffer declare(const vy_ordering *o, vy_builder *b, vy_buffer_class cls, uint32_t id,
-                         const char *name, vy_dim last)
+static vy_buffer declare_partials(const vy_ordering *o, vy_builder *b, vy_buffer_class cls,
+                                  uint32_t id, const char *name, vy_dim last)
 {
     vy_dim dims[VY_MAX_RANK + 1];
     uint32_t n = axes_of(o, id, dims);
@@ -213,7 +213,8 @@ void vy_partial_declare(vy_ordering *o, uint32_t id)
     char text[320];
     const char *of = o->w.p->buffers.data[id].name;
     const char *name = vy_free_name(vy_builder_program(o->w.b), "terms", of, text);
-    o->partials[id].terms = declare(o, o->w.b, VY_INOUT, id, name, invocations(o->w.b, o->w.p));
+    o->partials[id].terms =
+        declare_partials(o, o->w.b, VY_INOUT, id, name, invocations(o->w.b, o->w.p));
 }
 
 static vy_value u32(vy_builder *b, uint32_t v) { return vy_int(b, VY_U32, v); }
@@ -302,8 +303,8 @@ static vy_program *make_parts(vy_ordering *o, uint32_t id, const vy_buf *kept, v
     if (!b) return NULL;
     vy_dim dims[VY_MAX_RANK + 1], terms = invocations(b, o->w.p), count = parts_of(b, terms);
     uint32_t n = axes_of(o, id, dims);
-    vy_buffer from = declare(o, b, VY_IN, id, kept->name, terms);
-    vy_buffer to = declare(o, b, VY_INOUT, id, parts->name, count);
+    vy_buffer from = declare_partials(o, b, VY_IN, id, kept->name, terms);
+    vy_buffer to = declare_partials(o, b, VY_INOUT, id, parts->name, count);
     take_link(b, from, kept);
     if (!vy_builder_failed(b)) parts->link = vy_builder_program(b)->buffers.data[to.id].link;
     vy_value at[VY_MAX_RANK + 1], e = vy_over(b, "e", times(b, elements(o, b, id), count));
@@ -324,13 +325,13 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const vy_buf *parts)
     vy_dim dims[VY_MAX_RANK + 1];
     uint32_t n = axes_of(o, id, dims), k = 0;
     vy_dim count = parts_of(b, invocations(b, o->w.p));
-    vy_buffer from = declare(o, b, VY_IN, id, parts->name, count);
+    vy_buffer from = declare_partials(o, b, VY_IN, id, parts->name, count);
     take_link(b, from, parts);
     vy_builder_program(b)->buffers.data[from.id].made = VY_MADE_PARTS;
     vy_value at[VY_MAX_RANK + 1], to[VY_MAX_RANK];
     vy_split_index(b, from, n, vy_over(b, "e", elements(o, b, id)), at);
-    vy_value one = u32(b, 1), parts_of_it = vy_len(b, from, n);
-    vy_value sum = add_up(b, from, n, at, u32(b, 0), parts_of_it, one);
+    vy_value one = u32(b, 1), parts_held = vy_len(b, from, n);
+    vy_value sum = add_up(b, from, n, at, u32(b, 0), parts_held, one);
     for (uint32_t a = 0; a < of.rank; a++) to[a] = q->fixed[a] ? (vy_value){q->fixed[a]} : at[k++];
     if (!vy_total_starts(o, id)) {
         vy_value old = vy_load(b, (vy_buffer){id}, to);

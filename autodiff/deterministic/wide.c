@@ -9,7 +9,7 @@
 //                   { grad_w[i] = f16(sums_grad_w[i]); }
 //
 // A half has 11 bits: from 2,048 on a sum no longer sees a term of 1, so a bias over 3,000 rows
-// comes out several per cent off.  f32 takes twice the memory for the sums, and its atomics are the
+// is several per cent off.  f32 takes twice the memory for the sums, and its atomics are the
 // ones that devices have; those of halves are loops of compare-and-swap.  The rewriting is that of
 // sums with an order (deterministic.c); here it is for buffers of half floats alone, and additions
 // stay atomics.
@@ -46,7 +46,8 @@ bool vy_wide_find(reverse *r, const vy_program *p, vy_adjoint_buffers *names)
 static bool can_widen(const vy_ordering *o, uint32_t buffer)
 {
     const vy_buf *b = &o->w.p->buffers.data[buffer];
-    return b->cls <= VY_INOUT && !b->view_of && b->link < o->wide->count && o->wide->holds[b->link];
+    return vy_is_global(b->cls) && !b->view_of && b->link < o->wide->count &&
+           o->wide->holds[b->link];
 }
 
 // Among elements that one invocation owns only those that several iterations of a loop may add to.

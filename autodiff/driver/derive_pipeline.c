@@ -166,7 +166,7 @@ static vy_module *finish(vy_module *out, uint32_t order, const pipeline_try *t, 
 }
 
 // What is differentiated, ready for it: the last pipeline of `work`.
-static bool prepare(vy_module *work, const pipeline_try *t)
+static bool prepare_source(vy_module *work, const pipeline_try *t)
 {
     const vy_grad_options *o = t->options;
     const uint32_t last = work->pipelines.count - 1; // after rules
@@ -194,7 +194,7 @@ static vy_module *derive(vy_module *work, pipeline_try *t, uint32_t order, vy_di
 {
     const uint32_t last = work->pipelines.count - 1;
     vy_module *out = NULL;
-    if (!prepare(work, t)) {
+    if (!prepare_source(work, t)) {
         *diag = work->diag;
         return NULL;
     }

@@ -17,7 +17,7 @@ static const vy_pipeline *find_pipeline(const vy_module *m, const char *name)
     return name && !vy_module_find(m, name) ? vy_module_find_pipeline(m, name) : NULL;
 }
 
-static bool begin(const vy_module *m, vy_diag *diag)
+static bool begin_derivative(const vy_module *m, vy_diag *diag)
 {
     *diag = (vy_diag){0};
     if (!vy_module_ok(m)) *diag = m->diag;
@@ -41,13 +41,13 @@ vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag)
 {
     if (!options) options = &defaults;
-    if (!begin(m, diag)) return NULL;
+    if (!begin_derivative(m, diag)) return NULL;
     return vy_conditions_known(derive_reverse(m, options, observer, diag), options, diag);
 }
 
 static vy_module *derive_forward(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
-    if (!begin(m, diag)) return NULL;
+    if (!begin_derivative(m, diag)) return NULL;
     const vy_pipeline *pipeline = find_pipeline(m, options->program);
     if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, options->program, diag);

@@ -8,25 +8,24 @@
 //   5. drop parameters that the compiler made and nothing uses
 //   6. sums over invocations become programs of their own (gather.h), or get an order
 //   (deterministic.h)
-#include "autodiff/rewrite/extremum.h"
-#include "autodiff/gather/gather.h"
-#include "autodiff/rewrite/online_softmax.h"
 #include "autodiff/core/reverse.h"
-#include "autodiff/storage/sqrt_segments.h"
-#include "autodiff/rewrite/redundant.h"
-#include "autodiff/rewrite/subgroup.h"
-#include "autodiff/rewrite/argmax.h"
-
-#include "ir/check/check.h"
-#include "ir/check/redundant.h"
 #include "autodiff/deterministic/sums.h"
 #include "autodiff/driver/drop_unread.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/facts/facts.h"
+#include "autodiff/gather/gather.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/reverse/undo.h"
+#include "autodiff/rewrite/argmax.h"
+#include "autodiff/rewrite/extremum.h"
+#include "autodiff/rewrite/online_softmax.h"
+#include "autodiff/rewrite/redundant.h"
+#include "autodiff/rewrite/subgroup.h"
 #include "autodiff/stages/result.h"
+#include "autodiff/storage/sqrt_segments.h"
 #include "autodiff/storage/storage.h"
+#include "ir/check/check.h"
+#include "ir/check/redundant.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,7 +63,7 @@ static bool is_final(reverse *r, vy_program *p)
     return !vy_spill(r, p) && !r->failed;
 }
 
-// Builds until no poison is left: each time, the values that it stands for are kept.
+// Builds until no poison is left: each time, the values that it stands for are taped.
 static vy_program *build_with_tapes(reverse *r)
 {
     for (;;) {
@@ -108,7 +107,7 @@ static bool has_standing(reverse *r)
     return false;
 }
 
-// Builds with what the plan keeps; values whose tapes prove unread are then not kept.
+// Builds with what the plan keeps; values whose tapes prove unread are then not taped.
 static vy_program *build_as_planned(reverse *r)
 {
     uint32_t n = r->p->insts.count;
@@ -295,46 +294,58 @@ static void keep_gradients(const reverse *r)
         }
 }
 
+// Attempts it; then, as often as `checkpoint` says, again with the outermost loops that keep their
+// iterations cut into segments.  NULL: an error.
+static vy_program *attempt_in_segments(reverse *r, vy_program *primal, const vy_program *source,
+                                       uint32_t **hints)
+{
+    for (uint32_t round = 0;; round++) {
+        if (!vy_count_loops(primal, hints, &r->plan.counters)) return NULL;
+        r->plan.hints = *hints;
+        vy_program *p = vy_attempt(r, source);
+        if (!p || round == r->options->checkpoint) return p;
+        uint8_t *chosen = vy_reverse_zeroed(r, primal->insts.count, 1);
+        bool cut = chosen && choose_loops(r, chosen);
+        bool ok = cut && vy_segment(primal, chosen, hints);
+        vy_free(chosen);
+        if (!cut && !r->failed) return p;
+        vy_program_free(p);
+        vy_reverse_restart(r);
+        r->failed |= !ok;
+        if (!ok) return NULL;
+    }
+}
+
+// Sums over invocations become programs of their own where that is allowed and pays.
+static bool gather_sums(reverse *r, const vy_program *source, const reverse_observer *observer)
+{
+    const vy_grad_options *o = r->options;
+    const vy_gather_options gathering = {
+        .source = source,
+        .lean = o->frugal || o->checkpoint,
+        .always = o->deterministic || o->accumulate == VY_ACCUMULATE_GATHER,
+        .allow_small = o->accumulate == VY_ACCUMULATE_GATHER,
+        .assume = o->assume,
+        .assume_count = o->assume_count,
+    };
+    if (o->accumulate == VY_ACCUMULATE_ATOMIC) return true;
+    return vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
+                     observer ? observer->gathers : NULL);
+}
+
 bool vy_differentiate(vy_program *primal, const vy_program *source,
                       const reverse_observer *observer, reverse *r)
 {
     uint32_t *hints = NULL;
     vy_adjoint_buffers names = {0};
     vy_program *p = NULL;
-    bool ready = rewrite_primal(r, primal, source);
-    for (uint32_t round = 0; ready; round++) {
-        if (!vy_count_loops(primal, &hints, &r->plan.counters)) break;
-        r->plan.hints = hints;
-        p = vy_attempt(r, source);
-        if (!p || round == r->options->checkpoint) break;
-        uint8_t *chosen = vy_reverse_zeroed(r, primal->insts.count, 1);
-        bool cut = chosen && choose_loops(r, chosen);
-        bool ok = cut && vy_segment(primal, chosen, &hints);
-        vy_free(chosen);
-        if (!cut && !r->failed) break;
-        vy_program_free(p);
-        p = NULL;
-        vy_reverse_restart(r);
-        r->failed |= !ok;
-        if (!ok) break;
-    }
+    if (rewrite_primal(r, primal, source)) p = attempt_in_segments(r, primal, source, &hints);
     if (p && observer) observer->note(observer->user, r, p);
     if (p && !vy_wide_find(r, p, &names)) {
         vy_program_free(p);
         p = NULL;
     }
-    bool ok = p && vy_reverse_result(r, p);
-    const vy_gather_options gathering = {
-        .source = source,
-        .lean = r->options->frugal || r->options->checkpoint,
-        .always = r->options->deterministic || r->options->accumulate == VY_ACCUMULATE_GATHER,
-        .allow_small = r->options->accumulate == VY_ACCUMULATE_GATHER,
-        .assume = r->options->assume,
-        .assume_count = r->options->assume_count,
-    };
-    if (ok && r->options->accumulate != VY_ACCUMULATE_ATOMIC)
-        ok = vy_gather(r->out, r->out->programs.data[r->out->programs.count - 1], &gathering,
-                       observer ? observer->gathers : NULL);
+    bool ok = p && vy_reverse_result(r, p) && gather_sums(r, source, observer);
     names.own = r->options->deterministic;
     if (ok && !r->options->again && !(observer && observer->narrow))
         ok = vy_widen_sums(r->out, &names);

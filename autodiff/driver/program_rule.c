@@ -74,7 +74,7 @@ typedef struct transposed {
 
 // What of the rule is to be differentiated: its outputs belong to those that give the direction
 // (requested inputs with tangents, requested outputs with cotangents).
-static void choose(transposed *t)
+static void choose_of_wrt(transposed *t)
 {
     const vy_grad_options *o = t->o;
     for (uint32_t i = 1; i < t->rule->buffers.count; i++) {
@@ -140,7 +140,7 @@ static bool transpose(vy_module *m, transposed *t, vy_ref rule, vy_derived *out,
     const char **names = vy_arena_alloc(&m->arena, 2 * (size_t)count * sizeof *names);
     if (!names) return no_memory(diag);
     t->of = names, t->wrt = names + count;
-    choose(t);
+    choose_of_wrt(t);
     const vy_derived *made = differentiate(m, t, rule, diag);
     if (!made) return false;
     vy_derivative_role *roles = vy_arena_alloc(&m->arena, made->role_count * sizeof *roles);

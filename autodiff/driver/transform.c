@@ -85,8 +85,8 @@ static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
            same_assumptions(x, y);
 }
 
-static const vy_derived *find(const vy_module *m, vy_ref source, const vy_grad_options *o,
-                              const uint8_t *requested, uint32_t count)
+static const vy_derived *find_derived(const vy_module *m, vy_ref source, const vy_grad_options *o,
+                                      const uint8_t *requested, uint32_t count)
 {
     for (uint32_t i = 0; i < m->derived.count; i++) {
         const struct vy_derived_entry *e = m->derived.data[i];
@@ -295,7 +295,7 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
     uint8_t *usual = requested + count; // of a request without names
     char name[RESULT_NAME];
     mark(p, o, requested);
-    const vy_derived *found = find(m, source, o, requested, count);
+    const vy_derived *found = find_derived(m, source, o, requested, count);
     if (found) return found;
     *e = (struct vy_derived_entry){.shown.source = source, .how = *o, .requested = requested};
     e->how.program = NULL;

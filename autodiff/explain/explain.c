@@ -235,6 +235,23 @@ static bool adds_halves(const vy_explanation *e)
     return any;
 }
 
+// The gradient, without an order of sums, with notes of how it was made; and the program itself.
+// Both are optimised.
+static vy_module *derive_observed(explaining *x, const vy_module *m, const vy_grad_options *options,
+                                  const vy_opt_options *optimize, vy_module **forward,
+                                  vy_diag *diag)
+{
+    vy_grad_options plain = options ? *options : (vy_grad_options){0};
+    plain.deterministic = false;
+    x->notes.arena = x->gathers.arena = &x->memory->arena;
+    reverse_observer observer = {vy_notes_take, &x->notes, &x->gathers, .narrow = true};
+    vy_module *derived = vy_grad_observed(m, &plain, &observer, diag);
+    if (derived && !vy_optimize(derived, optimize)) *diag = derived->diag;
+    if (derived && vy_module_ok(derived))
+        *forward = optimised_forward(source_program(m, options), optimize, diag);
+    return derived;
+}
+
 vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
                            const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
 {
@@ -246,18 +263,10 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     if (memory) *memory = (explain_memory){0};
     explaining x = {.e = e, .memory = memory, .failed = !e || !memory};
     vy_module *derived = NULL, *forward = NULL, *ordered = NULL;
-    vy_grad_options plain = options ? *options : (vy_grad_options){0};
-    plain.deterministic = false;
     if (options && options->deterministic && !(ordered = vy_grad(m, options, diag)))
         x.failed = diag->severity != VY_ERROR;
-    if (!x.failed && diag->severity != VY_ERROR) {
-        x.notes.arena = x.gathers.arena = &memory->arena;
-        reverse_observer observer = {vy_notes_take, &x.notes, &x.gathers, .narrow = true};
-        derived = vy_grad_observed(m, &plain, &observer, diag);
-        if (derived && !vy_optimize(derived, optimize)) *diag = derived->diag;
-        if (derived && vy_module_ok(derived))
-            forward = optimised_forward(source_program(m, options), optimize, diag);
-    }
+    if (!x.failed && diag->severity != VY_ERROR)
+        derived = derive_observed(&x, m, options, optimize, &forward, diag);
     if (forward && !x.notes.failed) {
         x.forward = forward->programs.data[0];
         x.derived = derived;

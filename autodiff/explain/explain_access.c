@@ -23,7 +23,7 @@ static bool is_listed(const vy_program *p, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO) return false;
     const vy_buf *b = &p->buffers.data[i->aux];
-    return b->cls <= VY_INOUT && vy_type_is_float(b->type);
+    return vy_is_global(b->cls) && vy_type_is_float(b->type);
 }
 
 static bool is_same(const vy_explain_access *a, const vy_explain_access *b)

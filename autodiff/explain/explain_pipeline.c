@@ -273,7 +273,7 @@ static bool make_all(pipe_explaining *w, const vy_module *m, const vy_grad_optio
     return made[1] && !w->x.failed && !w->x.notes.failed;
 }
 
-static bool begin(pipe_explaining *w)
+static bool begin_explanation(pipe_explaining *w)
 {
     vy_pipeline_explanation *e = vy_realloc(NULL, sizeof *e);
     explain_memory *memory = vy_realloc(NULL, sizeof *memory);
@@ -354,7 +354,8 @@ vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m, const vy_grad_o
     pipe_explaining w = {0};
     *diag = (vy_diag){0};
     const vy_program *p = program_apart(m, options);
-    const bool ok = begin(&w) && (p ? explain_apart(&w, p, options, optimize, sizes, diag)
+    const bool ok =
+        begin_explanation(&w) && (p ? explain_apart(&w, p, options, optimize, sizes, diag)
                                     : explain(&w, m, options, optimize, sizes, diag));
     if (ok && vy_memory_failures() == before) return w.e;
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");

@@ -235,7 +235,7 @@ static bytes bytes_of(const explaining *x, uint32_t id)
 // Is it allocated by whoever runs the result?  Of several steps, all that the caller does not see.
 static bool is_hidden(const explaining *x, const vy_buf *b)
 {
-    if (b->cls > VY_INOUT || !x->signature || b->workspace) return b->workspace;
+    if (!vy_is_global(b->cls) || !x->signature || b->workspace) return b->workspace;
     uint32_t same = vy_program_find_buffer(x->signature, b->name).id;
     return !same || x->signature->buffers.data[same].workspace;
 }

@@ -32,7 +32,7 @@ static bool is_counter(const vy_dim_node *d, uint32_t step)
 }
 
 // Values that no counter decides are those of the polynomials.
-static void begin(run *r)
+static void begin_run(run *r)
 {
     const vy_pipeline *l = r->n->l;
     const vy_program *p = l->signature;
@@ -51,7 +51,7 @@ static void begin(run *r)
 }
 
 // The dimensions that depend on the counter of `step`.
-static const dependents *find(run *r, uint32_t step)
+static const dependents *dependents_of(run *r, uint32_t step)
 {
     const vy_program *p = r->n->l->signature;
     dependents *list = &r->of[step];
@@ -97,7 +97,7 @@ static bool run_repeat(run *r, uint32_t step)
     const vy_pipe_step *s = &r->n->l->steps.data[step];
     if (s->test || !r->known[s->from.id] || !r->known[s->to.id]) return false;
     const int64_t to = r->value[s->to.id];
-    const dependents *list = find(r, step);
+    const dependents *list = dependents_of(r, step);
     for (int64_t t = r->value[s->from.id]; list && t < to; t++) {
         set_counter(r, list, t);
         if (!run_steps(r, step + 1, s->partner)) return false;
@@ -129,7 +129,7 @@ bool vy_pipe_run(explaining *x, const pipe_count *n, uint64_t work_of[VY_PIPE_WO
     r.of = vy_explain_array(x, n->l->steps.count + 1, sizeof *r.of);
     if (x->failed) return false;
     for (int k = 0; k < VY_PIPE_WORK_COUNT; k++) work_of[k] = 0;
-    begin(&r);
+    begin_run(&r);
     work(&r, 0);
     return run_steps(&r, 0, n->l->steps.count);
 }

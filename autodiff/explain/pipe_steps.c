@@ -163,7 +163,7 @@ static void dispatch(walk *w, const vy_pipe_step *s)
     const vy_program *p = w->n->l->module->programs.data[s->program];
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->cls <= VY_INOUT) begin_buffer(w, b, b->workspace && b->cls != VY_OUT);
+        if (vy_is_global(b->cls)) begin_buffer(w, b, b->workspace && b->cls != VY_OUT);
     }
     add(w, (vy_pipe_work)w->kinds[s->program]);
     add_owned(w, p, s);
@@ -196,7 +196,7 @@ static bool contains(vy_poly x, uint32_t var)
 
 // The steps inside of a repeat.  They get one name where they depend on the counter, which is no
 // longer known behind the repeat, and in deep nests with such bounds (checkpoint(revolve, k)),
-// which would have formulas that nobody can read.
+// which would have unreadable formulas.
 static vy_poly inside(walk *w, int kind, bool odd, uint32_t counter, const vy_pipe_step *s)
 {
     enum { MOST_TERMS = 6 };

@@ -102,7 +102,7 @@ static bool begin_isl(grouping *g)
     if (g->begun) return g->ok;
     g->begun = true;
     g->ok &= vy_affine_begin(&g->isl, g->p, g->s);
-    g->isl.few = true;
+    g->isl.thrifty = true;
     if (g->ok) vy_affine_begin_round(&g->isl);
     return g->ok;
 }

@@ -76,7 +76,7 @@ void vy_together_explain(vy_module *out, bool is_limited);
 // ---- forward_live.c
 // Forward liveness: marks the instructions whose values the forward run needs, and the buffers it
 // loads from; both tables must be zero before.  False: memory.
-bool vy_valued(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays);
+bool vy_forward_live(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays);
 // ---- shadow.c
 bool vy_shadow_choose(grad_facts *f); // fills buffers[].shadowed; false: memory
 bool vy_shadow_prune(grad_facts *f);  // clears it where no mask has an effect; false: memory

@@ -8,14 +8,14 @@
 #include "autodiff/facts/facts.h"
 #include "ir/core/dataflow.h"
 
-typedef struct valued {
+typedef struct liveness {
     const grad_facts *facts;
     vy_dataflow flow;
     uint8_t *live;   // by instruction
     uint8_t *arrays; // by buffer: something loads from it
-} valued;
+} liveness;
 
-static void mark(valued *v, uint32_t id)
+static void mark(liveness *v, uint32_t id)
 {
     if (VY_IS_LEAF(id) || v->live[id]) return;
     v->live[id] = 1;
@@ -23,7 +23,7 @@ static void mark(valued *v, uint32_t id)
 }
 
 // A local array that is loaded from: all writes to it are live.
-static void mark_array(valued *v, uint32_t buffer)
+static void mark_array(liveness *v, uint32_t buffer)
 {
     if (v->arrays[buffer]) return;
     v->arrays[buffer] = 1;
@@ -31,7 +31,7 @@ static void mark_array(valued *v, uint32_t buffer)
 }
 
 // Operands of a live instruction.
-static void mark_operands(valued *v, uint32_t id)
+static void mark_operands(liveness *v, uint32_t id)
 {
     const vy_program *p = v->facts->p;
     const vy_inst *i = &p->insts.data[id];
@@ -42,13 +42,13 @@ static void mark_operands(valued *v, uint32_t id)
 }
 
 // The other markers of a live construct.
-static void mark_markers(valued *v, uint32_t opener)
+static void mark_markers(liveness *v, uint32_t opener)
 {
     mark(v, v->facts->s.partner[opener]);
     if (v->facts->s.test[opener]) mark(v, v->facts->s.test[opener]);
 }
 
-static void mark_slot(valued *v, uint32_t id)
+static void mark_slot(liveness *v, uint32_t id)
 {
     uint32_t sources[3], n = vy_slot_sources(v->facts->p, &v->facts->s, id, sources);
     for (uint32_t k = 0; k < n; k++) mark(v, sources[k]);
@@ -56,7 +56,7 @@ static void mark_slot(valued *v, uint32_t id)
         mark(v, vy_opener(v->facts->p, &v->facts->s, id));
 }
 
-static void visit(valued *v, uint32_t id)
+static void visit(liveness *v, uint32_t id)
 {
     const vy_inst *i = &v->facts->p->insts.data[id];
     vy_effect effect = vy_op_infos[i->op].effect;
@@ -71,9 +71,9 @@ static void visit(valued *v, uint32_t id)
     if (v->facts->s.parent[id]) mark(v, v->facts->s.parent[id]);
 }
 
-bool vy_valued(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays)
+bool vy_forward_live(const grad_facts *f, vy_arena *arena, uint8_t *live, uint8_t *arrays)
 {
-    valued v = {.facts = f, .live = live, .arrays = arrays};
+    liveness v = {.facts = f, .live = live, .arrays = arrays};
     if (!vy_dataflow_make(&v.flow, f->p, &f->s, arena)) return false;
     vy_dataflow_push_all(&v.flow);
     for (uint32_t id; (id = vy_dataflow_pop(&v.flow));) visit(&v, id);

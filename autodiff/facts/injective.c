@@ -84,7 +84,7 @@ static bool choose_buffers(const vy_program *p, const uint8_t *sites, const uint
 }
 
 // -------------------------------------------------------------------------------------------- maps
-static void begin(buffer_map *b, const vy_affine_access *x)
+static void begin_map(buffer_map *b, const vy_affine_access *x)
 {
     b->axes = (uint32_t)((UINT64_C(1) << x->rank) - 1);
     b->rank = x->rank;
@@ -109,7 +109,7 @@ static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
     vy_affine_reset(a);
     bool ok = vy_access_make(&x, a, id, UINT32_MAX);
     if (ok && !build) {
-        if (!b->rank) begin(b, &x);
+        if (!b->rank) begin_map(b, &x);
         for (uint32_t k = 0; k < x.rank; k++)
             if (!x.index[k]) b->axes &= ~(1u << k);
         b->hopeless |= b->rank != x.rank || !b->axes || !same_axes(&b->shape, &x);
@@ -128,7 +128,7 @@ static bool prove_by_isl(const vy_program *p, const vy_structure *s, const uint8
 {
     vy_affine a;
     bool ok = vy_affine_begin(&a, p, s);
-    a.few = true;
+    a.thrifty = true;
     if (ok) vy_affine_begin_round(&a);
     for (int build = 0; build < 2 && ok; build++)
         for (uint32_t id = 1; ok && id < p->insts.count; id++) {

@@ -109,7 +109,7 @@ static void list_stores(proof *q)
     const vy_program *p = q->facts->p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (i->op != VY_OP_STORE || p->buffers.data[i->aux].cls > VY_INOUT) continue;
+        if (i->op != VY_OP_STORE || !vy_is_global(p->buffers.data[i->aux].cls)) continue;
         uint32_t *first = &q->first[slot(p, vy_arg(p, id, 0))];
         q->next[id] = *first;
         *first = id;

@@ -133,7 +133,7 @@ static void fill(forward *f, vy_remade *l, slot_value *value)
 }
 
 // The slots' tangents are these values from now on; first: that of slot 0.
-static void take(forward *f, const vy_remade *l, uint32_t first)
+static void take_tangents(forward *f, const vy_remade *l, uint32_t first)
 {
     uint32_t at = l->own;
     for (uint32_t k = 0; k < l->own && !vy_rewrite_stopped(&f->w); k++)
@@ -150,7 +150,7 @@ static uint32_t construct(forward *f, uint32_t id)
     if (!vy_remake(&f->w, &l, id, more)) return id;
     if (vy_is_loop(op)) fill(f, &l, init_of);
     vy_remake_begin(&f->w, &l);
-    if (vy_is_loop(op)) take(f, &l, vy_carry(id, 0));
+    if (vy_is_loop(op)) take_tangents(f, &l, vy_carry(id, 0));
     vy_remake_body(&f->w, &l, step, f);
     if (op == VY_OP_IF) {
         vy_remake_then(&f->w, &l);
@@ -161,7 +161,7 @@ static uint32_t construct(forward *f, uint32_t id)
     vy_remake_next(&f->w, &l);
     fill(f, &l, vy_slot_yield);
     vy_remake_end(&f->w, &l);
-    take(f, &l, vy_result(f->w.p, &f->w.s, id, 0));
+    take_tangents(f, &l, vy_result(f->w.p, &f->w.s, id, 0));
     return vy_remake_last(&f->w, &l);
 }
 
@@ -227,7 +227,7 @@ static bool parameters_first(vy_program *p)
     for (uint32_t inner = 0; to && all && inner < 2; inner++)
         for (uint32_t i = 1; i < count; i++) {
             const vy_buf *b = &p->buffers.data[i];
-            if ((b->cls > VY_INOUT || b->workspace) != inner) continue;
+            if ((!vy_is_global(b->cls) || b->workspace) != inner) continue;
             to[i] = n;
             all[n++] = *b;
         }

@@ -7,6 +7,7 @@
 // The forward derivative of the callee, with its values, takes the place of the callee; where the
 // callee states its derivative (ir/core/program_rule.h), this follows it, and has no values.
 // Between dispatches a tangent that is exactly 0 may mean that nothing reaches the value.
+#include "autodiff/core/dispatched.h"
 #include "autodiff/forward/forward.h"
 #include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
@@ -55,7 +56,6 @@ static bool derive(dispatch *d)
     const uint32_t buffers = d->callee->buffers.count, n = buffers + d->call->scalars;
     const char **names = vy_rewrite_table(&d->f->w, 2 * (size_t)n * sizeof *names);
     reverse *r = d->f->r;
-    vy_diag why = {0};
     if (!names) return false;
     vy_grad_options request = {.of = names,
                                .wrt = names + n,
@@ -73,17 +73,8 @@ static bool derive(dispatch *d)
     for (uint32_t k = 0; k < d->call->scalars; k++)
         if (scalar_dot(d, k)) names[n + request.wrt_count++] = d->callee->scalars.data[k].name;
     if (!request.of_count || !request.wrt_count) return false;
-    d->made = r->derive(r->out, (vy_ref){d->call->callee, d->call->pipeline}, &request, &why);
-    if (!d->made) {
-        vy_reverse_fail(r, VY_E_NOT_DIFFERENTIABLE, d->id, why.fix, "`%s`, dispatched here: %s",
-                        d->callee->name, why.text);
-        r->out->diag.code = why.code;
-        return false;
-    }
-    const vy_host_call result = {.callee = d->made->result.index,
-                                 .pipeline = d->made->result.pipeline};
-    d->derived = vy_host_callee(r->out, &result);
-    return true;
+    d->made = vy_derive_dispatched(r, d->id, d->call, &request, &d->derived);
+    return d->made != NULL;
 }
 
 // The buffer of the callee that one of the derivative belongs to.

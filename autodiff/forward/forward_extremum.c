@@ -20,7 +20,8 @@ typedef struct winners {
 } winners;
 
 // What the programs before this one pass on about buffer i.
-static uint32_t declare(winners *x, uint32_t i, const char *prefix, link_kind kind, vy_made made)
+static uint32_t declare_winner(winners *x, uint32_t i, const char *prefix, link_kind kind,
+                               vy_made made)
 {
     const vy_buf *b = &x->w.p->buffers.data[i];
     char own[VY_FREE_NAME];
@@ -43,9 +44,9 @@ static void declare_all(winners *x)
     for (uint32_t i = 1; i < x->w.p->buffers.count && !vy_rewrite_stopped(&x->w); i++) {
         const buffer_facts *facts = &x->r->facts.buffers[i];
         if (!facts->extremum) continue;
-        x->winner[i] = declare(x, i, "winner", LINK_WINNER, VY_MADE_WINNER);
+        x->winner[i] = declare_winner(x, i, "winner", LINK_WINNER, VY_MADE_WINNER);
         vy_extremum_guard(x->r, x->winner[i]);
-        if (facts->events) x->last[i] = declare(x, i, "last", LINK_LAST, VY_MADE_LAST);
+        if (facts->events) x->last[i] = declare_winner(x, i, "last", LINK_LAST, VY_MADE_LAST);
     }
 }
 

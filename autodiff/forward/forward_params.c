@@ -29,7 +29,7 @@ static vy_buf *buffer_of(forward *f, uint32_t b)
 static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer_class cls)
 {
     const vy_buf *b = &f->w.p->buffers.data[i];
-    if (cls <= VY_INOUT && !vy_reverse_is_free(f->r, name)) return 0;
+    if (vy_is_global(cls) && !vy_reverse_is_free(f->r, name)) return 0;
     if (f->w.p->host && cls == VY_LOCAL) // it may have lengths of parameters
         return vy_build_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
     const vy_buffer made = vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims);
@@ -64,7 +64,7 @@ uint32_t vy_forward_workspace(const vy_rewrite *w, uint32_t like, const char *na
     return made.id;
 }
 
-// That of memory which nobody outside sees.
+// That of memory which the caller does not see.
 static void declare_inner(forward *f, uint32_t i)
 {
     const vy_buf *b = &f->w.p->buffers.data[i];
@@ -107,7 +107,7 @@ static void keep_values(forward *f, uint32_t i)
 {
     const vy_buf *old = &f->w.p->buffers.data[i];
     const bool values = f->r->options->with_value;
-    if (old->workspace || old->cls > VY_INOUT) return;
+    if (old->workspace || !vy_is_global(old->cls)) return;
     vy_reverse_role(f->r, i, old->cls == VY_OUT ? VY_IS_VALUE : VY_IS_PRIMAL, i);
     if (values || old->cls == VY_IN) return;
     if (old->cls == VY_INOUT) { // changed in place, as its tangent is

@@ -58,104 +58,6 @@ static bool make_tables(gather *g)
     return true;
 }
 
-// ---------------------------------------------------------------------------------------- programs
-// Elements of one buffer, named by the same axes?
-static bool same_elements(const gather *g, const gather_site *x, const gather_site *y)
-{
-    return x->access.buffer == y->access.buffer && x->axes == y->axes && x->single == y->single &&
-           x->access.flat == y->access.flat && gather_same_extents(g, x, y);
-}
-
-// Moves the sites of program `from` to program `to` if each of them finds one there that is added
-// at the same points.
-static bool fuse(gather *g, uint32_t to, uint32_t from)
-{
-    if (g->programs[to].adds != g->programs[from].adds) return false;
-    for (uint32_t w = 0; w <= g->class_count / 64; w++)
-        if (g->programs[from].points[w] & ~g->programs[to].points[w]) return false;
-    for (uint32_t k = 0; k < g->site_count; k++)
-        if (g->sites[k].program == from + 1) g->sites[k].program = to + 1;
-    g->programs[from].sites = 0;
-    return true;
-}
-
-// Is the buffer also added to before program k?
-static bool is_begun(const gather *g, uint32_t k)
-{
-    uint32_t buffer = g->sites[g->programs[k].first].access.buffer;
-    if (g->r->buffers.data[buffer].cls == VY_INOUT) return true;
-    for (uint32_t j = 0; j < g->site_count; j++)
-        if (g->sites[j].access.buffer == buffer &&
-            (!g->sites[j].gathered || g->sites[j].program < k + 1))
-            return true;
-    return false;
-}
-
-// Has another of the programs, which are not in the module yet, this name?
-static bool has_name(const gather *g, const gather_program *q, const char *name)
-{
-    for (uint32_t k = 0; k < g->program_count; k++) {
-        const gather_program *other = &g->programs[k];
-        if (other != q && other->name && strcmp(other->name, name) == 0) return true;
-        if (other->tree && strcmp(other->tree, name) == 0) return true;
-    }
-    return false;
-}
-
-static bool name_program(gather *g, gather_program *q, uint32_t number)
-{
-    char text[90] = "gather";
-    size_t n = strlen(text);
-    uint32_t last = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const vy_buf *b = &g->r->buffers.data[g->sites[k].access.buffer];
-        if (g->sites[k].program != number || g->sites[k].access.buffer == last) continue;
-        last = g->sites[k].access.buffer;
-        const char *of = b->role.kind == VY_IS_GRADIENT ? b->role.of : b->name;
-        if (n < 60) n += (size_t)snprintf(text + n, sizeof text - n, "_%.20s", of);
-    }
-    q->name = vy_stage_name(g->m, g->r, text);
-    for (uint32_t k = 2; q->name && has_name(g, q, q->name); k++) {
-        snprintf(text + n, sizeof text - n, "_%u", k);
-        q->name = vy_stage_name(g->m, g->r, text);
-    }
-    return q->name != NULL;
-}
-
-static bool make_programs(gather *g)
-{
-    const size_t words = g->class_count / 64 + 1;
-    memset(g->points, 0, g->site_count * words * sizeof *g->points);
-    g->program_count = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].program = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        gather_site *site = &g->sites[k];
-        if (!site->gathered) continue;
-        for (uint32_t j = 0; j < k && !site->program; j++)
-            if (g->sites[j].program && same_elements(g, &g->sites[j], site))
-                site->program = g->sites[j].program;
-        if (!site->program) {
-            uint64_t *points = g->points + g->program_count * words;
-            g->programs[g->program_count++] = (gather_program){.first = k, .points = points};
-            site->program = g->program_count;
-        }
-        g->programs[site->program - 1].sites++;
-        g->programs[site->program - 1].points[site->points / 64] |= UINT64_C(1)
-                                                                    << site->points % 64;
-    }
-    for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].adds = is_begun(g, k);
-    for (uint32_t k = 0; k < g->program_count; k++)
-        for (uint32_t j = 0; j < g->program_count; j++)
-            if (j != k && g->programs[j].sites && g->programs[k].sites && fuse(g, j, k)) break;
-    for (uint32_t k = 0; k < g->program_count; k++) {
-        if (!g->programs[k].sites) continue;
-        for (uint32_t j = 0; j < g->site_count; j++)
-            g->programs[k].small |= g->sites[j].program == k + 1 && g->sites[j].small;
-        if (!name_program(g, &g->programs[k], k + 1)) return false;
-    }
-    return true;
-}
-
 // ------------------------------------------------------------------------------------------ stages
 static void free_stages(vy_program **stages, uint32_t count)
 {
@@ -175,7 +77,7 @@ static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
         int n = snprintf(text, sizeof text, "%.300s_few", q->name);
         if (number > 1) snprintf(text + n, sizeof text - (size_t)n, "%u", number);
         bool taken = vy_module_find(g->m, text) || vy_module_find_pipeline(g->m, text);
-        if (!taken && !has_name(g, q, text)) break;
+        if (!taken && !gather_has_name(g, q, text)) break;
     }
     q->tree = vy_arena_strdup(&g->m->arena, text, strlen(text));
     return q->tree != NULL;
@@ -359,7 +261,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     vy_affine_begin_round(&g->a);
     for (int round = 0; round < ROUNDS; round++) {
         do {
-            if (g->failed || !make_programs(g)) return false;
+            if (g->failed || !gather_make_programs(g)) return false;
         } while (gather_drop_expensive(g) || gather_drop_long(g));
         if (g->failed) return false;
         if (!any_gathered(g)) return true;
@@ -370,52 +272,7 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     return true;
 }
 
-// --------------------------------------------------------------------------------------- the notes
-static vy_gather_note *note_of(vy_gather_notes *notes, const char *name)
-{
-    for (uint32_t j = 0; j < notes->notes.count; j++)
-        if (strcmp(notes->notes.data[j].buffer, name) == 0) return &notes->notes.data[j];
-    vy_gather_note fresh = {.buffer = vy_arena_strdup(notes->arena, name, strlen(name))};
-    if (!fresh.buffer || !vy_vec_push(&notes->notes, fresh)) return NULL;
-    return &notes->notes.data[notes->notes.count - 1];
-}
-
-// Notes for buffers with too many additions to be examined.
-static bool note_left(const gather *g, const vy_program *r, vy_gather_notes *notes)
-{
-    for (uint32_t id = 1; id < r->insts.count; id++) {
-        const vy_inst *i = &r->insts.data[id];
-        if (i->op != VY_OP_ATOMIC_ADD || !g->left[i->aux]) continue;
-        vy_gather_note *n = note_of(notes, r->buffers.data[i->aux].name);
-        if (!n) return false;
-        n->sites = g->left[i->aux];
-        n->why = "is beyond a limit of the analysis";
-        n->line = i->line;
-        g->left[i->aux] = 0; // noted once
-    }
-    return true;
-}
-
-static bool take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes)
-{
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *site = &g->sites[k];
-        vy_gather_note *n = note_of(notes, r->buffers.data[site->access.buffer].name);
-        if (!n) return false;
-        n->sites++;
-        n->gathered += site->gathered;
-        if (!n->map) n->map = site->text;
-        if (!n->program && site->gathered) {
-            const gather_program *q = &g->programs[site->program - 1];
-            n->program = vy_arena_strdup(notes->arena, q->name, strlen(q->name));
-            if (q->tree) n->tree = vy_arena_strdup(notes->arena, q->tree, strlen(q->tree));
-            gather_note_assumed(g, site, n, notes->arena);
-        }
-        if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
-    }
-    return note_left(g, r, notes);
-}
-
+// --------------------------------------------------------------------------------------- the whole
 // False: memory ran out on the way.
 static bool clean_up(gather *g)
 {
@@ -448,10 +305,10 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
         g.affine = true;
         vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` is replaced
         ok = gather_begin(&g, o->source) && take_apart(&g, notes) && gather_note_conditions(&g);
-        if (ok && notes) ok = kept && take_notes(&g, kept, notes);
+        if (ok && notes) ok = kept && gather_take_notes(&g, kept, notes);
         vy_program_free(kept);
     } else if (ok && notes) {
-        ok = note_left(&g, whole, notes);
+        ok = gather_note_left(&g, whole, notes);
     }
     ok = clean_up(&g) && ok;
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);

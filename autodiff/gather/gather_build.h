@@ -16,13 +16,16 @@
 //   gather_kept.c   what of that the reverse program keeps
 //   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to a point
+//   gather_programs.c  which additions one program gathers
 //   gather_make.c   makes a program out of additions
+//   gather_domain.c … its domain
 //   gather_sums.c   … their sums
 //   gather_trim.c   … with the parameters that it needs
 //   gather_name.c   … names that are free in it
 //   gather_tree.c   … in which a workgroup sums an element
 //   gather_forms.c  … with that, without, or in both forms
 //   gather_rest.c   the reverse program without the additions
+//   gather_notes.c  what became of the additions, for readers
 //
 // A gather walks the iteration points that reach an element.  The dimensions of a point are the
 // domain variables and the loops of the nest: of the loops around an addition, those that become
@@ -232,6 +235,11 @@ uint32_t gather_tap_index(const gather_clone *c, uint32_t load, uint32_t k, uint
 // name can be printed.
 bool gather_is_free(const vy_program *p, const char *name, uint32_t overs);
 bool gather_name_is_free(vy_builder *b, const char *name); // in the program being built
+// ---- gather_programs.c
+// Distributes what is gathered among programs and names these.  False: memory.
+bool gather_make_programs(gather *g);
+// Has another of the programs, which are not in the module yet, this name?
+bool gather_has_name(const gather *g, const gather_program *q, const char *name);
 // ---- gather_make.c
 // Program k, still with all parameters of the reverse program; NULL: refused, or memory.  small:
 // NULL, or makes the form in which a workgroup sums an element, and receives the dimension of g->r
@@ -254,5 +262,10 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
 // The reverse program without the additions that `stages` gather; NULL: memory.  *empty: nothing is
 // left to do in it.
 vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bool *empty);
+// ---- gather_notes.c
+// r: the reverse program as it was.  False: memory.
+bool gather_take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes);
+// Of those only buffers with too many additions to be examined.
+bool gather_note_left(const gather *g, const vy_program *r, vy_gather_notes *notes);
 
 #endif

@@ -233,8 +233,8 @@ static void surround(gather_clone *c, uint8_t *around)
             const bool arm =
                 g->r->insts.data[up].op == VY_OP_IF && !vy_in_then(&g->s, up, site->id);
             uint8_t kind = arm ? OTHER : TAKEN;
-            for (uint32_t j = 0; j < n->loose_count; j++)
-                if (n->loose[j] == up) kind = site->single ? GUARD : WHOLE;
+            for (uint32_t j = 0; j < n->inexact_count; j++)
+                if (n->inexact[j] == up) kind = site->single ? GUARD : WHOLE;
             around[up] = kind;
         }
     }

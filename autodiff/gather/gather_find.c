@@ -28,7 +28,7 @@ typedef struct finding {
 static bool is_kind(const gather *g, const vy_buf *b)
 {
     const bool result =
-        g->gradients ? b->cls <= VY_INOUT && vy_is_gradient(b->role.kind) : b->cls == VY_OUT;
+        g->gradients ? vy_is_global(b->cls) && vy_is_gradient(b->role.kind) : b->cls == VY_OUT;
     return result && !b->workspace && !b->view_of && vy_type_is_float(b->type);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_making.h: a program over the elements of buffers while it is made: what gather_make.c and
-// gather_sums.c share.
+// gather_making.h: a program over the elements of buffers while it is made: what gather_make.c,
+// gather_domain.c and gather_sums.c share.
 #ifndef VYRE_GATHER_MAKING_H
 #define VYRE_GATHER_MAKING_H
 
@@ -25,6 +25,9 @@ typedef struct gather_making {
     vy_value lane; // … which of them this is
 } gather_making;
 
+// ---- gather_domain.c
+// Domain variables: the axes of the element.  Leaves of old ones beyond their number are dropped.
+void gather_make_domain(gather_making *w, const gather_site *site);
 // ---- gather_sums.c
 // The first site that adds to the same elements as this single one: w->sum is by its index.
 uint32_t gather_first_of(const gather *g, const gather_site *site);

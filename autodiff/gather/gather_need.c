@@ -89,7 +89,7 @@ static void demand_slot(needing *n, uint32_t opener, uint32_t k)
 static bool is_final(const gather *g, uint32_t load)
 {
     uint32_t buffer = g->r->insts.data[load].aux, from = g->outer[load] ? g->outer[load] : load;
-    if (g->r->buffers.data[buffer].cls > VY_INOUT) return false;
+    if (!vy_is_global(g->r->buffers.data[buffer].cls)) return false;
     return g->last_write[buffer] < from;
 }
 
@@ -198,8 +198,8 @@ static void demand_around(needing *n)
 {
     const vy_nest *nest = &n->site->access.nest;
     const vy_program *p = n->g->r;
-    for (uint32_t k = 0; k < nest->loose_count; k++) {
-        uint32_t opener = nest->loose[k];
+    for (uint32_t k = 0; k < nest->inexact_count; k++) {
+        uint32_t opener = nest->inexact[k];
         if (p->insts.data[opener].op == VY_OP_IF)
             demand(n, vy_arg(p, opener, 0));
         else

@@ -143,7 +143,7 @@ vy_program *gather_rest(gather *g, vy_program *const *stages, uint32_t count, bo
     bool ok = true;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
-        if (b->cls > VY_INOUT) continue;
+        if (!vy_is_global(b->cls)) continue;
         if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);
     }
     ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_dse(p, &c) &&

@@ -33,7 +33,7 @@ bool gather_know_sizes(gather *g, const vy_program *source)
     for (uint32_t i = 1; i < source->buffers.count; i++) {
         const vy_buf *b = &source->buffers.data[i];
         vy_affine_product q = {.count = 0};
-        bool known = b->cls <= VY_INOUT && !b->view_of && vy_type_size(b->type) >= 4;
+        bool known = vy_is_global(b->cls) && !b->view_of && vy_type_size(b->type) >= 4;
         for (uint32_t k = 0; k < b->rank && known; k++)
             known = add_factors(g, source, b->dims[k].id, &q);
         if (known && q.count > 1) all[count++] = q;

@@ -17,7 +17,7 @@ static bool is_flat(const gather *g, uint32_t id)
     const vy_inst *i = &g->r->insts.data[id];
     const vy_op op = (vy_op)i->op;
     if (g->keep[id] || vy_is_marker(op)) return false;
-    if (op == VY_OP_LOAD) return g->r->buffers.data[i->aux].cls <= VY_INOUT;
+    if (op == VY_OP_LOAD) return vy_is_global(g->r->buffers.data[i->aux].cls);
     return vy_op_infos[op].effect == VY_PURE;
 }
 
@@ -31,7 +31,8 @@ bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) {
         const gather_site *site = sites[k];
-        if (!site->single || site->access.nest.loose_count || site->access.nest.inner) return false;
+        if (!site->single || site->access.nest.inexact_count || site->access.nest.inner)
+            return false;
         for (uint32_t id = 1; id < g->r->insts.count; id++)
             if (site->need[id] && !is_counter(site, id) && !is_flat(g, id)) return false;
     }

@@ -16,7 +16,7 @@ static bool take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
         bool own = b->workspace && i < g->r->buffers.count && !g->last_write[i];
-        if (b->cls > VY_INOUT || own || (whole && !b->workspace)) continue;
+        if (!vy_is_global(b->cls) || own || (whole && !b->workspace)) continue;
         if (b->workspace && !vy_share_workspace(p, i)) return false;
         b->cls = VY_IN;
     }

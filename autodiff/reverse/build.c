@@ -63,7 +63,7 @@ static void copy_workgroup(reverse *r, vy_program *p)
             p->workgroup[axis] /= 2;
 }
 
-static bool begin(reverse *r, build_purpose purpose, const char *suffix)
+static bool begin_build(reverse *r, build_purpose purpose, const char *suffix)
 {
     char name[300];
     snprintf(name, sizeof name, "%.280s_%s", r->p->name, suffix);
@@ -113,7 +113,7 @@ static void begin_reverse(reverse *r)
 
 vy_program *vy_reverse_build(reverse *r, build_purpose purpose)
 {
-    if (!begin(r, purpose, "grad")) return NULL;
+    if (!begin_build(r, purpose, "grad")) return NULL;
     if (vy_reverse_params(r) && vy_tape_declare(r)) {
         vy_replay(r, 1, r->p->insts.count);
         begin_reverse(r);
@@ -146,7 +146,7 @@ static bool refuse_old_values(reverse *r, const vy_program *p)
 
 vy_program *vy_reverse_count(reverse *r)
 {
-    if (!begin(r, BUILD_COUNT, "count")) return NULL;
+    if (!begin_build(r, BUILD_COUNT, "count")) return NULL;
     if (vy_reverse_params(r)) {
         vy_dim dims[2] = {vy_dim_const(r->b, r->build.counters_used), vy_tape_blocks(r)};
         char name[VY_FREE_NAME];
@@ -171,7 +171,7 @@ vy_program *vy_reverse_count(reverse *r)
 
 vy_program *vy_reverse_find(reverse *r, build_purpose purpose, const char *suffix)
 {
-    if (!begin(r, purpose, suffix)) return NULL;
+    if (!begin_build(r, purpose, suffix)) return NULL;
     if (vy_reverse_params(r)) vy_replay(r, 1, r->p->insts.count);
     vy_program *p = end(r);
     if (p && !vy_reverse_poison(r, p) && !r->failed && !refuse_old_values(r, p)) return p;

@@ -116,7 +116,7 @@ uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, u
         dims[k] = r->build.dims[buf->dims[k].id];
         if (!dims[k].id) dims[k] = vy_dim_unknown(r->b);
     }
-    if (cls <= VY_INOUT && !vy_reverse_is_free(r, name)) return 0;
+    if (vy_is_global(cls) && !vy_reverse_is_free(r, name)) return 0;
     // The arrays of a host program may have lengths of parameters.
     uint32_t b = r->p->host && cls == VY_LOCAL
                      ? vy_build_buffer(r->b, name, cls, buf->type, buf->rank, dims).id
@@ -132,7 +132,7 @@ uint32_t vy_reverse_declare_copy(reverse *r, vy_buffer_class cls, uint32_t like)
 {
     const uint32_t b = vy_reverse_declare(r, vy_buffer_name(r, like), cls, like);
     vy_reverse_link(r, b, LINK_COPY, like);
-    if (cls <= VY_INOUT) vy_layout_keep(r->b, (vy_buffer){b}, &r->p->buffers.data[like]);
+    if (vy_is_global(cls)) vy_layout_keep(r->b, (vy_buffer){b}, &r->p->buffers.data[like]);
     if (cls == VY_OUT) vy_reverse_role(r, b, VY_IS_VALUE, like);
     if (b && r->p->buffers.data[like].made == VY_MADE_EXTENT)
         vy_builder_program(r->b)->buffers.data[b].made = VY_MADE_EXTENT;
@@ -160,7 +160,7 @@ void vy_reverse_link_parameters(reverse *r, vy_program *p)
 {
     const uint32_t first = first_link(r), count = r->p->buffers.count;
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].cls <= VY_INOUT)
+        if (vy_is_global(p->buffers.data[i].cls))
             p->buffers.data[i].link = first + LINK_COPY * count + i;
     for (uint32_t i = 0; i < p->scalars.count; i++)
         p->scalars.data[i].link = first + LINK_KINDS * count + i;

@@ -69,7 +69,7 @@ static void drop_unmarked(vy_program *p, vy_droppable which, uint32_t *map)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf buf = p->buffers.data[i];
         if (may_drop(&buf, which) && !map[i]) continue;
-        if (buf.cls <= VY_INOUT && !buf.layout.given) buf.binding = binding++;
+        if (vy_is_global(buf.cls) && !buf.layout.given) buf.binding = binding++;
         p->buffers.data[kept] = buf;
         map[i] = kept++;
     }
@@ -107,7 +107,7 @@ bool vy_drop_stage(vy_program *p)
             written[p->insts.data[id].aux] = 1;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
-        if (b->cls <= VY_INOUT && !b->workspace && b->init == VY_INIT_NONE && !written[i])
+        if (vy_is_global(b->cls) && !b->workspace && b->init == VY_INIT_NONE && !written[i])
             b->cls = VY_IN;
     }
     vy_free(written);

@@ -213,11 +213,22 @@ static bool is_reversed(const reverse *r, uint32_t opener, uint32_t carried)
     return any;
 }
 
+// Opens the loop of the result, with `total` carries that begin as in[].
+static void open_replayed(reverse *r, uint32_t opener, const uint32_t bounds[3], uint32_t total,
+                          const uint32_t *in, uint32_t *out)
+{
+    const vy_inst *o = &r->p->insts.data[opener];
+    if (o->op == VY_OP_WHILE)
+        vy_begin_while(r->b, 0, total, in, out);
+    else
+        r->build.map[opener] = vy_begin_loop(r->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
+                                             bounds[0], bounds[1], bounds[2], total, in, out);
+}
+
 static void replay_loop(reverse *r, uint32_t opener)
 {
     const vy_program *p = r->p;
-    const vy_inst *o = &p->insts.data[opener];
-    bool is_while = o->op == VY_OP_WHILE, leaves = vy_exits(p, opener);
+    bool is_while = p->insts.data[opener].op == VY_OP_WHILE, leaves = vy_exits(p, opener);
     uint32_t end = r->facts.s.partner[opener], n = vy_slot_count(p, &r->facts.s, opener);
     bool counts = (is_while || leaves) && is_reversed(r, opener, n);
     vy_id_vec ids = {0};
@@ -231,11 +242,7 @@ static void replay_loop(reverse *r, uint32_t opener)
         bounds[k] = vy_primal(r, vy_arg(p, opener, k));
     for (uint32_t k = 0; k < n; k++) in[k] = vy_primal(r, vy_slot_init(p, opener, k));
     if (counts) in[n] = zero(r, VY_U32);
-    if (is_while)
-        vy_begin_while(r->b, 0, total, in, out);
-    else
-        r->build.map[opener] = vy_begin_loop(r->b, (vy_type)o->type, o->flags & VY_FLAG_REVERSE,
-                                             bounds[0], bounds[1], bounds[2], total, in, out);
+    open_replayed(r, opener, bounds, total, in, out);
     keep_debug(r, opener);
     for (uint32_t k = 0; k < n; k++) r->build.map[opener + 1 + k] = out[k];
     for (uint32_t k = 0; k < n; k++) keep_debug(r, opener + 1 + k);

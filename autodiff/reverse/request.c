@@ -105,7 +105,7 @@ void vy_reverse_choose(reverse *r, const vy_program *source)
         // The defaults are those of the program as written: simplifying may have removed a write or
         // an array, and rewriting added one, so numbers differ.
         const vy_buffer own = vy_program_find_buffer(source, r->p->buffers.data[i].name);
-        if (!own.id || r->p->buffers.data[i].cls > VY_INOUT) continue;
+        if (!own.id || !vy_is_global(r->p->buffers.data[i].cls)) continue;
         r->facts.buffers[i].of = !o->of && vy_grad_default_of(source, own);
         r->facts.buffers[i].wrt = !o->wrt && vy_grad_default_wrt(source, own);
     }

@@ -3,8 +3,8 @@
 //
 //   y = APPLY f x, z      →      (gx, gz) = the code of f's rule for x, z, ȳ;  x̄ += gx;  z̄ += gz
 //
-// The rule's code takes the primal's operands, and so decides what is kept for it: what it does not
-// read is dead code in the sweep, and the plan never asks for it.  Of several results the rule
+// The rule's code takes the primal's operands, and so decides what is taped for it: what it does
+// not read is dead code in the sweep, so the plan does not tape it.  Of several results the rule
 // takes the adjoints of all, which are there when the sweep has passed the PICKs after the call.
 #include "autodiff/core/adjoint.h"
 #include "autodiff/core/custom.h"

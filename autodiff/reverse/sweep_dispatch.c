@@ -6,47 +6,17 @@
 // The derivative of the callee is made for what is needed here: the outputs that have an adjoint,
 // the operands that are active.  It is made once for each such request (r->derive), however often
 // the callee is dispatched.  Of the primal's operands it takes those that it still reads after its
-// own dead code is gone; only these have to be kept, or computed again.
+// own dead code has been removed; only these have to be taped or recomputed.
 //
 // Gradients of float scalars are tensors of one element, added up in grad_NAME of the scalar.
-//
-// A gradient is added by the derivative itself to the adjoint of the slice that the operand was
-// loaded from.  Not so for what the callee updates in place: there the gradient takes the place of
-// the cotangent.
 #include "autodiff/core/adjoint.h"
-#include "autodiff/reverse/sweeps.h"
+#include "autodiff/core/dispatched.h"
+#include "autodiff/reverse/sweep_dispatch.h"
 #include "autodiff/transform.h"
 #include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
 
 #include <string.h>
-
-typedef enum add_mode {
-    ADD_NOTHING,  // overwritten; a contribution to the operand's adjoint
-    ADD_TO_SLICE, // of the buffer from which the operand was loaded
-    SET_SLICE,    // the same, where its adjoint is 0
-} add_mode;
-
-// What a parameter of the callee is here; by its buffer id.
-typedef struct bound_param {
-    const vy_tensor *shape;
-    uint32_t operand; // of the primal, or 0
-    uint32_t pick;    // of the primal: the result, or 0
-    uint32_t adjoint; // of the result
-    bool wrt;
-    add_mode add;
-} bound_param;
-
-typedef struct dispatch {
-    reverse *r;
-    uint32_t id;
-    const vy_host_call *call;
-    const vy_program *callee;
-    bound_param *params;
-    const vy_derived *made;
-    const vy_program *derived; // its parameters
-    vy_arena arena;
-} dispatch;
 
 static void *room(dispatch *d, size_t count, size_t size)
 {
@@ -76,100 +46,6 @@ static bool find_params(dispatch *d)
     return any && !r->failed;
 }
 
-// The LOAD that an operand is, if its buffer has an adjoint in memory and nothing writes to it
-// before the dispatch; else 0.
-static uint32_t slice_of(const dispatch *d, uint32_t operand)
-{
-    const reverse *r = d->r;
-    if (VY_IS_LEAF(operand)) return 0;
-    const vy_inst *i = &r->p->insts.data[operand];
-    if (i->op != VY_OP_LOAD || r->facts.s.parent[operand] != r->facts.s.parent[d->id]) return 0;
-    for (uint32_t id = operand + 1; id < d->id; id++)
-        if (vy_op_is_memory((vy_op)r->p->insts.data[id].op) &&
-            r->p->insts.data[id].op != VY_OP_LOAD)
-            return 0;
-    return r->build.buffers[i->aux].kind == ADJ_MEMORY ? operand : 0;
-}
-
-// Is it the only load of its slice while that lives, so that the slice's adjoint is what this
-// dispatch gives?
-static bool is_only_load(const reverse *r, uint32_t load)
-{
-    const uint32_t buffer = r->p->insts.data[load].aux;
-    const vy_buffer_class cls = r->p->buffers.data[buffer].cls;
-    const buffer_facts *f = &r->facts.buffers[buffer];
-    if ((cls != VY_IN && cls != VY_LOCAL) || f->sites != 1 || f->kept) return false;
-    for (uint32_t l = r->facts.home[load]; l > f->home; l = r->facts.home[l]) {
-        bool found = false;
-        for (uint32_t k = 0; k < vy_index_count(r->p, load); k++)
-            found |= vy_arg(r->p, load, k) == l;
-        if (!found) return false;
-    }
-    return true;
-}
-
-// Is the slice that the operand was loaded from what the result is stored to, at once?  Then its
-// adjoint has just been taken, and is 0.
-static bool is_updated(const dispatch *d, uint32_t load, uint32_t pick)
-{
-    const vy_program *p = d->r->p;
-    for (uint32_t id = d->id + 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (i->op != VY_OP_PICK && i->op != VY_OP_STORE) return false;
-        if (i->op == VY_OP_STORE && vy_arg(p, id, i->nargs - 1) == pick)
-            return vy_host_same_slice(p, load, id);
-    }
-    return false;
-}
-
-// Is the slice surely another one than those of the parameters before `i`, to which the derivative
-// adds as well?
-static bool is_apart(const dispatch *d, uint32_t i, uint32_t load)
-{
-    for (uint32_t k = 1; k < i; k++) {
-        const bound_param *p = &d->params[k];
-        const uint32_t other = p->wrt ? slice_of(d, p->operand) : 0;
-        if (!other || d->r->p->insts.data[other].aux != d->r->p->insts.data[load].aux) continue;
-        if (d->callee->buffers.data[k].cls == VY_INOUT) continue; // updated: it is apart from all
-        if (!vy_host_other_slice(d->r->p, other, load)) return false;
-    }
-    return true;
-}
-
-// Does another parameter begin as a copy of this one?  Then the gradient of both takes the place of
-// what it would be added to (starts.c).
-static bool is_copied(const vy_program *callee, uint32_t i)
-{
-    bool any = false;
-    for (uint32_t k = 1; k < callee->buffers.count; k++) {
-        const vy_buf *b = &callee->buffers.data[k];
-        any |= vy_starts_as(b) == VY_INIT_COPY &&
-               strcmp(b->init_from, callee->buffers.data[i].name) == 0;
-    }
-    return any;
-}
-
-static void choose_modes(dispatch *d)
-{
-    for (uint32_t i = 1; i < d->callee->buffers.count; i++) {
-        bound_param *p = &d->params[i];
-        if (!p->wrt) continue;
-        const uint32_t load = slice_of(d, p->operand);
-        if (d->callee->buffers.data[i].cls == VY_INOUT) {
-            if (load && is_updated(d, load, p->pick)) p->add = SET_SLICE;
-            continue;
-        }
-        bool again = false; // the same value as an operand before
-        for (uint32_t k = 1; k < i; k++) again |= d->params[k].operand == p->operand;
-        if (again || d->r->build.adjoint[p->operand] || !load || !is_apart(d, i, load)) continue;
-        const bool first = load == d->r->facts.buffers[d->r->p->insts.data[load].aux].last_load;
-        if (first || is_only_load(d->r, load))
-            p->add = SET_SLICE;
-        else if (!is_copied(d->callee, i))
-            p->add = ADD_TO_SLICE;
-    }
-}
-
 // The scalar of the pipeline that scalar k of the callee is, if its gradient is requested; else 0.
 static uint32_t active_scalar(const dispatch *d, uint32_t k)
 {
@@ -196,19 +72,6 @@ static bool is_given(const reverse *r, uint32_t adjoint)
     const vy_program *p = vy_builder_program(r->b);
     if (VY_IS_LEAF(adjoint) || p->insts.data[adjoint].op != VY_OP_LOAD) return false;
     return p->buffers.data[p->insts.data[adjoint].aux].role.kind == VY_IS_COTANGENT;
-}
-
-static void explain_failure(dispatch *d, const vy_diag *why)
-{
-    vy_reverse_fail(d->r, VY_E_NOT_DIFFERENTIABLE, d->id, why->fix, "`%s`, dispatched here: %s",
-                    d->callee->name, why->text);
-    d->r->out->diag.code = why->code;
-}
-
-// What the derivative is called by.
-static vy_host_call made_call(const dispatch *d)
-{
-    return (vy_host_call){.callee = d->made->result.index, .pipeline = d->made->result.pipeline};
 }
 
 // Does only the run know an extent of what is passed?  Then what is passed also says what it is.
@@ -254,16 +117,9 @@ static bool derive(dispatch *d)
     for (uint32_t k = 0; k < d->call->scalars; k++)
         if (active_scalar(d, k)) wrt[request.wrt_count++] = d->callee->scalars.data[k].name;
     request.in_place = request.seed_buffer;
-    vy_diag why = {0};
     if (!request.wrt_count) return false;
-    d->made = d->r->derive(d->r->out, (vy_ref){d->call->callee, d->call->pipeline}, &request, &why);
-    if (!d->made) {
-        explain_failure(d, &why);
-        return false;
-    }
-    const vy_host_call result = made_call(d);
-    d->derived = vy_host_callee(d->r->out, &result);
-    return true;
+    d->made = vy_derive_dispatched(d->r, d->id, d->call, &request, &d->derived);
+    return d->made != NULL;
 }
 
 // -------------------------------------------------------------------------------------- the result
@@ -293,7 +149,7 @@ static uint32_t unread_operand(reverse *r, uint32_t operand)
 
 static bool is_read(const dispatch *d, uint32_t buffer)
 {
-    const vy_host_call made = made_call(d);
+    const vy_host_call made = vy_made_call(d->made);
     return vy_host_reads(d->r->out, &made, buffer);
 }
 
@@ -402,7 +258,7 @@ static void emit(dispatch *d)
         oom(d->r);
         return;
     }
-    vy_host_call call = made_call(d);
+    vy_host_call call = vy_made_call(d->made);
     call.groups = d->call->groups, call.scalars = d->call->scalars, call.shapes = shapes;
     for (uint32_t i = 1; i < p->buffers.count && !d->r->failed; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
@@ -422,7 +278,7 @@ void vy_reverse_dispatch(reverse *r, uint32_t id)
     dispatch d = {.r = r, .id = id, .call = vy_host_call_of(r->p, id)};
     d.callee = vy_host_callee(r->out, d.call);
     if (find_params(&d)) {
-        if (!states_gradient(&d)) choose_modes(&d);
+        if (!states_gradient(&d)) vy_dispatch_modes(&d);
         if (derive(&d)) emit(&d);
     }
     vy_arena_free(&d.arena);

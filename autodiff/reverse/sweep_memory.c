@@ -70,7 +70,7 @@ static void accumulate(reverse *r, uint32_t buffer, const uint32_t *index, uint3
 static bool is_half_sum(const reverse *r, uint32_t id)
 {
     const vy_buf *b = &r->p->buffers.data[r->p->insts.data[id].aux];
-    return b->type == VY_F16 && b->cls <= VY_INOUT && r->facts.home[id];
+    return b->type == VY_F16 && vy_is_global(b->cls) && r->facts.home[id];
 }
 
 // Is every loop around the access and every domain variable an axis of its own in the index, so

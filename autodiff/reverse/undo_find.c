@@ -3,8 +3,8 @@
 //
 // A buffer may be undone if all writes to it have a log: where a dispatch updates a slice in part,
 // what NAME_log_u moves (undo_form.c); else the old contents of the slice.  A store before which
-// nothing can have read the buffer needs none: nobody will ask for what was there.  Nothing is
-// undone in checkpoints, whose replays keep their own states, in iterations that may end a loop,
+// nothing can have read the buffer needs none: no load needs what was there.  Nothing is undone in
+// checkpoints, whose replays keep their own states, in iterations that may end a loop,
 // and in what the caller gets.
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/reverse/undo.h"
@@ -95,7 +95,7 @@ static bool note_store(finding *f, uint32_t id)
     candidate *c = &f->of[i->aux];
     const uint32_t v = vy_arg(p, id, i->nargs - 1);
     undo_log log = {.store = id};
-    if (!c->loaded && !f->r->facts.s.parent[id]) return true; // nobody reads what was there
+    if (!c->loaded && !f->r->facts.s.parent[id]) return true; // nothing reads what was there
     const bool result = !VY_IS_LEAF(v) && p->insts.data[v].op == VY_OP_PICK &&
                         f->r->facts.s.parent[v] == f->r->facts.s.parent[id];
     if (result && c->last_write < vy_arg(p, v, 0)) log.dispatch = vy_arg(p, v, 0);
@@ -124,7 +124,7 @@ static bool note(finding *f, uint32_t id)
 }
 
 // ---------------------------------------------------------------------------------------- together
-static bool find(finding *f)
+static bool find_undoable(finding *f)
 {
     const vy_program *p = f->r->p;
     f->of = vy_arena_alloc(&f->u->arena, p->buffers.count * sizeof *f->of);
@@ -146,7 +146,7 @@ static bool find(finding *f)
 bool vy_undo_find(reverse *r)
 {
     finding f = {.r = r, .u = &r->plan.undo};
-    if (!r->p->host || find(&f)) return true;
+    if (!r->p->host || find_undoable(&f)) return true;
     vy_fail_oom(r->out); // unless the module has an earlier error
     r->failed = true;
     return false;

@@ -83,7 +83,7 @@ static uint32_t dispatch(reverse *r, const undo_log *log, bool undo, uint32_t sl
 }
 
 // --------------------------------------------------------------------------------- the forward way
-static void take(reverse *r, const undo_log *log)
+static void take_log(reverse *r, const undo_log *log)
 {
     if (!has_contents(r, log)) return;
     vy_tape_locate(r, log->store);
@@ -97,7 +97,7 @@ void vy_undo_take_logs(reverse *r, uint32_t id)
     const undo_plan *u = &r->plan.undo;
     if (!u->any || r->build.replaying) return;
     for (uint32_t k = u->taken[id]; k && !r->failed; k = u->logs.data[k - 1].next)
-        take(r, &u->logs.data[k - 1]);
+        take_log(r, &u->logs.data[k - 1]);
 }
 
 void vy_undo_replay_log(reverse *r, uint32_t id)

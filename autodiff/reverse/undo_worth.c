@@ -98,7 +98,7 @@ typedef struct weighing {
     uint8_t *used;          // by instruction of p: by something else than what undoes
 } weighing;
 
-static bool begin(weighing *w)
+static bool begin_weighing(weighing *w)
 {
     const undo_plan *u = &w->r->plan.undo;
     w->of = vy_arena_alloc(&w->arena, w->p->buffers.count * sizeof *w->of);
@@ -200,7 +200,7 @@ bool vy_undo_settle(reverse *r, const vy_program *p)
     weighing w = {.r = r, .p = p};
     bool changed = false;
     if (!u->any) return false;
-    bool ok = begin(&w);
+    bool ok = begin_weighing(&w);
     if (ok) weigh(&w);
     for (uint32_t b = 1; ok && b < r->p->buffers.count; b++) {
         const worth *of = &w.of[r->build.buffers[b].copy];

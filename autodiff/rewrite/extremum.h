@@ -18,6 +18,6 @@ bool vy_extremum_shared(vy_program *p, const uint8_t *active);
 
 // ---- extremum_paths.c
 // *inexact: inexact floats decide whether, where or how often the atomics execute.  False: memory.
-bool vy_extremum_loose(const grad_facts *f, bool *inexact);
+bool vy_extremum_inexact(const grad_facts *f, bool *inexact);
 
 #endif

@@ -47,8 +47,8 @@ static vy_buffer declare_rows(vy_voting *e, const vy_candidate *s, const char *n
     return made;
 }
 
-static vy_buffer declare(vy_voting *e, const vy_candidate *s, const char *prefix, vy_type type,
-                         uint32_t axes)
+static vy_buffer declare_candidate(vy_voting *e, const vy_candidate *s, const char *prefix,
+                                   vy_type type, uint32_t axes)
 {
     char text[320];
     const char *name =
@@ -65,8 +65,8 @@ static void declare_places(vy_voting *e, vy_candidate *s)
 {
     for (uint32_t k = 0; k < vy_candidate_rank(e, s); k++)
         if (has_place(e, s, k))
-            s->places[k] =
-                declare(e, s, "place", vy_id_type(e->w.p, vy_arg(e->w.p, s->atomic, k)), 0);
+            s->places[k] = declare_candidate(e, s, "place",
+                                             vy_id_type(e->w.p, vy_arg(e->w.p, s->atomic, k)), 0);
 }
 
 void vy_candidate_declare(vy_voting *e)
@@ -76,8 +76,9 @@ void vy_candidate_declare(vy_voting *e)
         const vy_candidate *l = &e->sites.data[s->leader];
         if (!s->outer) continue;
         const vy_type type = (vy_type)vy_candidate_buf(e, s)->type;
-        s->reached = l == s ? declare(e, s, "came", VY_U32, s->spanned) : l->reached;
-        s->candidate = l == s ? declare(e, s, "candidate", type, s->spanned) : l->candidate;
+        s->reached = l == s ? declare_candidate(e, s, "came", VY_U32, s->spanned) : l->reached;
+        s->candidate =
+            l == s ? declare_candidate(e, s, "candidate", type, s->spanned) : l->candidate;
         if (l == s) declare_places(e, s);
         if (l != s) s->places = l->places;
     }

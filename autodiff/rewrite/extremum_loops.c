@@ -130,7 +130,7 @@ static void share(sharing *x, const uint8_t *uses_old, uint32_t k)
     s->in_place = !s->loop || uses_old[vy_candidate_inst(x->e, s)->aux];
 }
 
-static bool begin(sharing *x)
+static bool begin_sharing(sharing *x)
 {
     bool any = false;
     x->last = vy_rewrite_table(&x->e->w, 2 * x->e->w.p->buffers.count * sizeof *x->last);
@@ -147,7 +147,7 @@ bool vy_candidate_loops(vy_voting *e)
     sharing x = {.e = e};
     uint8_t *uses_old = vy_rewrite_table(&e->w, e->w.p->buffers.count);
     const uint32_t n = e->sites.count;
-    if (!uses_old || !begin(&x)) return false;
+    if (!uses_old || !begin_sharing(&x)) return false;
     for (uint32_t k = 0; k < n; k++) {
         site(&x, k)->leader = k;
         uses_old[vy_candidate_inst(e, site(&x, k))->aux] |= e->used[site(&x, k)->atomic] != 0;

@@ -79,7 +79,7 @@ static void mark_candidates(paths *x)
     }
 }
 
-bool vy_extremum_loose(const grad_facts *f, bool *inexact)
+bool vy_extremum_inexact(const grad_facts *f, bool *inexact)
 {
     vy_arena arena = {0};
     paths x = {.facts = f, .marks = vy_arena_alloc(&arena, f->p->insts.count)};

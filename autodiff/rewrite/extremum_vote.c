@@ -44,7 +44,7 @@ static void forget(vy_voting *e, vy_candidate *s)
 }
 
 // Its number among all candidates of the array at this point, from 1: invocations first.
-static vy_value number(vy_voting *e, const vy_candidate *s)
+static vy_value candidate_ordinal(vy_voting *e, const vy_candidate *s)
 {
     uint32_t buffer = e->w.p->insts.data[s->atomic].aux;
     vy_value lane = vy_builtin_value(e->w.b, VY_LINDEX, 0);
@@ -63,7 +63,7 @@ static void vote(vy_voting *e, vy_candidate *s)
     vy_value nan_own = vy_ne(b, own, own), nan_final = vy_ne(b, final, final);
     vy_value both_nan = vy_and(b, nan_own, nan_final), equal = vy_eq(b, own, final);
     vy_if(b, vy_or(b, equal, both_nan));
-    vy_atomic(b, "max", e->winner[buffer], s->index, number(e, s));
+    vy_atomic(b, "max", e->winner[buffer], s->index, candidate_ordinal(e, s));
     vy_end(b);
     vy_end(b);
 }
@@ -74,7 +74,7 @@ static void store_winner(vy_voting *e, vy_candidate *s)
     vy_builder *b = e->w.b;
     vy_if(b, s->is_here);
     vy_value won = vy_load(b, e->winner[buffer], s->index);
-    vy_if(b, vy_eq(b, won, number(e, s)));
+    vy_if(b, vy_eq(b, won, candidate_ordinal(e, s)));
     uint32_t pair[2] = {vy_load(b, (vy_buffer){buffer}, s->index).id, s->value.id};
     vy_value v = {vy_emit(b, VY_OP_STRAIGHT_THROUGH, vy_value_type(b, s->value), 0, 2, pair)};
     vy_store(b, (vy_buffer){buffer}, s->index, v);

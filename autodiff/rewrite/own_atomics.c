@@ -36,7 +36,7 @@ static bool is_chosen(const vy_program *p, const uint32_t *uses, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
     const vy_op op = (vy_op)i->op;
-    if (!is_plain(op) || p->buffers.data[i->aux].cls > VY_INOUT) return false;
+    if (!is_plain(op) || !vy_is_global(p->buffers.data[i->aux].cls)) return false;
     if (op == VY_OP_ATOMIC_EXCHANGE || uses[id]) return true;
     return vy_is_extremum(op) && vy_type_is_float(p->buffers.data[i->aux].type);
 }

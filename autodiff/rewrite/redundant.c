@@ -53,7 +53,7 @@ static uint32_t replace(void *pass, uint32_t id)
     return id;
 }
 
-static bool find(once *o, bool *any)
+static bool find_redundant(once *o, bool *any)
 {
     o->stores = vy_rewrite_table(&o->w, o->w.p->insts.count * sizeof *o->stores);
     if (!o->stores || !vy_find_redundant(o->w.p, &o->w.s, o->stores)) return false;
@@ -65,7 +65,7 @@ bool vy_store_once(vy_program *p, const uint8_t *active)
 {
     once o = {.active = active};
     bool any = false, changed = false;
-    const bool ok = vy_rewrite_begin(&o.w, p) && find(&o, &any);
+    const bool ok = vy_rewrite_begin(&o.w, p) && find_redundant(&o, &any);
     if (ok && any) vy_rewrite_run(&o.w, replace, &o);
     return vy_rewrite_end(&o.w, ok, &changed);
 }

@@ -66,7 +66,7 @@ static bool moves(const vy_inst *i, bool forward)
     return i->op == VY_OP_SG_MUL || (!forward && !is_extremum(i) && i->op != VY_OP_SG_ADD);
 }
 
-static bool prepare(vy_program *p, const uint8_t *active, bool forward)
+static bool prepare_lanes(vy_program *p, const uint8_t *active, bool forward)
 {
     bool extrema = false, any = false, done;
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -79,9 +79,12 @@ static bool prepare(vy_program *p, const uint8_t *active, bool forward)
            (!any || (vy_fold_domain(p) && vy_unpad(p, &done)));
 }
 
-bool vy_subgroup_prepare(vy_program *p, const uint8_t *active) { return prepare(p, active, false); }
+bool vy_subgroup_prepare(vy_program *p, const uint8_t *active)
+{
+    return prepare_lanes(p, active, false);
+}
 
 bool vy_subgroup_prepare_forward(vy_program *p, const uint8_t *active)
 {
-    return prepare(p, active, true);
+    return prepare_lanes(p, active, true);
 }

@@ -20,7 +20,7 @@ static char next(reader *r)
     return *r->at;
 }
 
-static bool take(reader *r, char c)
+static bool take_character(reader *r, char c)
 {
     if (next(r) != c) return false;
     r->at++;
@@ -68,7 +68,7 @@ static vy_dim operand(reader *r)
 static vy_dim product(reader *r)
 {
     vy_dim d = operand(r);
-    while (!r->failed && take(r, '*')) d = binary(r, VY_DIM_MUL, d, operand(r));
+    while (!r->failed && take_character(r, '*')) d = binary(r, VY_DIM_MUL, d, operand(r));
     return d;
 }
 
@@ -76,9 +76,9 @@ static vy_dim sum(reader *r)
 {
     vy_dim d = product(r);
     while (!r->failed) {
-        if (take(r, '+'))
+        if (take_character(r, '+'))
             d = binary(r, VY_DIM_ADD, d, product(r));
-        else if (take(r, '-'))
+        else if (take_character(r, '-'))
             d = binary(r, VY_DIM_SUB, d, product(r));
         else
             break;
@@ -101,12 +101,12 @@ bool shapes_give(shapes *s, uint32_t b, const char *dims)
     reader r = {.s = s, .at = dims};
     uint32_t n = 0;
     if (strlen(dims) > LONGEST) return refuse(&r, b, "it is too long");
-    to->is = !(take(&r, '?') && !next(&r));
+    to->is = !(take_character(&r, '?') && !next(&r));
     if (!to->is) return true;
     r.at = dims;
     do {
         if (n <= SHAPES_AXES) to->dim[n] = sum(&r);
-    } while (n++ < SHAPES_AXES && !r.failed && take(&r, ','));
+    } while (n++ < SHAPES_AXES && !r.failed && take_character(&r, ','));
     if (s->w.oom) return false;
     if (r.failed || next(&r)) return refuse(&r, b, dims);
     to->given = true;

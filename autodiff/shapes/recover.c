@@ -23,7 +23,7 @@
 enum { MOST_ATTEMPTS = 8 };
 
 // ------------------------------------------------------------------------------------- the program
-static void declare(shapes *s, uint32_t i)
+static void declare_shaped(shapes *s, uint32_t i)
 {
     const shapes_buffer *b = &s->buffers[i];
     vy_program *p = vy_builder_program(s->w.b);
@@ -82,7 +82,7 @@ static void rebuild(shapes *s)
     const vy_program *p = s->w.p;
     if (!vy_rewrite_open(&s->w)) return;
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (s->buffers[i].is) declare(s, i);
+        if (s->buffers[i].is) declare_shaped(s, i);
     vy_rewrite_range(&s->w, 1, p->insts.count, access, s);
 }
 
@@ -131,7 +131,7 @@ static bool attempt(shapes *s, bool *again)
 }
 
 // Finds the shapes.  False: the module's diag, or memory.
-static bool find(shapes *s, const vy_define *given, uint32_t count)
+static bool find_shapes(shapes *s, const vy_define *given, uint32_t count)
 {
     vy_program *p = s->w.p;
     bool ok = true, again = true;
@@ -156,7 +156,7 @@ static bool recover(vy_program *p, const vy_define *given, uint32_t count)
     vy_pass_context c = {0};
     const uint32_t dims = p->dims.count;
     const bool began = vy_rewrite_begin(&s.w, p);
-    const bool ok = began && find(&s, given, count);
+    const bool ok = began && find_shapes(&s, given, count);
     if (ok && any(&s))
         rebuild(&s);
     else

@@ -18,7 +18,7 @@ vy_dim shapes_node(shapes *s, vy_dim_node n)
 
 static bool is_open(const vy_program *p, const vy_buf *b)
 {
-    return b->cls <= VY_INOUT && !b->view_of && !b->workspace && b->rank && !b->layout.strides &&
+    return vy_is_global(b->cls) && !b->view_of && !b->workspace && b->rank && !b->layout.strides &&
            vy_type_size(b->type) >= 4 && // else it is a part of its binding
            p->dims.data[b->dims[0].id].op == VY_DIM_UNKNOWN;
 }

@@ -131,7 +131,7 @@ static void declare_parameters(assembly *a)
         vy_param_scalar(a->b, a->p->scalars.data[i].name, a->p->scalars.data[i].type);
     for (uint32_t i = 1; i < a->p->buffers.count; i++) {
         const vy_buf *b = &a->p->buffers.data[i];
-        if (b->cls > VY_INOUT || b->workspace || a->inner[i]) continue;
+        if (!vy_is_global(b->cls) || b->workspace || a->inner[i]) continue;
         dims_of(a, i, dims);
         a->buffers[i] = vy_param_buffer(a->b, b->name, b->cls, b->type, b->rank, dims);
         vy_buffer_role(a->b, a->buffers[i], &b->role);
@@ -164,11 +164,11 @@ static void dispatch(assembly *a, const vy_program *p, vy_buffer count, vy_pipe_
     uint32_t n = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->cls > VY_INOUT || b->workspace) continue;
+        if (!vy_is_global(b->cls) || b->workspace) continue;
         const uint32_t own = a->own[b->link];
         args[n++] = (vy_pipe_arg){.buffer = own ? a->buffers[own] : count};
     }
-    vy_dim groups[3]; // without a domain: as many as the caller asks for
+    vy_dim groups[3]; // without a domain: as many as the caller requests
     for (uint32_t k = 0; k < 3 && !p->overs.count; k++) groups[k] = vy_dim_groups(a->b, k);
     vy_pipeline_dispatch(a->q, p, n, args, scalars_for(a, p, scalars), scalars,
                          p->overs.count ? NULL : groups);
@@ -242,7 +242,7 @@ static bool link_parameters(assembly *a)
 {
     a->own = table(a->r, a->r->out->links, sizeof *a->own);
     for (uint32_t i = 1; a->own && i < a->p->buffers.count; i++)
-        if (a->p->buffers.data[i].cls <= VY_INOUT) a->own[a->p->buffers.data[i].link] = i;
+        if (vy_is_global(a->p->buffers.data[i].cls)) a->own[a->p->buffers.data[i].link] = i;
     return a->own != NULL;
 }
 

@@ -18,7 +18,7 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/stages/result.h"
 
-static vy_program *find(reverse *r, build_purpose purpose, const char *suffix)
+static vy_program *finding_program(reverse *r, build_purpose purpose, const char *suffix)
 {
     vy_program *p = vy_reverse_find(r, purpose, suffix);
     if (!p || !vy_reverse_finish(r, p)) return NULL;
@@ -36,10 +36,10 @@ build_purpose vy_extremum_asks(const vy_program *p)
 
 bool vy_extremum_find(reverse *r, bool last, vy_program **stages, uint32_t *n, bool *inexact)
 {
-    bool ok = (stages[*n] = find(r, BUILD_FIND_FINAL, "final")) && ++*n;
-    ok = ok && (stages[*n] = find(r, BUILD_FIND_WINNER, "winner")) && ++*n;
-    ok = ok && (!last || ((stages[*n] = find(r, BUILD_FIND_LAST, "last")) && ++*n));
-    if (!ok || vy_extremum_loose(&r->facts, inexact)) return ok;
+    bool ok = (stages[*n] = finding_program(r, BUILD_FIND_FINAL, "final")) && ++*n;
+    ok = ok && (stages[*n] = finding_program(r, BUILD_FIND_WINNER, "winner")) && ++*n;
+    ok = ok && (!last || ((stages[*n] = finding_program(r, BUILD_FIND_LAST, "last")) && ++*n));
+    if (!ok || vy_extremum_inexact(&r->facts, inexact)) return ok;
     vy_fail_oom(r->out);
     return false;
 }

@@ -15,7 +15,7 @@ bool vy_reverse_result(reverse *r, vy_program *p);
 build_purpose vy_extremum_asks(const vy_program *p);
 // The programs that find that, of which `last` says whether there are three, appended to `stages`,
 // whose count is *n; the caller frees them, after an error too.  *inexact: as in
-// vy_extremum_loose.  False: the module's diag.
+// vy_extremum_inexact.  False: the module's diag.
 bool vy_extremum_find(reverse *r, bool last, vy_program **stages, uint32_t *n, bool *inexact);
 // Puts in front of `p`, the reverse program, which the result lists, the programs that find that.
 // False: the module's diag.

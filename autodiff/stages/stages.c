@@ -72,12 +72,12 @@ static void declare_buffer(cut *c, const vy_program *p, uint32_t i, vy_dim *dims
 }
 
 // Makes parameters of stage p of what it shares with others, and declares what none before it had.
-static void declare(cut *c, vy_program *p, vy_dim *dims)
+static void declare_shared_parameters(cut *c, vy_program *p, vy_dim *dims)
 {
     for (uint32_t i = 1; i < p->buffers.count && vy_module_ok(c->m); i++) {
         vy_buf *b = &p->buffers.data[i];
         const bool bound = c->args[cut_own(c, p, i)].buffer.id != 0;
-        if (b->cls > VY_INOUT || bound || (b->workspace && c->users[b->link] == 1)) continue;
+        if (!vy_is_global(b->cls) || bound || (b->workspace && c->users[b->link] == 1)) continue;
         if (!vy_share_workspace(p, i)) return;
         b->init = VY_INIT_NONE; // the pipeline fills it
         b->init_from = NULL;
@@ -155,7 +155,7 @@ static bool replace_step(cut *c, vy_pipeline *l, uint32_t at)
             if (vy_pipe_binds(&c->whole->buffers.data[i])) c->args[i] = step.args[n++];
         for (uint32_t k = 0; k < c->count && vy_module_ok(c->m); k++) {
             memset(dims, 0, most * sizeof *dims);
-            declare(c, c->stages[k], dims);
+            declare_shared_parameters(c, c->stages[k], dims);
             if (c->iterations && c->iterations[k].id)
                 dispatch_iterations(c, k);
             else
@@ -185,7 +185,7 @@ static bool link_parameters(cut *c)
     for (uint32_t k = 0; k < c->count; k++)
         for (uint32_t i = 1; i < c->stages[k]->buffers.count; i++) {
             const vy_buf *b = &c->stages[k]->buffers.data[i];
-            if (b->cls > VY_INOUT || c->users[b->link]++) continue;
+            if (!vy_is_global(b->cls) || c->users[b->link]++) continue;
             const uint32_t from = b->init_from ? vy_program_find_buffer(w, b->init_from).id : 0;
             c->start[b->link] = (start){b->init, from, b->dims};
         }

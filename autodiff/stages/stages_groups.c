@@ -5,7 +5,7 @@
 //   program f_total_y(y: out f32[2, groups_x], groups_x: u32) over(e: 2 * groups_x)
 //
 // A domain decides the number of its own workgroups, so the caller's comes in as a scalar: in the
-// lengths of buffers, in the domain, and where the code asks for a length.
+// lengths of buffers, in the domain, and where the code needs a length.
 //
 //   program f(y: inout f32[?]) …
 //   program f_total_y(y: inout f32[?], length: u32) over(i: length)

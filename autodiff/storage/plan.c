@@ -294,7 +294,7 @@ static bool find_live(planner *g, vy_arena *arena)
     if (!any) return true;
     uint8_t *arrays = vy_arena_alloc(arena, p->buffers.count);
     g->live = vy_arena_alloc(arena, p->insts.count);
-    return arrays && g->live && vy_valued(&g->r->facts, arena, g->live, arrays);
+    return arrays && g->live && vy_forward_live(&g->r->facts, arena, g->live, arrays);
 }
 
 bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept)

@@ -45,7 +45,7 @@ static uint64_t adjoint_bytes(const reverse *r, uint32_t buffer)
 
 // The largest shared array whose adjoint is still in shared memory, or 0.  In derivatives of
 // derivatives, arrays are cleared by their workgroup; a slice cannot be cleared like that.
-static uint32_t choose(const reverse *r)
+static uint32_t choose_spilled(const reverse *r)
 {
     uint32_t best = 0;
     uint64_t most = 0;
@@ -71,7 +71,7 @@ bool vy_spill(reverse *r, const vy_program *p)
         return false;
     }
     while (bytes > VY_SHARED_BYTES) {
-        uint32_t i = choose(r);
+        uint32_t i = choose_spilled(r);
         if (!i) break;
         uint64_t least = adjoint_bytes(r, i);
         if (r->build.buffers[i].shadow)

@@ -68,7 +68,7 @@ static bool stands(const standing *x, uint32_t store, uint32_t value)
     return true;
 }
 
-static bool find(standing *x, vy_arena *arena)
+static bool find_all_standing(standing *x, vy_arena *arena)
 {
     const vy_program *p = x->r->p;
     x->store = vy_arena_alloc(arena, p->buffers.count * sizeof *x->store);
@@ -89,7 +89,7 @@ bool vy_find_standing(reverse *r)
 {
     vy_arena arena = {0};
     standing x = {.r = r};
-    const bool ok = r->p->host || find(&x, &arena);
+    const bool ok = r->p->host || find_all_standing(&x, &arena);
     vy_arena_free(&arena);
     return ok;
 }

@@ -62,20 +62,20 @@ uint32_t vy_spill_index(reverse *r, uint32_t buffer, uint32_t *index);
 // decides which to tape: fills `kept` as storage_plan.kept.
 bool vy_plan(reverse *r, const uint8_t *needed, uint32_t *kept);
 // ---- tape.c
-// Which taped values does `p`, the program just built, read?  Marks by instruction.
-bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
-enum { VY_TAPE_LANES = 32 }; // invocations that share a block of rows
 bool vy_tape_declare(reverse *r);
 // Numbers the counters that tapes use, the same way in all builds by one plan.
 void vy_tape_number_counters(reverse *r);
-vy_dim vy_tape_blocks(reverse *r);      // the number of blocks
-vy_dim vy_tape_invocations(reverse *r); // the number of invocations
 // A name that no parameter of the primal or of the program being built has: NAME, followed by
 // `number` if it is not 0, and by another number if that is taken.
 enum { VY_FREE_NAME = 340 };
 const char *vy_reverse_free_name(const reverse *r, const char *name, uint32_t number,
                                  char text[VY_FREE_NAME]);
+// ---- tape_invocation.c
+enum { VY_TAPE_LANES = 32 };             // invocations that share a block of rows
+vy_dim vy_tape_blocks(reverse *r);       // the number of blocks
+vy_dim vy_tape_invocations(reverse *r);  // the number of invocations
 vy_value vy_tape_invocation(reverse *r); // the invocation's number, row-major over the domain
+// ---- tape_access.c
 // Computes the index at which the value of `id` will be stored, so that the dispatch that comes
 // next can write it there (ir/host/lower_places.c).
 void vy_tape_locate(reverse *r, uint32_t id);
@@ -83,6 +83,8 @@ void vy_tape_locate(reverse *r, uint32_t id);
 void vy_tape_record(reverse *r, uint32_t id);
 // The value of `id` from the tape if this copy may load it, else 0.
 uint32_t vy_tape_load(reverse *r, uint32_t id);
+// Which taped values does `p`, the program just built, read?  Marks by instruction.
+bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 // ---- standing.c
 // Finds the values that stand in a local array until the end: fills `stands` of the plan, of which
 // `kept` values have no tape.  False: memory.

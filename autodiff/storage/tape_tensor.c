@@ -9,16 +9,16 @@
 //       repeat s in 0..3 { step(b); }
 //   }
 //
-// A tape for all iterations would have entries of different sizes, whose sum nobody knows before
-// they run.  So each iteration is a checkpoint (ir/host/raise.c), which the reverse runs once more,
-// and the tape of what is kept meanwhile begins in this replay, when the size is known: an array of
-// the result, with a ZERO before the outermost loop that it has entries for,
+// A tape for all iterations would have entries of different sizes, whose sum is not known
+// before they run.  So each iteration is a checkpoint (ir/host/raise.c), which the reverse runs
+// once more, and the tape of what is kept meanwhile begins in this replay, when the size is known:
+// an array of the result, with a ZERO before the outermost loop that it has entries for,
 //
 //   buffer tape9: f32[3, v1, N];
 //
 // Both that and counting more loops ahead (ir/host/count_whiles.c) are done where a first try shows
 // that they are needed: the errors here are for the driver (autodiff/driver/derive_pipeline.c), and
-// nobody else should see them.
+// nothing else should see them.
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/dims.h"
@@ -99,7 +99,7 @@ static uint32_t extent_of(reverse *r, vy_dim d)
     return vy_primal(r, vy_arg(r->p, zero, n));
 }
 
-static void begin(reverse *r, uint32_t id)
+static void begin_tape(reverse *r, uint32_t id)
 {
     const vy_tensor t = shape_of(r, id);
     uint32_t extents[VY_MAX_RANK], n = 0;
@@ -111,7 +111,7 @@ static void begin(reverse *r, uint32_t id)
 void vy_tape_begin(reverse *r, uint32_t opener)
 {
     for (uint32_t id = r->build.begins[opener]; id; id = r->build.begins_too[id])
-        if (r->plan.kept[id] == r->build.replaying + 1) begin(r, id);
+        if (r->plan.kept[id] == r->build.replaying + 1) begin_tape(r, id);
 }
 
 bool vy_tape_fits(const reverse *r, uint32_t id, uint32_t keeper)

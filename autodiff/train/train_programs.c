@@ -67,7 +67,7 @@ static const char *free_name(training *t, const char *name)
 }
 
 // Adds a copy of `p` to the module.
-static const vy_program *take(training *t, const vy_program *p, const char *name)
+static const vy_program *add_copy(training *t, const vy_program *p, const char *name)
 {
     const char *kept = free_name(t, name);
     vy_program *copy = kept ? vy_program_clone(p, t->m) : NULL;
@@ -104,7 +104,7 @@ static bool take_search(training *t, const vy_module *m)
     if (!programs) return train_no_memory(t);
     for (uint32_t i = 0; i < m->programs.count; i++) {
         programs[i] = t->m->programs.count;
-        if (!take(t, m->programs.data[i], m->programs.data[i]->name)) return false;
+        if (!add_copy(t, m->programs.data[i], m->programs.data[i]->name)) return false;
     }
     for (uint32_t k = 0; k < TRAIN_PHASES; k++)
         if (!take_phase(t, m, k, programs)) return false;
@@ -150,7 +150,7 @@ static const vy_program *read(training *t, const char *text, const char *type, c
         train_fail(t, VY_E_GRAD_PROGRAM, 0, "write one as in shaders/optimisers/README.md",
                    "the optimiser's text has no program");
     else
-        made = take(t, p, as ? as : p->name);
+        made = add_copy(t, p, as ? as : p->name);
     vy_module_free(m);
     return made;
 }
@@ -184,7 +184,7 @@ static bool check_optimiser(training *t)
     uint32_t bound = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->cls > VY_INOUT) continue;
+        if (!vy_is_global(b->cls)) continue;
         const bool all = b->rank == 1 && b->type == t->type && !b->workspace &&
                          vy_program_dim_scalar(p, b->dims[0]) == 0;
         const bool one = i > 2 && (is_number(p, b, t->type) || is_number(p, b, VY_U32));

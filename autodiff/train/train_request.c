@@ -48,7 +48,8 @@ static void list_buffers(const vy_program *p, vy_buffer_class cls, bool floats, 
 }
 
 // The buffer of that name and class; NULL: refused, `what` says what it was to be.
-static const vy_buf *find(training *t, const char *what, const char *name, vy_buffer_class cls)
+static const vy_buf *buffer_called(training *t, const char *what, const char *name,
+                                   vy_buffer_class cls)
 {
     const char *kind = cls == VY_IN ? "an `in` buffer" : "an `out` buffer";
     char list[200], fix[260];
@@ -76,7 +77,7 @@ static bool check_loss(training *t)
 {
     if (!t->o->loss)
         return train_fail(t, VY_E_BUFFER_NOT_FOUND, 0, "name it", "which output is the loss?");
-    const vy_buf *b = find(t, "the loss", t->o->loss, VY_OUT);
+    const vy_buf *b = buffer_called(t, "the loss", t->o->loss, VY_OUT);
     if (!b) return false;
     bool one = is_trainable(b->type);
     for (uint32_t k = 0; k < b->rank; k++) {
@@ -92,7 +93,7 @@ static bool check_loss(training *t)
 static bool check_parameter(training *t, uint32_t k)
 {
     const char *name = t->o->params[k];
-    const vy_buf *b = find(t, "parameter", name, VY_IN);
+    const vy_buf *b = buffer_called(t, "parameter", name, VY_IN);
     if (!b) return false;
     if (train_is_listed(t->o->params, k, name))
         return train_fail(t, VY_E_BUFFER_NOT_FOUND, b->line, "name it once",
@@ -110,7 +111,7 @@ static bool check_parameter(training *t, uint32_t k)
 static bool check_batch(training *t, uint32_t k)
 {
     const char *name = t->o->batch[k];
-    const vy_buf *b = find(t, "batch: buffer", name, VY_IN);
+    const vy_buf *b = buffer_called(t, "batch: buffer", name, VY_IN);
     if (!b) return false;
     const int scalar = vy_program_dim_scalar(t->primal, b->dims[0]);
     const bool first = t->batch_scalar == UINT32_MAX;

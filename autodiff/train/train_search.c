@@ -29,7 +29,7 @@ typedef struct train_wire { // a parameter of the three pipelines
     vy_buffer made;
 } train_wire;
 
-static train_wire *find(const training *t, const char *name)
+static train_wire *wire_called(const training *t, const char *name)
 {
     for (uint32_t i = 0; i < t->wire_count; i++)
         if (!strcmp(t->wires[i].b->name, name)) return &t->wires[i];
@@ -74,7 +74,7 @@ static bool fits(const training *t, const train_wire *w, const train_wire *befor
 static bool wire(training *t, uint32_t phase, const vy_buf *b)
 {
     const vy_program *of = t->phases[phase]->signature;
-    train_wire w = {.b = b, .of = of}, *before = find(t, b->name);
+    train_wire w = {.b = b, .of = of}, *before = wire_called(t, b->name);
     if (!fits(t, &w, before) || b->cls == VY_OUT) return refuse(t, of->name, b->name);
     if (!before) t->wires[t->wire_count++] = w, before = &t->wires[t->wire_count - 1];
     before->state |= phase == TRAIN_ACCEPT && b->cls == VY_INOUT && strcmp(b->name, "x") != 0;
@@ -91,7 +91,7 @@ static bool check_known(training *t)
                  {"at", false, true},       {"loss_at", false, false}, {"gradient_at", false, true},
                  {"searching", true, false}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const train_wire *w = find(t, known[i].name);
+        const train_wire *w = wire_called(t, known[i].name);
         const vy_dim_node *n = w ? &w->of->dims.data[w->b->dims[0].id] : NULL;
         const bool good =
             w && w->b->rank == 1 && (w->b->type == VY_U32) == known[i].integer &&
@@ -181,7 +181,7 @@ static void declare_others(training *t)
 static void pack(training *t, vy_buffer part, const char *all, vy_dim at)
 {
     const vy_pipe_scalar given = train_number("at", at);
-    const vy_pipe_arg args[] = {train_flat(part), train_entire(find(t, all)->made)};
+    const vy_pipe_arg args[] = {train_flat(part), train_entire(wire_called(t, all)->made)};
     if (!train_failed(t)) vy_pipeline_dispatch(t->q, t->pack, 2, args, 1, &given, NULL);
 }
 
@@ -199,11 +199,12 @@ static void evaluate(training *t, const char *from, const char *loss, const char
     const uint32_t n = t->result->buffers.count;
     for (uint32_t i = 1; i < n && !train_failed(t); i++)
         if (t->slots[i].place == TRAIN_PARAMETER)
-            unpack(t, find(t, from)->made, train_flat(t->slots[i].made), t->slots[i].offset);
+            unpack(t, wire_called(t, from)->made, train_flat(t->slots[i].made), t->slots[i].offset);
     train_differentiate(t, NULL);
     for (uint32_t i = 1; i < n && !train_failed(t); i++) {
         const train_slot *s = &t->slots[i];
-        if (s->place == TRAIN_LOSS) unpack(t, s->made, train_flat(find(t, loss)->made), zero);
+        if (s->place == TRAIN_LOSS)
+            unpack(t, s->made, train_flat(wire_called(t, loss)->made), zero);
         if (s->place == TRAIN_GRADIENT) pack(t, s->made, gradient, t->slots[s->of].offset);
     }
 }
@@ -216,7 +217,7 @@ static void phase(training *t, uint32_t k)
     if (!args || train_failed(t)) return;
     for (uint32_t i = 1; i < s->buffers.count; i++)
         if (vy_pipe_binds(&s->buffers.data[i]))
-            args[n++] = train_entire(find(t, s->buffers.data[i].name)->made);
+            args[n++] = train_entire(wire_called(t, s->buffers.data[i].name)->made);
     vy_pipeline_call(t->q, t->phases[k], n, args, 0, NULL, NULL);
 }
 
@@ -227,7 +228,7 @@ static void search(training *t)
     evaluate(t, "at", "loss_at", "gradient_at");
     phase(t, TRAIN_JUDGE);
     if (train_failed(t)) return;
-    vy_pipeline_test(t->q, vy_pipeline_value(t->q, find(t, "searching")->made, &zero));
+    vy_pipeline_test(t->q, vy_pipeline_value(t->q, wire_called(t, "searching")->made, &zero));
     vy_pipeline_close(t->q);
 }
 
@@ -239,7 +240,7 @@ static void step(training *t, const vy_dim *at)
     evaluate(t, "x", "loss", "gradient");
     vy_pipeline_close(t->q);
     if (train_failed(t)) return;
-    unpack(t, find(t, "loss")->made, train_loss_row(t, at), zero);
+    unpack(t, wire_called(t, "loss")->made, train_loss_row(t, at), zero);
     train_choose_rate(t, at);
     train_count_step(t, at);
     phase(t, TRAIN_PROPOSE);
@@ -261,5 +262,5 @@ void train_search_steps(training *t)
     if (!train_failed(t)) vy_pipeline_close(t->q);
     for (uint32_t i = 1; i < n && !train_failed(t); i++)
         if (t->slots[i].place == TRAIN_PARAMETER)
-            unpack(t, find(t, "x")->made, train_flat(t->slots[i].full), t->slots[i].offset);
+            unpack(t, wire_called(t, "x")->made, train_flat(t->slots[i].full), t->slots[i].offset);
 }

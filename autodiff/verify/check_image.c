@@ -66,7 +66,7 @@ const vy_program *vy_check_program_at(vy_check_subject s, uint32_t index)
 static bool is_parameter(const vy_program *p, uint32_t id)
 {
     const vy_buf *b = &p->buffers.data[id];
-    return b->cls <= VY_INOUT && !b->workspace;
+    return vy_is_global(b->cls) && !b->workspace;
 }
 
 static void *blank(uint64_t count, uint64_t size)
@@ -78,7 +78,7 @@ static void *blank(uint64_t count, uint64_t size)
 }
 
 // Lists the parameters of p; shapes and data come later.
-static bool begin(check *c, vy_check_subject s, bool wide, image *m)
+static bool begin_image(check *c, vy_check_subject s, bool wide, image *m)
 {
     const vy_program *p = vy_check_parameters(s);
     const uint32_t n = p->buffers.count, scalars = c->q->scalar_count;
@@ -154,7 +154,7 @@ static const vy_eval_buffer *given(const vy_eval_buffer *list, uint32_t count, c
 
 bool vy_image_primal(check *c, bool wide, image *m)
 {
-    if (!begin(c, c->q->primal, wide, m)) return false;
+    if (!begin_image(c, c->q->primal, wide, m)) return false;
     const vy_program *p = m->p;
     for (uint32_t i = 0; i < m->count; i++) {
         const char *name = m->buffers[i].name;
@@ -171,7 +171,7 @@ bool vy_image_primal(check *c, bool wide, image *m)
 
 bool vy_image_share(check *c, const image *base, image *m)
 {
-    if (!begin(c, (vy_check_subject){base->p, base->pipeline}, base->wide, m)) return false;
+    if (!begin_image(c, (vy_check_subject){base->p, base->pipeline}, base->wide, m)) return false;
     for (uint32_t i = 0; i < m->count; i++) {
         m->buffers[i].shape = base->buffers[i].shape;
         m->counts[i] = base->counts[i];
@@ -270,7 +270,7 @@ static bool derived_only(check *c, const image *primal, image *m, uint32_t i, ui
 
 bool vy_image_derived(check *c, const image *primal, vy_check_subject s, uint64_t seed, image *m)
 {
-    if (!begin(c, s, primal->wide, m)) return false;
+    if (!begin_image(c, s, primal->wide, m)) return false;
     for (uint32_t i = 0; i < m->count; i++) {
         const vy_derivative_role role = vy_image_role(primal, m, i);
         const bool shared = role.kind == VY_IS_PRIMAL || role.kind == VY_IS_VALUE;

@@ -7,8 +7,7 @@
 
 static const vy_value none = {0};
 
-// Are all operands usable here?  Reports the first that is not.
-static bool usable(vy_builder *b, const char *what, uint32_t n, const vy_value *v)
+bool vy_usable(vy_builder *b, const char *what, uint32_t n, const vy_value *v)
 {
     if (vy_builder_failed(b)) return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -76,7 +75,7 @@ vy_value vy_builtin_value(vy_builder *b, vy_builtin id, uint32_t axis)
 static vy_value rule_op(vy_builder *b, vy_op op, uint32_t aux, uint32_t n, const vy_value *v)
 {
     const vy_op_info *info = &vy_op_infos[op];
-    if (!usable(b, info->text, n, v)) return none;
+    if (!vy_usable(b, info->text, n, v)) return none;
     vy_type t = vy_id_type(b->p, v[0].id), result = vy_rule_type(info->rule, t);
     uint32_t ids[3];
     for (uint32_t i = 0; i < n; i++) {
@@ -127,7 +126,7 @@ vy_value vy_fma(vy_builder *b, vy_value x, vy_value y, vy_value z)
 vy_value vy_select(vy_builder *b, vy_value c, vy_value x, vy_value y)
 {
     vy_value v[3] = {c, x, y};
-    if (!usable(b, "select", 3, v)) return none;
+    if (!vy_usable(b, "select", 3, v)) return none;
     vy_type t = vy_id_type(b->p, x.id);
     if (vy_id_type(b->p, c.id) != VY_BOOL || vy_id_type(b->p, y.id) != t) {
         vy_build_fail(b, VY_E_API, "select: needs a bool and two values of one type");
@@ -138,7 +137,7 @@ vy_value vy_select(vy_builder *b, vy_value c, vy_value x, vy_value y)
 
 vy_value vy_cast(vy_builder *b, vy_type to, vy_value x)
 {
-    if (!usable(b, "conversion", 1, &x)) return none;
+    if (!vy_usable(b, "conversion", 1, &x)) return none;
     if (to < VY_BOOL || to > VY_F64) {
         vy_build_fail(b, VY_E_API, "there is no conversion to %s", vy_type_name(to));
         return none;
@@ -148,7 +147,7 @@ vy_value vy_cast(vy_builder *b, vy_type to, vy_value x)
 
 vy_value vy_bitcast(vy_builder *b, vy_type to, vy_value x)
 {
-    if (!usable(b, "bitcast", 1, &x)) return none;
+    if (!vy_usable(b, "bitcast", 1, &x)) return none;
     vy_type from = vy_id_type(b->p, x.id);
     uint32_t size = vy_type_size(to);
     if ((size != 4 && size != 8) || vy_type_size(from) != size || to == VY_BOOL ||
@@ -252,7 +251,7 @@ static vy_value call_derived(vy_builder *b, const struct derived *d, const vy_va
 
 vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_value *args)
 {
-    if (!usable(b, function, count, args)) return none;
+    if (!vy_usable(b, function, count, args)) return none;
     uint32_t arity = UINT32_MAX;
     vy_op op = vy_op_from_call(function, strlen(function));
     if (op && vy_op_is_subgroup(op)) op = VY_OP_NONE;
@@ -273,97 +272,6 @@ vy_value vy_call(vy_builder *b, const char *function, uint32_t count, const vy_v
     return none;
 }
 
-// ------------------------------------------------------------------------------------------ memory
-static bool buffer_ok(vy_builder *b, const char *what, vy_buffer buf)
-{
-    if (vy_builder_failed(b)) return false;
-    if (buf.id && buf.id < b->p->buffers.count) return true;
-    vy_build_fail(b, VY_E_API, "%s: no such buffer", what);
-    return false;
-}
-
-vy_value vy_len(vy_builder *b, vy_buffer buf, uint32_t axis)
-{
-    if (!buffer_ok(b, "len", buf)) return none;
-    if (axis < b->p->buffers.data[buf.id].rank) return (vy_value){vy_extent_leaf(b, buf.id, axis)};
-    vy_build_fail(b, VY_E_API, "len: buffer `%s` has no axis %u", b->p->buffers.data[buf.id].name,
-                  axis);
-    return none;
-}
-
-// Emits a memory operation: indices, then values that must have the buffer's (loaded) type.
-static uint32_t memory_op(vy_builder *b, vy_op op, vy_type result, vy_buffer buf,
-                          const vy_value *index, uint32_t nvalues, const vy_value *values)
-{
-    const char *what = vy_op_infos[op].text;
-    if (!buffer_ok(b, what, buf)) return 0;
-    const vy_buf *info = &b->p->buffers.data[buf.id];
-    uint32_t rank = info->rank, args[VY_MAX_RANK + 2];
-    if (!usable(b, what, rank, index) || !usable(b, what, nvalues, values)) return 0;
-    for (uint32_t i = 0; i < rank; i++) {
-        args[i] = index[i].id;
-        if (vy_rule_type(VY_RULE_I, vy_id_type(b->p, args[i]))) continue;
-        vy_build_fail(b, VY_E_API, "%s: index %u of `%s` is not an integer", what, i, info->name);
-        return 0;
-    }
-    for (uint32_t i = 0; i < nvalues; i++) {
-        args[rank + i] = values[i].id;
-        if (vy_id_type(b->p, values[i].id) == vy_type_loaded(info->type)) continue;
-        vy_build_fail(b, VY_E_API, "%s: `%s` holds %s, not %s", what, info->name,
-                      vy_type_name(info->type), vy_type_name(vy_id_type(b->p, values[i].id)));
-        return 0;
-    }
-    return vy_emit(b, op, result, buf.id, rank + nvalues, args);
-}
-
-vy_value vy_load(vy_builder *b, vy_buffer buf, const vy_value *index)
-{
-    if (!buffer_ok(b, "load", buf)) return none;
-    vy_type t = vy_type_loaded(b->p->buffers.data[buf.id].type);
-    return (vy_value){memory_op(b, VY_OP_LOAD, t, buf, index, 0, NULL)};
-}
-
-void vy_store(vy_builder *b, vy_buffer buf, const vy_value *index, vy_value value)
-{
-    memory_op(b, VY_OP_STORE, VY_VOID, buf, index, 1, &value);
-}
-
-vy_value vy_atomic(vy_builder *b, const char *op, vy_buffer buf, const vy_value *index,
-                   vy_value value)
-{
-    static const struct {
-        const char *name;
-        vy_op op;
-    } names[] = {{"add", VY_OP_ATOMIC_ADD}, {"sub", VY_OP_ATOMIC_ADD},
-                 {"min", VY_OP_ATOMIC_MIN}, {"max", VY_OP_ATOMIC_MAX},
-                 {"and", VY_OP_ATOMIC_AND}, {"or", VY_OP_ATOMIC_OR},
-                 {"xor", VY_OP_ATOMIC_XOR}, {"exchange", VY_OP_ATOMIC_EXCHANGE}};
-    if (!buffer_ok(b, "atomic", buf)) return none;
-    vy_type t = b->p->buffers.data[buf.id].type;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i].name, op) != 0) continue;
-        // x − v is x + (−v), for wrapping integers and for floats
-        if (i == 1) value = vy_neg(b, value);
-        return (vy_value){memory_op(b, names[i].op, t, buf, index, 1, &value)};
-    }
-    vy_build_fail(b, VY_E_API, "there is no atomic `%s`", op);
-    return none;
-}
-
-vy_value vy_atomic_cas(vy_builder *b, vy_buffer buf, const vy_value *index, vy_value expected,
-                       vy_value value)
-{
-    if (!buffer_ok(b, "atomic_cas", buf)) return none;
-    vy_value values[2] = {expected, value};
-    return (vy_value){
-        memory_op(b, VY_OP_ATOMIC_CAS, b->p->buffers.data[buf.id].type, buf, index, 2, values)};
-}
-
-void vy_barrier(vy_builder *b)
-{
-    if (!vy_builder_failed(b)) vy_emit(b, VY_OP_BARRIER, VY_VOID, 0, 0, NULL);
-}
-
 // --------------------------------------------------------------------------------------- subgroups
 static vy_op subgroup_op(const char *op)
 {
@@ -381,7 +289,7 @@ vy_value vy_subgroup(vy_builder *b, const char *op, vy_value x)
         return none;
     }
     if (o != VY_OP_SG_ANY && o != VY_OP_SG_ALL) return rule_op(b, o, 0, 1, &x);
-    if (!usable(b, vy_op_infos[o].text, 1, &x)) return none;
+    if (!vy_usable(b, vy_op_infos[o].text, 1, &x)) return none;
     if (vy_id_type(b->p, x.id) == VY_BOOL) return (vy_value){vy_emit(b, o, VY_BOOL, 0, 1, &x.id)};
     vy_build_fail(b, VY_E_API, "%s takes a bool", vy_op_infos[o].text);
     return none;
@@ -395,7 +303,7 @@ vy_value vy_subgroup_lane(vy_builder *b, const char *op, vy_value x, vy_value la
         vy_build_fail(b, VY_E_API, "there is no subgroup operation `%s` of a value and a lane", op);
         return none;
     }
-    if (!usable(b, vy_op_infos[o].text, 2, v)) return none;
+    if (!vy_usable(b, vy_op_infos[o].text, 2, v)) return none;
     if (vy_id_type(b->p, lane.id) == VY_U32)
         return (vy_value){vy_emit(b, o, vy_id_type(b->p, x.id), 0, 2, (uint32_t[]){x.id, lane.id})};
     vy_build_fail(b, VY_E_API, "%s takes a u32 lane or mask", vy_op_infos[o].text);

@@ -17,6 +17,9 @@ typedef struct build_region {
     uint32_t middle; // ELSE, TEST or 0
 } build_region;
 
+// ---- api.c
+// Are all operands of `what` usable here?  Reports the first that is not.
+bool vy_usable(vy_builder *b, const char *what, uint32_t n, const vy_value *v);
 // ---- variables.c
 typedef struct build_variable {
     uint32_t value;  // current

@@ -107,7 +107,7 @@ vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, 
                   .rank = rank,
                   .link = ++b->m->links,
                   .line = b->line,
-                  .binding = cls <= VY_INOUT ? b->parameters : 0,
+                  .binding = vy_is_global(cls) ? b->parameters : 0,
                   .name = keep_name(b, name),
                   .dims = vy_arena_alloc(&b->m->arena, rank * sizeof *dims)};
     if (!buf.name || !buf.dims || !vy_vec_push(&b->p->buffers, buf) ||
@@ -116,7 +116,7 @@ vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, 
         return (vy_buffer){0};
     }
     vy_names_added(b->p);
-    b->parameters += cls <= VY_INOUT;
+    b->parameters += vy_is_global(cls);
     memcpy(buf.dims, dims, rank * sizeof *dims);
     for (uint32_t i = 0; i < rank; i++)
         if (!dims[i].id || dims[i].id >= b->p->dims.count)
@@ -141,8 +141,8 @@ static void own_unknown(vy_builder *b, vy_buffer buf)
     }
 }
 
-static vy_buffer declare(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
-                         uint32_t rank, const vy_dim *dims)
+static vy_buffer declare_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
+                                uint32_t rank, const vy_dim *dims)
 {
     vy_buffer buf = vy_build_buffer(b, name, cls, type, rank, dims);
     own_unknown(b, buf);
@@ -152,19 +152,19 @@ static vy_buffer declare(vy_builder *b, const char *name, vy_buffer_class cls, v
 vy_buffer vy_param_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
                           uint32_t rank, const vy_dim *dims)
 {
-    return declare(b, name, cls, type, rank, dims);
+    return declare_buffer(b, name, cls, type, rank, dims);
 }
 
 vy_buffer vy_shared_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                           const vy_dim *dims)
 {
-    return declare(b, name, VY_SHARED, type, rank, dims);
+    return declare_buffer(b, name, VY_SHARED, type, rank, dims);
 }
 
 vy_buffer vy_local_array(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                          const vy_dim *dims)
 {
-    vy_buffer buf = declare(b, name, VY_LOCAL, type, rank, dims);
+    vy_buffer buf = declare_buffer(b, name, VY_LOCAL, type, rank, dims);
     if (buf.id) vy_emit(b, VY_OP_ZERO, VY_VOID, buf.id, 0, NULL);
     return buf;
 }
@@ -172,7 +172,7 @@ vy_buffer vy_local_array(vy_builder *b, const char *name, vy_type type, uint32_t
 vy_buffer vy_local_undefined(vy_builder *b, const char *name, vy_type type, uint32_t rank,
                              const vy_dim *dims)
 {
-    return declare(b, name, VY_LOCAL, type, rank, dims);
+    return declare_buffer(b, name, VY_LOCAL, type, rank, dims);
 }
 
 void vy_buffer_binding(vy_builder *b, vy_buffer buf, uint32_t set, uint32_t binding)
@@ -192,7 +192,7 @@ void vy_buffer_owned(vy_builder *b, vy_buffer buf)
 {
     if (vy_builder_failed(b) || !buf.id || buf.id >= b->p->buffers.count) return;
     vy_buf *info = &b->p->buffers.data[buf.id];
-    if (info->cls <= VY_INOUT) info->owned = true;
+    if (vy_is_global(info->cls)) info->owned = true;
 }
 
 void vy_buffer_init(vy_builder *b, vy_buffer buf, vy_init init, const char *from)

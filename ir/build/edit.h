@@ -155,5 +155,14 @@ vy_value vy_dim_number(vy_builder *b, vy_dim d);
 // of VY_DIM_STEP), and of operation `op` of two values.
 vy_value vy_dim_leaf_value(vy_builder *b, vy_type t, const vy_dim_node *d);
 vy_value vy_dim_operation_value(vy_builder *b, vy_type t, uint32_t op, vy_value x, vy_value y);
+// A constant of the type of `like`, a float; and a function of one operand by its name.
+static inline vy_value vy_float_like(vy_builder *b, vy_value like, double value)
+{
+    return vy_float(b, vy_value_type(b, like), value);
+}
+static inline vy_value vy_call_of(vy_builder *b, const char *function, vy_value x)
+{
+    return vy_call(b, function, 1, &x);
+}
 
 #endif

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: MIT
 // geometry.c: functions of vectors as scalar code.
+#include "ir/build/edit.h"
 #include "ir/build/geometry.h"
-
-static vy_value number(vy_builder *b, const vy_value *like, double value)
-{
-    return vy_float(b, vy_value_type(b, like[0]), value);
-}
-
-static vy_value one(vy_builder *b, const char *function, vy_value x)
-{
-    return vy_call(b, function, 1, &x);
-}
 
 static vy_value dot(vy_builder *b, uint32_t n, const vy_value *x, const vy_value *y)
 {
@@ -25,10 +16,10 @@ static vy_value dot(vy_builder *b, uint32_t n, const vy_value *x, const vy_value
 // |x|: the root of the sum of squares, with the derivative of hypot, which is 0 at 0.
 static vy_value length_of(vy_builder *b, uint32_t n, const vy_value *x)
 {
-    if (n == 1) return one(b, "abs", x[0]);
+    if (n == 1) return vy_call_of(b, "abs", x[0]);
     vy_value far = x[0];
     for (uint32_t k = 1; k < n; k++) far = vy_call(b, "hypot", 2, (vy_value[]){far, x[k]});
-    const vy_value root = one(b, "sqrt", dot(b, n, x, x));
+    const vy_value root = vy_call_of(b, "sqrt", dot(b, n, x, x));
     return vy_call(b, "straight_through", 2, (vy_value[]){root, far});
 }
 
@@ -44,7 +35,7 @@ static void normalize(vy_builder *b, uint32_t n, const vy_value *x, vy_value *v)
 {
     const vy_value length = length_of(b, n, x);
     for (uint32_t k = 0; k < n; k++) v[k] = vy_div(b, x[k], length);
-    const vy_value zero = vy_eq(b, length, number(b, x, 0));
+    const vy_value zero = vy_eq(b, length, vy_float_like(b, x[0], 0));
     for (uint32_t k = 0; k < n; k++) // the same numbers, NaN; but no derivative
         v[k] = vy_select(b, zero, vy_stop_grad(b, v[k]), v[k]);
 }
@@ -61,7 +52,8 @@ static void cross(vy_builder *b, const vy_value *x, const vy_value *y, vy_value 
 static void reflect(vy_builder *b, uint32_t n, const vy_value *i, const vy_value *normal,
                     vy_value *v)
 {
-    const vy_value along = dot(b, n, normal, i), twice = vy_mul(b, number(b, i, 2), along);
+    const vy_value along = dot(b, n, normal, i),
+                   twice = vy_mul(b, vy_float_like(b, i[0], 2), along);
     for (uint32_t k = 0; k < n; k++) v[k] = vy_sub(b, i[k], vy_mul(b, twice, normal[k]));
 }
 
@@ -69,16 +61,16 @@ static void refract(vy_builder *b, uint32_t n, const vy_value *i, const vy_value
                     vy_value eta, vy_value *v)
 {
     const vy_value d = dot(b, n, normal, i);
-    const vy_value square = vy_mul(b, d, d), rest = vy_sub(b, number(b, i, 1), square);
+    const vy_value square = vy_mul(b, d, d), rest = vy_sub(b, vy_float_like(b, i[0], 1), square);
     const vy_value bend = vy_mul(b, vy_mul(b, eta, eta), rest);
-    const vy_value k2 = vy_sub(b, number(b, i, 1), bend);
-    const vy_value none = vy_lt(b, k2, number(b, i, 0));
-    const vy_value root = one(b, "sqrt", vy_select(b, none, number(b, i, 1), k2));
+    const vy_value k2 = vy_sub(b, vy_float_like(b, i[0], 1), bend);
+    const vy_value none = vy_lt(b, k2, vy_float_like(b, i[0], 0));
+    const vy_value root = vy_call_of(b, "sqrt", vy_select(b, none, vy_float_like(b, i[0], 1), k2));
     const vy_value along = vy_add(b, vy_mul(b, eta, d), root);
     for (uint32_t k = 0; k < n; k++) {
         const vy_value by = vy_mul(b, along, normal[k]);
         const vy_value bent = vy_sub(b, vy_mul(b, eta, i[k]), by);
-        v[k] = vy_select(b, none, number(b, i, 0), bent);
+        v[k] = vy_select(b, none, vy_float_like(b, i[0], 0), bent);
     }
 }
 
@@ -86,7 +78,7 @@ static void refract(vy_builder *b, uint32_t n, const vy_value *i, const vy_value
 static void face_forward(vy_builder *b, uint32_t n, const vy_value *x, const vy_value *incident,
                          const vy_value *reference, vy_value *v)
 {
-    const vy_value zero = number(b, x, 0);
+    const vy_value zero = vy_float_like(b, x[0], 0);
     const vy_value front = vy_lt(b, dot(b, n, reference, incident), zero);
     for (uint32_t k = 0; k < n; k++) v[k] = vy_select(b, front, x[k], vy_neg(b, x[k]));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // matrix.c: linear algebra of small matrices as scalar code.
+#include "ir/build/edit.h"
 #include "ir/build/matrix.h"
 
 void vy_matrix_product(vy_builder *b, uint32_t rows, uint32_t inner, uint32_t columns,
@@ -28,7 +29,7 @@ static vy_value minor(vy_builder *b, const vy_value *m, uint32_t n, uint32_t row
 {
     uint32_t row = 0;
     while (row < n && rows & 1u << row) row++;
-    if (row == n) return vy_float(b, vy_value_type(b, m[0]), 1);
+    if (row == n) return vy_float_like(b, m[0], 1);
     vy_value sum = {0};
     bool negative = false;
     for (uint32_t k = 0; k < n; k++) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static uint32_t find(const vy_module *m, const char *name, uint32_t first)
+static uint32_t function_called(const vy_module *m, const char *name, uint32_t first)
 {
     const uint32_t n = m->functions.count;
     for (uint32_t k = 0; k < n; k++) { // mostly it has the same number
@@ -39,7 +39,7 @@ static bool move(const vy_module *from, vy_module *to, vy_clone_call *clone, uin
     const uint32_t had = to->functions.count;
     bool ok = true;
     for (uint32_t k = 0; ok && k < from->functions.count; k++) {
-        map[k] = had ? find(to, from->functions.data[k].code->name, k) : UINT32_MAX;
+        map[k] = had ? function_called(to, from->functions.data[k].code->name, k) : UINT32_MAX;
         if (map[k] != UINT32_MAX) continue;
         map[k] = to->functions.count;
         ok = add(to, &from->functions.data[k], clone);

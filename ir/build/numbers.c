@@ -9,27 +9,18 @@
 // passes through a conversion from a float to an integer, which ends derivatives and which the path
 // of a run notes (ir/eval/eval_path.c): frexp jumps at powers of two, where differences mean
 // nothing.
+#include "ir/build/edit.h"
 #include "ir/build/library.h"
 
 #include <math.h>
 
-static vy_value number(vy_builder *b, vy_value like, double value)
-{
-    return vy_float(b, vy_value_type(b, like), value);
-}
-
 static vy_value integer(vy_builder *b, int64_t value) { return vy_int(b, VY_I32, value); }
-
-static vy_value one(vy_builder *b, const char *function, vy_value x)
-{
-    return vy_call(b, function, 1, &x);
-}
 
 // |x| or −|x|.  The sign is that of the bits: of −0 too.  At x = 0 the derivative is that of abs.
 void vy_build_copysign(vy_builder *b, const vy_taken *x, vy_value *v)
 {
     const vy_value sign = vy_bitcast(b, VY_I32, vy_cast(b, VY_F32, x[1].v[0]));
-    const vy_value size = one(b, "abs", x[0].v[0]);
+    const vy_value size = vy_call_of(b, "abs", x[0].v[0]);
     const vy_value minus = vy_neg(b, size);
     *v = vy_select(b, vy_lt(b, sign, integer(b, 0)), minus, size);
 }
@@ -115,8 +106,8 @@ static vy_value exponent32(vy_builder *b, vy_value x)
 
 static void divide_if(vy_builder *b, vy_value *x, vy_value *e, double least, double by, int64_t n)
 {
-    const vy_value large = vy_le(b, number(b, *x, least), *x);
-    *x = vy_select(b, large, vy_mul(b, *x, number(b, *x, 1 / by)), *x);
+    const vy_value large = vy_le(b, vy_float_like(b, *x, least), *x);
+    *x = vy_select(b, large, vy_mul(b, *x, vy_float_like(b, *x, 1 / by)), *x);
     *e = vy_select(b, large, vy_add(b, *e, integer(b, n)), *e);
 }
 
@@ -124,8 +115,8 @@ static void divide_if(vy_builder *b, vy_value *x, vy_value *e, double least, dou
 // two, so e is one too large where x 2^−e is below a half.
 static vy_value exponent64(vy_builder *b, vy_value x)
 {
-    const vy_value small = vy_lt(b, x, number(b, x, 1));
-    vy_value s = vy_select(b, small, vy_mul(b, x, number(b, x, 0x1p1022)), x);
+    const vy_value small = vy_lt(b, x, vy_float_like(b, x, 1));
+    vy_value s = vy_select(b, small, vy_mul(b, x, vy_float_like(b, x, 0x1p1022)), x);
     const vy_value zero = integer(b, 0);
     vy_value e = vy_select(b, small, integer(b, -1022), zero);
     divide_if(b, &s, &e, 0x1p512, 0x1p512, 512);
@@ -133,7 +124,7 @@ static vy_value exponent64(vy_builder *b, vy_value x)
     divide_if(b, &s, &e, 0x1p100, 0x1p150, 150);
     const vy_value k = exponent32(b, vy_cast(b, VY_F32, s));
     const vy_value back = vy_cast(b, VY_F64, power32(b, vy_neg(b, k)));
-    const vy_value half = number(b, s, 0.5);
+    const vy_value half = vy_float_like(b, s, 0.5);
     const vy_value over = vy_lt(b, vy_mul(b, s, back), half);
     return vy_add(b, e, vy_sub(b, k, vy_cast(b, VY_I32, over)));
 }
@@ -141,11 +132,11 @@ static vy_value exponent64(vy_builder *b, vy_value x)
 // A mantissa of 0.5 … 1 and the exponent; 0, infinities and NaN are themselves with exponent 0.
 void vy_build_frexp(vy_builder *b, const vy_taken *x, vy_value *v)
 {
-    const vy_value a = x[0].v[0], size = one(b, "abs", a);
+    const vy_value a = x[0].v[0], size = vy_call_of(b, "abs", a);
     const bool wide = vy_value_type(b, a) == VY_F64;
     const vy_value e = wide ? exponent64(b, size) : exponent32(b, vy_cast(b, VY_F32, size));
-    const vy_value finite = vy_lt(b, size, number(b, a, INFINITY));
-    const vy_value usual = vy_and(b, finite, vy_lt(b, number(b, a, 0), size));
+    const vy_value finite = vy_lt(b, size, vy_float_like(b, a, INFINITY));
+    const vy_value usual = vy_and(b, finite, vy_lt(b, vy_float_like(b, a, 0), size));
     const vy_value is = vy_select(b, usual, e, integer(b, 0));
     v[1] = vy_cast(b, VY_I32, vy_cast(b, VY_F32, is));
     v[0] = scaled(b, a, vy_neg(b, v[1]));
@@ -154,8 +145,8 @@ void vy_build_frexp(vy_builder *b, const vy_taken *x, vy_value *v)
 // --------------------------------------------------------------------------------------- functions
 void vy_build_sincos(vy_builder *b, const vy_taken *x, vy_value *v)
 {
-    v[0] = one(b, "sin", x[0].v[0]);
-    v[1] = one(b, "cos", x[0].v[0]);
+    v[0] = vy_call_of(b, "sin", x[0].v[0]);
+    v[1] = vy_call_of(b, "cos", x[0].v[0]);
 }
 
 static vy_type unsigned_of(vy_type t) { return t == VY_I32 ? VY_U32 : t == VY_I64 ? VY_U64 : t; }
@@ -167,7 +158,7 @@ void vy_build_clz(vy_builder *b, const vy_taken *x, vy_value *v)
     const int64_t bits = vy_type_size(t) * 8;
     vy_value a = t == u ? x[0].v[0] : vy_bitcast(b, u, x[0].v[0]);
     for (int64_t by = 1; by < bits; by *= 2) a = vy_or(b, a, vy_shr(b, a, vy_int(b, u, by)));
-    const vy_value used = one(b, "popcount", a), n = vy_sub(b, vy_int(b, u, bits), used);
+    const vy_value used = vy_call_of(b, "popcount", a), n = vy_sub(b, vy_int(b, u, bits), used);
     *v = t == u ? n : vy_bitcast(b, t, n);
 }
 
@@ -176,5 +167,5 @@ void vy_build_ctz(vy_builder *b, const vy_taken *x, vy_value *v)
 {
     const vy_value a = x[0].v[0], unit = vy_int(b, vy_value_type(b, a), 1);
     const vy_value less = vy_sub(b, a, unit);
-    *v = one(b, "popcount", vy_and(b, vy_not(b, a), less));
+    *v = vy_call_of(b, "popcount", vy_and(b, vy_not(b, a), less));
 }

@@ -27,7 +27,7 @@ bool vy_pipe_keep_buffers(vy_program *signature, vy_pipe_step_vec *steps, uint32
         if (!keep[i]) continue;
         vy_buf *b = &signature->buffers.data[kept];
         *b = signature->buffers.data[i];
-        if (b->cls <= VY_INOUT) b->binding = binding++;
+        if (vy_is_global(b->cls)) b->binding = binding++;
         keep[i] = kept++;
     }
     if (kept == signature->buffers.count) return true;
@@ -56,7 +56,7 @@ bool vy_pipe_order_buffers(vy_pipeline *l)
         memcpy(old, p->buffers.data, count * sizeof *old);
         for (uint32_t i = 1; i < count; i++) p->buffers.data[to[i]] = old[i];
         for (uint32_t i = 1, binding = 0; i < count; i++)
-            if (p->buffers.data[i].cls <= VY_INOUT) p->buffers.data[i].binding = binding++;
+            if (vy_is_global(p->buffers.data[i].cls)) p->buffers.data[i].binding = binding++;
         vy_renumber_buffers(p, to);
         for (uint32_t i = 0; ok && i < l->steps.count; i++)
             ok = renumber_step(l->module, &l->steps.data[i], to);

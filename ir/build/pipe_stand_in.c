@@ -41,7 +41,7 @@ typedef struct looked_up {
 
 // What is differentiated in the place of l; NULL: itself, or one with other parameters (which the
 // check of the module reports).
-static const vy_pipeline *find(const vy_pipeline *l)
+static const vy_pipeline *stand_in_of(const vy_pipeline *l)
 {
     const vy_pipeline *other = vy_derived_as(l);
     char text[240];
@@ -54,7 +54,7 @@ static const vy_pipeline *find(const vy_pipeline *l)
 static const vy_pipeline *stand_in(const vy_module *m, const vy_pipe_step *call, looked_up *last)
 {
     const vy_pipeline *l = m->pipelines.data[call->program];
-    if (last->of != l) *last = (looked_up){l, find(l)};
+    if (last->of != l) *last = (looked_up){l, stand_in_of(l)};
     const bool lacks = last->other && !call->groups && vy_pipeline_takes_groups(last->other);
     return lacks ? NULL : last->other;
 }

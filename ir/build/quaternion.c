@@ -4,14 +4,10 @@
 //
 // All are the polynomials below, also of quaternions that are not of length 1 (which only for unit
 // quaternions are rotations), so derivatives are theirs and nothing is normalised in secret.
+#include "ir/build/edit.h"
 #include "ir/build/library.h"
 
-static vy_value number(vy_builder *b, vy_value like, double value)
-{
-    return vy_float(b, vy_value_type(b, like), value);
-}
-
-static vy_value twice(vy_builder *b, vy_value x) { return vy_mul(b, number(b, x, 2), x); }
+static vy_value twice(vy_builder *b, vy_value x) { return vy_mul(b, vy_float_like(b, x, 2), x); }
 
 // x y − z w
 static vy_value crossed(vy_builder *b, vy_value x, vy_value y, vy_value z, vy_value w)
@@ -67,7 +63,7 @@ void vy_build_quat_rotate(vy_builder *b, const vy_taken *x, vy_value *v)
 // (axis sin a/2, cos a/2)
 void vy_build_quat_axis_angle(vy_builder *b, const vy_taken *x, vy_value *v)
 {
-    const vy_value half = vy_mul(b, number(b, x[1].v[0], 0.5), x[1].v[0]);
+    const vy_value half = vy_mul(b, vy_float_like(b, x[1].v[0], 0.5), x[1].v[0]);
     const vy_value s = vy_call(b, "sin", 1, &half);
     for (uint32_t k = 0; k < 3; k++) v[k] = vy_mul(b, x[0].v[k], s);
     v[3] = vy_call(b, "cos", 1, &half);
@@ -81,7 +77,7 @@ void vy_build_quat_matrix(vy_builder *b, const vy_taken *x, vy_value *v)
         const uint32_t j = (i + 1) % 3, k = (i + 2) % 3;
         const vy_value square = vy_mul(b, q[k], q[k]);
         const vy_value squares = twice(b, vy_add(b, vy_mul(b, q[j], q[j]), square));
-        v[4 * i] = vy_sub(b, number(b, q[0], 1), squares);
+        v[4 * i] = vy_sub(b, vy_float_like(b, q[0], 1), squares);
         const vy_value both = vy_mul(b, q[i], q[j]), turn = vy_mul(b, q[3], q[k]);
         v[3 * j + i] = twice(b, vy_sub(b, both, turn)); // column j, row i
         v[3 * i + j] = twice(b, vy_add(b, both, turn));
@@ -95,11 +91,11 @@ void vy_build_quat_matrix(vy_builder *b, const vy_taken *x, vy_value *v)
 static vy_value near_weight(vy_builder *b, vy_value t, vy_value d)
 {
     const int terms = vy_value_type(b, t) == VY_F64 ? 8 : 4;
-    const vy_value below = vy_sub(b, d, number(b, d, 1)), square = vy_mul(b, t, t);
+    const vy_value below = vy_sub(b, d, vy_float_like(b, d, 1)), square = vy_mul(b, t, t);
     vy_value term = t, sum = t;
     for (int k = 1; k <= terms; k++) {
-        const vy_value by = number(b, t, 1.0 / (k * (2 * k + 1)));
-        const vy_value a = vy_mul(b, vy_sub(b, square, number(b, t, k * k)), by);
+        const vy_value by = vy_float_like(b, t, 1.0 / (k * (2 * k + 1)));
+        const vy_value a = vy_mul(b, vy_sub(b, square, vy_float_like(b, t, k * k)), by);
         term = vy_mul(b, term, vy_mul(b, a, below));
         sum = vy_add(b, sum, term);
     }
@@ -117,10 +113,10 @@ void vy_build_quat_slerp(vy_builder *b, const vy_taken *x, vy_value *v)
 {
     const vy_value *p = x[0].v, *q = x[1].v, t = x[2].v[0];
     const vy_value along = dot(b, p, q, 4), d = vy_call(b, "abs", 1, &along);
-    const vy_value back = vy_lt(b, along, number(b, t, 0));
-    const vy_value near = vy_lt(b, number(b, t, 1 - 0x1p-6), d);
+    const vy_value back = vy_lt(b, along, vy_float_like(b, t, 0));
+    const vy_value near = vy_lt(b, vy_float_like(b, t, 1 - 0x1p-6), d);
     const vy_value angle = vy_call(b, "acos", 1, &d), sine = vy_call(b, "sin", 1, &angle);
-    const vy_value rest = vy_sub(b, number(b, t, 1), t);
+    const vy_value rest = vy_sub(b, vy_float_like(b, t, 1), t);
     const vy_value far_m = far_weight(b, rest, angle, sine);
     const vy_value m = vy_select(b, near, near_weight(b, rest, d), far_m);
     const vy_value far_n = far_weight(b, t, angle, sine);

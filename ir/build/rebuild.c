@@ -78,14 +78,9 @@ static bool copy_vec(void *data, uint32_t *count, uint32_t *capacity, const void
     copy_vec(&(to)->data, &(to)->count, &(to)->capacity, (from)->data, (from)->count,              \
              sizeof *(to)->data)
 
-vy_builder *vy_rebuild_begin(const vy_program *old)
+// What a program says of itself beside its code and parameters.
+static void copy_head(vy_program *p, const vy_program *old)
 {
-    vy_module *m = old->module;
-    if (!vy_module_ok(m)) return NULL;
-    vy_builder *b = builder_new(m);
-    if (!b) return NULL;
-    b->rebuild = true;
-    vy_program *p = b->p;
     p->name = old->name;
     p->stem = old->stem;
     memcpy(p->rules, old->rules, sizeof p->rules);
@@ -98,14 +93,25 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     p->shader = old->shader;
     p->gathers = old->gathers;
     p->exact_sums = old->exact_sums;
+    p->function = old->function;
+}
+
+vy_builder *vy_rebuild_begin(const vy_program *old)
+{
+    vy_module *m = old->module;
+    if (!vy_module_ok(m)) return NULL;
+    vy_builder *b = builder_new(m);
+    if (!b) return NULL;
+    b->rebuild = true;
+    vy_program *p = b->p;
+    copy_head(p, old);
+    p->host = old->host;
     bool ok = COPY_VEC(&p->leaves, &old->leaves) && COPY_VEC(&p->dims, &old->dims) &&
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
               COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->assumes, &old->assumes) &&
               COPY_VEC(&p->calls, &old->calls);
-    p->host = old->host;
-    p->function = old->function;
     for (uint32_t i = 1; ok && i < old->buffers.count; i++) {
-        b->parameters += old->buffers.data[i].cls <= VY_INOUT;
+        b->parameters += vy_is_global(old->buffers.data[i].cls);
         ok = vy_vec_push(&b->versions, 0u);
     }
     // builder_new has already made a leaf (`live` is true); clear the table.
@@ -193,21 +199,9 @@ vy_program *vy_program_clone(const vy_program *old, vy_module *m)
               COPY_VEC(&p->buffers, &old->buffers) && COPY_VEC(&p->scalars, &old->scalars) &&
               COPY_VEC(&p->overs, &old->overs) && COPY_VEC(&p->assumes, &old->assumes);
     if (ok) {
-        p->name = old->name;
-        p->stem = old->stem;
-        memcpy(p->rules, old->rules, sizeof p->rules);
-        p->line = old->line;
-        p->order = old->order;
-        p->has_workgroup = old->has_workgroup;
-        p->fast_math = old->fast_math;
-        p->exact = old->exact;
-        p->shader = old->shader;
-        p->gathers = old->gathers;
-        p->exact_sums = old->exact_sums;
+        copy_head(p, old);
         p->signature = old->signature;
-        p->function = old->function;
         p->module = m;
-        memcpy(p->workgroup, old->workgroup, sizeof p->workgroup);
         ok = clone_texts(p, old, m);
         if (m != old->module) new_links(p);
         ok = ok && vy_functions_follow(old, m, vy_program_clone, p);

@@ -241,7 +241,7 @@ static bool check_bindings(vy_program *p, entry *list)
     uint32_t n = 0;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (b->cls > VY_INOUT || b->view_of || (p->signature && b->workspace)) continue;
+        if (!vy_is_global(b->cls) || b->view_of || (p->signature && b->workspace)) continue;
         if (p->shader && !b->layout.given) continue; // numbered when it is compiled
         list[n++] = (entry){b->name, (uint64_t)b->set << 32 | b->binding, b->line, i};
     }
@@ -311,7 +311,7 @@ static bool check_starts(vy_program *p, vy_arena *arena)
         if (b->init != VY_INIT_COPY) continue;
         const vy_buf *from = &p->buffers.data[vy_program_find_buffer(p, b->init_from).id];
         const bool fits =
-            from->name && from->cls <= VY_INOUT && from->type == b->type && from->rank == b->rank;
+            from->name && vy_is_global(from->cls) && from->type == b->type && from->rank == b->rank;
         if (fits && !check_start_count(p, &facts, b, from)) return false;
         if (fits) continue;
         vy_fail(p->module, VY_E_NAME_KIND, b->line, vy_check_column(p->module, b->line, b->name),

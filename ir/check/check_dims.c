@@ -46,7 +46,7 @@ static bool check_unknown(vy_program *p, const uint8_t *has)
             bool named = !(has[b->dims[k].id] & HAS_NOTHING);
             if (p->signature && b->workspace)
                 continue; // may be as long as a parameter: check_pipeline.c
-            if (whole && k == 0 && b->cls <= VY_INOUT && named) continue;
+            if (whole && k == 0 && vy_is_global(b->cls) && named) continue;
             if (!whole && b->workspace && named) continue; // as long as a parameter
             vy_fail(p->module, VY_E_DIM_SCALAR, b->line,
                     vy_check_column(p->module, b->line, b->name),

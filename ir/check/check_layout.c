@@ -66,7 +66,7 @@ static bool check_buffer(vy_program *p, const vy_buf *b)
 {
     const vy_layout *l = &b->layout;
     if (!l->given) return true;
-    if (!p->shader || b->cls > VY_INOUT)
+    if (!p->shader || !vy_is_global(b->cls))
         return refuse(p, b->name, b->line, NULL, "has a layout outside of a shader");
     if (l->offset && !l->strides) return refuse(p, b->name, b->line, NULL, "lacks strides");
     if (l->uniform && (b->cls != VY_IN || !is_word(b->type) || !l->strides))
@@ -98,14 +98,14 @@ static bool are_apart(span a, span b)
     return (!a.open && a.at + a.size <= b.at) || (!b.open && b.at + b.size <= a.at);
 }
 
-// Never meet where both repeat every `stride` bytes.
+// They never overlap where both repeat every `stride` bytes.
 static bool alternate(span a, span b, uint64_t stride)
 {
     const uint64_t from_a = (b.at + stride - a.at % stride) % stride;
     return a.size + b.size <= stride && from_a >= a.size && stride - from_a >= b.size;
 }
 
-// Is each within one cell of the stride, so that they can only meet in the same one?
+// Is each within one cell of the stride, so that they can only overlap in the same one?
 static bool in_cells(span a, span b, uint64_t stride)
 {
     return a.at % stride + a.size <= stride && b.at % stride + b.size <= stride;

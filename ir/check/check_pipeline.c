@@ -155,7 +155,7 @@ static bool find_buffers(check *c)
         return malformed(c, "it is @exact or @exact_sums, as only programs are");
     for (uint32_t id = 1; id < sig->buffers.count; id++) {
         const vy_buf *b = &sig->buffers.data[id];
-        if (b->cls > VY_INOUT || (b->workspace && b->cls != VY_INOUT) || b->view_of)
+        if (!vy_is_global(b->cls) || (b->workspace && b->cls != VY_INOUT) || b->view_of)
             return malformed(c, "it has a buffer that is neither parameter nor intermediate");
         if (!b->workspace && intermediates) return malformed(c, "a parameter follows a step");
         if (!b->workspace && b->init != VY_INIT_NONE) {

@@ -119,7 +119,7 @@ static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
         follow_marker(d, user, k, origin);
 }
 
-static bool prepare(spread *d, vy_arena *arena)
+static bool prepare_spread(spread *d, vy_arena *arena)
 {
     d->origin = vy_arena_alloc(arena, d->p->insts.count * sizeof *d->origin);
     return d->origin && vy_dataflow_make(&d->flow, d->p, d->s, arena);
@@ -167,7 +167,7 @@ const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const
                                vy_arena *arena)
 {
     spread d = {.p = p, .s = s, .all = all};
-    if (!prepare(&d, arena)) return NULL;
+    if (!prepare_spread(&d, arena)) return NULL;
     propagate(&d);
     return d.origin;
 }
@@ -176,7 +176,7 @@ const uint32_t *vy_differences_along(const vy_program *p, const vy_structure *s,
                                      const uint8_t *loads, vy_arena *arena)
 {
     spread d = {.p = p, .s = s, .axis = axis, .loads = loads};
-    if (!prepare(&d, arena)) return NULL;
+    if (!prepare_spread(&d, arena)) return NULL;
     propagate(&d);
     return d.origin;
 }
@@ -247,7 +247,7 @@ bool vy_check_uniform(vy_program *p, const vy_structure *s)
     vy_arena arena = {0};
     spread d = {.p = p, .s = s};
     uint32_t *reached = vy_arena_alloc(&arena, p->insts.count * sizeof *reached);
-    bool ok = reached && prepare(&d, &arena);
+    bool ok = reached && prepare_spread(&d, &arena);
     if (ok) {
         propagate(&d);
         ok = check_places(&d, reached);

@@ -295,7 +295,7 @@ static bool check_all_sums(const vy_races *r, const uint8_t *sum, const uint32_t
 }
 
 // Fills *r; false: out of memory.  The caller frees r->on.
-static bool begin(vy_races *r, const vy_program *p, const vy_structure *s)
+static bool begin_races(vy_races *r, const vy_program *p, const vy_structure *s)
 {
     *r = (vy_races){.p = p, .s = s};
     r->on = vy_realloc(NULL, (p->insts.count + 1) * sizeof *r->on);
@@ -312,7 +312,7 @@ bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stor
     vy_redundancy *along = vy_realloc(NULL, p->insts.count * sizeof *along);
     for (uint32_t id = 0; along && id < p->insts.count; id++) along[id] = (vy_redundancy){0};
     const bool ok =
-        begin(&r, p, s) && find_conflicts(&r, &by) && along && vy_find_redundant(p, s, along);
+        begin_races(&r, p, s) && find_conflicts(&r, &by) && along && vy_find_redundant(p, s, along);
     for (uint32_t id = 1; ok && id < p->insts.count; id++)
         stores[id] = is_shown(p, id) && (by[id].store || along[id].axes || sharing(&r, id));
     vy_free(along);
@@ -324,7 +324,7 @@ bool vy_race_redundant(const vy_program *p, const vy_structure *s, uint8_t *stor
 bool vy_check_races(vy_program *p, const vy_structure *s, const uint8_t *sum, const uint32_t *first)
 {
     vy_races r;
-    bool memory = !begin(&r, p, s);
+    bool memory = !begin_races(&r, p, s);
     const bool ok = !memory && check_all_sums(&r, sum, first, &memory) && check_sharing(&r) &&
                     check_conflicts(&r, &memory);
     if (memory) vy_fail_oom(p->module);

@@ -228,7 +228,7 @@ static bool find_groups(redundant *r, vy_redundancy *stores)
     return ok;
 }
 
-static bool find(redundant *r, vy_redundancy *stores)
+static bool find_redundant_stores(redundant *r, vy_redundancy *stores)
 {
     bool any, racy;
     r->racy = vy_arena_alloc(&r->arena, r->p->buffers.count);
@@ -246,7 +246,7 @@ bool vy_find_redundant(const vy_program *p, const vy_structure *s, vy_redundancy
     vy_program_workgroup(p, r.shape);
     for (uint32_t axis = p->overs.count; axis && axis < 3; axis++)
         r.shape[axis] = 1; // others along it are padding and store nothing
-    const bool ok = find(&r, stores);
+    const bool ok = find_redundant_stores(&r, stores);
     vy_arena_free(&r.arena);
     return ok;
 }

@@ -117,7 +117,7 @@ static bool same_buffer(const compare *c, const vy_buf *x, const vy_buf *y)
     if (x->cls != y->cls || x->type != y->type || x->rank != y->rank) return false;
     for (uint32_t k = 0; k < x->rank; k++)
         if (c->dims_a[x->dims[k].id] != c->dims_b[y->dims[k].id]) return false;
-    if (x->cls > VY_INOUT) return true;
+    if (!vy_is_global(x->cls)) return true;
     return same_name(x->name, y->name) && same_binding(c, x, y) && x->workspace == y->workspace &&
            x->owned == y->owned && x->init == y->init && same_name(x->init_from, y->init_from) &&
            (x->view_of != 0) == (y->view_of != 0);

@@ -92,7 +92,7 @@ static vy_names *index_of(const vy_program *p, int table)
 }
 
 // UINT32_MAX: none.
-static uint32_t find(const vy_program *p, int table, const char *name)
+static uint32_t index_called(const vy_program *p, int table, const char *name)
 {
     const uint32_t count = count_of(p, table);
     vy_names *n = count > SMALL ? index_of(p, table) : NULL;
@@ -106,13 +106,13 @@ static uint32_t find(const vy_program *p, int table, const char *name)
 
 vy_buffer vy_program_find_buffer(const vy_program *p, const char *name)
 {
-    const uint32_t id = find(p, BUFFERS, name);
+    const uint32_t id = index_called(p, BUFFERS, name);
     return (vy_buffer){id == UINT32_MAX ? 0 : id};
 }
 
 uint32_t vy_program_find_scalar(const vy_program *p, const char *name)
 {
-    return find(p, SCALARS, name);
+    return index_called(p, SCALARS, name);
 }
 
 void vy_names_added(vy_program *p)

@@ -12,7 +12,7 @@
 #include "ir/core/dims.h"
 
 // Parameters of a program that a dispatch binds: buffers that are no workspace.
-static inline bool vy_pipe_binds(const vy_buf *b) { return b->cls <= VY_INOUT && !b->workspace; }
+static inline bool vy_pipe_binds(const vy_buf *b) { return vy_is_global(b->cls) && !b->workspace; }
 
 // dims[s] becomes the dimension of the signature that scalar s of `p` gets from the shapes of the
 // buffers passed; id 0 where no shape determines it.  The arguments must fit (vy_check_arguments).

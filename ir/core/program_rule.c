@@ -33,7 +33,7 @@ const vy_program *vy_program_rule(const vy_module *m, const vy_program *p, vy_ru
     return NULL;
 }
 
-static bool is_parameter(const vy_buf *b) { return b->cls <= VY_INOUT && !b->workspace; }
+static bool is_parameter(const vy_buf *b) { return vy_is_global(b->cls) && !b->workspace; }
 
 // Parameter b of the rule belongs to parameter i of p.
 static vy_derivative_role role(const vy_program *p, uint32_t i, const vy_buf *b,

@@ -9,7 +9,7 @@
 uint32_t vy_eval_parameter(const vy_program *p, const char *name)
 {
     const uint32_t id = vy_program_find_buffer(p, name).id;
-    return p->buffers.data[id].cls <= VY_INOUT ? id : 0;
+    return vy_is_global(p->buffers.data[id].cls) ? id : 0;
 }
 
 // Intermediates of a pipeline are not parameters.
@@ -46,7 +46,7 @@ static bool find_buffers(vy_machine *m, const vy_eval_buffer *buffers, uint32_t 
     }
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         const vy_buf *b = &m->p->buffers.data[id];
-        if (b->cls <= VY_INOUT && !b->workspace && !given[id]) {
+        if (vy_is_global(b->cls) && !b->workspace && !given[id]) {
             vy_eval_fail(m, VY_E_EVAL_MISSING, b->line, 0, "buffer %s is not given", b->name);
             return false;
         }

@@ -101,7 +101,7 @@ static void find_live_ranges(decoder *d)
 }
 
 // -------------------------------------------------------------------------------------- registers
-static void take(decoder *d, uint32_t id)
+static void decode_instruction(decoder *d, uint32_t id)
 {
     d->reg[id] = d->spare.count ? d->spare.data[--d->spare.count] : d->m->reg_count++;
 }
@@ -121,13 +121,13 @@ static uint32_t results_of(const decoder *d, uint32_t id, uint32_t *count)
 static void define(decoder *d, uint32_t id)
 {
     const vy_inst *i = inst_of(d, id);
-    if (i->type != VY_VOID) take(d, id);
+    if (i->type != VY_VOID) decode_instruction(d, id);
     if (!vy_op_opens((vy_op)i->op)) return;
     uint32_t count;
     const uint32_t first = results_of(d, id, &count);
-    for (uint32_t k = 0; k < count; k++) take(d, first + k);
+    for (uint32_t k = 0; k < count; k++) decode_instruction(d, first + k);
     if (i->op == VY_OP_LOOP)
-        take(d, vy_closer(d->p, &d->s, id)); // counts iterations, dies at ENDLOOP
+        decode_instruction(d, vy_closer(d->p, &d->s, id)); // counts iterations, dies at ENDLOOP
 }
 
 static bool has_register(const decoder *d, uint32_t id)

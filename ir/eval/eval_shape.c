@@ -166,6 +166,28 @@ static bool dim_value(vy_machine *m, vy_dim d, const char *what, uint32_t axis, 
     return false;
 }
 
+// Axis k of a buffer: not negative, and what is given.
+static bool axis_extent(vy_machine *m, uint32_t id, const vy_eval_buffer *given, uint32_t k,
+                        uint64_t *out)
+{
+    const vy_buf *info = &m->p->buffers.data[id];
+    int64_t extent;
+    if (!dim_value(m, info->dims[k], info->name, k, info->line, &extent)) return false;
+    *out = (uint64_t)extent;
+    if (extent < 0) {
+        vy_eval_fail(m, VY_E_EVAL_DIM, info->line, 0, "the extent of %s, axis %u, is %" PRId64,
+                     info->name, k, extent);
+        return false;
+    }
+    if (given && has_shape(m, id, given) && given->shape[k] != *out) {
+        vy_eval_fail(m, VY_E_EVAL_SHAPE, info->line, 0,
+                     "%s, axis %u, is declared with extent %" PRId64 ", but %" PRIu64 " is given",
+                     info->name, k, extent, given->shape[k]);
+        return false;
+    }
+    return true;
+}
+
 bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given)
 {
     const vy_buf *info = &m->p->buffers.data[id];
@@ -175,23 +197,9 @@ bool vy_eval_shape(vy_machine *m, uint32_t id, const vy_eval_buffer *given)
     if (!b->dims) return false;
     bool overflow = false, empty = false; // empty: even if the product of the others overflows
     for (uint32_t k = 0; k < b->rank; k++) {
-        int64_t extent;
-        if (!dim_value(m, info->dims[k], info->name, k, info->line, &extent)) return false;
-        if (extent < 0) {
-            vy_eval_fail(m, VY_E_EVAL_DIM, info->line, 0, "the extent of %s, axis %u, is %" PRId64,
-                         info->name, k, extent);
-            return false;
-        }
-        if (given && has_shape(m, id, given) && given->shape[k] != (uint64_t)extent) {
-            vy_eval_fail(m, VY_E_EVAL_SHAPE, info->line, 0,
-                         "%s, axis %u, is declared with extent %" PRId64 ", but %" PRIu64
-                         " is given",
-                         info->name, k, extent, given->shape[k]);
-            return false;
-        }
-        b->dims[k] = (uint64_t)extent;
-        overflow |= __builtin_mul_overflow(b->count, (uint64_t)extent, &b->count);
-        empty |= extent == 0;
+        if (!axis_extent(m, id, given, k, &b->dims[k])) return false;
+        overflow |= __builtin_mul_overflow(b->count, b->dims[k], &b->count);
+        empty |= b->dims[k] == 0;
     }
     if (empty) b->count = 0;
     if ((overflow && !empty) || b->count > (uint64_t)PTRDIFF_MAX / 8) {

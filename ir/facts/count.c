@@ -65,8 +65,8 @@ static void count_inst(const walk *w, const vy_inst *i, int64_t *plain)
     case VY_WORK_DIV: plain[VY_COST_DIV] += real; break;
     case VY_WORK_ROOT:
     case VY_WORK_MATH: plain[VY_COST_MATH]++; break;
-    case VY_WORK_LOAD: plain[VY_COST_LOAD] += b->cls <= VY_INOUT; break;
-    case VY_WORK_STORE: plain[VY_COST_STORE] += b->cls <= VY_INOUT; break;
+    case VY_WORK_LOAD: plain[VY_COST_LOAD] += vy_is_global(b->cls); break;
+    case VY_WORK_STORE: plain[VY_COST_STORE] += vy_is_global(b->cls); break;
     case VY_WORK_ATOMIC: count_atomic(w->p, i, plain); break;
     default: break;
     }

@@ -60,6 +60,7 @@ void vy_poly_free(vy_poly_space *s);
 uint32_t vy_poly_name(vy_poly_space *s, const char *text);
 // A new variable, not found by its text: a loop's.  It would be printed as `text`.
 uint32_t vy_poly_bound(vy_poly_space *s, const char *text);
+uint32_t vy_poly_fresh(vy_poly_space *s); // a new one for a value that is no polynomial
 // A result beyond the representation; is x one, or made of one?
 vy_poly vy_poly_beyond(vy_poly_space *s, bool known, double value, bool atmost);
 bool vy_poly_is_beyond(const vy_poly_space *s, vy_poly x);

@@ -11,18 +11,19 @@
 //
 // The reverse of a loop needs the number of its iterations before the first one: for the room that
 // its states take, and for where to begin.  So the loop runs once more, ahead, on copies, and in
-// that run only what the condition depends on.  (Programs count in the same way, counted_loops.c.)
+// that run only what the condition depends on.  (Programs count in the same way,
+// autodiff/storage/counter.c.)
 //
-// A tape gets its room once, before the outermost loop.  There nobody knows yet how often the loops
-// inside will run; where the reverse keeps states of theirs (VY_COUNT_INNER), the outermost loop
-// runs ahead as a whole, which finds the most iterations that each of them takes:
+// Memory for a tape is allocated once, before the outermost loop, where it is not known yet how
+// often the loops inside will run.  Where the reverse tapes states of theirs (VY_COUNT_INNER), the
+// entire outermost loop runs ahead, which finds the most iterations that each of them takes:
 //
 //   repeat t in 0..T { while c { body } }    →    … let m = value(most[0]);
 //                                                 repeat t in 0..T {
 //                                                     … repeat turn in 0..min(n, m) { body } }
 //
-// So may repeats whose bounds only depend on counters (VY_COUNT_ALL), where nobody sees how far
-// apart these are (autodiff/facts/trip_bound.c).  They then begin at 0, and s is from + turn.
+// So may repeats whose bounds only depend on counters (VY_COUNT_ALL), where nothing bounds how
+// far apart these are (autodiff/facts/trip_bound.c).  They then begin at 0, and s is from + turn.
 //
 // A number that the run decides becomes a dimension, for tapes: the extent of a buffer of which
 // nothing else is made (VY_MADE_EXTENT).
@@ -174,7 +175,7 @@ static void walk(counting *w, uint32_t from, uint32_t to)
     }
 }
 
-static void begin(counting *w)
+static void begin_counting(counting *w)
 {
     const uint32_t steps = w->c.l->steps.count;
     w->count = inline_room(&w->c, steps, sizeof *w->count);
@@ -192,7 +193,7 @@ bool vy_host_count_whiles(vy_module *m, uint32_t number, vy_counted_loops which)
     if (!any) return true;
     counting w = {.which = which};
     if (!vy_rewrite_steps(&w.c, l)) return false;
-    begin(&w);
+    begin_counting(&w);
     walk(&w, 0, l->steps.count);
     return vy_rewrite_steps_end(&w.c, number);
 }

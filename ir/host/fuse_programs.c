@@ -96,7 +96,7 @@ static void declare_scalars(fusing *f, part *t, const part *first, const uint32_
         t->dims[d] = dimension(f, t, d);
 }
 
-static vy_buffer declare(fusing *f, const part *t, uint32_t buffer)
+static vy_buffer declare_fused(fusing *f, const part *t, uint32_t buffer)
 {
     char text[320];
     vy_dim dims[VY_MAX_RANK], one = vy_dim_const(f->b, 1);
@@ -116,7 +116,7 @@ static void declare_buffers(fusing *f, part *t, const part *first, const uint32_
     for (uint32_t i = 1; i < t->p->buffers.count && !vy_builder_failed(f->b); i++) {
         const vy_buf *of = &t->p->buffers.data[i];
         if (!same || !same[i]) {
-            t->buffers[i] = declare(f, t, i).id;
+            t->buffers[i] = declare_fused(f, t, i).id;
             continue;
         }
         t->buffers[i] = first->buffers[same[i]];

@@ -67,7 +67,7 @@ static void begin_parameters(lowering *w)
     for (uint32_t i = 1; i < w->h->buffers.count && !lower_stopped(w); i++) {
         const vy_buf *b = &w->h->buffers.data[i];
         const lower_place to = whole(w, i);
-        if (b->cls > VY_INOUT || b->workspace || b->init == VY_INIT_NONE) continue;
+        if (!vy_is_global(b->cls) || b->workspace || b->init == VY_INIT_NONE) continue;
         vy_buffer_init(w->b, (vy_buffer){i}, VY_INIT_NONE, NULL);
         if (b->init == VY_INIT_ONES) lower_fill(w, &to, 1);
         if (b->init != VY_INIT_COPY) continue;
@@ -242,7 +242,7 @@ static void name_apart(vy_program *p)
 }
 
 // The pipe: its signature has the buffers, scalars and dimensions of the host program.
-static vy_pipe *begin(const vy_program *h, const char *name)
+static vy_pipe *begin_pipe(const vy_program *h, const char *name)
 {
     vy_pipe *q = vy_realloc(NULL, sizeof *q);
     vy_builder *b = q ? vy_rebuild_begin(h) : NULL;
@@ -276,7 +276,7 @@ static vy_pipe *begin(const vy_program *h, const char *name)
 
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name)
 {
-    lowering w = {.h = h, .q = begin(h, name)};
+    lowering w = {.h = h, .q = begin_pipe(h, name)};
     if (!w.q) return NULL;
     w.b = w.q->b;
     if (lower_make_tables(&w) && lower_decide(&w)) {

@@ -199,7 +199,7 @@ static bool separate_extents(vy_program *p)
 }
 
 // The builder of the host program: parameters as they are, intermediates as local arrays.
-static vy_builder *begin(const vy_pipeline *l)
+static vy_builder *begin_host(const vy_pipeline *l)
 {
     vy_program *p = vy_program_clone(l->signature, l->module);
     if (!p) return NULL;
@@ -263,7 +263,7 @@ static bool make_tables(raising *r, bool segments, bool own)
 
 vy_program *vy_host_raise(const vy_pipeline *l, bool all, bool revolve, bool own, uint32_t **hints)
 {
-    raising r = {.l = l, .b = begin(l), .all = all, .revolve = revolve};
+    raising r = {.l = l, .b = begin_host(l), .all = all, .revolve = revolve};
     if (!r.b) return NULL;
     if (make_tables(&r, hints != NULL, own)) {
         for (uint32_t i = 1; i < l->signature->buffers.count; i++)

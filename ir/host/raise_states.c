@@ -96,7 +96,7 @@ static void hint(raising *r, uint32_t id, vy_dim bound)
     if (!r->hints.data[id]) r->hints.data[id] = bound.id;
 }
 
-static vy_value number(raising *r, int64_t v) { return vy_int(r->b, VY_I64, v); }
+static vy_value constant_i64(raising *r, int64_t v) { return vy_int(r->b, VY_I64, v); }
 
 // From 0 to an unsigned scalar: as many as that says.
 static bool is_counted(const raising *r, const vy_pipe_step *s)
@@ -111,7 +111,7 @@ static bool is_counted(const raising *r, const vy_pipe_step *s)
 static vy_value length_of(raising *r, const vy_pipe_step *s, vy_value n)
 {
     vy_builder *b = r->b;
-    const vy_value one = number(r, 1);
+    const vy_value one = constant_i64(r, 1);
     if (s->keep == VY_KEEP_EVERY) return vy_max(b, (vy_value){raise_number(r, s->keep_count)}, one);
     const vy_value m = vy_sub(b, vy_max(b, n, one), one);
     const vy_value root = vy_call(b, "sqrt", 1, &(vy_value){vy_cast(b, VY_F64, m).id});
@@ -193,7 +193,7 @@ static void bound(raising *r, const vy_pipe_step *s, bool each, vy_value c, vy_v
 // ------------------------------------------------------------------------------------------- loops
 static uint32_t loop(raising *r, vy_value count, uint32_t n, const uint32_t *in, uint32_t *out)
 {
-    const uint32_t one = number(r, 1).id, zero = number(r, 0).id;
+    const uint32_t one = constant_i64(r, 1).id, zero = constant_i64(r, 0).id;
     return vy_begin_loop(r->b, VY_I64, 0, zero, count.id, one, n, in, out);
 }
 
@@ -229,11 +229,11 @@ bool raise_open_segments(raising *r, uint32_t at)
     vy_builder *b = r->b;
     const vy_value from = {raise_number(r, s->from)}, to = {raise_number(r, s->to)};
     const bool counted = is_counted(r, s);
-    const vy_value zero = counted ? to : number(r, 0);
+    const vy_value zero = counted ? to : constant_i64(r, 0);
     const vy_value n = counted ? to : vy_max(b, vy_sub(b, to, from), zero);
     const bool each = r->revolve && vy_host_revolves(r->l, at);
-    const vy_value c = each ? number(r, 1) : length_of(r, s, n);
-    const vy_value one = number(r, 1), last = vy_sub(b, vy_add(b, n, c), one);
+    const vy_value c = each ? constant_i64(r, 1) : length_of(r, s, n);
+    const vy_value one = constant_i64(r, 1), last = vy_sub(b, vy_add(b, n, c), one);
     const vy_value segments = each ? n : vy_div(b, last, c);
     bound(r, s, each, c, segments);
     uint32_t *in = g->values[0], *out = g->values[1];

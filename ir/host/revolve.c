@@ -26,46 +26,31 @@
 // The tape of all iterations becomes one of k.  f is never larger than it has to be for a
 // comparison with len: its factors stop there, so that nothing overflows.
 #include "ir/host/host_build.h"
-#include "ir/host/revolve.h"
+#include "ir/host/revolve_build.h"
 
 #include <string.h>
 
 enum { MOST_LEVELS = 10 };
 
-typedef struct revolving {
-    revolve_loop x;
-    vy_pipe *q;
-    vy_builder *b;
-    vy_arena arena;
-    vy_dim *steps;     // by step of the old pipeline: its number in the new one
-    vy_dim *made;      // by dimension of the old pipeline: translated …
-    uint64_t *made_in; // … when `context` was this
-    uint64_t context;
-    vy_pipe_arg *places; // by buffer: what it is now; rank: leading indices
-    uint32_t *forgotten; // by buffer: leading indices that are left out
-    vy_buffer *scratch;  // by buffer of the body: that of the advances
-    uint8_t *cleared;    // by buffer: must be cleared where it begins
-} revolving;
-
 static bool stopped(const revolving *r) { return vy_builder_failed(r->b); }
-static vy_dim number(revolving *r, int64_t v) { return vy_dim_const(r->b, v); }
+static vy_dim constant_dim(revolving *r, int64_t v) { return vy_dim_const(r->b, v); }
 static vy_dim two(revolving *r, vy_dim_op op, vy_dim x, vy_dim y)
 {
     return vy_dim_binary(r->b, op, x, y);
 }
 static vy_dim plus(revolving *r, vy_dim x, int64_t v)
 {
-    return two(r, VY_DIM_ADD, x, number(r, v));
+    return two(r, VY_DIM_ADD, x, constant_dim(r, v));
 }
 static vy_dim minus(revolving *r, vy_dim x, vy_dim y) { return two(r, VY_DIM_SUB, x, y); }
-static vy_dim natural(revolving *r, vy_dim x) { return two(r, VY_DIM_MAX, x, number(r, 0)); }
+static vy_dim natural(revolving *r, vy_dim x) { return two(r, VY_DIM_MAX, x, constant_dim(r, 0)); }
 static vy_dim repeat(revolving *r, const char *name, vy_dim from, vy_dim to)
 {
     return vy_pipeline_repeat(r->q, name, from, to, VY_KEEP_ALL, (vy_dim){0});
 }
 static vy_dim repeat_to(revolving *r, const char *name, vy_dim to)
 {
-    return repeat(r, name, number(r, 0), to);
+    return repeat(r, name, constant_dim(r, 0), to);
 }
 // A name for a number: a repeat of one iteration.
 static vy_dim let(revolving *r, const char *name, vy_dim value)
@@ -77,95 +62,12 @@ static void close(revolving *r, uint32_t n)
     for (uint32_t i = 0; i < n; i++) vy_pipeline_close(r->q);
 }
 
-static void *room(revolving *r, vy_arena *arena, size_t count, size_t size)
-{
-    void *p = vy_arena_alloc(arena, (count + 1) * size);
-    if (!p && r->b) vy_build_oom(r->b);
-    return p;
-}
-
-// ----------------------------------------------------------------------------- steps, over again
-static void set_step(revolving *r, uint32_t step, vy_dim value)
-{
-    r->steps[step] = value;
-    r->context++; // what was translated is out of date
-}
-
-static vy_dim dim_of(revolving *r, vy_dim d)
-{
-    const vy_dim_node *n = &r->x.l->signature->dims.data[d.id];
-    if (!r->x.varies[d.id]) return d;
-    if (n->op == VY_DIM_STEP) return r->steps[n->value];
-    if (r->made_in[d.id] == r->context) return r->made[d.id];
-    const vy_dim second = dim_of(r, (vy_dim){n->b});
-    r->made[d.id] = two(r, n->op, dim_of(r, (vy_dim){n->a}), second);
-    r->made_in[d.id] = r->context;
-    return r->made[d.id];
-}
-
-static vy_pipe_arg arg_of(revolving *r, const vy_pipe_arg *a)
-{
-    const vy_pipe_arg *place = &r->places[a->buffer.id];
-    const uint32_t left = r->forgotten[a->buffer.id], n = place->rank + a->rank - left;
-    vy_dim *index = room(r, &r->x.l->module->arena, n, sizeof *index);
-    for (uint32_t k = 0; index && k < n; k++)
-        index[k] = k < place->rank ? place->index[k] : dim_of(r, a->index[k - place->rank + left]);
-    return (vy_pipe_arg){.buffer = place->buffer, .rank = n, .index = index, .flat = a->flat};
-}
-
-static void push(revolving *r, vy_pipe_step s)
-{
-    if (!stopped(r) && !vy_vec_push(&r->q->steps, s)) vy_build_oom(r->b);
-}
-
-static void dispatch(revolving *r, const vy_pipe_step *old)
-{
-    vy_arena *arena = &r->x.l->module->arena;
-    const uint32_t scalars = r->x.l->module->programs.data[old->program]->scalars.count;
-    vy_pipe_step s = *old;
-    vy_pipe_arg *args = room(r, arena, s.arg_count, sizeof *args);
-    vy_pipe_scalar *given = room(r, arena, scalars, sizeof *given);
-    vy_dim *groups = room(r, arena, 3, sizeof *groups);
-    if (!args || !given || !groups) return;
-    for (uint32_t i = 0; i < s.arg_count; i++) args[i] = arg_of(r, &old->args[i]);
-    for (uint32_t i = 0; i < scalars; i++) {
-        given[i] = old->scalars[i];
-        if (given[i].kind == VY_PIPE_DIM) given[i].dim = dim_of(r, given[i].dim);
-    }
-    for (uint32_t i = 0; s.groups && i < 3; i++) groups[i] = dim_of(r, s.groups[i]);
-    s.args = args, s.scalars = given, s.groups = s.groups ? groups : NULL;
-    push(r, s);
-}
-
-static void step(revolving *r, uint32_t at)
-{
-    const vy_pipe_step *s = &r->x.l->steps.data[at];
-    vy_at(r->b, s->line, s->column);
-    switch (s->kind) {
-    case VY_PIPE_REPEAT: {
-        const vy_dim to = dim_of(r, s->to), from = dim_of(r, s->from);
-        set_step(r, at, vy_pipeline_repeat(r->q, s->counter, from, to, VY_KEEP_ALL, (vy_dim){0}));
-        break;
-    }
-    case VY_PIPE_CHECKPOINT: vy_pipeline_checkpoint(r->q); break;
-    case VY_PIPE_END: vy_pipeline_close(r->q); break;
-    case VY_PIPE_DISPATCH: dispatch(r, s); break;
-    case VY_PIPE_BUFFER: push(r, *s); break;
-    default: break;
-    }
-}
-
-static void steps(revolving *r, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = from; i < to && !stopped(r); i++) step(r, i);
-}
-
 // ------------------------------------------------------------------------------------ the advance
 // The snapshot in a slot; slot id 0: the working state.
 static vy_pipe_arg snapshot(revolving *r, const revolve_state *s, vy_dim slot)
 {
     if (!slot.id) return (vy_pipe_arg){.buffer = s->work};
-    vy_dim *index = room(r, &r->x.l->module->arena, 1, sizeof *index);
+    vy_dim *index = revolve_room(r, &r->x.l->module->arena, 1, sizeof *index);
     if (index) *index = slot;
     return (vy_pipe_arg){.buffer = {s->tape}, .rank = 1, .index = index};
 }
@@ -181,10 +83,10 @@ static void advance(revolving *r, vy_dim slot, vy_dim t)
 {
     const uint32_t end = r->x.l->steps.data[r->x.forward].partner;
     const uint32_t buffers = r->x.l->signature->buffers.count;
-    vy_pipe_arg *was = room(r, &r->arena, buffers, sizeof *was);
+    vy_pipe_arg *was = revolve_room(r, &r->arena, buffers, sizeof *was);
     if (!was) return;
     memcpy(was, r->places, buffers * sizeof *was);
-    set_step(r, r->x.forward, t);
+    revolve_set_step(r, r->x.forward, t);
     for (uint32_t i = 0; i < r->x.state_count; i++)
         r->places[r->x.states[i].buffer] = snapshot(r, &r->x.states[i], slot);
     for (uint32_t i = r->x.body; i < end && !stopped(r); i++) {
@@ -193,7 +95,7 @@ static void advance(revolving *r, vy_dim slot, vy_dim t)
         if (s->kind == VY_PIPE_BUFFER)
             begin_scratch(r, s->buffer.id);
         else
-            step(r, i);
+            revolve_step(r, i);
     }
     memcpy(r->places, was, buffers * sizeof *was);
 }
@@ -219,7 +121,7 @@ static vy_dim sweeps_reach(revolving *r, uint32_t s, vy_dim n, vy_dim len)
     for (uint32_t j = 2; j <= s; j++) {
         const vy_dim factor = plus(r, n, j - 1);
         f = two(r, VY_DIM_MUL, two(r, VY_DIM_MIN, f, len), factor);
-        f = two(r, VY_DIM_DIV, f, number(r, j));
+        f = two(r, VY_DIM_DIV, f, constant_dim(r, j));
     }
     return f;
 }
@@ -227,7 +129,7 @@ static vy_dim sweeps_reach(revolving *r, uint32_t s, vy_dim n, vy_dim len)
 // 1 if x < y, else 0.
 static vy_dim is_below(revolving *r, vy_dim x, vy_dim y)
 {
-    const vy_dim one = number(r, 1);
+    const vy_dim one = constant_dim(r, 1);
     return two(r, VY_DIM_MIN, natural(r, minus(r, y, x)), one);
 }
 
@@ -247,12 +149,12 @@ static void reverse_each(revolving *r, vy_dim len, vy_dim at, vy_dim slot)
     const vy_dim t = two(r, VY_DIM_ADD, at, j);
     advance_copy(r, slot, (vy_dim){0}, at, j);
     // The old counter runs the other way.
-    set_step(r, x->reverse, minus(r, plus(r, x->count, -1), t));
+    revolve_set_step(r, x->reverse, minus(r, plus(r, x->count, -1), t));
     for (uint32_t k = 0; k < x->state_count; k++) {
         r->places[x->states[k].tape] = (vy_pipe_arg){.buffer = x->states[k].work};
         r->forgotten[x->states[k].tape] = 1;
     }
-    steps(r, x->reverse + 1, x->l->steps.data[x->reverse].partner);
+    revolve_steps(r, x->reverse + 1, x->l->steps.data[x->reverse].partner);
     close(r, 1);
 }
 
@@ -263,7 +165,7 @@ static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot
         reverse_each(r, len, at, slot);
         return;
     }
-    const vy_dim twice = two(r, VY_DIM_MUL, len, number(r, 2));
+    const vy_dim twice = two(r, VY_DIM_MUL, len, constant_dim(r, 2));
     const vy_dim n = repeat_to(r, "sweeps", plus(r, two(r, VY_DIM_SQRT, twice, twice), 1));
     const vy_dim enough = plus(r, sweeps_reach(r, s, plus(r, n, 1), len), 1);
     const vy_dim reaches = is_below(r, len, enough);
@@ -271,7 +173,7 @@ static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot
     const vy_dim i = repeat_to(r, "segment", plus(r, n, 1)), j = minus(r, n, i);
     const vy_dim from = let(r, "from", cut(r, s, plus(r, j, -1), n, len));
     const vy_dim part = let(r, "len", minus(r, cut(r, s, j, n, len), from));
-    const vy_dim moves = two(r, VY_DIM_MIN, from, number(r, 1));
+    const vy_dim moves = two(r, VY_DIM_MIN, from, constant_dim(r, 1));
     repeat_to(r, "once", moves);
     advance_copy(r, slot, plus(r, slot, 1), at, from);
     close(r, 1);
@@ -282,17 +184,17 @@ static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot
 
 // ------------------------------------------------------------------------------------ the pipeline
 // The tapes hold k states; other buffers of the schedule begin before the forward repeat.
-static void declare(revolving *r)
+static void declare_snapshots(revolving *r)
 {
     vy_program *p = r->b->p;
     char text[320];
     for (uint32_t i = 0; i < r->x.state_count && !stopped(r); i++) {
         revolve_state *s = &r->x.states[i];
         const uint32_t rank = p->buffers.data[s->tape].rank;
-        vy_dim *dims = room(r, &r->x.l->module->arena, rank, sizeof *dims);
+        vy_dim *dims = revolve_room(r, &r->x.l->module->arena, rank, sizeof *dims);
         if (!dims) return;
         memcpy(dims, p->buffers.data[s->tape].dims, rank * sizeof *dims);
-        dims[0] = number(r, r->x.snapshots);
+        dims[0] = constant_dim(r, r->x.snapshots);
         p->buffers.data[s->tape].dims = dims;
         const vy_buf b = p->buffers.data[s->tape];
         s->work = vy_pipeline_buffer(r->q, vy_free_name(p, "state", b.name, text), b.type, rank - 1,
@@ -310,35 +212,35 @@ static void declare(revolving *r)
 static void forward(revolving *r)
 {
     const revolve_loop *x = &r->x;
-    const vy_dim first = number(r, 0);
+    const vy_dim first = constant_dim(r, 0);
     vy_at(r->b, x->l->steps.data[x->forward].line, x->l->steps.data[x->forward].column);
-    declare(r);
+    declare_snapshots(r);
     for (uint32_t i = 0; i < x->state_count && !stopped(r); i++) {
         const vy_pipe_arg from = {.buffer = {x->states[i].buffer}};
         const vy_pipe_arg to = snapshot(r, &x->states[i], first);
         vy_pipe_move(r->q, VY_PIPE_COPY, &from, &to, 0);
     }
-    step(r, x->forward);
-    steps(r, x->body, x->l->steps.data[x->forward].partner + 1);
+    revolve_step(r, x->forward);
+    revolve_steps(r, x->body, x->l->steps.data[x->forward].partner + 1);
 }
 
 static void all(revolving *r)
 {
     const revolve_loop *x = &r->x;
     const uint32_t after = x->l->steps.data[x->reverse].partner + 1;
-    steps(r, 0, x->forward);
+    revolve_steps(r, 0, x->forward);
     forward(r);
-    steps(r, x->l->steps.data[x->forward].partner + 1, x->reverse);
+    revolve_steps(r, x->l->steps.data[x->forward].partner + 1, x->reverse);
     vy_at(r->b, x->l->steps.data[x->reverse].line, x->l->steps.data[x->reverse].column);
     const vy_dim len = let(r, "len", x->count);
-    const vy_dim slot = number(r, 0);
-    reverse(r, x->snapshots, len, number(r, 0), slot);
+    const vy_dim slot = constant_dim(r, 0);
+    reverse(r, x->snapshots, len, constant_dim(r, 0), slot);
     close(r, 1);
-    steps(r, after, x->l->steps.count);
+    revolve_steps(r, after, x->l->steps.count);
 }
 
 // A pipe with the signature of `l`, in which numbers of the old steps mean nothing.
-static bool begin(revolving *r)
+static bool begin_revolving(revolving *r)
 {
     const vy_pipeline *l = r->x.l;
     r->b = vy_rebuild_begin(l->signature);
@@ -350,14 +252,14 @@ static bool begin(revolving *r)
         if (r->b->p->dims.data[i].op == VY_DIM_STEP)
             r->b->p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
     const uint32_t buffers = l->signature->buffers.count;
-    r->steps = room(r, &r->arena, l->steps.count, sizeof *r->steps);
-    r->made = room(r, &r->arena, l->signature->dims.count, sizeof *r->made);
-    r->made_in = room(r, &r->arena, l->signature->dims.count, sizeof *r->made_in);
+    r->steps = revolve_room(r, &r->arena, l->steps.count, sizeof *r->steps);
+    r->made = revolve_room(r, &r->arena, l->signature->dims.count, sizeof *r->made);
+    r->made_in = revolve_room(r, &r->arena, l->signature->dims.count, sizeof *r->made_in);
     r->context = 1;
-    r->places = room(r, &r->arena, buffers, sizeof *r->places);
-    r->forgotten = room(r, &r->arena, buffers, sizeof *r->forgotten);
-    r->scratch = room(r, &r->arena, buffers, sizeof *r->scratch);
-    r->cleared = room(r, &r->arena, buffers, 1);
+    r->places = revolve_room(r, &r->arena, buffers, sizeof *r->places);
+    r->forgotten = revolve_room(r, &r->arena, buffers, sizeof *r->forgotten);
+    r->scratch = revolve_room(r, &r->arena, buffers, sizeof *r->scratch);
+    r->cleared = revolve_room(r, &r->arena, buffers, 1);
     if (stopped(r) || !vy_pipe_cleared(l, &r->arena, r->cleared)) return false;
     for (uint32_t i = 1; i < buffers; i++) r->places[i] = (vy_pipe_arg){.buffer = {i}};
     return true;
@@ -370,7 +272,7 @@ static bool revolve(vy_module *m, const vy_pipe_step *source, int64_t k)
     revolving r = {0};
     bool ok = revolve_match(&r.x, l, source, &r.arena);
     r.x.snapshots = (uint32_t)(k < MOST_LEVELS ? k : MOST_LEVELS);
-    if (ok && (ok = begin(&r))) {
+    if (ok && (ok = begin_revolving(&r))) {
         all(&r);
         m->pipelines.count--; // the new one has its name and takes its place
         ok = vy_pipeline_end(r.q) != NULL;

@@ -3,6 +3,7 @@
 //
 //   revolve_match.c  the forward and the reverse repeat, and what their tapes hold
 //   revolve.c        the schedule
+//   revolve_steps.c  … of which each level repeats steps of the pipeline
 #ifndef VYRE_HOST_REVOLVE_H
 #define VYRE_HOST_REVOLVE_H
 

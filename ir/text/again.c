@@ -16,9 +16,10 @@
 //   2. *Equal ones are one.*  Derived declarations of one name and order that are written alike,
 //      and whose names denote what is equal, are the first of them; compared are the first
 //      MOST_DISTINCT texts of a name.
-//   3. *Who keeps the name.*  What is not derived; else the first derived one that nothing derived
-//      uses, for it is what was requested; else the first.  Others that something derived uses,
-//      its *parts*, get a number: scale2.  Another result of the same name is an error (E0202).
+//   3. *Which keeps the name.*  What is not derived; else the first derived one that nothing
+//      derived uses, for it is what was requested; else the first.  Others that something derived
+//      uses, its *parts*, get a number: scale2.  Another result of the same name is an error
+//      (E0202).
 #include "ir/text/front.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ static void add_overload(vy_front *f, vy_decl *first, vy_decl *d)
         first->overload = d;
 }
 
-static void declare(vy_decl *d)
+static void make_current(vy_decl *d)
 {
     vy_decl *other = d->name->global;
     if (other) other->func->shares = d->func->shares = true;
@@ -84,7 +85,7 @@ void vy_declare_global(vy_front *f, vy_decl *d)
         vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, NULL,
                        "`%s` is a function of the language", n->text);
     else
-        declare(d);
+        make_current(d);
 }
 
 static void forget(vy_func *list)
@@ -219,7 +220,7 @@ static void find_equal(vy_front *f)
     join(f->pipes);
 }
 
-// ------------------------------------------------------------------------------ who keeps the name
+// ---------------------------------------------------------------------------- which keeps the name
 static void find_owners(vy_func *list, bool parts)
 {
     for (vy_func *fn = list; fn; fn = fn->next) {
@@ -240,7 +241,7 @@ static void refuse(vy_front *f, const vy_decl *a, const vy_decl *b)
 }
 
 // The name with the first number that makes it one that nothing has.
-static void number(vy_front *f, vy_decl *d)
+static void append_number(vy_front *f, vy_decl *d)
 {
     vy_name_rec *n = d->name, *fresh;
     char *text = vy_front_alloc(f, n->length + (size_t)12);
@@ -261,7 +262,7 @@ static void name_all(vy_front *f, vy_func *list)
         const vy_decl *owner = fn->decl->name->owner;
         if (!fn->shares || fn->same != fn || owner == fn->decl || !fn->order) continue;
         if (is_part(fn))
-            number(f, fn->decl);
+            append_number(f, fn->decl);
         else
             refuse(f, owner, fn->decl);
     }
@@ -273,7 +274,7 @@ static void name_overloads(vy_front *f)
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) {
         vy_decl *d = fn->decl->overload;
         for (; d && fn->decl->name->global == fn->decl && !f->failed; d = d->overload)
-            if (d->func->stays) number(f, d);
+            if (d->func->stays) append_number(f, d);
     }
 }
 

@@ -7,7 +7,7 @@
 //
 // An integer alone is a condition too: it holds if it is not 0.
 #include "ir/build/pipe_build.h"
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // front.c: shared by all phases of the front end: memory, the first error, names.
 //
 // Names are interned: all phases after the lexer compare pointers.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <stdio.h>
 #include <string.h>

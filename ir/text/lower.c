@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower.c: tree to builder: modules and programs.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/edit.h"
 #include "ir/text/text.h"
 

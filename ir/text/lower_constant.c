@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_constant.c: constants of a module, each evaluated once.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/edit.h"
 
 #include <string.h>

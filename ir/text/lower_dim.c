@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_dim.c: dimensions to the builder, and helpers shared by all of lowering.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/edit.h"
 
 void vy_lower_at(vy_lower *l, uint32_t line, uint32_t column)

@@ -71,7 +71,7 @@ static void follow(vy_lower *l, vy_element_at *at, const vy_ast_expr *e)
             step_components(l, at, m);
 }
 
-static bool find(vy_lower *l, const vy_ast_expr *e, vy_element_at *at)
+static bool locate_element(vy_lower *l, const vy_ast_expr *e, vy_element_at *at)
 {
     const vy_ast_expr *x = e->kind == EX_INDEX ? e : e->u.member.of;
     const vy_decl *d = x->u.ref.decl;
@@ -133,7 +133,7 @@ static uint32_t run(walk *w)
 uint32_t vy_lower_load(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 {
     vy_element_at at;
-    if (!find(l, e, &at)) return 1;
+    if (!locate_element(l, e, &at)) return 1;
     vy_lower_at(l, e->line, e->column);
     return run(&(walk){.l = l, .at = &at, .loaded = v});
 }
@@ -142,7 +142,7 @@ uint32_t vy_lower_load(vy_lower *l, const vy_ast_expr *e, vy_value *v)
 vy_element_at *vy_element_find(vy_lower *l, const vy_ast_expr *e)
 {
     vy_element_at *at = vy_room_take(l, sizeof *at / sizeof(vy_value));
-    return find(l, e, at) ? at : NULL;
+    return locate_element(l, e, at) ? at : NULL;
 }
 
 void vy_element_read(vy_lower *l, vy_element_at *at, vy_value *v)
@@ -159,7 +159,7 @@ void vy_element_write(vy_lower *l, vy_element_at *at, const vy_value *v)
 vy_buffer vy_lower_place(vy_lower *l, const vy_ast_expr *e, vy_value index[VY_MAX_RANK])
 {
     vy_element_at at;
-    if (!find(l, e, &at)) return (vy_buffer){0};
+    if (!locate_element(l, e, &at)) return (vy_buffer){0};
     if (at.n) at.index[at.rank] = at.component[0];
     for (uint32_t k = 0; k < VY_MAX_RANK; k++) index[k] = at.index[k];
     return (vy_buffer){l->frame[at.d->slot + at.column]};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_expr.c: expressions to builder calls, operands from left to right.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/edit.h"
 
 #include <math.h>

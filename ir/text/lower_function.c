@@ -5,7 +5,7 @@
 // other need no order.
 #include "ir/build/function.h"
 #include "ir/check/check.h"
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <stdio.h>
 

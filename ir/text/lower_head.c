@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_head.c: heads of programs and pipelines: parameters, domain, workgroup.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/edit.h"
 
 // Where a shader's host has the parameter; a buffer without @binding is no parameter of it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lower_library.c: calls of functions that expand into operations (ir/build/library.h).
 #include "ir/build/library.h"
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const vy_library_function *function_of(const vy_ast_expr *e)
     return vy_library_at(vy_call_builtin(e)->op);
 }
 
-static uint32_t take(vy_lower *l, const vy_ast_expr *e, vy_taken *x)
+static uint32_t lower_argument(vy_lower *l, const vy_ast_expr *e, vy_taken *x)
 {
     uint32_t n = 0, most = 1;
     for (const vy_ast_expr *a = e->u.ref.list; a && n < VY_MOST_TAKEN; a = a->next, n++) {
@@ -40,7 +40,7 @@ void vy_lower_library(vy_lower *l, const vy_ast_expr *e, uint32_t n, vy_value *v
 {
     const vy_library_function *f = function_of(e);
     vy_taken x[VY_MOST_TAKEN] = {{NULL, 0}};
-    const uint32_t most = take(l, e, x);
+    const uint32_t most = lower_argument(l, e, x);
     if (vy_lower_stopped(l)) return;
     vy_lower_at(l, e->line, e->column);
     if (vy_library_is_by_component(f)) {

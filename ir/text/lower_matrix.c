@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lower_matrix.c: matrices: products, constructors, functions of linear algebra.
 #include "ir/build/matrix.h"
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <string.h>
 

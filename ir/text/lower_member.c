@@ -4,7 +4,7 @@
 // An index that is no constant selects among all parts: the IR has no arrays of values.  As in
 // arrays, an element that is not there reads as zero, and is not written.
 #include "ir/build/edit.h"
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <string.h>
 

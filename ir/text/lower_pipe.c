@@ -3,7 +3,7 @@
 //
 // A `let` and a counter are names of integer expressions, so they emit nothing here; every value(…)
 // becomes a separate step before the step that contains it.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/pipe_build.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lower_stmt.c: statements to builder calls.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/edit.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 // dozens of conditions are nested, so many cases become a tree: is it one of the first half?
 //
 //   if (k == 0) | (k == 1) | … { if (k == 0) | … { … } else { … } } else default
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 #include "ir/build/edit.h"
 
 static vy_value is_case(vy_lower *l, const vy_stmt *c, vy_value k)

@@ -110,12 +110,12 @@ static vy_pipe_stmt *parse_buffer(vy_front *f, const attributes *a)
     return s;
 }
 
-// `let n = value(total[0]);`
-static vy_pipe_stmt *parse_let(vy_front *f)
+// `let n = value(total[0]);`, `var n = 0;`
+static vy_pipe_stmt *parse_number(vy_front *f, vy_pipe_stmt_kind kind, vy_decl_kind decl)
 {
-    vy_pipe_stmt *s = new_stmt(f, PS_LET, &f->tok);
+    vy_pipe_stmt *s = new_stmt(f, kind, &f->tok);
     vy_advance(f);
-    s->decl = vy_parse_decl(f, DK_NUMBER);
+    s->decl = vy_parse_decl(f, decl);
     vy_expect(f, TK_SET, "before the number");
     s->value = vy_parse_expr(f);
     vy_expect(f, TK_SEMICOLON, "after the number");
@@ -190,18 +190,6 @@ static vy_pipe_stmt *parse_repeat(vy_front *f)
     if (s->reverse) vy_expect(f, TK_RPAREN, "after the bounds of `rev`");
     parse_keep(f, s);
     s->body = parse_block(f);
-    return s;
-}
-
-// `var n = 0;`
-static vy_pipe_stmt *parse_var(vy_front *f)
-{
-    vy_pipe_stmt *s = new_stmt(f, PS_VAR, &f->tok);
-    vy_advance(f);
-    s->decl = vy_parse_decl(f, DK_CELL);
-    vy_expect(f, TK_SET, "before the number");
-    s->value = vy_parse_expr(f);
-    vy_expect(f, TK_SEMICOLON, "after the number");
     return s;
 }
 
@@ -325,8 +313,8 @@ static vy_pipe_stmt *parse_stmt(vy_front *f)
     if (repeat) return parse_repeat(f);
     if (set) return parse_set(f);
     switch (f->tok.kind) {
-    case TK_LET: return parse_let(f);
-    case TK_VAR: return parse_var(f);
+    case TK_LET: return parse_number(f, PS_LET, DK_NUMBER);
+    case TK_VAR: return parse_number(f, PS_VAR, DK_CELL);
     case TK_IF: return parse_if(f);
     case TK_WHILE: return parse_while(f);
     case TK_CHECKPOINT: return parse_checkpoint(f);

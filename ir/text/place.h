@@ -9,7 +9,7 @@
 #ifndef VYRE_PLACE_H
 #define VYRE_PLACE_H
 
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 typedef struct vy_element_at vy_element_at; // lower_element.c
 

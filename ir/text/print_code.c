@@ -377,7 +377,7 @@ static void declare_arrays(printer *o)
     }
     for (uint32_t b = n; b-- > 1; keep = b) {
         const array_facts *a = &facts[b];
-        if (p->buffers.data[b].cls <= VY_INOUT) continue; // a workspace declared late
+        if (vy_is_global(p->buffers.data[b].cls)) continue; // a workspace declared late
         if (p->buffers.data[b].cls != VY_LOCAL || !a->clear || a->clear != a->first) break;
         if (a->last >= region_end(o, a->clear) || a->clear >= before) break;
         before = a->clear;

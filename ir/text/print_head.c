@@ -87,7 +87,7 @@ static void print_parameters(printer *o, const char *separator)
     uint32_t position = 0;
     bool first = true;
     for (uint32_t b = 1; b < p->buffers.count; b++) {
-        if (p->buffers.data[b].cls > VY_INOUT) continue;
+        if (!vy_is_global(p->buffers.data[b].cls)) continue;
         if (p->signature && p->buffers.data[b].workspace) continue; // declared by a step
         separate(o, &first, separator);
         print_buffer(o, &p->buffers.data[b], position++);
@@ -181,7 +181,7 @@ void print_reserve_names(printer *o)
 {
     const vy_program *p = o->p;
     for (uint32_t b = 1; b < p->buffers.count; b++)
-        if (p->buffers.data[b].cls <= VY_INOUT)
+        if (vy_is_global(p->buffers.data[b].cls))
             print_names_add(o, p->buffers.data[b].name, strlen(p->buffers.data[b].name));
     for (uint32_t i = 0; i < p->scalars.count; i++)
         print_names_add(o, p->scalars.data[i].name, strlen(p->scalars.data[i].name));

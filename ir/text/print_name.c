@@ -51,7 +51,7 @@ static bool grow(print_names *n)
 }
 
 // The slot of the entry in the table, or the free slot for it.
-static uint32_t *find(const print_names *n, const char *text, size_t length)
+static uint32_t *slot_called(const print_names *n, const char *text, size_t length)
 {
     uint32_t slot = hash_text(text, length) & (n->table_size - 1);
     for (; n->table[slot]; slot = (slot + 1) & (n->table_size - 1)) {
@@ -66,7 +66,7 @@ static uint32_t entry(printer *o, const char *text, size_t length)
 {
     print_names *n = &o->names;
     if (n->all.count * 2 >= n->table_size && !grow(n)) goto fail;
-    uint32_t *place = find(n, text, length);
+    uint32_t *place = slot_called(n, text, length);
     if (*place) return *place;
     print_name fresh = {.text = n->text.count, .length = (uint32_t)length, .next = 2};
     if (!vy_vec_reserve(&n->text, length + 1) || !vy_vec_push(&n->all, fresh)) goto fail;
@@ -80,7 +80,7 @@ fail:
     return 0;
 }
 
-static uint32_t take(printer *o, uint32_t e)
+static uint32_t take_entry(printer *o, uint32_t e)
 {
     o->names.all.data[e].visible = true;
     if (!vy_vec_push(&o->names.scope, e)) o->failed = true;
@@ -90,7 +90,7 @@ static uint32_t take(printer *o, uint32_t e)
 uint32_t print_names_add(printer *o, const char *text, size_t length)
 {
     uint32_t e = entry(o, text, length);
-    return e ? take(o, e) : 0;
+    return e ? take_entry(o, e) : 0;
 }
 
 static uint32_t unnamed(printer *o)
@@ -99,7 +99,7 @@ static uint32_t unnamed(printer *o)
         char text[16];
         int n = snprintf(text, sizeof text, "v%u", ++o->names.unnamed);
         uint32_t e = entry(o, text, (size_t)n);
-        if (!e || !o->names.all.data[e].visible) return e ? take(o, e) : 0;
+        if (!e || !o->names.all.data[e].visible) return e ? take_entry(o, e) : 0;
     }
 }
 
@@ -123,12 +123,12 @@ uint32_t print_names_unique(printer *o, const char *wish)
     size_t n = identifier_from(wish, text);
     if (n == 0) return unnamed(o);
     uint32_t base = entry(o, text, n);
-    if (!base || !o->names.all.data[base].visible) return base ? take(o, base) : 0;
+    if (!base || !o->names.all.data[base].visible) return base ? take_entry(o, base) : 0;
     for (;;) {
         uint32_t suffix = o->names.all.data[base].next;
         size_t m = n + (size_t)snprintf(text + n, sizeof text - n, "_%u", suffix);
         uint32_t e = entry(o, text, m);
-        if (!e || !o->names.all.data[e].visible) return e ? take(o, e) : 0;
+        if (!e || !o->names.all.data[e].visible) return e ? take_entry(o, e) : 0;
         o->names.all.data[base].next++;
     }
 }
@@ -141,7 +141,7 @@ static void give_back(print_names *n, const print_name *e)
     while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') at--;
     if (at < 2 || text[at - 1] != '_' || e->length - at > 8) return;
     for (uint32_t i = at; i < e->length; i++) value = value * 10 + (uint32_t)(text[i] - '0');
-    uint32_t base = *find(n, text, at - 1);
+    uint32_t base = *slot_called(n, text, at - 1);
     if (base && value >= 2 && value < n->all.data[base].next) n->all.data[base].next = value;
 }
 

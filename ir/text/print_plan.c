@@ -125,7 +125,7 @@ static uint32_t name_width(const char *name)
 static uint32_t buffer_width(const printer *o, uint32_t buffer)
 {
     const vy_buf *b = &o->p->buffers.data[buffer];
-    return b->cls > VY_INOUT ? 4 : name_width(b->name);
+    return !vy_is_global(b->cls) ? 4 : name_width(b->name);
 }
 
 // Width of operands that are not trees.  All names of values count the same, else the printed text
@@ -156,7 +156,7 @@ static uint32_t operator_width(const printer *o, uint32_t id)
 }
 
 // Pops operand `a` if it is on top of the stack.
-static bool take(printer *o, uint32_t a)
+static bool pop_operand(printer *o, uint32_t a)
 {
     vy_id_vec *s = &o->pending;
     if (VY_IS_LEAF(a) || s->count == 0 || s->data[s->count - 1] != a) return false;
@@ -177,7 +177,7 @@ static void take_within(printer *o, uint32_t a, uint32_t *width, uint32_t *heigh
     }
     *width += more;
     if (o->height[a] >= *height) *height = o->height[a] + 1u;
-    take(o, a);
+    pop_operand(o, a);
 }
 
 // Pops the operands of an instruction, the last one first.
@@ -227,7 +227,7 @@ static void take_yields(printer *o, const uint32_t *a, uint32_t n)
         qsort(v->data, v->count, sizeof *v->data, by_id_desc);
     else
         sort_desc(v);
-    for (uint32_t k = 0; k < v->count; k++) take(o, v->data[k]);
+    for (uint32_t k = 0; k < v->count; k++) pop_operand(o, v->data[k]);
 }
 
 static void plan_marker(printer *o, uint32_t id)
@@ -241,22 +241,22 @@ static void plan_marker(printer *o, uint32_t id)
         uint32_t middle = o->s.partner[id], end = o->s.partner[middle];
         // `if !c` is written for an empty first arm, so `!` itself is never inline there.
         if (!VY_IS_LEAF(a[0]) && p->insts.data[a[0]].op == VY_OP_NOT) o->pending.count = 0;
-        take(o, a[0]);
+        pop_operand(o, a[0]);
         for (uint32_t k = p->insts.data[end].nargs; k-- > 0;) {
             uint32_t v = print_if_start(id, vy_arg(p, middle, k), vy_arg(p, end, k));
-            if (v && print_is_plain(o, v)) take(o, v);
+            if (v && print_is_plain(o, v)) pop_operand(o, v);
         }
         break;
     }
     case VY_OP_WHILE:
-        for (uint32_t k = n; k-- > 0;) take(o, a[k]);
+        for (uint32_t k = n; k-- > 0;) pop_operand(o, a[k]);
         break;
     case VY_OP_ENDLOOP:
         skip = vy_next_arg(p, o->s.partner[id]);
-        if (skip) take(o, a[0]);
+        if (skip) pop_operand(o, a[0]);
         take_yields(o, a + skip, n - skip);
         break;
-    case VY_OP_TEST: take(o, a[0]); break;
+    case VY_OP_TEST: pop_operand(o, a[0]); break;
     default: take_yields(o, a, n); break; // ELSE ENDIF ENDCHECKPOINT CHECKPOINT
     }
     o->pending.count = 0;
@@ -266,8 +266,8 @@ static void plan_marker(printer *o, uint32_t id)
 static void plan_loop(printer *o, uint32_t id)
 {
     const uint32_t *a = vy_args(o->p, id);
-    for (uint32_t k = 3; k-- > 0;) take(o, a[k]);
-    for (uint32_t k = o->p->insts.data[id].nargs; k-- > 3;) take(o, a[k]);
+    for (uint32_t k = 3; k-- > 0;) pop_operand(o, a[k]);
+    for (uint32_t k = o->p->insts.data[id].nargs; k-- > 3;) pop_operand(o, a[k]);
     o->pending.count = 0;
 }
 

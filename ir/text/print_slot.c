@@ -117,7 +117,7 @@ static int64_t target_variable(printer *o, const print_frame *f, uint32_t start,
     return assigns && opening_reads(o, f, old) ? -1 : (int64_t)var;
 }
 
-static int64_t choose(printer *o, const print_frame *f, uint32_t k, int64_t last)
+static int64_t choose_place(printer *o, const print_frame *f, uint32_t k, int64_t last)
 {
     uint32_t start = slot_start(o, f, k);
     int64_t var = dying_variable(o, f, start, last);
@@ -132,7 +132,7 @@ static const char *wish(const printer *o, const print_frame *f, uint32_t k)
     return vy_string(&o->p->module->names, name);
 }
 
-static void declare(printer *o, const print_frame *f, uint32_t k, print_slot *s)
+static void declare_slot(printer *o, const print_frame *f, uint32_t k, print_slot *s)
 {
     uint32_t start = slot_start(o, f, k);
     print_var v = {.content = start, .level = o->frames.count};
@@ -187,9 +187,9 @@ void print_slots_open(printer *o, print_frame *f)
         *s = (print_slot){.result = f->closer + 1 + k,
                           .then_yield = branches ? vy_arg(o->p, f->middle, k) : 0,
                           .end_yield = vy_slot_yield(o->p, &o->s, f->opener, k)};
-        int64_t var = choose(o, f, k, last);
+        int64_t var = choose_place(o, f, k, last);
         if (var < 0)
-            declare(o, f, k, s);
+            declare_slot(o, f, k, s);
         else
             s->var = (uint32_t)var;
         last = s->var;
@@ -266,7 +266,7 @@ bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner)
     for (uint32_t k = 0; k < n; k++) {
         uint32_t start = slot_start(o, &g, k);
         if (start && print_is_plain(o, start) && o->inlined[start]) return false;
-        last = choose(o, &g, k, last);
+        last = choose_place(o, &g, k, last);
         if (last < 0) return false;
         // The slot of f with that variable must yield this result.
         for (uint32_t j = 0; j < m; j++)

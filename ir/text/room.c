@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // room.c: memory for the scalars of values while they are lowered: a stack of its own, as the size
 // of a value is not known and lowering recurses.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <string.h>
 

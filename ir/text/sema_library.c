@@ -111,7 +111,7 @@ static void take_words(const call *c, vy_ast_expr *a, uint32_t least, uint32_t m
     if (!words || n < least || n > most || (least == 2 && n == 3)) refuse(c, a, fix);
 }
 
-static void take(call *c, vy_ast_expr *a, char letter)
+static void check_argument(call *c, vy_ast_expr *a, char letter)
 {
     switch (letter) {
     case 'C': take_words(c, a, 1, 4, "give a u32, uvec2, uvec3 or uvec4"); break;
@@ -174,7 +174,7 @@ uint32_t vy_synth_library(vy_front *f, vy_ast_expr *e, vy_text_type *results)
     const char *s = fn->takes;
     c.number = c.integer = c.word = c.of = VY_VOID;
     if (!count_is(&c)) return 0;
-    for (vy_ast_expr *a = e->u.ref.list; a && !f->failed; a = a->next) take(&c, a, *s++);
+    for (vy_ast_expr *a = e->u.ref.list; a && !f->failed; a = a->next) check_argument(&c, a, *s++);
     if (!f->failed) settle(&c);
     uint32_t n = 0;
     for (const char *r = fn->gives; *r && !f->failed; r++)

@@ -3,7 +3,7 @@
 //
 // Sizes of arrays are computed, equal arrays become one type, and places in the tree that name an
 // array get that (vy_type_place); then each type gets its number of scalars.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sema_switch.c: `switch`: its cases are constants, each given once, and end where they seem to.
-#include "ir/text/front.h"
+#include "ir/text/lower.h"
 
 #include <stdlib.h>
 

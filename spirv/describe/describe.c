@@ -127,7 +127,7 @@ static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_ke
         .access = b->cls == VY_IN    ? VY_ACCESS_IN
                   : b->cls == VY_OUT ? VY_ACCESS_OUT
                                      : VY_ACCESS_INOUT,
-        // The host of a shader clears what it wants cleared.
+        // The host of a shader clears what it needs cleared.
         .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && use != VY_WRITES_ALL &&
                  !(d->hosted && b->layout.given),
         .workspace = b->workspace,

@@ -26,7 +26,7 @@ typedef struct walk {
     bool open;
 } walk;
 
-static uint32_t number(walk *w, int64_t v)
+static uint32_t constant_expr(walk *w, int64_t v)
 {
     return vy_describe_expr(&w->d, (vy_expr){.op = VY_EXPR_CONST, .value = v});
 }
@@ -42,7 +42,7 @@ static bounds exactly(uint32_t e, bool natural) { return (bounds){e, e, true, tr
 static bounds anything(walk *w, vy_type type)
 {
     const bool natural = !vy_type_is_signed(type);
-    return (bounds){natural ? number(w, 0) : 0, 0, natural, false, natural};
+    return (bounds){natural ? constant_expr(w, 0) : 0, 0, natural, false, natural};
 }
 
 static bounds leaf(walk *w, uint32_t id)
@@ -51,13 +51,13 @@ static bounds leaf(walk *w, uint32_t id)
     const vy_type type = (vy_type)l->type;
     bounds r;
     switch (l->kind) {
-    case VY_LEAF_CONST: return exactly(number(w, l->value.i), l->value.i >= 0);
+    case VY_LEAF_CONST: return exactly(constant_expr(w, l->value.i), l->value.i >= 0);
     case VY_LEAF_SCALAR: return exactly(l->index, !vy_type_is_signed(type)); // symbols come first
     case VY_LEAF_LEN:
         return exactly(vy_describe_dim(&w->d, w->p->buffers.data[l->index].dims[l->axis]), true);
     case VY_LEAF_OVER:
-        r = exactly(two(w, VY_EXPR_SUB, w->d.domain[l->index], number(w, 1)), true);
-        r.low = number(w, 0);
+        r = exactly(two(w, VY_EXPR_SUB, w->d.domain[l->index], constant_expr(w, 1)), true);
+        r.low = constant_expr(w, 0);
         return r;
     default: return anything(w, type);
     }
@@ -91,8 +91,8 @@ static bounds pick(walk *w, vy_expr_op op, bounds x, bounds y)
 
 static bounds quotient(walk *w, bounds x, bounds y)
 {
-    const uint32_t one = number(w, 1);
-    bounds r = {.low = number(w, 0), .has_low = true, .natural = true};
+    const uint32_t one = constant_expr(w, 1);
+    bounds r = {.low = constant_expr(w, 0), .has_low = true, .natural = true};
     if (!x.natural || !y.natural) return (bounds){0};
     r.has_high = x.has_high;
     if (r.has_high && y.has_low)
@@ -138,9 +138,9 @@ static bounds binary(walk *w, vy_op op, bounds x, bounds y, vy_type type)
     if (vy_type_is_signed(type)) return r;
     r.natural = true;
     const bool exact = r.has_low && w->d.exprs.data[r.low].op == VY_EXPR_CONST;
-    if (!exact || w->d.exprs.data[r.low].value < 0) r.low = number(w, 0);
+    if (!exact || w->d.exprs.data[r.low].value < 0) r.low = constant_expr(w, 0);
     r.has_low = true;
-    if (r.has_high) r.high = two(w, VY_EXPR_MAX, r.high, number(w, 0));
+    if (r.has_high) r.high = two(w, VY_EXPR_MAX, r.high, constant_expr(w, 0));
     return r;
 }
 
@@ -168,7 +168,7 @@ static bounds value(walk *w, uint32_t id)
 // Most iterations of a LOOP, as an expression; sets the bounds of its variable.
 static uint32_t trips(walk *w, uint32_t loop)
 {
-    const uint32_t one = number(w, 1);
+    const uint32_t one = constant_expr(w, 1);
     const bounds from = get(w, vy_arg(w->p, loop, 0)), to = get(w, vy_arg(w->p, loop, 1));
     const bounds step = get(w, vy_arg(w->p, loop, 2));
     const vy_scalar *rest = vy_rest_below(w->p, loop);
@@ -180,13 +180,13 @@ static uint32_t trips(walk *w, uint32_t loop)
         w->open = true;
         return one;
     }
-    uint32_t span = rest ? number(w, rest->i - 1) : two(w, VY_EXPR_SUB, to.high, from.low);
+    uint32_t span = rest ? constant_expr(w, rest->i - 1) : two(w, VY_EXPR_SUB, to.high, from.low);
     if (!rest && step.has_low) { // ⌈span / step⌉
         const uint32_t by = two(w, VY_EXPR_MAX, step.low, one);
         span = two(w, VY_EXPR_ADD, span, two(w, VY_EXPR_SUB, by, one));
         span = two(w, VY_EXPR_DIV, span, by);
     }
-    return two(w, VY_EXPR_MAX, span, number(w, 0));
+    return two(w, VY_EXPR_MAX, span, constant_expr(w, 0));
 }
 
 static void need(walk *w, uint32_t id)
@@ -212,27 +212,27 @@ static uint32_t zero_iterations(walk *w, uint32_t buffer)
 {
     const vy_buf *b = &w->p->buffers.data[buffer];
     const uint32_t *size = w->p->workgroup;
-    uint32_t n = number(w, 1);
+    uint32_t n = constant_expr(w, 1);
     for (uint32_t k = 0; k < b->rank; k++)
         n = two(w, VY_EXPR_MUL, n, vy_describe_dim(&w->d, b->dims[k]));
     return two(w, VY_EXPR_DIV, n,
-               number(w,
-                      b->cls == VY_SHARED ? (int64_t)size[0] * size[1] * size[2] : VY_ZERO_STEP));
+               constant_expr(w, b->cls == VY_SHARED ? (int64_t)size[0] * size[1] * size[2]
+                                                    : VY_ZERO_STEP));
 }
 
 // The whole formula.  inside, most: room for each open loop.
 static uint32_t total(walk *w, uint32_t *inside, uint32_t *most)
 {
     const vy_program *p = w->p;
-    const uint32_t one = number(w, 1);
+    const uint32_t one = constant_expr(w, 1);
     uint32_t loops = 0;
-    inside[0] = number(w, 0);
+    inside[0] = constant_expr(w, 0);
     for (uint32_t id = 1; id < p->insts.count && !w->d.oom; id++) {
         const vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_is_loop(op)) {
             w->open |= op == VY_OP_WHILE;
             most[++loops] = op == VY_OP_LOOP ? trips(w, id) : one;
-            inside[loops] = number(w, 0);
+            inside[loops] = constant_expr(w, 0);
         } else if (op == VY_OP_ENDLOOP) { // and the test that fails
             const uint32_t each = two(w, VY_EXPR_ADD, inside[loops], one);
             const uint32_t all = two(w, VY_EXPR_ADD, two(w, VY_EXPR_MUL, most[loops], each), one);

@@ -9,7 +9,7 @@
 
 enum { LAST_SET = 3 }; // every device has four
 
-static bool is_parameter(const vy_buf *b) { return b->cls <= VY_INOUT; }
+static bool is_parameter(const vy_buf *b) { return vy_is_global(b->cls); }
 
 static bool takes_place(vy_describe *d, uint32_t set, uint32_t binding)
 {
@@ -42,7 +42,7 @@ vy_place_of vy_describe_next_place(vy_describe *d)
     return next;
 }
 
-static void number(vy_describe *d)
+static void number_bindings(vy_describe *d)
 {
     for (uint32_t i = 1; i < d->p->buffers.count; i++) {
         const vy_buf *b = &d->p->buffers.data[i];
@@ -72,7 +72,7 @@ bool vy_describe_places(vy_describe *d, bool host_layout)
     if (d->oom) return false;
     if (d->hosted) find_free_set(d);
     if (p->shader)
-        number(d);
+        number_bindings(d);
     else
         take_declared(d);
     d->kernel->hosted = d->hosted;

@@ -175,10 +175,18 @@ uint32_t vy_counted_test(vy_fn *f, const vy_counted *c, uint32_t phi); // condit
 // The loop variable, at the top of the body; *next is the phi's next value if it is known there.
 uint32_t vy_counted_variable(vy_fn *f, const vy_counted *c, uint32_t phi, uint32_t *next);
 
+// -------------------------------------------------------------------------------------- emit_if.c
+bool vy_emit_if(vy_fn *f, uint32_t i); // false: memory
+void vy_emit_else(vy_fn *f, uint32_t i);
+void vy_emit_endif(vy_fn *f);
+// RESULT i, number k, of the `if` that ENDIF `end` has closed.
+uint32_t vy_emit_if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k);
+
 // ---------------------------------------------------------------------------------- emit_blocks.c
 void vy_label(vy_fn *f, uint32_t id);     // starts a block
 void vy_branch(vy_fn *f, uint32_t label); // ends one
 void vy_branch_if(vy_fn *f, uint32_t cond, uint32_t yes, uint32_t no);
+bool vy_push_frame(vy_fn *f, vy_emit_frame frame); // of an open construct; false: memory
 // Track the nesting depth, as a driver with a stack of masks does.
 void vy_nest(vy_fn *f, uint32_t ifs, uint32_t loops);
 void vy_unnest(vy_fn *f, uint32_t ifs, uint32_t loops);
@@ -247,11 +255,11 @@ uint32_t vy_half_of_word(vy_fn *f, uint32_t word, uint32_t half); // f16 number 
 bool vy_arrays_declare(vy_fn *f);  // arrays.c: shared and local arrays; false: m->diag
 bool vy_buffers_declare(vy_fn *f); // arrays.c: buffers
 // emit_memory.c, for atomics
-typedef struct vy_place {
+typedef struct vy_address {
     uint32_t ok;      // bool, 0: always
     uint32_t address; // u32, in elements; unclamped
-} vy_place;
-vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding);
+} vy_address;
+vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding);
 uint32_t vy_element_pointer(vy_fn *f, const vy_array *a, uint32_t address);
 uint32_t vy_read_element(vy_fn *f, const vy_array *a, uint32_t address);
 void vy_write_element(vy_fn *f, const vy_array *a, uint32_t address, uint32_t value);

@@ -168,7 +168,7 @@ uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
                    .type = vy_type_loaded(b->type)};
     u.value = vy_val(f, vy_arg(f->p, i, in->nargs - 1));
     if (u.op == VY_OP_ATOMIC_CAS) u.expected = vy_val(f, vy_arg(f->p, i, in->nargs - 2));
-    vy_place at = vy_find_place(f, i, true);
+    vy_address at = vy_find_place(f, i, true);
     vy_guard g = vy_guard_begin(f, at.ok);
     uint32_t old;
     const vy_strength strength = vy_strength_of(f->p, i);

@@ -81,3 +81,10 @@ void vy_spin_end(vy_fn *f, vy_spin *s, uint32_t done, uint32_t next)
     if (!f->m->oom) f->out->data[s->patch] = next;
     vy_label(f, s->merge);
 }
+
+bool vy_push_frame(vy_fn *f, vy_emit_frame frame)
+{
+    if (vy_vec_push(&f->frames, frame)) return true;
+    f->m->oom = true;
+    return false;
+}

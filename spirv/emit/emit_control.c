@@ -58,70 +58,6 @@ static void patch(vy_fn *f, uint32_t phi, uint32_t next)
     if (!f->m->oom) f->code.data[phi + PHI_NEXT] = next;
 }
 
-static bool push(vy_fn *f, vy_emit_frame frame)
-{
-    if (vy_vec_push(&f->frames, frame)) return true;
-    f->m->oom = true;
-    return false;
-}
-
-// --------------------------------------------------------------------------------------------- if
-static bool empty_arm(vy_fn *f, uint32_t marker) { return f->facts->partner[marker] == marker + 1; }
-
-static bool begin_if(vy_fn *f, uint32_t i)
-{
-    uint32_t closer = f->facts->partner[i], cond = vy_val(f, vy_arg(f->p, i, 0));
-    bool no_then = empty_arm(f, i), no_else = empty_arm(f, closer);
-    vy_emit_frame frame = {.opener = i, .closer = closer, .header = f->block, .cond = cond};
-    if (no_then && no_else) return push(f, frame);
-    vy_spv *m = f->m;
-    frame.merge = vy_spv_id(m);
-    vy_nest(f, 1, 0);
-    uint32_t then_label = no_then ? frame.merge : vy_spv_id(m);
-    frame.other = no_else ? frame.merge : vy_spv_id(m);
-    VY_PUT(m, &f->code, SpvOpSelectionMerge, frame.merge, SpvSelectionControlMaskNone);
-    vy_branch_if(f, cond, then_label, frame.other);
-    if (!no_then) vy_label(f, then_label);
-    return push(f, frame);
-}
-
-static void begin_else(vy_fn *f, uint32_t i)
-{
-    vy_emit_frame *frame = &f->frames.data[f->frames.count - 1];
-    if (!frame->merge) return;
-    frame->first_end = frame->header;
-    if (!empty_arm(f, frame->opener)) {
-        frame->first_end = f->block;
-        vy_branch(f, frame->merge);
-    }
-    if (!empty_arm(f, i)) vy_label(f, frame->other);
-}
-
-static void end_if(vy_fn *f)
-{
-    vy_emit_frame frame = f->frames.data[--f->frames.count];
-    f->closed_end = frame.header;
-    if (frame.merge) {
-        vy_unnest(f, 1, 0);
-        if (!empty_arm(f, frame.closer)) {
-            f->closed_end = f->block;
-            vy_branch(f, frame.merge);
-        }
-        vy_label(f, frame.merge);
-    }
-    f->closed = frame;
-}
-
-static uint32_t if_result(vy_fn *f, uint32_t i, uint32_t end, uint32_t k)
-{
-    const vy_emit_frame *frame = &f->closed;
-    uint32_t type = vy_spv_type(f->m, (vy_type)inst(f, i)->type);
-    uint32_t yes = vy_val(f, vy_arg(f->p, frame->closer, k)), no = vy_val(f, vy_arg(f->p, end, k));
-    if (yes == no) return yes;
-    if (!frame->merge) return VY_DO(f, SpvOpSelect, type, frame->cond, yes, no);
-    return VY_DO(f, SpvOpPhi, type, yes, frame->first_end, no, f->closed_end);
-}
-
 // ------------------------------------------------------------------------------------------- loops
 // The CARRYs that follow a LOOP or WHILE become phis of its header.
 static void carry_phis(vy_fn *f, uint32_t i, vy_emit_frame *frame, uint32_t before)
@@ -227,7 +163,7 @@ static bool begin_loop(vy_fn *f, uint32_t i)
     begin_test(f);
     if (frame.test_first) leave_at_header(f, &frame, vy_counted_test(f, &c, phi));
     f->ids[i] = vy_counted_variable(f, &c, phi, &frame.counter_next);
-    return push(f, frame);
+    return vy_push_frame(f, frame);
 }
 
 // Is the condition of a WHILE computed from its carries alone?  Then it keeps its value in lanes
@@ -259,7 +195,7 @@ static bool begin_while(vy_fn *f, uint32_t i)
     loop_merge(f, &frame);
     begin_test(f);
     if (inside) leave_at_header(f, &frame, 0);
-    return push(f, frame);
+    return vy_push_frame(f, frame);
 }
 
 // The condition of a TEST or of a `break`.
@@ -386,7 +322,7 @@ static uint32_t result(vy_fn *f, uint32_t i)
 {
     uint32_t end = vy_arg(f->p, i, 0), k = inst(f, i)->aux;
     switch ((vy_op)inst(f, end)->op) {
-    case VY_OP_ENDIF: return if_result(f, i, end, k);
+    case VY_OP_ENDIF: return vy_emit_if_result(f, i, end, k);
     case VY_OP_ENDLOOP: return loop_result(f, i, end, k);
     default: return vy_val(f, vy_arg(f->p, end, k));
     }
@@ -395,9 +331,9 @@ static uint32_t result(vy_fn *f, uint32_t i)
 bool vy_emit_control(vy_fn *f, uint32_t i)
 {
     switch ((vy_op)inst(f, i)->op) {
-    case VY_OP_IF: return begin_if(f, i);
-    case VY_OP_ELSE: begin_else(f, i); break;
-    case VY_OP_ENDIF: end_if(f); break;
+    case VY_OP_IF: return vy_emit_if(f, i);
+    case VY_OP_ELSE: vy_emit_else(f, i); break;
+    case VY_OP_ENDIF: vy_emit_endif(f); break;
     case VY_OP_LOOP: return begin_loop(f, i);
     case VY_OP_WHILE: return begin_while(f, i);
     case VY_OP_TEST: loop_leave_test(f, i); break;

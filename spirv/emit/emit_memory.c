@@ -42,13 +42,13 @@ static uint32_t settle_address(vy_fn *f, uint32_t i, uint32_t address)
     return f->m->hooks->address ? f->m->hooks->address(f, i, address) : address;
 }
 
-vy_place vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
+vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
 {
     const vy_inst *in = &f->p->insts.data[i];
     const vy_buf *b = &f->p->buffers.data[in->aux];
     vy_emit_extent *extents = f->arrays[in->aux].extents;
     bool guard = !(in->flags & VY_FLAG_INRANGE) && !f->m->options->unchecked;
-    vy_place place = {zero_on_padding ? f->in_domain : 0, 0};
+    vy_address place = {zero_on_padding ? f->in_domain : 0, 0};
     uint32_t index[VY_MAX_RANK];
     const bool strided = vy_is_strided(f, in->aux);
     for (uint32_t k = 0; k < b->rank; k++) {
@@ -163,7 +163,7 @@ uint32_t vy_halves_end(vy_fn *f, vy_halves *h, uint32_t value)
 // A lane has its own local arrays, so where the index is a constant below the extent, padding lanes
 // may load, too; what they load is not used.  (Mesa 22.3's lavapipe takes such elements for one
 // where their indices are `select(lane in domain, constant, 0)`: text/grad/order/many_elements.)
-static bool is_own_element(const vy_fn *f, uint32_t i, const vy_place *at)
+static bool is_own_element(const vy_fn *f, uint32_t i, const vy_address *at)
 {
     const vy_inst *in = &f->p->insts.data[i];
     if (f->arrays[in->aux].cls != SpvStorageClassFunction || at->ok != f->in_domain) return false;
@@ -179,7 +179,7 @@ uint32_t vy_emit_load(vy_fn *f, uint32_t i)
     const vy_array *a = &f->arrays[in->aux];
     vy_type loaded = vy_type_loaded(a->type);
     uint32_t type = vy_spv_type(f->m, loaded);
-    vy_place at = vy_find_place(f, i, !(f->facts->uniform && f->facts->uniform[i]));
+    vy_address at = vy_find_place(f, i, !(f->facts->uniform && f->facts->uniform[i]));
     if (!at.ok) return vy_read_element(f, a, at.address);
     uint32_t safe = at.address;
     if (!is_own_element(f, i, &at)) {
@@ -196,7 +196,7 @@ void vy_emit_store(vy_fn *f, uint32_t i)
     const vy_inst *in = &f->p->insts.data[i];
     const vy_array *a = &f->arrays[in->aux];
     uint32_t value = vy_val(f, vy_arg(f->p, i, in->nargs - 1));
-    vy_place at = vy_find_place(f, i, true);
+    vy_address at = vy_find_place(f, i, true);
     vy_guard g = vy_guard_begin(f, at.ok);
     vy_write_element(f, a, at.address, value);
     vy_guard_end(f, g, 0, 0, 0);

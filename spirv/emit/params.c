@@ -77,7 +77,7 @@ static void add_offset_fields(vy_fn *f)
     char name[96];
     for (uint32_t b = 1, binding = 0; f->d->sliced && b < f->p->buffers.count; b++) {
         const vy_buf *buf = &f->p->buffers.data[b];
-        if (buf->cls > VY_INOUT) continue;
+        if (!vy_is_global(buf->cls)) continue;
         snprintf(name, sizeof name, "_offset_%.80s", buf->name);
         if (f->d->sliced[b])
             f->arrays[b].offset_field =

@@ -125,7 +125,7 @@ static bool take_axis(const wholes *w, uint32_t axis, uint32_t by, uint32_t *mis
     return true;
 }
 
-static bool take(const wholes *w, vy_whole_vec *out)
+static bool take_unfilled(const wholes *w, vy_whole_vec *out)
 {
     const uint32_t *n = w->p->workgroup;
     const uint32_t most = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : (n[1] > n[2] ? n[1] : n[2]);
@@ -154,13 +154,13 @@ static bool walk_lanes(wholes *w, const vy_structure *s, const vy_whole_uses *u,
     return true;
 }
 
-static bool find(wholes *w, vy_whole_vec *out)
+static bool find_unfilled(wholes *w, vy_whole_vec *out)
 {
     vy_structure s = {0};
     vy_whole_uses u = {0};
     bool done = false, ok = vy_structure_make(w->p, &s);
     ok = ok && vy_whole_uses_make(w->p, &s, &u) && walk_lanes(w, &s, &u, &done);
-    if (ok && done) ok = take(w, out);
+    if (ok && done) ok = take_unfilled(w, out);
     vy_whole_uses_free(&u);
     vy_structure_free(&s);
     return ok;
@@ -170,7 +170,7 @@ bool vy_find_wholes(const vy_program *p, vy_whole_vec *out)
 {
     wholes w = {.p = p};
     bool any = false, ok = true;
-    if (p->overs.count) ok = lay_out(&w, &any) && (!any || find(&w, out));
+    if (p->overs.count) ok = lay_out(&w, &any) && (!any || find_unfilled(&w, out));
     vy_free(w.first);
     vy_free(w.fills);
     return ok;

@@ -147,7 +147,7 @@ static void mark(const counting *c)
         if (is_load(c->p, id) && all & inside(c, id, id + 1)) c->u->counts[id] = 1;
 }
 
-static void find(counting *c)
+static void find_counted(counting *c)
 {
     const uint32_t n = c->p->insts.count;
     uint32_t loads = 0;
@@ -171,7 +171,7 @@ bool vy_whole_find_counting(vy_dataflow *flow, const vy_whole_uses *u)
     const bool ok = c.guard && c.before && c.made;
     if (ok) {
         find_guards(&c);
-        find(&c);
+        find_counted(&c);
     }
     vy_free(c.guard);
     vy_free(c.before);

@@ -23,7 +23,7 @@ static void note_slices(const vy_program *p, const vy_pipe_step *s, bool *sliced
     uint32_t n = 0;
     for (uint32_t id = 1; id < p->buffers.count; id++) {
         const vy_buf *b = &p->buffers.data[id];
-        if (b->cls > VY_INOUT || b->workspace) continue;
+        if (!vy_is_global(b->cls) || b->workspace) continue;
         sliced[id] |= s->args[n++].rank > 0;
     }
 }

@@ -45,7 +45,7 @@ static int by_binding(const void *a, const void *b)
 }
 
 // What the buffer of these objects is made of.
-static void choose(reading *r, read_alias *a, const place *of, uint32_t n)
+static void choose_buffer(reading *r, read_alias *a, const place *of, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < of[i].o->field_count; k++) {
@@ -81,7 +81,7 @@ static bool join(reading *r, const place *of, uint32_t n)
     read_alias *a = vy_arena_alloc(&r->building, sizeof *a);
     if (!a) return read_no_memory(r);
     for (uint32_t i = 0; i < n; i++) of[i].o->alias = a;
-    choose(r, a, of, n);
+    choose_buffer(r, a, of, n);
     return true;
 }
 

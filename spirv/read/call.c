@@ -28,7 +28,7 @@ static bool keep(reading *r, uint32_t id)
 }
 
 // Variables for what outlives its constructs; its first block.
-static bool prepare(reading *r, uint32_t function, uint32_t *first)
+static bool prepare_call(reading *r, uint32_t function, uint32_t *first)
 {
     *first = 0;
     uint32_t at = read_definition(&r->w, function);
@@ -59,7 +59,7 @@ bool read_function(reading *r, uint32_t id, const vy_var *results)
     r->exits = (read_exit_vec){0};
     r->frame = &frame;
     vy_function_begin(r->b);
-    const bool ok = prepare(r, id, &first) && read_follow(r, first);
+    const bool ok = prepare_call(r, id, &first) && read_follow(r, first);
     if (!vy_builder_failed(r->b)) vy_function_end(r->b);
     vy_vec_free(&r->exits);
     r->exits = outside;

@@ -178,7 +178,7 @@ static const char *variable_name(const vy_program *p, uint32_t axis, char text[1
     }
 }
 
-static void declare(domain *d)
+static void declare_domain(domain *d)
 {
     vy_dim extents[3];
     char text[16];
@@ -240,7 +240,7 @@ static void rebuild(domain *d)
 {
     replace_ids(d);
     if (!vy_rewrite_open(&d->w)) return;
-    declare(d);
+    declare_domain(d);
     vy_rewrite_range(&d->w, 1, d->w.p->insts.count, replace, d);
 }
 

@@ -24,7 +24,7 @@ static vy_value arg(const call *c, uint32_t operand, uint32_t k)
     return read_scalar(c->r, operand < c->n ? c->operands[operand] : 0, k);
 }
 
-static vy_value number(const call *c, double value)
+static vy_value constant_like(const call *c, double value)
 {
     return vy_float(c->b, vy_type_loaded(read_scalar_type(c->r, c->type, 0)), value);
 }
@@ -68,7 +68,7 @@ static const named table[] = {
     {GLSLstd450Fma, "fma", 3, FLOATS},
 };
 
-static const named *find(uint32_t instruction)
+static const named *function_numbered(uint32_t instruction)
 {
     for (uint32_t k = 0; k < sizeof table / sizeof *table; k++)
         if ((uint32_t)table[k].of == instruction) return &table[k];
@@ -141,7 +141,7 @@ static uint32_t size_of(const call *c, uint32_t operand)
     return operand < c->n ? read_scalar_count(c->r, c->operands[operand]) : 0;
 }
 
-static bool take(const call *c, uint32_t operand, uint32_t n, vy_value *out)
+static bool take_components(const call *c, uint32_t operand, uint32_t n, vy_value *out)
 {
     for (uint32_t k = 0; k < n; k++) out[k] = arg(c, operand, k);
     return !vy_builder_failed(c->b);
@@ -171,7 +171,7 @@ static bool vectors(const call *c, uint32_t instruction, vy_value *v, bool *mine
     if (geometric[i].f == VY_CROSS && n != 3)
         return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes vectors of three");
     for (uint32_t k = 0; k < geometric[i].vectors; k++)
-        if (!take(c, k, n, x[k])) return false;
+        if (!take_components(c, k, n, x[k])) return false;
     if (geometric[i].f == VY_REFRACT) x[2][0] = arg(c, 2, 0);
     vy_geometry(c->b, geometric[i].f, n, x[0], x[1], x[2], v);
     return !vy_builder_failed(c->b);
@@ -185,7 +185,7 @@ static bool matrices(const call *c, uint32_t instruction, vy_value *v, bool *min
     if (!*mine) return true;
     const uint32_t all = size_of(c, 0), n = all == 4 ? 2 : all == 9 ? 3 : all == 16 ? 4 : 0;
     if (n == 0) return read_fail(c->r, VY_E_SHADER_WORDS, "", "it takes a square matrix");
-    if (!take(c, 0, all, m)) return false;
+    if (!take_components(c, 0, all, m)) return false;
     if (instruction == GLSLstd450Determinant)
         v[0] = vy_matrix_determinant(c->b, n, m);
     else
@@ -203,7 +203,7 @@ static vy_value scaled(const call *c, uint32_t k) // Ldexp: x · 2^e
 
 static vy_value times(const call *c, uint32_t k, double by)
 {
-    const vy_value factor = number(c, by);
+    const vy_value factor = constant_like(c, by);
     return vy_mul(c->b, arg(c, 0, k), factor);
 }
 
@@ -232,7 +232,7 @@ bool read_extended(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
     if (!matrices(&c, instruction, v, &mine) || mine) return !vy_builder_failed(r->b);
     if (!read_pack(r, instruction, type, n, operands, v, &mine)) return false;
     if (mine) return true;
-    const named *f = find(instruction);
+    const named *f = function_numbered(instruction);
     for (uint32_t k = 0; k < c.scalars; k++) {
         const vy_type t = read_scalar_type(r, type, k);
         if (f && f->arity == n)

@@ -250,7 +250,7 @@ static bool transfer_type(transfer *t, uint32_t type)
 }
 
 // False: what the pointer points to has no values, as runtime arrays have none.
-static bool begin(transfer *t, reading *r, const read_pointer *p)
+static bool begin_transfer(transfer *t, reading *r, const read_pointer *p)
 {
     if (!read_type_of(r, p->type)->scalars)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a load or store of what has no values");
@@ -265,7 +265,7 @@ static bool begin(transfer *t, reading *r, const read_pointer *p)
 bool read_load_from(reading *r, const read_pointer *p, vy_value *out)
 {
     transfer t;
-    if (!begin(&t, r, p)) return false;
+    if (!begin_transfer(&t, r, p)) return false;
     t.loaded = out;
     return transfer_type(&t, p->type);
 }
@@ -288,7 +288,7 @@ bool read_load(reading *r)
 static bool store_scalars(reading *r, const read_pointer *p, const vy_value *v)
 {
     transfer t;
-    if (!begin(&t, r, p)) return false;
+    if (!begin_transfer(&t, r, p)) return false;
     t.stored = v;
     return transfer_type(&t, p->type);
 }
@@ -344,7 +344,7 @@ bool read_element(reading *r, uint32_t pointer, uint8_t use, vy_buffer *buffer, 
     const read_pointer *p = read_pointer_of(r, pointer);
     if (!p) return false;
     transfer t;
-    begin(&t, r, p);
+    begin_transfer(&t, r, p);
     if (p->object->kind != READ_BUFFER && p->object->kind != READ_SHARED &&
         p->object->kind != READ_IMAGE)
         return read_refuse(r, "use buffers and shared memory", "an atomic of such memory");

@@ -78,6 +78,6 @@ void read_forget_places(vy_program *p)
         vy_buf *b = &p->buffers.data[i];
         b->layout = (vy_layout){0};
         b->set = 0;
-        b->binding = b->cls <= VY_INOUT ? binding++ : 0;
+        b->binding = vy_is_global(b->cls) ? binding++ : 0;
     }
 }

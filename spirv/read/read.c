@@ -178,7 +178,7 @@ static bool build_all(reading *r)
     return read_fail(r, VY_E_SHADER_LIMIT, "", "its values are needed in too many places");
 }
 
-static bool begin(reading *r, const void *data, size_t size)
+static bool begin_reading(reading *r, const void *data, size_t size)
 {
     read_fault fault = {0};
     if (!read_words_make(&r->w, data, size, &r->arena, &fault)) {
@@ -205,7 +205,7 @@ static vy_module *read_module(const void *data, size_t size, const char *file,
     vy_module *m = vy_module_new();
     if (!m) return NULL;
     reading r = {.m = m, .options = options, .file = file};
-    if (begin(&r, data, size) && build_all(&r)) vy_module_check(m);
+    if (begin_reading(&r, data, size) && build_all(&r)) vy_module_check(m);
     if (vy_diag_is(&m->diag, VY_E_LIMIT) || vy_diag_is(&m->diag, VY_E_SHADER_LIMIT))
         read_name_sizes(&r);
     vy_vec_free(&r.notes);

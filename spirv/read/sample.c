@@ -156,7 +156,7 @@ static void place_layer(sampling *s, vy_value coordinate)
 }
 
 // The image at word 3, the coordinates at word 4; a gather has its component there, too.
-static bool begin(reading *r, sampling *s, bool projects, bool gathers)
+static bool begin_sampling(reading *r, sampling *s, bool projects, bool gathers)
 {
     read_image_operands options;
     *s = (sampling){.b = r->b};
@@ -205,7 +205,7 @@ static bool sample(reading *r, bool projects)
     sampling s;
     const uint32_t n = read_type_of(r, word(r, 1))->scalars;
     vy_value at[READ_IMAGE_AXES], *v = read_room(r, word(r, 1));
-    if (!v || !begin(r, &s, projects, false)) return false;
+    if (!v || !begin_sampling(r, &s, projects, false)) return false;
     at[s.t.axes - 1] = s.layer;
     for (uint32_t k = 0; k < n; k++) v[k] = between(&s, s.t.spatial, at, k);
     return define(&s, n, v);
@@ -220,7 +220,7 @@ static bool gather(reading *r)
     uint32_t channel;
     const uint32_t n = read_type_of(r, word(r, 1))->scalars;
     vy_value at[READ_IMAGE_AXES], *v = read_room(r, word(r, 1));
-    if (!v || !read_constant_u32(r, word(r, 5), &channel) || !begin(r, &s, false, true))
+    if (!v || !read_constant_u32(r, word(r, 5), &channel) || !begin_sampling(r, &s, false, true))
         return false;
     if (s.t.spatial != 2 || n != 4)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a gather of what has not two dimensions");

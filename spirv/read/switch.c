@@ -47,7 +47,7 @@ static uint64_t case_literal(const cases *c, uint32_t k)
     return read_word(&c->r->w, c->at, i) | high << 32;
 }
 
-static target *find(const cases *c, uint32_t label)
+static target *target_at(const cases *c, uint32_t label)
 {
     for (uint32_t k = 0; k < c->targets.count; k++)
         if (c->targets.data[k].label == label) return &c->targets.data[k];
@@ -57,7 +57,7 @@ static target *find(const cases *c, uint32_t label)
 static bool add(cases *c, uint32_t label)
 {
     const target t = {.label = label};
-    return find(c, label) || vy_vec_push(&c->targets, t) || read_no_memory(c->r);
+    return target_at(c, label) || vy_vec_push(&c->targets, t) || read_no_memory(c->r);
 }
 
 // ------------------------------------------------------------------------------- what falls where
@@ -99,7 +99,7 @@ static bool find_next(cases *c, target *t)
     bool ok = visit(c, &todo, t->label);
     while (ok && todo.count) {
         const uint32_t label = todo.data[--todo.count];
-        target *other = label == t->label ? NULL : find(c, label);
+        target *other = label == t->label ? NULL : target_at(c, label);
         if (!other) {
             ok = visit_next(c, &todo, label);
             continue;
@@ -160,7 +160,7 @@ static bool build_chain(cases *c, target *t)
 {
     while (t && !t->done) {
         if (!build_case(c, t)) return false;
-        t = t->next ? find(c, t->next) : NULL;
+        t = t->next ? target_at(c, t->next) : NULL;
     }
     return true;
 }

@@ -240,7 +240,7 @@ static bool is_image(const read_object *o)
     return o->kind == READ_IMAGE || o->kind == READ_SAMPLER;
 }
 
-static bool declare(reading *r, uint32_t n, read_object **list)
+static bool declare_variable(reading *r, uint32_t n, read_object **list)
 {
     bool ok = true;
     for (uint32_t k = 0; ok && k < 2 * n; k++) { // images last: their names give way
@@ -270,7 +270,7 @@ static bool parameters(reading *r)
         n++;
     }
     bool ok = read_aliases(r, n, list);
-    return ok && declare(r, n, list);
+    return ok && declare_variable(r, n, list);
 }
 
 // Parameters come first, as in text: passes remove arrays behind them, and those keep their places.

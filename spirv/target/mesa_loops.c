@@ -64,7 +64,7 @@ static const uint32_t *count_accesses(vy_fn *f)
     for (uint32_t i = 1; i < p->insts.count; i++) {
         const vy_inst *in = &p->insts.data[i];
         const bool memory = vy_op_is_memory((vy_op)in->op);
-        n[i] = n[i - 1] + (memory && p->buffers.data[in->aux].cls > VY_INOUT);
+        n[i] = n[i - 1] + (memory && !vy_is_global(p->buffers.data[in->aux].cls));
     }
     return f->target.arrays = n;
 }

@@ -244,8 +244,7 @@ static void put_dispatch(writer *w, const vy_plan_step *s)
     for (uint32_t i = 0; i < k->symbol_count; i++) {
         vy_text_add(t, "%s", comma(i));
         vy_text_json(t, k->symbols[i].name);
-        vy_text_add(t, ": ");
-        vy_text_add(t, "\"");
+        vy_text_add(t, ": \"");
         vy_text_argument(t, w->plan, &k->symbols[i], s->symbols[i]);
         vy_text_add(t, "\"");
     }
@@ -268,6 +267,23 @@ static void put_part(writer *w, const vy_plan_step *s)
     }
     vy_text_add(&w->t, ", \"elements\": ");
     put_plan_expr(w, s->part->count);
+}
+
+// The expression of a step, and the symbol that it determines.
+static void put_into_symbol(writer *w, const vy_plan_step *s)
+{
+    put_plan_expr(w, s->expr);
+    vy_text_add(&w->t, ", \"symbol\": ");
+    vy_text_json(&w->t, w->plan->symbols[s->symbol].name);
+}
+
+// What the value of a check is compared with, and the error.
+static void put_limit(writer *w, const vy_plan_step *s)
+{
+    vy_text_add(&w->t, s->check == VY_CHECK_BELOW ? ", \"below\": " : ", \"equals\": ");
+    put_plan_expr(w, s->limit);
+    vy_text_add(&w->t, ", \"error\": ");
+    vy_text_json(&w->t, s->text);
 }
 
 static void put_step(writer *w, const vy_plan_step *s)
@@ -293,28 +309,18 @@ static void put_step(writer *w, const vy_plan_step *s)
         break;
     case VY_STEP_REPEAT:
         vy_text_add(t, "\"count\": %u, \"times\": ", s->count);
-        put_plan_expr(w, s->expr);
-        vy_text_add(t, ", \"symbol\": ");
-        vy_text_json(t, w->plan->symbols[s->symbol].name);
+        put_into_symbol(w, s);
         break;
     case VY_STEP_READBACK:
         put_field(t, "buffer", buffers[s->buffer].name);
         vy_text_add(t, "\"element\": ");
-        put_plan_expr(w, s->expr);
-        vy_text_add(t, ", \"symbol\": ");
-        vy_text_json(t, w->plan->symbols[s->symbol].name);
+        put_into_symbol(w, s);
         break;
     case VY_STEP_TEST:
-        vy_text_add(t, "\"value\": ");
-        put_plan_expr(w, s->expr);
-        break;
     case VY_STEP_CHECK:
         vy_text_add(t, "\"value\": ");
         put_plan_expr(w, s->expr);
-        vy_text_add(t, s->check == VY_CHECK_BELOW ? ", \"below\": " : ", \"equals\": ");
-        put_plan_expr(w, s->limit);
-        vy_text_add(t, ", \"error\": ");
-        vy_text_json(t, s->text);
+        if (s->kind == VY_STEP_CHECK) put_limit(w, s);
         break;
     }
     vy_text_add(t, "}");

@@ -239,7 +239,7 @@ bool binding_create(binding *b, vys_entry what, bool f64, vy_diag *d)
 // -------------------------------------------------------------------------------------- cotangents
 spec *specs_find_seed(const specs *ct, const vy_buffer_info *cotangent)
 {
-    // The tangent of an inout buffer that nobody asked about begins as zeros.
+    // The tangent of an inout buffer that the caller did not give begins as zeros.
     if (cotangent->role.kind == VY_IS_TANGENT_OUT) return NULL;
     const char *of = vys_source_name(cotangent);
     return of ? specs_find(ct, of) : NULL;

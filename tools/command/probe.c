@@ -162,7 +162,7 @@ static bool start(child *c, const driver_choice *choice, const char *device, con
 }
 
 // False: the child has ended, or timed out.
-static bool take(child *c, void *data, size_t size)
+static bool receive(child *c, void *data, size_t size)
 {
     for (char *at = data; size > 0;) {
         struct pollfd p = {.fd = c->from, .events = POLLIN};
@@ -218,7 +218,7 @@ static void finish(child *c, char *why, size_t size, bool pass_on)
 static bool take_result(child *c, probe_result *r)
 {
     outcome o;
-    if (!take(c, &o, sizeof o)) return false;
+    if (!receive(c, &o, sizeof o)) return false;
     r->status = o.status;
     r->error = o.error;
     if (o.status) return true;
@@ -228,10 +228,11 @@ static bool take_result(child *c, probe_result *r)
     if (!r->inspection->executables) return false;
     for (uint32_t i = 0; i < o.executable_count; i++) {
         vkrt_executable *e = &r->inspection->executables[i];
-        if (!take(c, e, sizeof *e)) return false;
+        if (!receive(c, e, sizeof *e)) return false;
         e->figures = calloc(e->figure_count + 1, sizeof *e->figures);
         r->inspection->executable_count++;
-        if (!e->figures || !take(c, e->figures, e->figure_count * sizeof *e->figures)) return false;
+        if (!e->figures || !receive(c, e->figures, e->figure_count * sizeof *e->figures))
+            return false;
     }
     return true;
 }
@@ -244,10 +245,10 @@ static bool round_of(probe *p, uint32_t *at, child *c, const driver_choice *choi
     char why[400];
     uint32_t messages = 0;
     if (!start(c, choice, device, jobs + *at, p->count - *at, d)) return false;
-    const bool opened = take(c, &h, sizeof h);
+    const bool opened = receive(c, &h, sizeof h);
     bool alive = opened && !h.status;
     while (alive && *at < p->count && (alive = take_result(c, &p->results[*at]))) ++*at;
-    alive = alive && take(c, &messages, sizeof messages);
+    alive = alive && receive(c, &messages, sizeof messages);
     finish(c, why, sizeof why, messages > 0);
     p->messages += messages;
     if (!opened) return fail(d, TOOL_DEVICE, "choose another --driver", "%s", why);

@@ -238,56 +238,71 @@ static bool features(const names *enable, vy_features *out, vy_diag *d)
     return true;
 }
 
-bool take_settings(command *c, vy_diag *d)
+static uint64_t nanoseconds(uint64_t seconds)
+{
+    return seconds && seconds < UINT64_MAX / 1000000000 ? seconds * 1000000000 : UINT64_MAX;
+}
+
+// What the options say about the derivative, and about what is reported to `c` on the way.
+static vys_settings derivative_settings(command *c)
 {
     static const vys_keep keeps[] = {[CHECKPOINT_AUTO] = VYS_KEEP_AUTO,
                                      [CHECKPOINT_NONE] = VYS_KEEP_ALL,
                                      [CHECKPOINT_SQRT] = VYS_KEEP_SQRT};
     const options *o = &c->o;
+    return (vys_settings){.of = o->of.data,
+                          .of_count = o->of.count,
+                          .wrt = o->wrt.data,
+                          .wrt_count = o->wrt.count,
+                          .name = o->name,
+                          .order = (uint32_t)o->order,
+                          .seed_buffer = o->seed == SEED_BUFFER,
+                          .forward = derives_forward(c),
+                          .with_value = o->with_value,
+                          .deterministic = o->deterministic,
+                          .accumulate = (vy_accumulate)o->accumulate,
+                          .assume = o->assume.data,
+                          .assume_count = o->assume.count,
+                          .keep = keeps[o->checkpoint],
+                          .tape_limit = o->tape_limit,
+                          .dump_after = o->dump_after,
+                          .dump = dump,
+                          .step = step,
+                          .tell = tell,
+                          .user = c,
+                          .words = &option_words};
+}
+
+// What they say about the code and the run.
+static void add_run_settings(const options *o, vys_settings *s)
+{
+    s->timeout_ns = nanoseconds(o->timeout);
+    s->level = (vys_level)(VYS_O0 + o->level);
+    s->target = (vy_target)o->target;
+    s->driver = (vy_driver)o->written_for;
+    s->precise = o->precise;
+    s->fast_math = o->fast_math;
+    s->unchecked = o->unchecked;
+    s->lines = o->lines;
+    s->no_validate = o->no_validate;
+    s->coarsen = (uint32_t)(o->coarsen < UINT16_MAX ? o->coarsen : UINT16_MAX);
+    s->interpreter = o->engine == ENGINE_EVAL;
+    s->f64 = o->eval_type == EVAL_F64;
+    s->report = o->report;
+    s->subgroup_size = (uint32_t)o->subgroup_size;
+    s->shuffle_seed = o->shuffle;
+}
+
+bool take_settings(command *c, vy_diag *d)
+{
+    const options *o = &c->o;
     vy_features enabled;
     if (o->dump_after && !known_pass(o->dump_after, d)) return false;
     if (!features(&o->enable, &enabled, d)) return false;
     c->work.device = c->gpu ? c->gpu->device : NULL;
-    c->work.settings =
-        (vys_settings){.of = o->of.data,
-                       .of_count = o->of.count,
-                       .wrt = o->wrt.data,
-                       .wrt_count = o->wrt.count,
-                       .name = o->name,
-                       .order = (uint32_t)o->order,
-                       .seed_buffer = o->seed == SEED_BUFFER,
-                       .forward = derives_forward(c),
-                       .with_value = o->with_value,
-                       .deterministic = o->deterministic,
-                       .accumulate = (vy_accumulate)o->accumulate,
-                       .assume = o->assume.data,
-                       .assume_count = o->assume.count,
-                       .keep = keeps[o->checkpoint],
-                       .tape_limit = o->tape_limit,
-                       .timeout_ns = o->timeout && o->timeout < UINT64_MAX / 1000000000
-                                         ? o->timeout * 1000000000
-                                         : UINT64_MAX,
-                       .level = (vys_level)(VYS_O0 + o->level),
-                       .target = (vy_target)o->target,
-                       .driver = (vy_driver)o->written_for,
-                       .enabled = enabled,
-                       .precise = o->precise,
-                       .fast_math = o->fast_math,
-                       .unchecked = o->unchecked,
-                       .lines = o->lines,
-                       .no_validate = o->no_validate,
-                       .coarsen = (uint32_t)(o->coarsen < UINT16_MAX ? o->coarsen : UINT16_MAX),
-                       .dump_after = o->dump_after,
-                       .dump = dump,
-                       .interpreter = o->engine == ENGINE_EVAL,
-                       .f64 = o->eval_type == EVAL_F64,
-                       .report = o->report,
-                       .subgroup_size = (uint32_t)o->subgroup_size,
-                       .shuffle_seed = o->shuffle,
-                       .step = step,
-                       .tell = tell,
-                       .user = c,
-                       .words = &option_words};
+    c->work.settings = derivative_settings(c);
+    c->work.settings.enabled = enabled;
+    add_run_settings(o, &c->work.settings);
     return true;
 }
 

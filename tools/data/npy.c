@@ -35,7 +35,7 @@ static void skip_space(cursor *c)
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t')) c->at++;
 }
 
-static bool take(cursor *c, char wanted)
+static bool take_character(cursor *c, char wanted)
 {
     skip_space(c);
     if (c->at == c->end || *c->at != wanted) return false;
@@ -64,13 +64,13 @@ static bool take_string(cursor *c, char out[32])
         out[n++] = *c->at++;
     }
     out[n] = 0;
-    return take(c, quote);
+    return take_character(c, quote);
 }
 
 static bool take_shape(cursor *c, array *a)
 {
-    if (!take(c, '(')) return false;
-    while (!take(c, ')')) {
+    if (!take_character(c, '(')) return false;
+    while (!take_character(c, ')')) {
         if (a->rank == VYS_MAX_RANK) return false;
         uint64_t n = 0;
         const char *start = c->at;
@@ -81,7 +81,7 @@ static bool take_shape(cursor *c, array *a)
         if (c->at == start) return false;
         if (c->at < c->end && *c->at == 'L') c->at++; // Python 2
         a->shape[a->rank++] = n;
-        if (!take(c, ',')) return take(c, ')');
+        if (!take_character(c, ',')) return take_character(c, ')');
     }
     return true;
 }
@@ -104,9 +104,9 @@ static bool take_descr(cursor *c, header *h)
 static const char *take_header(cursor *c, header *h, array *a)
 {
     char key[32];
-    if (!take(c, '{')) return "its header is not a dictionary";
-    while (!take(c, '}')) {
-        if (!take_string(c, key) || !take(c, ':')) return "its header is malformed";
+    if (!take_character(c, '{')) return "its header is not a dictionary";
+    while (!take_character(c, '}')) {
+        if (!take_string(c, key) || !take_character(c, ':')) return "its header is malformed";
         if (!strcmp(key, "descr") && !h->seen_descr) {
             if (!take_descr(c, h))
                 return "its element type is not one of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
@@ -121,7 +121,8 @@ static const char *take_header(cursor *c, header *h, array *a)
         } else {
             return "its header has an unknown or repeated key";
         }
-        if (!take(c, ',') && !(c->at < c->end && *c->at == '}')) return "its header is malformed";
+        if (!take_character(c, ',') && !(c->at < c->end && *c->at == '}'))
+            return "its header is malformed";
     }
     if (!h->seen_descr || !h->seen_order || !h->seen_shape) return "its header lacks a key";
     return NULL;

@@ -228,7 +228,7 @@ static bool pipeline_text(const vy_pipeline *p, const cJSON *manifest, size_t wo
     return !out->failed;
 }
 
-// What a device lacks, if one was named: features needed, and the float controls --precise wants.
+// What a device lacks, if one was named: features, and the float controls of --precise.
 static bool device_text(command *c, const vy_kernel *k, vy_diag *d)
 {
     static const vy_features controls =

@@ -81,7 +81,7 @@ static bool inst_suits(const vy_program *p, uint32_t id)
     const vy_op op = (vy_op)i->op;
     if (op == VY_OP_CHECKPOINT || vy_op_infos[op].effect == VY_CONV) return false;
     if (!vy_op_is_memory(op)) return vy_op_infos[op].effect != VY_WRITE;
-    if (p->buffers.data[i->aux].cls > VY_INOUT) return false;
+    if (!vy_is_global(p->buffers.data[i->aux].cls)) return false;
     return vy_strength_of(p, id) != VY_STRENGTH_ATOMIC;
 }
 
@@ -278,7 +278,7 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
 }
 
 // False: out of memory.  *any: there is a candidate variable.
-static bool prepare(coarsen *c, bool *any)
+static bool prepare_coarsening(coarsen *c, bool *any)
 {
     uint8_t *use = vy_arena_alloc(&c->arena, c->p->buffers.count);
     c->iterations = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->iterations);
@@ -287,7 +287,7 @@ static bool prepare(coarsen *c, bool *any)
     return vy_along_make(&c->along, c->p, &c->s, &c->arena) && find_axes(c, any);
 }
 
-static void choose(coarsen *c)
+static void choose_variables(coarsen *c)
 {
     c->chunked = vy_is_chunked(c->p, c->options);
     add_up(c);
@@ -331,7 +331,7 @@ static bool coarsen_by(vy_program *p, const vy_opt_options *options, void (*chos
         return false;
     }
     *c = (coarsen){.p = p, .options = options};
-    bool any = false, ok = prepare(c, &any);
+    bool any = false, ok = prepare_coarsening(c, &any);
     if (!ok) vy_fail_oom(p->module);
     if (ok && any) {
         chosen(c);
@@ -347,7 +347,7 @@ bool vy_pass_coarsen(vy_program *p, vy_pass_context *c)
 {
     const vy_opt_options *o = c->options;
     if (!o || o->coarsen < 2 || !program_suits(p) || !has_loops(p)) return true;
-    return coarsen_by(p, o, choose, &c->changed);
+    return coarsen_by(p, o, choose_variables, &c->changed);
 }
 
 bool vy_coarsen_all(vy_program *p, uint32_t factor)

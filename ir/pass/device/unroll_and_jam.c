@@ -44,7 +44,7 @@ uint32_t vy_axis_buffer(const vy_program *p, uint32_t axis, const uint32_t *clas
 {
     const uint32_t class = classes[p->overs.data[axis].extent.id];
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        for (*k = 0; p->buffers.data[i].cls <= VY_INOUT && *k < p->buffers.data[i].rank; ++*k)
+        for (*k = 0; vy_is_global(p->buffers.data[i].cls) && *k < p->buffers.data[i].rank; ++*k)
             if (classes[p->buffers.data[i].dims[*k].id] == class) return i;
     return 0;
 }
@@ -318,7 +318,7 @@ static void drop_owners(vy_program *p)
     for (uint32_t k = 1; k < p->buffers.count; k++) p->buffers.data[k].owned = false;
 }
 
-static bool prepare(jam *j)
+static bool prepare_jam(jam *j)
 {
     j->maps = vy_rewrite_table(&j->w, j->factor * sizeof *j->maps);
     j->at = vy_rewrite_table(&j->w, j->factor * sizeof *j->at);
@@ -333,7 +333,7 @@ bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
 {
     jam j = {.axis = axis, .factor = factor};
     const bool drops = vy_axis_constant(p, axis) == factor && p->overs.count > 1;
-    bool ok = vy_rewrite_begin(&j.w, p) && prepare(&j), changed = false;
+    bool ok = vy_rewrite_begin(&j.w, p) && prepare_jam(&j), changed = false;
     if (ok && vy_rewrite_open(&j.w)) {
         j.bit = (uint8_t)(1u << (axis - j.along.first));
         rewrite(&j);

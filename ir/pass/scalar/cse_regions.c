@@ -135,7 +135,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return 0;
 }
 
-static bool prepare(share *x)
+static bool prepare_sharing(share *x)
 {
     size_t n = x->w.p->insts.count, size = 16;
     while (size < n / 8) size *= 2;
@@ -148,7 +148,7 @@ static bool prepare(share *x)
 bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c)
 {
     share x = {0};
-    bool ok = vy_rewrite_begin(&x.w, p) && prepare(&x);
+    bool ok = vy_rewrite_begin(&x.w, p) && prepare_sharing(&x);
     uint32_t pure = 0;
     if (ok) find_pure(&x);
     for (uint32_t id = 1; ok && id < p->insts.count; id++) pure += x.pure[id] == 1;

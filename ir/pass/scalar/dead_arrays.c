@@ -22,7 +22,7 @@ static void find_used(const vy_program *p, uint32_t *to)
 {
     for (uint32_t b = 1; b < p->buffers.count; b++) {
         const vy_buf *buf = &p->buffers.data[b];
-        if (buf->cls <= VY_INOUT) to[b] = 1;
+        if (vy_is_global(buf->cls)) to[b] = 1;
         if (buf->view_of) to[b] = to[buf->view_of] = 1;
     }
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -47,7 +47,7 @@ static void move_buffers(vy_program *p, const uint32_t *to, vy_buf *old)
 
 // Replaces the marks of used buffers in `to` by their new numbers.  Returns how many there are;
 // *moved is set if any number changes.
-static uint32_t number(const vy_program *p, uint32_t *to, bool *moved)
+static uint32_t renumber_buffers(const vy_program *p, uint32_t *to, bool *moved)
 {
     uint32_t n = p->buffers.count, kept = 1;
     for (uint32_t local = 0; local < 2; local++)
@@ -73,7 +73,7 @@ bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c)
     }
     memset(to, 0, n * sizeof *to);
     find_used(p, to);
-    uint32_t kept = number(p, to, &moved);
+    uint32_t kept = renumber_buffers(p, to, &moved);
     if (kept < n || moved) {
         move_buffers(p, to, old);
         p->buffers.count = kept;

@@ -53,7 +53,7 @@ static uint32_t rank_of(const forward *f, uint32_t buffer)
     return f->w.p->buffers.data[buffer].rank;
 }
 
-static uint32_t find(const forward *f, uint32_t buffer, const uint32_t *index)
+static uint32_t find_held(const forward *f, uint32_t buffer, const uint32_t *index)
 {
     for (uint32_t n = f->now.count; n-- > 0;) {
         const known *k = &f->now.at[n];
@@ -192,7 +192,7 @@ static void access_memory(forward *f, uint32_t id, vy_op op)
     for (uint32_t k = 0; k < buf->rank && op != VY_OP_ZERO; k++)
         index[k] = vy_new_arg(&f->w, id, k);
     if (op == VY_OP_LOAD) {
-        uint32_t value = find(f, i->aux, index);
+        uint32_t value = find_held(f, i->aux, index);
         if (value) {
             f->changed = true;
             vy_rewrite_as(&f->w, id, value);
@@ -228,7 +228,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return 0;
 }
 
-static bool prepare(forward *f)
+static bool prepare_forwarding(forward *f)
 {
     const vy_program *p = f->w.p;
     f->proved = vy_rewrite_bytes(&f->w);
@@ -249,7 +249,7 @@ bool vy_pass_forward(vy_program *p, vy_pass_context *c)
 {
     if (!has_loads(p)) return true;
     forward f = {0};
-    bool ok = vy_rewrite_begin(&f.w, p) && prepare(&f);
+    bool ok = vy_rewrite_begin(&f.w, p) && prepare_forwarding(&f);
     if (ok) vy_rewrite_run(&f.w, instead, &f);
     if (!f.changed) vy_rewrite_drop(&f.w);
     return vy_rewrite_end(&f.w, ok, &c->changed);

@@ -173,7 +173,7 @@ static bool find_chains(fuse *f)
     return any;
 }
 
-static bool prepare(fuse *f)
+static bool prepare_fusion(fuse *f)
 {
     f->head = vy_rewrite_ids(&f->w);
     f->next = vy_rewrite_ids(&f->w);
@@ -184,7 +184,7 @@ static bool prepare(fuse *f)
 bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c)
 {
     fuse f = {0};
-    bool ok = vy_rewrite_begin(&f.w, p) && prepare(&f);
+    bool ok = vy_rewrite_begin(&f.w, p) && prepare_fusion(&f);
     if (ok && find_chains(&f)) vy_rewrite_run(&f.w, instead, &f);
     return vy_rewrite_end(&f.w, ok, &c->changed);
 }

@@ -25,7 +25,7 @@ typedef struct ifconvert {
     bool any;
 } ifconvert;
 
-static bool choose(ifconvert *c)
+static bool choose_ifs(ifconvert *c)
 {
     const vy_program *p = c->w.p;
     // By depth: cost of the construct open there.  Saturates far below overflow.
@@ -89,7 +89,7 @@ static uint32_t instead(void *pass, uint32_t id)
 bool vy_pass_ifconvert(vy_program *p, vy_pass_context *context)
 {
     ifconvert c = {0};
-    bool ok = vy_rewrite_begin(&c.w, p) && (c.flat = vy_rewrite_bytes(&c.w)) && choose(&c);
+    bool ok = vy_rewrite_begin(&c.w, p) && (c.flat = vy_rewrite_bytes(&c.w)) && choose_ifs(&c);
     if (ok && c.any) vy_rewrite_run(&c.w, instead, &c);
     return vy_rewrite_end(&c.w, ok, &context->changed);
 }

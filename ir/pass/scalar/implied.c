@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// implied.c: conditions whose value is known where they are asked.
+// implied.c: conditions whose value is known where they are tested.
 //
 //   over(i: N) { if i < N { a } }                      →   a
 //   if i > 0 { if i >= 1 { a } else { b } }            →   if i > 0 { a }

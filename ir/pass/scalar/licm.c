@@ -54,7 +54,7 @@ static bool invariant(licm *l, uint32_t id, uint32_t loop)
             !needs_iteration(l, id, loop));
 }
 
-static void find(licm *l)
+static void find_invariants(licm *l)
 {
     const vy_program *p = l->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -86,7 +86,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return 0;
 }
 
-static bool prepare(licm *l)
+static bool prepare_hoisting(licm *l)
 {
     uint32_t **tables[] = {&l->place, &l->before, &l->first, &l->last, &l->next};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) *tables[k] = vy_rewrite_ids(&l->w);
@@ -97,8 +97,8 @@ static bool prepare(licm *l)
 bool vy_pass_licm(vy_program *p, vy_pass_context *c)
 {
     licm l = {.unchecked = c->options && c->options->unchecked};
-    bool ok = vy_rewrite_begin(&l.w, p) && prepare(&l);
-    if (ok) find(&l);
+    bool ok = vy_rewrite_begin(&l.w, p) && prepare_hoisting(&l);
+    if (ok) find_invariants(&l);
     if (ok && l.any) vy_rewrite_run(&l.w, instead, &l);
     return vy_rewrite_end(&l.w, ok, &c->changed);
 }

@@ -172,7 +172,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return id;
 }
 
-static bool prepare(order *o)
+static bool prepare_order(order *o)
 {
     o->user = vy_rewrite_ids(&o->w);
     o->root = vy_rewrite_ids(&o->w);
@@ -191,7 +191,7 @@ static bool anything_moves(const order *o)
 bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c)
 {
     order o = {0};
-    bool ok = vy_rewrite_begin(&o.w, p) && prepare(&o);
+    bool ok = vy_rewrite_begin(&o.w, p) && prepare_order(&o);
     if (ok) {
         find_users(&o);
         find_regions(&o);

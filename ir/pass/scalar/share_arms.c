@@ -243,7 +243,7 @@ static bool in_one_block(const share *x, uint32_t a, uint32_t b)
     return !test || (a < test) == (b < test);
 }
 
-static void find(share *x)
+static void find_arms(share *x)
 {
     const vy_program *p = x->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -336,7 +336,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return x->w.p->insts.data[id].op == VY_OP_IF && x->tail[id] ? emit_head(x, id) : 0;
 }
 
-static bool prepare(share *x)
+static bool prepare_arms(share *x)
 {
     uint32_t **ids[] = {&x->last, &x->next,   &x->tail,         &x->asked,       &x->named,
                         &x->same, &x->before, &x->first_before, &x->last_before, &x->next_before};
@@ -354,8 +354,8 @@ static bool prepare(share *x)
 bool vy_pass_share_arms(vy_program *p, vy_pass_context *c)
 {
     share x = {0};
-    bool ok = vy_rewrite_begin(&x.w, p) && prepare(&x);
-    if (ok) find(&x);
+    bool ok = vy_rewrite_begin(&x.w, p) && prepare_arms(&x);
+    if (ok) find_arms(&x);
     if (ok && x.any) vy_rewrite_run(&x.w, instead, &x);
     return vy_rewrite_end(&x.w, ok, &c->changed);
 }

@@ -44,7 +44,7 @@ static uint64_t trip_count(const vy_program *p, uint32_t loop)
     return vy_constant_trips(p, loop, &n) ? n : 0;
 }
 
-static bool choose(unroll *u)
+static bool choose_loops(unroll *u)
 {
     const vy_program *p = u->w.p;
     uint64_t *size = vy_arena_alloc(&u->w.arena, (VY_MAX_NESTING + 2) * sizeof *size);
@@ -232,7 +232,7 @@ bool vy_pass_unroll(vy_program *p, vy_pass_context *c)
 {
     int level = c->options ? c->options->level : 2;
     unroll u = {.max_trips = level >= 3 ? 32 : 8, .max_size = level >= 3 ? 1024 : 128};
-    return run(&u, p, c, choose);
+    return run(&u, p, c, choose_loops);
 }
 
 bool vy_pass_registers(vy_program *p, vy_pass_context *c)

@@ -53,7 +53,7 @@ static void intersect_axes(const vy_program *p, uint32_t id, owner_map *m)
 
 static bool owned(const vy_program *p, uint32_t buffer, const owner_map *m)
 {
-    if (p->buffers.data[buffer].cls > VY_INOUT || p->buffers.data[buffer].view_of) return false;
+    if (!vy_is_global(p->buffers.data[buffer].cls) || p->buffers.data[buffer].view_of) return false;
     if (!m->axes[buffer * m->stride + m->overs]) return false;
     if (p->buffers.data[buffer].owned) return true;
     if (!m->overs) return false;

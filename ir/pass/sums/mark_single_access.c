@@ -56,7 +56,7 @@ static bool is_only_access(const once *o, uint32_t site, bool iterations)
     return true;
 }
 
-static bool find(once *o)
+static bool find_single(once *o)
 {
     const vy_program *p = o->p;
     o->viewed = vy_arena_alloc(&o->arena, p->buffers.count);
@@ -70,7 +70,7 @@ static bool find(once *o)
 bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c)
 {
     once o = {.p = p};
-    bool ok = find(&o);
+    bool ok = find_single(&o);
     if (!ok) vy_fail_oom(p->module);
     for (uint32_t id = 1; ok && id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];

@@ -229,7 +229,7 @@ static bool suits(const sink *k, uint32_t a, uint32_t b)
            is_cheap(k, a, b, &set);
 }
 
-static void choose(sink *k, uint32_t a)
+static void choose_target(sink *k, uint32_t a)
 {
     const vy_buf *buf = &k->w.p->buffers.data[k->w.p->insts.data[a].aux];
     uint32_t memory = vy_memory_of(k->w.p, k->w.p->insts.data[a].aux), seen = 0;
@@ -301,7 +301,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return id;
 }
 
-static bool prepare(sink *k)
+static bool prepare_merging(sink *k)
 {
     const vy_program *p = k->w.p;
     uint32_t **tables[] = {&k->target, &k->line, &k->loop, &k->kept, &k->recomputed};
@@ -326,9 +326,9 @@ bool vy_pass_merge_additions(vy_program *p, vy_pass_context *c)
     for (uint32_t round = 0; ok && more && round < ROUNDS; round++) {
         sink k = {0};
         more = false;
-        ok = vy_rewrite_begin(&k.w, p) && prepare(&k);
+        ok = vy_rewrite_begin(&k.w, p) && prepare_merging(&k);
         for (uint32_t id = 1; ok && id < p->insts.count; id++)
-            if (vy_adds_silently(&k.a, id)) choose(&k, id);
+            if (vy_adds_silently(&k.a, id)) choose_target(&k, id);
         if (ok && k.any) vy_rewrite_run(&k.w, instead, &k);
         ok = vy_rewrite_end(&k.w, ok, &more);
         c->changed |= more;

@@ -197,7 +197,7 @@ static bool promote_one(promote *q, place *x)
     return true;
 }
 
-static bool choose(promote *q)
+static bool choose_elements(promote *q)
 {
     for (uint32_t id = 1; id < q->w.p->insts.count; id++) {
         const vy_op op = (vy_op)inst(q, id)->op;
@@ -205,7 +205,7 @@ static bool choose(promote *q)
         if ((op != VY_OP_STORE || !q->stores) && (!x.adds || !q->adds)) continue;
         const vy_buf *b = buffer_of(q, id);
         if (q->by[id] || !q->w.s.parent[id] || vy_type_loaded(b->type) != b->type) continue;
-        if (q->rows && (b->cls > VY_INOUT || !find_row(q, &x))) continue;
+        if (q->rows && (!vy_is_global(b->cls) || !find_row(q, &x))) continue;
         if (x.adds ? !is_added(q, &x) : !is_stored(q, &x)) continue;
         if (!promote_one(q, &x)) return false;
     }
@@ -338,7 +338,7 @@ static uint32_t instead(void *pass, uint32_t id)
 }
 
 // -------------------------------------------------------------------------------------- the passes
-static bool prepare(promote *q)
+static bool prepare_promotion(promote *q)
 {
     q->proved = vy_rewrite_bytes(&q->w);
     q->by = vy_rewrite_ids(&q->w);
@@ -364,7 +364,7 @@ static bool has_work(const promote *q, const vy_program *p)
 static bool run(vy_program *p, vy_pass_context *c, promote q)
 {
     if (!has_work(&q, p)) return true;
-    bool ok = vy_rewrite_begin(&q.w, p) && prepare(&q) && choose(&q);
+    bool ok = vy_rewrite_begin(&q.w, p) && prepare_promotion(&q) && choose_elements(&q);
     if (ok && q.list.count) vy_rewrite_run(&q.w, instead, &q);
     vy_vec_free(&q.list);
     return vy_rewrite_end(&q.w, ok, &c->changed);

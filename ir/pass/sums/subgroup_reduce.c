@@ -326,7 +326,7 @@ static void rebuild(reduce *r)
     if (!vy_rewrite_stopped(&r->w)) flush(r);
 }
 
-static bool prepare(reduce *r)
+static bool prepare_reduction(reduce *r)
 {
     r->sums = vy_find_sums(r->w.p, &r->w.s, &r->w.arena);
     r->w.oom |= !r->sums;
@@ -349,7 +349,7 @@ bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c)
 {
     if (!vy_may_add_up(p, c->options)) return true;
     reduce r = {.options = c->options};
-    bool ok = vy_rewrite_begin(&r.w, p) && prepare(&r);
+    bool ok = vy_rewrite_begin(&r.w, p) && prepare_reduction(&r);
     ok = ok && choose_additions(&r);
     if (ok && r.count && vy_padding_ends(p, &r.w.s, r.differs, &r.w.arena, &r.w.oom)) rebuild(&r);
     vy_vec_free(&r.lifts);

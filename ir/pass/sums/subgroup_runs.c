@@ -141,7 +141,7 @@ static bool suits(const combine *c, uint32_t id)
     return axes > 0 && axes <= MAX_AXES && most <= (seldom ? FLOATS : INTEGERS);
 }
 
-static void choose(combine *c)
+static void choose_additions(combine *c)
 {
     const vy_program *p = c->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
@@ -157,12 +157,12 @@ static void choose(combine *c)
 }
 
 // -------------------------------------------------------------------------------------- rebuilding
-static vy_value number(combine *c, int64_t n) { return vy_int(c->w.b, VY_U32, n); }
+static vy_value constant_u32(combine *c, int64_t n) { return vy_int(c->w.b, VY_U32, n); }
 
 static vy_value is_full(combine *c)
 {
     vy_value all = vy_builtin_value(c->w.b, VY_SUBGROUP_SIZE, 0);
-    vy_value full = vy_eq(c->w.b, vy_subgroup(c->w.b, "add", number(c, 1)), all);
+    vy_value full = vy_eq(c->w.b, vy_subgroup(c->w.b, "add", constant_u32(c, 1)), all);
     vy_name(c->w.b, full, "full");
     return full;
 }
@@ -171,8 +171,8 @@ static vy_value is_full(combine *c)
 static vy_value joins(combine *c, uint32_t site, vy_value lane)
 {
     vy_builder *b = c->w.b;
-    vy_value before = vy_sub(b, lane, vy_min(b, lane, number(c, 1)));
-    vy_value same = vy_and(b, c->full, vy_lt(b, number(c, 0), lane));
+    vy_value before = vy_sub(b, lane, vy_min(b, lane, constant_u32(c, 1)));
+    vy_value same = vy_and(b, c->full, vy_lt(b, constant_u32(c, 0), lane));
     for (uint32_t k = 0; k + 1 < c->w.p->insts.data[site].nargs; k++) {
         if (kind_of(c, vy_arg(c->w.p, site, k)) == SAME) continue;
         vy_value own = {vy_new_arg(&c->w, site, k)};
@@ -185,13 +185,14 @@ static vy_value joins(combine *c, uint32_t site, vy_value lane)
 static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joined)
 {
     vy_builder *b = c->w.b;
-    vy_value all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0), zero = number(c, 0);
-    vy_value steps = vy_call(b, "popcount", 1, (vy_value[]){vy_sub(b, all, number(c, 1))});
+    vy_value all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0), zero = constant_u32(c, 0);
+    vy_value steps = vy_call(b, "popcount", 1, (vy_value[]){vy_sub(b, all, constant_u32(c, 1))});
     const uint32_t start[2] = {term.id, joined.id};
     uint32_t now[2] = {0, 0}, next[2], result[2] = {0, 0};
-    vy_value s = {vy_begin_loop(b, VY_U32, 0, zero.id, steps.id, number(c, 1).id, 2, start, now)};
+    vy_value s = {
+        vy_begin_loop(b, VY_U32, 0, zero.id, steps.id, constant_u32(c, 1).id, 2, start, now)};
     vy_value sum = {now[0]}, on = {now[1]};
-    vy_value from = vy_sub(b, lane, vy_min(b, lane, vy_shl(b, number(c, 1), s)));
+    vy_value from = vy_sub(b, lane, vy_min(b, lane, vy_shl(b, constant_u32(c, 1), s)));
     vy_value before = vy_subgroup_lane(b, "shuffle", sum, from);
     vy_value further = vy_subgroup_lane(b, "shuffle", on, from);
     vy_value joined_there = vy_ne(b, on, zero);
@@ -211,9 +212,9 @@ static void add_up(combine *c, uint32_t site)
     vy_value lane = vy_builtin_value(b, VY_LANE, 0), all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0);
     vy_value joined = vy_cast(b, VY_U32, joins(c, site, lane));
     args[i->nargs - 1] = run_sum(c, lane, (vy_value){args[i->nargs - 1]}, joined).id;
-    vy_value last = vy_sub(b, all, number(c, 1));
-    vy_value after = vy_min(b, vy_add(b, lane, number(c, 1)), last);
-    vy_value zero = number(c, 0);
+    vy_value last = vy_sub(b, all, constant_u32(c, 1));
+    vy_value after = vy_min(b, vy_add(b, lane, constant_u32(c, 1)), last);
+    vy_value zero = constant_u32(c, 0);
     vy_value joined_by = vy_ne(b, vy_subgroup_lane(b, "shuffle", joined, after), zero);
     joined_by = vy_and(b, joined_by, vy_and(b, c->full, vy_lt(b, lane, last)));
     vy_begin_if(b, vy_not(b, joined_by).id);
@@ -230,7 +231,7 @@ static uint32_t instead(void *pass, uint32_t id)
     return id;
 }
 
-static bool prepare(combine *c)
+static bool prepare_runs(combine *c)
 {
     c->kind = vy_rewrite_bytes(&c->w);
     c->chosen = vy_rewrite_bytes(&c->w);
@@ -245,9 +246,9 @@ bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *context)
 {
     if (!vy_may_add_up(p, context->options) || !context->options->subgroup_shuffle) return true;
     combine c = {.options = context->options};
-    bool ok = vy_rewrite_begin(&c.w, p) && prepare(&c), any = false;
+    bool ok = vy_rewrite_begin(&c.w, p) && prepare_runs(&c), any = false;
     if (ok) {
-        choose(&c);
+        choose_additions(&c);
         any = c.count && vy_padding_ends(p, &c.w.s, c.differs, &c.w.arena, &c.w.oom);
     }
     if (any && vy_rewrite_open(&c.w)) {

@@ -44,8 +44,8 @@ PLANTS = (  # what is changed, what is compiled, old, new
     # tapes, loops that count, checkpoints
     ("ir/build/loops.c", None, "return vy_div(b, vy_sub(b, k, from), step);",
      "return vy_sub(b, k, from);"),
-    ("autodiff/storage/tape.c", None, "if (r->build.untested && r->facts.home[id] == r->build.untested) return;", ""),
-    ("autodiff/storage/tape.c", None, "vy_add(r->b, (vy_value){built(r, c)->base}, (vy_value){r->build.map[c->at]}).id",
+    ("autodiff/storage/tape_access.c", None, "if (r->build.untested && r->facts.home[id] == r->build.untested) return;", ""),
+    ("autodiff/storage/tape_access.c", None, "vy_add(r->b, (vy_value){vy_tape_built(r, c)->base}, (vy_value){r->build.map[c->at]}).id",
      "r->build.map[c->at]"),
     ("autodiff/storage/tape.c", None, "r->build.tape_slot[id] = ++groups->data[at].count;",
      "++groups->data[at].count, r->build.tape_slot[id] = 1;"),

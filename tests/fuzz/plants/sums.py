@@ -31,7 +31,7 @@ DIRECTED = (
     ("autodiff/gather/gather_leaf.c", None, "z = vy_add(c->b, vy_mul(c->b, z, extent), c->index[k]);", "z = c->index[k];"),
     ("autodiff/gather/gather_leaf.c", None, "case VY_LEAF_BUILTIN: return has_builtin(g, l);",
      "case VY_LEAF_BUILTIN: return true;"),
-    ("autodiff/affine/affine_value.c", None, "return (int)(n->overs - 1 - l->axis);", "return (int)l->axis;"),
+    ("autodiff/affine/affine_number.c", None, "return (int)(n->overs - 1 - l->axis);", "return (int)l->axis;"),
     # access maps
     ("autodiff/affine/affine_value.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
      "isl_pw_aff_copy(x.pa);"),
@@ -62,7 +62,7 @@ DIRECTED = (
     ("autodiff/gather/gather_make.c", None, "had[k] = have;", ""),
     ("autodiff/gather/gather_trim.c", None, "g->programs[k].adds ? VY_INOUT : old->cls", "old->cls"),
     ("autodiff/gather/gather_make.c", None, "if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));", ""),
-    ("autodiff/gather/gather.c", None, "(!g->sites[j].gathered || g->sites[j].program < k + 1)",
+    ("autodiff/gather/gather_programs.c", None, "(!g->sites[j].gathered || g->sites[j].program < k + 1)",
      "g->sites[j].gathered && g->sites[j].program < k + 1"),
     ("autodiff/gather/gather_tree.c", None, "row = vy_int(b, VY_U32, ROW)", "row = vy_int(b, VY_U32, ROW - 1)"),
     ("autodiff/gather/gather_tree.c", None, "    vy_barrier(b);\n    vy_if(b, vy_lt(b, lane,", "    vy_if(b, vy_lt(b, lane,"),

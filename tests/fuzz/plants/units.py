@@ -47,7 +47,7 @@ UNITS = {
         ("vkrt/barrier.c", None, "            r = hull(r, old);\n", "            r = old;\n"),
     ),
     "test_stages": (
-        ("autodiff/gather/gather_make.c", None, "p->buffers.data[k].owned = false;", ";"),
+        ("autodiff/gather/gather_domain.c", None, "p->buffers.data[k].owned = false;", ";"),
     ),
     "test_ir": (
         ("ir/core/names.c", None, "strcmp(name_at(p, table, n->slots[slot] - 1), name) != 0",
@@ -79,10 +79,10 @@ UNITS = {
     ),
     "test_grad_pipeline": (
         ("autodiff/reverse/sweep_dispatch.c", None, "if (p->add == ADD_TO_SLICE) add[", "if (p->add == SET_SLICE) add["),
-        ("autodiff/reverse/sweep_dispatch.c", None, "if (!vy_host_other_slice(d->r->p, other, load)) return false;", ""),
-        ("autodiff/reverse/sweep_dispatch.c", None, "if ((cls != VY_IN && cls != VY_LOCAL) || f->sites != 1 || f->kept) return false;",
+        ("autodiff/reverse/dispatch_modes.c", None, "if (!vy_host_other_slice(d->r->p, other, load)) return false;", ""),
+        ("autodiff/reverse/dispatch_modes.c", None, "if ((cls != VY_IN && cls != VY_LOCAL) || f->sites != 1 || f->kept) return false;",
          ""),
-        ("autodiff/reverse/sweep_dispatch.c", None, "if (!found) return false;", ""),
+        ("autodiff/reverse/dispatch_modes.c", None, "if (!found) return false;", ""),
         ("autodiff/reverse/sweep_memory.c", None, "if (k == added) return false;", ""),
         ("autodiff/reverse/sweep_dispatch.c", None, "if (active_scalar(d, k)) wrt[", "if (false) wrt["),
         ("autodiff/reverse/sweep_dispatch.c", None, "VY_OP_ATOMIC_ADD, VY_STRENGTH_PLAIN, r->build.leaf_grad", "VY_OP_STORE, VY_STRENGTH_NONE, r->build.leaf_grad"),

@@ -212,7 +212,7 @@ static void valued(void **state)
               " let dead = sin(x[i]); y[i] = cos(x[i]); }");
     uint8_t *live = vy_arena_alloc(&arena, a.f.p->insts.count);
     uint8_t *arrays = vy_arena_alloc(&arena, a.f.p->buffers.count);
-    assert_true(live && arrays && vy_valued(&a.f, &arena, live, arrays));
+    assert_true(live && arrays && vy_forward_live(&a.f, &arena, live, arrays));
     assert_true(live[nth(&a, VY_OP_COS, 1)]);
     assert_false(live[nth(&a, VY_OP_SIN, 1)]);
     vy_arena_free(&arena);

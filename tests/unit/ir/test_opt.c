@@ -324,7 +324,6 @@ static uint32_t stats(const vy_program *p, int what)
     case 11: return count_flag(p, VY_FLAG_ONCE);
     case 8: return count_op(p, VY_OP_IF);
     case 9: return count_op(p, VY_OP_SG_ADD);
-    case 12: return count_op(p, VY_OP_SELECT);
     case 10: return place_of(p, VY_OP_SIN);
     default: { // order: depths of loads
         vy_structure s;
@@ -362,7 +361,7 @@ static const struct one {
     {"fuse_ifs", build_fuse_ifs, 8, 1, 2},
     {"implied", build_implied, 8, 0, 1},
     {"share_arms", build_share_arms, 1, 1, 2},
-    {"nested_selects", build_nested_selects, 12, 1, 2},
+    {"nested_selects", build_nested_selects, 3, 1, 2},
     {"fuse_loops", build_fuse_loops, 1, 1, 2},
     {"merge_additions", build_merge_additions, 6, 1, 2},
     {"subgroup_reduce", build_subgroup_reduce, 9, 1, 0},

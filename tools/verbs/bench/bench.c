@@ -187,7 +187,7 @@ static bool prepare_derivative(benchmark *b, command *c, vy_diag *d)
     return true;
 }
 
-static bool prepare(benchmark *b, uint32_t count, command *c, vy_diag *d)
+static bool prepare_versions(benchmark *b, uint32_t count, command *c, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
     lane *l = &b->lanes[LANE_FORWARD];
@@ -212,7 +212,8 @@ static bool bench(benchmark *b, command *c, vy_diag *d)
     if (c->o.file && !bind(b, &count, c, d)) return false;
     if (!eval && !gpu_open_device(c, d)) return false;
     if (c->o.peak && !peak_measure(&b->peak, c, d)) return false;
-    if (!prepare(b, count, c, d) || !against_prepare(b, c, d) || !time_all(b, c, d)) return false;
+    if (!prepare_versions(b, count, c, d) || !against_prepare(b, c, d) || !time_all(b, c, d))
+        return false;
     return bench_print(b, c,
                        eval ? "reference interpreter" : vkrt_device_get_info(c->gpu->device)->name,
                        d);

@@ -187,7 +187,7 @@ static bool add_capability(shader *s, const module *m, uint32_t capability)
         if ((uint32_t)capabilities[i].capability == capability)
             return s->features |= capabilities[i].feature, true;
     return refuse(m, "write the shader without it; `vyre-grad devices` lists what can be used",
-                  "the runtime cannot turn on SPIR-V capability", capability);
+                  "the runtime cannot enable SPIR-V capability", capability);
 }
 
 static void note_decoration(module *m, size_t at)

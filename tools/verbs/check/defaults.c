@@ -106,7 +106,7 @@ typedef struct choosing {
     chosen_counts counts;
 } choosing;
 
-static vy_scalar choose(void *user, const binding *b, uint32_t scalar)
+static vy_scalar choose_scalar(void *user, const binding *b, uint32_t scalar)
 {
     choosing *c = user;
     const vy_type type = b->scalars[scalar].info.type;
@@ -122,7 +122,7 @@ bool default_scalars(binding *b, const choices *what, chosen_counts *counts, vy_
     bool *size = sizes_of(b);
     choosing c = {.what = what, .size = size};
     b->chosen_length = (uint64_t)what->length;
-    const bool ok = (size || fail_memory(d)) && vys_binding_choose(b, choose, &c, d);
+    const bool ok = (size || fail_memory(d)) && vys_binding_choose(b, choose_scalar, &c, d);
     free(size);
     if (counts) *counts = c.counts;
     return ok;

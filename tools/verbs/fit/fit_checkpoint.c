@@ -102,7 +102,7 @@ typedef struct reader {
     bool ok;
 } reader;
 
-static const void *take(reader *r, uint64_t size)
+static const void *take_bytes(reader *r, uint64_t size)
 {
     const char *at = r->at;
     r->ok = r->ok && size <= (uint64_t)(r->end - r->at);
@@ -113,7 +113,7 @@ static const void *take(reader *r, uint64_t size)
 static uint64_t get(reader *r)
 {
     uint64_t v = 0;
-    const void *at = take(r, sizeof v);
+    const void *at = take_bytes(r, sizeof v);
     if (at) memcpy(&v, at, sizeof v);
     return v;
 }
@@ -121,7 +121,7 @@ static uint64_t get(reader *r)
 static const char *get_word(reader *r, uint64_t *n)
 {
     *n = get(r);
-    return take(r, *n);
+    return take_bytes(r, *n);
 }
 
 static bool get_parts(reader *r, parts *p, vy_diag *d)
@@ -149,7 +149,7 @@ static bool get_buffer(reader *r, saved_buffer *b, vy_diag *d)
     uint64_t bytes = vy_type_size(a->type);
     for (uint32_t k = 0; k < a->rank; k++)
         r->ok &= !__builtin_mul_overflow(bytes, a->shape[k], &bytes);
-    const void *data = take(r, bytes);
+    const void *data = take_bytes(r, bytes);
     if (!data) return true;
     if (!vys_array_alloc(a, b->name, a->type, d)) return false;
     if (bytes) memcpy(a->data, data, bytes);

@@ -125,7 +125,7 @@ bool fit_parts(const fit *f, const command *c, parts *p, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------- a difference
-static const part *find(const parts *p, const char *name)
+static const part *part_called(const parts *p, const char *name)
 {
     for (uint32_t i = 0; i < p->count; i++)
         if (!strcmp(p->data[i].name, name)) return &p->data[i];
@@ -148,7 +148,7 @@ static void say_fix(const part *there, char fix[300])
 static void differences(const parts *here, const parts *there, text *what, char fix[300])
 {
     for (uint32_t i = 0; i < there->count; i++) {
-        const part *was = &there->data[i], *is = find(here, was->name);
+        const part *was = &there->data[i], *is = part_called(here, was->name);
         if (!is || !strcmp(is->value, was->value)) continue;
         text_printf(what, "%s %s is %.70s here, %.70s there", what->size ? ";" : ":", was->name,
                     *is->value ? is->value : "none", *was->value ? was->value : "none");

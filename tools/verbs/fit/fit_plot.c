@@ -64,7 +64,7 @@ static void character(plot *p, int x, int y, char c)
 }
 
 // Ends at x, or begins there.
-static void number(plot *p, int x, int y, double value, bool ends)
+static void draw_number(plot *p, int x, int y, double value, bool ends)
 {
     char text[32];
     const int n = snprintf(text, sizeof text, "%.3g", value);
@@ -104,11 +104,11 @@ static void draw_axes(plot *p)
         const double at = p->low + (p->high - p->low) * k / 4;
         const int y = bottom - (bottom - TOP) * k / 4;
         horizontal(p, LEFT, right, y, k ? 0xdddddd : 0x303030);
-        number(p, LEFT - 6, y - 5, p->logarithmic ? pow(10, at) : at, true);
+        draw_number(p, LEFT - 6, y - 5, p->logarithmic ? pow(10, at) : at, true);
     }
     vertical(p, LEFT, TOP, bottom, 0x303030);
-    number(p, LEFT, bottom + 8, (double)p->first, false);
-    number(p, right, bottom + 8, (double)(p->first + p->count), true);
+    draw_number(p, LEFT, bottom + 8, (double)p->first, false);
+    draw_number(p, right, bottom + 8, (double)(p->first + p->count), true);
 }
 
 static void draw_curve(plot *p)

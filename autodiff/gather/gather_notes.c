@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// gather_notes.c: what became of the additions to each buffer, for `explain`.
+#include "autodiff/gather/gather_build.h"
+
+#include <string.h>
+
+static vy_gather_note *note_of(vy_gather_notes *notes, const char *name)
+{
+    for (uint32_t j = 0; j < notes->notes.count; j++)
+        if (strcmp(notes->notes.data[j].buffer, name) == 0) return &notes->notes.data[j];
+    vy_gather_note fresh = {.buffer = vy_arena_strdup(notes->arena, name, strlen(name))};
+    if (!fresh.buffer || !vy_vec_push(&notes->notes, fresh)) return NULL;
+    return &notes->notes.data[notes->notes.count - 1];
+}
+
+bool gather_note_left(const gather *g, const vy_program *r, vy_gather_notes *notes)
+{
+    for (uint32_t id = 1; id < r->insts.count; id++) {
+        const vy_inst *i = &r->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !g->left[i->aux]) continue;
+        vy_gather_note *n = note_of(notes, r->buffers.data[i->aux].name);
+        if (!n) return false;
+        n->sites = g->left[i->aux];
+        n->why = "is beyond a limit of the analysis";
+        n->line = i->line;
+        g->left[i->aux] = 0; // noted once
+    }
+    return true;
+}
+
+bool gather_take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        vy_gather_note *n = note_of(notes, r->buffers.data[site->access.buffer].name);
+        if (!n) return false;
+        n->sites++;
+        n->gathered += site->gathered;
+        if (!n->map) n->map = site->text;
+        if (!n->program && site->gathered) {
+            const gather_program *q = &g->programs[site->program - 1];
+            n->program = vy_arena_strdup(notes->arena, q->name, strlen(q->name));
+            if (q->tree) n->tree = vy_arena_strdup(notes->arena, q->tree, strlen(q->tree));
+            gather_note_assumed(g, site, n, notes->arena);
+        }
+        if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
+    }
+    return gather_note_left(g, r, notes);
+}

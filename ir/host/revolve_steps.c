@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// revolve_steps.c: steps of the old pipeline once more in the new one, on the buffers and at the
+// iteration that the schedule is at.
+#include "ir/host/host_build.h"
+#include "ir/host/revolve_build.h"
+
+void *revolve_room(revolving *r, vy_arena *arena, size_t count, size_t size)
+{
+    void *p = vy_arena_alloc(arena, (count + 1) * size);
+    if (!p && r->b) vy_build_oom(r->b);
+    return p;
+}
+
+void revolve_set_step(revolving *r, uint32_t step, vy_dim value)
+{
+    r->steps[step] = value;
+    r->context++; // what was translated is out of date
+}
+
+static vy_dim dim_of(revolving *r, vy_dim d)
+{
+    const vy_dim_node *n = &r->x.l->signature->dims.data[d.id];
+    if (!r->x.varies[d.id]) return d;
+    if (n->op == VY_DIM_STEP) return r->steps[n->value];
+    if (r->made_in[d.id] == r->context) return r->made[d.id];
+    const vy_dim second = dim_of(r, (vy_dim){n->b});
+    r->made[d.id] = vy_dim_binary(r->b, n->op, dim_of(r, (vy_dim){n->a}), second);
+    r->made_in[d.id] = r->context;
+    return r->made[d.id];
+}
+
+static vy_pipe_arg arg_of(revolving *r, const vy_pipe_arg *a)
+{
+    const vy_pipe_arg *place = &r->places[a->buffer.id];
+    const uint32_t left = r->forgotten[a->buffer.id], n = place->rank + a->rank - left;
+    vy_dim *index = revolve_room(r, &r->x.l->module->arena, n, sizeof *index);
+    for (uint32_t k = 0; index && k < n; k++)
+        index[k] = k < place->rank ? place->index[k] : dim_of(r, a->index[k - place->rank + left]);
+    return (vy_pipe_arg){.buffer = place->buffer, .rank = n, .index = index, .flat = a->flat};
+}
+
+static void push(revolving *r, vy_pipe_step s)
+{
+    if (!vy_builder_failed(r->b) && !vy_vec_push(&r->q->steps, s)) vy_build_oom(r->b);
+}
+
+static void dispatch(revolving *r, const vy_pipe_step *old)
+{
+    vy_arena *arena = &r->x.l->module->arena;
+    const uint32_t scalars = r->x.l->module->programs.data[old->program]->scalars.count;
+    vy_pipe_step s = *old;
+    vy_pipe_arg *args = revolve_room(r, arena, s.arg_count, sizeof *args);
+    vy_pipe_scalar *given = revolve_room(r, arena, scalars, sizeof *given);
+    vy_dim *groups = revolve_room(r, arena, 3, sizeof *groups);
+    if (!args || !given || !groups) return;
+    for (uint32_t i = 0; i < s.arg_count; i++) args[i] = arg_of(r, &old->args[i]);
+    for (uint32_t i = 0; i < scalars; i++) {
+        given[i] = old->scalars[i];
+        if (given[i].kind == VY_PIPE_DIM) given[i].dim = dim_of(r, given[i].dim);
+    }
+    for (uint32_t i = 0; s.groups && i < 3; i++) groups[i] = dim_of(r, s.groups[i]);
+    s.args = args, s.scalars = given, s.groups = s.groups ? groups : NULL;
+    push(r, s);
+}
+
+void revolve_step(revolving *r, uint32_t at)
+{
+    const vy_pipe_step *s = &r->x.l->steps.data[at];
+    vy_at(r->b, s->line, s->column);
+    switch (s->kind) {
+    case VY_PIPE_REPEAT: {
+        const vy_dim to = dim_of(r, s->to), from = dim_of(r, s->from);
+        revolve_set_step(r, at,
+                         vy_pipeline_repeat(r->q, s->counter, from, to, VY_KEEP_ALL, (vy_dim){0}));
+        break;
+    }
+    case VY_PIPE_CHECKPOINT: vy_pipeline_checkpoint(r->q); break;
+    case VY_PIPE_END: vy_pipeline_close(r->q); break;
+    case VY_PIPE_DISPATCH: dispatch(r, s); break;
+    case VY_PIPE_BUFFER: push(r, *s); break;
+    default: break;
+    }
+}
+
+void revolve_steps(revolving *r, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to && !vy_builder_failed(r->b); i++) revolve_step(r, i);
+}
