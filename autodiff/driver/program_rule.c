@@ -128,7 +128,10 @@ static const vy_derived *differentiate(vy_module *m, transposed *t, vy_ref rule,
                                      .lean_sums = t->o->lean_sums,
                                      .lean_inputs = t->o->lean_inputs,
                                      .frugal = t->o->frugal,
-                                     .checkpoint = t->o->checkpoint};
+                                     .checkpoint = t->o->checkpoint,
+                                     .accumulate = t->o->accumulate,
+                                     .assume = t->o->assume,
+                                     .assume_count = t->o->assume_count};
     const vy_derived *made = t->derive(m, rule, &request, diag);
     if (!made && !vy_diag_is(diag, VY_E_MEMORY)) explain_failure(t, diag);
     return made;

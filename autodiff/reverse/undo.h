@@ -10,6 +10,9 @@
 // Makes the programs that log and undo what form->callee writes to form->buffer; form->known says
 // whether there are such.  False: the module's diag.
 bool vy_undo_form_make(vy_module *m, undo_form *form);
+// ---- undo_pinned.c
+// Does at most one value of the domain variable get to the store?
+bool vy_undo_is_pinned(const vy_program *p, const vy_structure *s, uint32_t store, uint32_t over);
 // ---- undo_find.c
 // Finds the buffers of which all writes can be undone, and when their loads can be executed again:
 // fills plan.undo.  False: memory.

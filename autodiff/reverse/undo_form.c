@@ -20,7 +20,7 @@
 //
 // Both are the program itself, in which each store to u is replaced by what moves the same element
 // to or from the log, and all other writes are left out.  So the log has an element for each store,
-// invocation and iteration; it is taken before the program runs, hence an element that one
+// invocation (but see undo_pinned.c) and iteration; it is taken before the program runs, hence an element that one
 // invocation overwrites twice has its old contents in both places; and undoing writes the elements
 // that the program wrote, by the same invocations, so it has no race that the program had not.
 //
@@ -47,6 +47,8 @@ typedef struct forming {
     uint32_t *site; // by STORE to the buffer: + 1, its number
     uint32_t sites;
     uint32_t loops[VY_MAX_RANK], depth; // around all of them, innermost first
+    bool pinned[VY_MAX_RANK];           // by domain variable: it has one value where the stores are
+    bool numbered;                      // the log has an axis for the sites
     uint32_t *uses;
 } forming;
 
@@ -89,6 +91,20 @@ static bool find_sites(forming *f)
     return f->sites > 0;
 }
 
+// Which axes the log has.
+static void choose_axes(forming *f)
+{
+    const vy_program *p = f->w.p;
+    bool any = f->depth > 0;
+    for (uint32_t k = 0; k < p->overs.count; k++) {
+        f->pinned[k] = true;
+        for (uint32_t id = 1; f->pinned[k] && id < p->insts.count; id++)
+            if (f->site[id]) f->pinned[k] = vy_undo_is_pinned(p, &f->w.s, id, k);
+        any |= !f->pinned[k];
+    }
+    f->numbered = f->sites > 1 || !any;
+}
+
 // ----------------------------------------------------------------------------------------- the log
 // An extent clamped to be non-negative, as the launch does.
 static vy_dim natural(forming *f, vy_dim d)
@@ -107,7 +123,7 @@ static bool is_name_taken(const vy_program *p, const char *name)
     return vy_program_find_buffer(p, name).id || vy_program_find_scalar(p, name) != UINT32_MAX;
 }
 
-// Of an element for each store, invocation and iteration.  False: nothing bounds a loop, or an
+// Of an element for each store, invocation that gets there, and iteration.  False: nothing bounds a loop, or an
 // error.
 static bool declare_log(forming *f)
 {
@@ -118,10 +134,9 @@ static bool declare_log(forming *f)
     char name[24] = "log";
     if (!vy_lows_make(&lows, p, &f->w.s, &f->w.arena)) return !(f->w.oom = true);
     const vy_bounds bounds = {.p = p, .lows = &lows, .b = f->w.b};
-    if (f->sites > 1 || (!p->overs.count && !f->depth))
-        dims[rank++] = vy_dim_const(f->w.b, f->sites);
+    if (f->numbered) dims[rank++] = vy_dim_const(f->w.b, f->sites);
     for (uint32_t k = 0; k < p->overs.count; k++)
-        dims[rank++] = natural(f, p->overs.data[k].extent);
+        if (!f->pinned[k]) dims[rank++] = natural(f, p->overs.data[k].extent);
     for (uint32_t k = f->depth; k-- > 0; rank++)
         if (!(dims[rank] = vy_trip_bound(&bounds, f->loops[k])).id) return false;
     for (uint32_t k = 2; is_name_taken(p, name); k++) snprintf(name, sizeof name, "log_%u", k);
@@ -135,10 +150,9 @@ static uint32_t log_index(forming *f, uint32_t store, uint32_t *index)
 {
     const vy_program *p = f->w.p;
     uint32_t rank = 0;
-    if (f->sites > 1 || (!p->overs.count && !f->depth))
-        index[rank++] = vy_int(f->w.b, VY_U32, f->site[store] - 1).id;
+    if (f->numbered) index[rank++] = vy_int(f->w.b, VY_U32, f->site[store] - 1).id;
     for (uint32_t k = 0; k < p->overs.count; k++)
-        index[rank++] = vy_leaf_other(f->w.b, VY_LEAF_OVER, VY_U32, k, 0);
+        if (!f->pinned[k]) index[rank++] = vy_leaf_other(f->w.b, VY_LEAF_OVER, VY_U32, k, 0);
     for (uint32_t k = f->depth; k-- > 0;) {
         const uint32_t loop = f->loops[k];
         const vy_value now = {vy_new(&f->w, loop)}, from = {vy_new_arg(&f->w, loop, 0)};
@@ -238,6 +252,7 @@ static vy_program *make(const vy_program *callee, uint32_t buffer, bool undo)
     f.uses = f.site ? vy_rewrite_uses(&f.w) : NULL;
     ok = f.uses != NULL;
     if (ok && find_sites(&f) && vy_rewrite_open(&f.w)) {
+        choose_axes(&f);
         if (declare_log(&f))
             vy_rewrite_range(&f.w, 1, callee->insts.count, instead, &f);
         else if (!vy_rewrite_stopped(&f.w))

@@ -228,7 +228,8 @@ static void all(revolving *r)
 {
     const revolve_loop *x = &r->x;
     const uint32_t after = x->l->steps.data[x->reverse].partner + 1;
-    revolve_steps(r, 0, x->forward);
+    for (uint32_t i = 0; i < x->forward; i++)
+        revolve_push(r, x->l->steps.data[i]); // with their numbers
     forward(r);
     revolve_steps(r, x->l->steps.data[x->forward].partner + 1, x->reverse);
     vy_at(r->b, x->l->steps.data[x->reverse].line, x->l->steps.data[x->reverse].column);
@@ -249,7 +250,8 @@ static bool begin_revolving(revolving *r)
     *r->q = (vy_pipe){.m = l->module, .b = r->b};
     r->b->p->signature = true;
     for (uint32_t i = 1; i < r->b->p->dims.count; i++)
-        if (r->b->p->dims.data[i].op == VY_DIM_STEP)
+        if (r->b->p->dims.data[i].op == VY_DIM_STEP &&
+            r->b->p->dims.data[i].value >= (int64_t)r->x.forward)
             r->b->p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
     const uint32_t buffers = l->signature->buffers.count;
     r->steps = revolve_room(r, &r->arena, l->steps.count, sizeof *r->steps);

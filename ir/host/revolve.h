@@ -26,7 +26,7 @@ typedef struct revolve_loop {
     uint32_t snapshots;        // k
     revolve_state *states;
     uint32_t state_count;
-    uint8_t *varies;  // by dimension: it depends on a step
+    uint8_t *varies;  // by dimension: it depends on a step whose number changes
     uint8_t *skipped; // by step: the advance leaves this dispatch out
     uint8_t *inner;   // by buffer: it begins in the body
 } revolve_loop;

@@ -25,6 +25,7 @@ typedef struct revolving {
 void *revolve_room(revolving *r, vy_arena *arena, size_t count, size_t size);
 // From now on counter or value `step` of the old pipeline is `value`.
 void revolve_set_step(revolving *r, uint32_t step, vy_dim value);
+void revolve_push(revolving *r, vy_pipe_step s); // as it is
 void revolve_step(revolving *r, uint32_t at);
 void revolve_steps(revolving *r, uint32_t from, uint32_t to);
 

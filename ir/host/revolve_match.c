@@ -32,7 +32,8 @@ static bool is_reversed(const revolve_loop *x, vy_dim d)
 {
     const vy_dim_node *n = node(x->l, d);
     if (n->op != VY_DIM_SUB || !is_counter(x->l, (vy_dim){n->b}, x->reverse)) return false;
-    const vy_dim_node *last = node(x->l, (vy_dim){n->a});
+    const vy_dim_node *last = node(x->l, (vy_dim){n->a}), *all = node(x->l, x->count);
+    if (all->op == VY_DIM_CONST) return last->op == VY_DIM_CONST && last->value == all->value - 1;
     return last->op == VY_DIM_SUB && is_number(x->l, (vy_dim){last->b}, 1) &&
            vy_equal_dims(x->l->signature, (vy_dim){last->a}, x->count);
 }
@@ -178,6 +179,7 @@ static bool look_at_body(revolve_loop *x, vy_arena *arena)
 }
 
 // ----------------------------------------------------------------------------------------- all
+// Steps before the forward repeat keep their numbers, so what is computed from them stays what it is.
 // Operands come before what uses them.  False: so deep that the rewriting would not recurse safely.
 static bool find_varying(revolve_loop *x, vy_arena *arena)
 {
@@ -188,7 +190,7 @@ static bool find_varying(revolve_loop *x, vy_arena *arena)
     if (!depth || !x->varies) return false;
     for (uint32_t i = 1; i < dims->count; i++) {
         const vy_dim_node *d = &dims->data[i];
-        x->varies[i] = d->op == VY_DIM_STEP;
+        x->varies[i] = d->op == VY_DIM_STEP && d->value >= (int64_t)x->forward;
         if (d->op < VY_DIM_ADD) continue;
         x->varies[i] = x->varies[d->a] || x->varies[d->b];
         depth[i] = (uint16_t)((depth[d->a] > depth[d->b] ? depth[d->a] : depth[d->b]) + 1);
@@ -197,14 +199,23 @@ static bool find_varying(revolve_loop *x, vy_arena *arena)
     return true;
 }
 
+// The schedule computes its bounds beforehand, and `while` has no place in it or after it.
+static bool is_counted(const revolve_loop *x, uint32_t at)
+{
+    const vy_pipe_kind kind = x->l->steps.data[at].kind;
+    const bool inside = (at > x->forward && at < end_of(x->l, x->forward)) ||
+                        (at > x->reverse && at < end_of(x->l, x->reverse));
+    return kind == VY_PIPE_TEST ? at < x->forward : kind != VY_PIPE_VALUE || !inside;
+}
+
 bool revolve_match(revolve_loop *x, const vy_pipeline *l, const vy_pipe_step *source,
                    vy_arena *arena)
 {
     *x = (revolve_loop){.l = l};
-    if (!find_varying(x, arena) || !find_repeats(x, source)) return false;
+    if (!find_repeats(x, source) || !find_varying(x, arena)) return false;
     if (x->varies[x->count.id]) return false;
     if (!find_states(x, arena) || !look_at_body(x, arena)) return false;
     for (uint32_t i = 0; i < l->steps.count; i++)
-        if (l->steps.data[i].kind == VY_PIPE_VALUE || !tapes_fit(x, i)) return false;
+        if (!is_counted(x, i) || !tapes_fit(x, i)) return false;
     return true;
 }

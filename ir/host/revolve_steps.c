@@ -39,7 +39,7 @@ static vy_pipe_arg arg_of(revolving *r, const vy_pipe_arg *a)
     return (vy_pipe_arg){.buffer = place->buffer, .rank = n, .index = index, .flat = a->flat};
 }
 
-static void push(revolving *r, vy_pipe_step s)
+void revolve_push(revolving *r, vy_pipe_step s)
 {
     if (!vy_builder_failed(r->b) && !vy_vec_push(&r->q->steps, s)) vy_build_oom(r->b);
 }
@@ -60,7 +60,32 @@ static void dispatch(revolving *r, const vy_pipe_step *old)
     }
     for (uint32_t i = 0; s.groups && i < 3; i++) groups[i] = dim_of(r, s.groups[i]);
     s.args = args, s.scalars = given, s.groups = s.groups ? groups : NULL;
-    push(r, s);
+    revolve_push(r, s);
+}
+
+// An array of dimensions, translated.
+static vy_dim *dims_of(revolving *r, uint32_t count, const vy_dim *old)
+{
+    vy_dim *made = revolve_room(r, &r->x.l->module->arena, count, sizeof *made);
+    for (uint32_t k = 0; made && k < count; k++) made[k] = dim_of(r, old[k]);
+    return made;
+}
+
+// Begins a buffer, whose extents may be values that are read in another step now.
+static void buffer(revolving *r, const vy_pipe_step *s)
+{
+    vy_buf *b = &r->b->p->buffers.data[s->buffer.id];
+    bool same = true;
+    for (uint32_t k = 0; k < b->rank; k++) same &= !r->x.varies[b->dims[k].id];
+    vy_dim *dims = same ? NULL : dims_of(r, b->rank, b->dims);
+    if (dims) r->b->p->buffers.data[s->buffer.id].dims = dims;
+    revolve_push(r, *s);
+}
+
+static void value(revolving *r, const vy_pipe_step *s, uint32_t at)
+{
+    const vy_dim *index = dims_of(r, s->index_count, s->index);
+    if (index) revolve_set_step(r, at, vy_pipeline_value(r->q, s->buffer, index));
 }
 
 void revolve_step(revolving *r, uint32_t at)
@@ -77,7 +102,8 @@ void revolve_step(revolving *r, uint32_t at)
     case VY_PIPE_CHECKPOINT: vy_pipeline_checkpoint(r->q); break;
     case VY_PIPE_END: vy_pipeline_close(r->q); break;
     case VY_PIPE_DISPATCH: dispatch(r, s); break;
-    case VY_PIPE_BUFFER: push(r, *s); break;
+    case VY_PIPE_BUFFER: buffer(r, s); break;
+    case VY_PIPE_VALUE: value(r, s, at); break;
     default: break;
     }
 }

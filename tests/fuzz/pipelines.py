@@ -83,6 +83,9 @@ PARTIAL = {
             "    for j in rev(1..N / 2) { x[j] = sin(x[j] * x[j - 1] + k[j]); }\n}\n",
     "first": "program first(x: inout f32[N], k: in f32[N], s: u32, N: u32) over(i: N) {\n"
              "    if i <= s % 2 { x[i] = sin(x[i] * k[i]); }\n}\n",
+    "guard": "program guard(x: inout f32[N], k: in f32[N], N: u32) over(i: N) {\n"
+             "    if i == 0 { x[i] = sin(x[i] * k[i]); }\n"
+             "    else { if i % 2 == 1 && N - 1 == i { x[i] = tanh(x[i] + k[0]); } }\n}\n",
     "chosen": "program chosen(x: inout f32[N], k: in f32[N], N: u32) over(o: 1) {\n"
               "    let at = u32(abs(k[0]) * 3.0) % N;\n    x[at] = sin(x[at] * x[0]);\n}\n",
 }

@@ -87,6 +87,18 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/reverse/undo_worth.c", None, "of->logs < of->saved && of->read)", "of->read)"),
         ("autodiff/reverse/undo_worth.c", None, " && of->read)) continue;", ")) continue;"),
         ("autodiff/storage/undo_shape.c", None, "if (extent.id) return extent;", "if (extent.id && false) return extent;"),
+        ("autodiff/reverse/undo_pinned.c", None, "kind == VY_LEAF_CONST ||", "kind == VY_LEAF_CONST || kind == VY_LEAF_OVER ||"),
+        ("autodiff/reverse/undo_pinned.c", None, " && store < s->partner[up]", ""),
+        ("autodiff/reverse/undo_pinned.c", None, "op != VY_OP_EQ) return", "op != VY_OP_LT) return"),
+        ("autodiff/reverse/undo_form.c", None, "for (uint32_t id = 1; f->pinned[k]", "for (uint32_t id = p->insts.count / 2; f->pinned[k]"),
+    )),
+    # What the schedule of `checkpoint(revolve, k)` takes from values.
+    ("text/grad/pipeline/revolve_counts.vyre", (
+        ("ir/host/revolve_match.c", None, "kind != VY_PIPE_VALUE || !inside", "kind != VY_PIPE_VALUE || !inside || true"),
+        ("ir/host/revolve_match.c", None, "d->value >= (int64_t)x->forward", "d->value > (int64_t)x->forward"),
+        ("ir/host/revolve_match.c", None, "last->value == all->value - 1", "last->value == all->value"),
+        ("ir/host/revolve_steps.c", None, "same &= !r->x.varies", "same |= !r->x.varies"),
+        ("ir/host/revolve_steps.c", None, "if (index) revolve_set_step(r, at, vy_pipeline_value", "if (index) (void)(vy_pipeline_value"),
     )),
     ("text/grad/pipeline/ends_alike.vyre", (
         ("ir/host/raise_states.c", None, "if (!r->hints.data[id]) r->hints", "r->hints"),

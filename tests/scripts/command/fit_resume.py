@@ -41,6 +41,20 @@ def refuses(base):
             f.write(text)
 
 
+def promises():
+    """What is assumed is part of the training: its text states it, and the message names it."""
+    with open("t.vyre", "w", encoding="utf-8") as f:
+        f.write("program flat(w: in f32[L], loss: out f32[1], L: u32, N: u32, M: u32, S: u32) over(i: N, j: M) {"
+                " let e = w[i * S + j] - 1.0; atomic_add(loss[0], e * e); }\n")
+    base = ["-p", "flat", "--of", "loss", "--params", "w", "--engine", "eval", "--set", "N=2", "--set", "M=2", "--set", "S=3"]
+    assume = ["--assume", "M <= S"]
+    fit(*base, *assume, "--in", "w=1,2,3,4,5", "--steps", "4", "--checkpoint-every", "4")
+    wrong = fit(*base, "--steps", "8", "--resume", "flat-4.fit", status=1)["error"]
+    check('--assume is none here, "M <= S" there' in wrong["text"], wrong)
+    check('give --assume "M <= S"' in wrong["fix"], wrong)
+    fit(*base, *assume, "--steps", "8", "--resume", "flat-4.fit")
+
+
 def first_version(data):
     """The same file as versions of the command wrote it that named no parts."""
     start = len(b"vyre-fit 2\n")
@@ -91,4 +105,5 @@ def resumes():
 
 if __name__ == "__main__":
     resumes()
+    promises()
     sys.exit(bool(failures))

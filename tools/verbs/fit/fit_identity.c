@@ -81,6 +81,17 @@ static bool add_optimiser(parts *p, const fit *f, const command *c)
     return add(p, "--optimizer", "%s (hash %016" PRIx64 ")", c->o.optimizer, hash);
 }
 
+// As one gives them.
+static bool add_assumptions(parts *p, const names *list)
+{
+    text all = {0};
+    for (uint32_t i = 0; i < list->count; i++)
+        text_printf(&all, "%s\"%s\"", i ? " --assume " : "", list->data[i]);
+    const bool ok = !all.failed && parts_add(p, "--assume", 8, all.size ? all.data : "", all.size);
+    text_free(&all);
+    return ok;
+}
+
 static bool add_derivation(parts *p, const options *o)
 {
     static const char *const sums[] = {"auto", "atomic", "gather"};
@@ -88,7 +99,8 @@ static bool add_derivation(parts *p, const options *o)
     return add(p, "--accumulate", "%s", sums[o->accumulate]) &&
            add(p, "--checkpoint", "%s", kept[o->checkpoint]) &&
            add(p, "--tape-limit", "%" PRIu64, o->tape_limit ? o->tape_limit : (uint64_t)1 << 30) &&
-           add(p, "--deterministic", "%s", o->deterministic ? "yes" : "no");
+           add(p, "--deterministic", "%s", o->deterministic ? "yes" : "no") &&
+           add_assumptions(p, &o->assume);
 }
 
 static bool add_text(parts *p, const vy_module *m)
