@@ -20,9 +20,10 @@
 //
 // Both are the program itself, in which each store to u is replaced by what moves the same element
 // to or from the log, and all other writes are left out.  So the log has an element for each store,
-// invocation (but see undo_pinned.c) and iteration; it is taken before the program runs, hence an element that one
-// invocation overwrites twice has its old contents in both places; and undoing writes the elements
-// that the program wrote, by the same invocations, so it has no race that the program had not.
+// invocation (but see undo_pinned.c) and iteration; it is taken before the program runs, hence an
+// element that one invocation overwrites twice has its old contents in both places; and undoing
+// writes the elements that the program wrote, by the same invocations, so it has no race that the
+// program had not.
 //
 // Where the elements that are written depend on memory, which may have changed until they are
 // undone, there is no such form.  That is found by building: the program that undoes must load
@@ -123,8 +124,8 @@ static bool is_name_taken(const vy_program *p, const char *name)
     return vy_program_find_buffer(p, name).id || vy_program_find_scalar(p, name) != UINT32_MAX;
 }
 
-// Of an element for each store, invocation that gets there, and iteration.  False: nothing bounds a loop, or an
-// error.
+// Of an element for each store, invocation that gets there, and iteration.  False: nothing bounds a
+// loop, or an error.
 static bool declare_log(forming *f)
 {
     const vy_program *p = f->w.p;

@@ -179,7 +179,7 @@ static bool look_at_body(revolve_loop *x, vy_arena *arena)
 }
 
 // ----------------------------------------------------------------------------------------- all
-// Steps before the forward repeat keep their numbers, so what is computed from them stays what it is.
+// Steps before the forward repeat keep their numbers, so what is computed from them stays as it is.
 // Operands come before what uses them.  False: so deep that the rewriting would not recurse safely.
 static bool find_varying(revolve_loop *x, vy_arena *arena)
 {
