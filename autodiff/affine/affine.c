@@ -106,7 +106,7 @@ static const vy_affine_param *param_of(vy_affine *a, vy_affine_param q, vy_inter
     q.natural = r->lo >= 0;
     // isl identifies ids by name and user pointer together: the parameter's number distinguishes
     // parameters of the same name.
-    q.id = vy_isl_memory_id(&a->memory, name, (void *)(uintptr_t)(a->params.count + 1));
+    q.id = isl_id_alloc(a->ctx, name, (void *)(uintptr_t)(a->params.count + 1));
     const bool known =
         q.id &&
         constrain_context(a, param_on(isl_space_set_alloc(a->ctx, 0, 0), q.id), r->lo, r->hi);

@@ -41,9 +41,7 @@ static void name_dimension(vy_nest *n, uint32_t k, const char *name)
         snprintf(text, sizeof text, "%.30s_%u", *name ? name : "k", number++);
         j = UINT32_MAX; // restart from the first
     }
-    if (!n->space) return;
     n->space = isl_space_set_dim_name(n->space, isl_dim_set, k, text);
-    vy_isl_memory_made(&n->a->memory, n->space);
 }
 
 // The space of the domain variables and the `loops` outermost loops of the chain.

@@ -221,7 +221,7 @@ static isl_id_list *iterators(const vy_lattice *l)
         // The user pointer distinguishes it from a parameter of the same name.
         const uint32_t dim = l->taps.all ? l->taps.order[k] : k;
         const char *name = isl_space_get_dim_name(l->nest->space, isl_dim_set, dim);
-        list = isl_id_list_add(list, vy_isl_memory_id(&l->a->memory, name, l->a->ctx));
+        list = isl_id_list_add(list, isl_id_alloc(l->a->ctx, name, l->a->ctx));
     }
     return list;
 }
@@ -249,7 +249,6 @@ static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *co
     isl_union_map *map = isl_union_map_from_map(schedule);
     isl_ast_node *tree = isl_ast_build_node_from_schedule_map(build, map);
     isl_ast_build_free(build);
-    vy_isl_memory_made(&l->a->memory, tree); // isl_sort
     return tree;
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/core/mem.h"
 
+#include <errno.h>
 #include <gmp.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -93,8 +94,9 @@ static void uninstall(void)
 // ------------------------------------------------------------------------------------- begin, end
 bool vy_isl_memory_begin(vy_isl_memory *m)
 {
-    *m = (vy_isl_memory){.reserve = malloc(RESERVE), .outer = innermost};
+    *m = (vy_isl_memory){.reserve = malloc(RESERVE), .outer = innermost, .error = errno};
     if (!m->reserve) return false;
+    errno = 0;
     innermost = m;
     pthread_mutex_lock(&lock);
     if (users++ == 0) install();
@@ -120,22 +122,11 @@ void vy_isl_memory_end(vy_isl_memory *m)
         }
     free(m->reserve);
     m->reserve = NULL;
-}
-
-bool vy_isl_memory_made(vy_isl_memory *m, const void *object)
-{
-    m->failed |= !object && m->ctx && isl_ctx_last_error(m->ctx) == isl_error_none;
-    return object != NULL;
-}
-
-isl_id *vy_isl_memory_id(vy_isl_memory *m, const char *name, void *user)
-{
-    isl_id *id = isl_id_alloc(m->ctx, name, user);
-    vy_isl_memory_made(m, id);
-    return id;
+    errno = m->error;
 }
 
 bool vy_isl_memory_failed(const vy_isl_memory *m)
 {
-    return m->failed || (m->ctx && isl_ctx_last_error(m->ctx) == isl_error_alloc);
+    return m->failed || errno == ENOMEM ||
+           (m->ctx && isl_ctx_last_error(m->ctx) == isl_error_alloc);
 }

@@ -6,11 +6,14 @@
 // while isl runs, GMP's allocation functions are ours: where malloc fails they take from a reserve
 // that was set aside beforehand, and abort isl's context, so that isl stops at its next allocation.
 // A program that has given GMP functions of its own keeps them.
+//
+// Some allocations fail without an error in isl's context (isl 0.25: the room of isl_sort, copies of
+// names), and results are NULL as if isl had given up.  But malloc has set errno to ENOMEM, and
+// nothing takes that back.
 #ifndef VYRE_ISL_MEMORY_H
 #define VYRE_ISL_MEMORY_H
 
 #include <isl/ctx.h>
-#include <isl/id.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +22,7 @@ typedef struct vy_isl_memory {
     isl_ctx *ctx;
     char *reserve;
     size_t used;
+    int error; // errno before
     bool failed;
     struct vy_isl_memory *outer; // of the same thread
 } vy_isl_memory;
@@ -30,10 +34,5 @@ bool vy_isl_memory_begin(vy_isl_memory *m);
 void vy_isl_memory_end(vy_isl_memory *m);
 // Has an allocation of isl or GMP failed since _begin, or the last isl_ctx_reset_error?
 bool vy_isl_memory_failed(const vy_isl_memory *m);
-// Is there an object?  isl (0.25) does not report every failed allocation (the copy of a name in an
-// id, the room of isl_sort): NULL without an error of isl's is one, and is recorded here.
-bool vy_isl_memory_made(vy_isl_memory *m, const void *object);
-// isl_id_alloc that is recorded so.
-isl_id *vy_isl_memory_id(vy_isl_memory *m, const char *name, void *user);
 
 #endif

@@ -89,7 +89,7 @@ void gather_make_domain(gather_making *w, const gather_site *site)
     for (uint32_t k = 0; k < site->access.rank; k++) {
         if (!(site->axes >> k & 1)) continue;
         name_axis(w, site, k, text);
-        w->ids[w->n] = vy_isl_memory_id(&w->g->a.memory, text, w);
+        w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, w);
         w->extent[w->n] = extent_of(w, &site->access, k);
         w->element[w->n] = vy_over(w->b, text, w->extent[w->n]);
         w->n++;
