@@ -7,8 +7,8 @@
 // that was set aside beforehand, and abort isl's context, so that isl stops at its next allocation.
 // A program that has given GMP functions of its own keeps them.
 //
-// Some allocations fail without an error in isl's context (isl 0.25: the room of isl_sort, copies of
-// names), and results are NULL as if isl had given up.  But malloc has set errno to ENOMEM, and
+// Some allocations fail without an error in isl's context (isl 0.25: the room of isl_sort, copies
+// of names), and results are NULL as if isl had given up.  But malloc has set errno to ENOMEM, and
 // nothing takes that back.
 #ifndef VYRE_ISL_MEMORY_H
 #define VYRE_ISL_MEMORY_H

@@ -131,7 +131,7 @@ def rounds(said):
 
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
-    number = int(os.environ.get("VYRE_COUNT") or 120 // int(os.environ.get("VYRE_SHARE", "1")))
+    number = int(os.environ.get("VYRE_COUNT") or 90 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k custom_rules" % (seed, number))
     counts, bad, several, rounded = {"1": 0, "2": 0}, 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,8 @@ The reference is the interpreter in f64.  The default mode and --precise keep te
 functions, for which only what Vulkan guarantees in the middle of the domains is checked.
 Derivatives at special values are of the same kind (nan, an infinity and its sign, zero, finite) as
 the interpreter's in the same type, and near them where they are finite.  Runs on the default device
-and on SwiftShader where tools/swiftshader has fetched it.
+and on SwiftShader where tools/swiftshader has fetched it.  A run has either f16 or f64, as the seed
+says; VYRE_SHARE=1 has both.
 """
 import json
 import math
@@ -20,6 +21,10 @@ import subprocess
 import sys
 
 VYRE, SRC = os.environ["VYRE_GRAD"], os.environ["SRC"]
+sys.path.insert(0, os.path.join(SRC, "tests"))
+sys.dont_write_bytecode = True
+import shares  # noqa: E402
+
 INF, NAN = math.inf, math.nan
 # letter of struct, digits, exponent of the least normal number, exponent of the largest
 FORMAT = {"f16": ("e", 11, -14, 15), "f32": ("f", 24, -126, 127), "f64": ("d", 53, -1022, 1023)}
@@ -248,7 +253,8 @@ def device(where, types, env):
 
 
 def main():
-    device("the default device", ("f32", "f16", "f64"), None)
+    types = ("f32", "f16", "f64") if shares.whole() else ("f32", *shares.drawn(("f16", "f64"), 2))
+    device("the default device", types, None)
     found = subprocess.run([os.path.join(SRC, "tools", "swiftshader"), "--cached"], capture_output=True, text=True)
     second = found.stdout.strip()
     if second:
