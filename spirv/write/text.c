@@ -29,16 +29,30 @@ static bool reserve(vy_text *t, size_t extra)
     return true;
 }
 
+static void put(vy_text *t, const char *s, size_t n)
+{
+    if (!reserve(t, n + 1)) return;
+    memcpy(t->data + t->size, s, n);
+    t->size += n;
+    t->data[t->size] = 0;
+}
+
+// Most of what is added is short: there is room for it already.
 void vy_text_add(vy_text *t, const char *format, ...)
 {
+    enum { SHORT = 64 };
     va_list args, again;
+    if (!strchr(format, '%')) {
+        put(t, format, strlen(format));
+        return;
+    }
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
-    if (n >= 0 && reserve(t, (size_t)n + 1)) {
+    const bool room = reserve(t, SHORT);
+    const int n = room ? vsnprintf(t->data + t->size, SHORT, format, args) : -1;
+    if (n >= SHORT && reserve(t, (size_t)n + 1))
         vsnprintf(t->data + t->size, (size_t)n + 1, format, again);
-        t->size += (size_t)n;
-    }
+    if (n >= 0 && !t->oom) t->size += (size_t)n;
     va_end(again);
     va_end(args);
 }
@@ -49,17 +63,18 @@ void vy_text_json(vy_text *t, const char *s)
         vy_text_add(t, "null");
         return;
     }
-    vy_text_add(t, "\"");
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            vy_text_add(t, "\\%c", c);
-        else if (c < 32)
-            vy_text_add(t, "\\u%04x", c);
-        else
-            vy_text_add(t, "%c", c);
+    put(t, "\"", 1);
+    while (*s) {
+        size_t n = 0; // of what stands for itself
+        while ((unsigned char)s[n] >= 32 && s[n] != '"' && s[n] != '\\') n++;
+        put(t, s, n);
+        s += n;
+        const unsigned char c = (unsigned char)*s;
+        if (!c) break;
+        vy_text_add(t, c < 32 ? "\\u%04x" : "\\%c", c);
+        s++;
     }
-    vy_text_add(t, "\"");
+    put(t, "\"", 1);
 }
 
 char *vy_text_take(vy_text *t, size_t *size)

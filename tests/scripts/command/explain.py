@@ -169,6 +169,10 @@ for keep, trips in (("sqrt", 27), ("4", 9), ("revolve, 3", 12), ("revolve, 12", 
     with open(WAVE) as f, open("wave.vyre", "w") as copy:
         copy.write(f.read().replace("t in 0..T {", "t in 0..T checkpoint(%s) {" % keep))
     check_pipeline(os.path.abspath("wave.vyre"), "wave", {"N": 100, "T": trips})
+UNDO = os.path.join(SRC, "tests/text/grad/pipeline/undo.vyre")
+for pipeline in ("rows", "ring", "nested", "pinned"):  # logs, and what is put back
+    for options in ((), ("--checkpoint", "sqrt")):
+        check_pipeline(UNDO, pipeline, {"T": 5, "N": 9, "M": 70}, *options)
 tested = 0
 for program in sorted(glob.glob(os.path.join(SRC, "tests/text/readable/*.vyre"))):
     tested += check(program)

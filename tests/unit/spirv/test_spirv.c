@@ -3,6 +3,7 @@
 // bytes, features, descriptions, serialisers, lack of memory.
 #include "ir/core/ir.h"
 #include "spirv/spirv.h"
+#include "spirv/write/text.h"
 #include <spirv/unified1/spirv.h>
 #include "ir/build/edit.h"
 #include "tests/unit/failing.h"
@@ -574,9 +575,35 @@ static void names_of_targets_and_features(void **state)
     assert_null(vy_feature_name(VY_FEATURE_COUNT));
 }
 
+// Text of any length, with what JSON escapes, across the sizes at which the text grows.
+static void test_text(void **state)
+{
+    (void)state;
+    char names[3000], wanted[20000];
+    memset(names, 'x', sizeof names);
+    for (size_t n = 0; n < 200; n += n < 70 ? 1 : 13) {
+        vy_text t = {0};
+        size_t size;
+        wanted[0] = 0;
+        for (size_t k = 0; k < 20; k++) {
+            const int m = (int)(n * (k % 3 + 1));
+            vy_text_json(&t, "a\"b\\c\n\x01");
+            vy_text_add(&t, "%.*s%u,", m, names, (unsigned)k);
+            vy_text_add(&t, "plain ");
+            sprintf(wanted + strlen(wanted), "\"a\\\"b\\\\c\\u000a\\u0001\"%.*s%u,plain ", m, names,
+                    (unsigned)k);
+        }
+        char *got = vy_text_take(&t, &size);
+        assert_string_equal(got, wanted);
+        assert_int_equal(size, strlen(wanted));
+        free(got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),
         cmocka_unit_test(valid_for_every_target_and_mode),
         cmocka_unit_test(same_input_same_bytes),
         cmocka_unit_test(no_type_of_a_buffer_is_both_written_and_read_only),
