@@ -72,22 +72,26 @@ program scatters(x: in f32[N], k: in f32[N], y: out f32[N], N: u32) over(i: N) {
 }
 program halves(x: inout f32[N], N: u32) over(i: N) { x[i] = x[i] * (1.0 - 0.1 * x[i]); }
 pipeline f(k: in f32[N], w: inout f32[N], l: out f32[1], T: u32, N: u32) {
-%s    repeat t in 0..T checkpoint(revolve, %d) {
+%s    repeat t in 0..%s checkpoint(revolve, %d) {
         buffer h: f32[N];
 %s    }
     sum(w, l);
 }
 program sum(x: in f32[N], l: out f32[1], N: u32) over(i: N) { atomic_add(l[0], x[i] * x[i]); }
+program counts(k: in f32[N], n: inout u32[1], N: u32) over(i: N) { atomic_max(n[0], u32(abs(k[i]) * 5.0)); }
 """
 
 
 def states(seed):
-    """A repeat with the schedule of revolve: what happens before it, and in an iteration, is random."""
+    """A repeat with the schedule of revolve: what happens before it, how often, and in an iteration, is random."""
     r = random.Random(seed)
     steps = [["gathers(w, k, h);", "gathers(h, k, w);"], ["gathers(w, k, h);", "scatters(h, k, w);"], ["halves(w);"]]
     inside = [line for _ in range(r.randint(1, 2)) for line in r.choice(steps)]
     before = "    halves(w);\n" * r.randint(0, 1)
-    return STATES % (before, r.randint(1, 5), "".join("        %s\n" % line for line in inside))
+    count = r.choice(("T", "T", "5", "value(n[0])"))
+    if "n" in count:
+        before += "    buffer n: u32[1];\n    counts(k, n);\n"
+    return STATES % (before, count, r.randint(1, 5), "".join("        %s\n" % line for line in inside))
 
 
 def outer(text):
