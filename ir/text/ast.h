@@ -171,14 +171,14 @@ struct vy_decl {
     uint32_t within;                // @layout(start + within, …)
     vy_ast_expr *dims; // arrays (`?`: EX_NAME without name); DK_OVER: extent; DK_CONST: value
     vy_name_rec *name, *init_from;
-    vy_decl *init_decl;  // PS_BUFFER: the same, after sema
-    vy_func *func;       // DK_FUNC, DK_PROGRAM, DK_PIPELINE
-    vy_name_rec *open;   // a parameter's type, or what an array has, if that is left open: its name
-    vy_scalar value;     // DK_CONST
-    const char *given;   // DK_CONST: its value from outside, as written there; else NULL
-    vy_decl *next;       // in its list
-    vy_decl *scope_next; // the previous declaration in the open scopes
-    vy_decl *overload;   // DK_FUNC: the next of the same name, which has other parameters
+    vy_decl *init_decl; // PS_BUFFER: the same, after sema
+    vy_func *func;      // DK_FUNC, DK_PROGRAM, DK_PIPELINE
+    vy_name_rec *open;  // a parameter's type, or what an array has, if that is left open: its name
+    vy_scalar value, *values; // DK_CONST: the first; all of them
+    const char *given;        // DK_CONST: its value from outside, as written there; else NULL
+    vy_decl *next;            // in its list
+    vy_decl *scope_next;      // the previous declaration in the open scopes
+    vy_decl *overload;        // DK_FUNC: the next of the same name, which has other parameters
 };
 
 // What the body of a loop changes, for vy_loop_hint.

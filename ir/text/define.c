@@ -91,6 +91,10 @@ bool vy_define_constants(vy_front *f, const vy_define *defines, uint32_t count)
             if (!strcmp(defines[k].name, defines[i].name))
                 vy_front_error(f, VY_E_NAME_TAKEN, d->line, d->column, "give it once",
                                "constant `%s` is set twice from outside", defines[i].name);
+        if (!f->failed && d && vy_is_made(d->type))
+            vy_front_error(f, VY_E_CONSTANT, d->line, d->column, "set numbers of which it is made",
+                           "constant `%s` is made of several numbers, -D sets one",
+                           defines[i].name);
         if (f->failed) break;
         if (d)
             define(f, d, defines[i].value);

@@ -70,8 +70,9 @@ typedef struct vy_front {
     uint32_t loop_ids, block_depth;
     uint32_t reductions; // how many there are around the expression
     bool in_const;
-    vy_room *room, *spare;         // room.c
-    bool in_steps;                 // of a pipeline: value(…) is allowed in integer expressions
+    bool in_numbers;       // in what types depend on: constants made of several are not known yet
+    vy_room *room, *spare; // room.c
+    bool in_steps;         // of a pipeline: value(…) is allowed in integer expressions
     _Alignas(16) char dummy[1040]; // what allocation gives after an error
 } vy_front;
 

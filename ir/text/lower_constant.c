@@ -5,6 +5,25 @@
 
 #include <string.h>
 
+// False: stopped, or one of them is not constant.
+static bool take_scalars(vy_lower *l, vy_decl *d)
+{
+    const uint32_t n = vy_scalars(l->f, d->type);
+    const vy_room_mark mark = vy_room_here(l);
+    vy_value *v = vy_room_take(l, n);
+    vy_lower_value(l, d->dims, v);
+    d->values = n == 1 ? &d->value : vy_front_alloc(l->f, n * sizeof *d->values);
+    bool known = !vy_lower_stopped(l);
+    for (uint32_t k = 0; k < n && known; k++) {
+        const vy_scalar *c = vy_id_const(vy_builder_program(l->b), v[k].id);
+        known = c != NULL;
+        if (known) d->values[k] = *c;
+    }
+    if (known) d->value = d->values[0];
+    vy_room_back(l, mark);
+    return known;
+}
+
 bool vy_lower_constant(vy_lower *l, vy_decl *d)
 {
     if (d->state == 2) return true;
@@ -17,18 +36,13 @@ bool vy_lower_constant(vy_lower *l, vy_decl *d)
         return false;
     }
     d->state = 1;
-    vy_value v = vy_lower_expr(l, d->dims);
+    const bool known = take_scalars(l, d);
     l->constant_depth--;
-    if (vy_lower_stopped(l)) return false;
-    const vy_scalar *k = vy_id_const(vy_builder_program(l->b), v.id);
-    if (!k) {
+    if (!known && !vy_lower_stopped(l))
         vy_front_error(l->f, VY_E_CONSTANT, d->line, d->column, NULL,
                        "the value of `%s` is not constant", d->name->text);
-        return false;
-    }
-    d->value = *k;
-    d->state = 2;
-    return true;
+    d->state = known ? 2 : 1;
+    return known;
 }
 
 bool vy_lower_count(vy_front *f, const vy_ast_expr *e, vy_type type, uint64_t *n)

@@ -33,7 +33,9 @@ static uint32_t lower_name(vy_lower *l, const vy_ast_expr *e, vy_value *v)
     const uint32_t n = vy_scalars(l->f, d->type);
     switch (d->kind) {
     case DK_CONST:
-        if (vy_lower_constant(l, d)) v[0] = vy_const(l->b, (vy_type)d->type, d->value);
+        if (!vy_lower_constant(l, d)) return n;
+        for (uint32_t k = 0; k < n; k++)
+            v[k] = vy_const(l->b, vy_scalar_type(l->f, d->type, k), d->values[k]);
         return n;
     case DK_LET:
     case DK_VAR:

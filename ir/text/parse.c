@@ -118,7 +118,7 @@ static void parse_constant(vy_front *f)
                        "write `const NAME: TYPE = VALUE;`", "constant `%s` has no type",
                        d->name->text);
     vy_expect(f, TK_COLON, "after the constant's name");
-    d->type = vy_parse_type(f, "of the constant", VY_SPELL_TYPES);
+    vy_parse_value_type(f, &d->type, "of the constant", VY_SPELL_TYPES);
     vy_expect(f, TK_SET, "before the constant's value");
     d->dims = vy_parse_expr(f);
     vy_expect(f, TK_SEMICOLON, "after the constant");

@@ -82,15 +82,13 @@ static void find_recursion(vy_front *f, vy_func *root)
     }
 }
 
-bool vy_sema(vy_front *f)
+// Those made of several numbers come after the sizes of arrays, which those that are one may be.
+static void sema_constants(vy_front *f, bool made)
 {
-    for (vy_decl *d = f->consts; d && !f->failed; d = d->next) vy_declare_global(f, d);
-    for (vy_decl *d = f->structs; d && !f->failed; d = d->next) vy_declare_global(f, d);
-    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
-    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
-    f->make_instance = vy_make_instance;
     f->in_const = true;
+    f->in_numbers = !made;
     for (vy_decl *d = f->consts; d && !f->failed; d = d->next) {
+        if (vy_is_made(d->type) != made) continue;
         if (vy_stored_only(d->type))
             vy_front_error(f, VY_E_TYPE_WRONG, d->line, d->column, NULL,
                            "constant `%s` cannot be a %s", d->name->text,
@@ -98,8 +96,19 @@ bool vy_sema(vy_front *f)
         vy_check_as(f, d->dims, d->type, "the constant");
         if (f->failed && d->given) vy_define_refused(f, d);
     }
-    f->in_const = false;
+    f->in_const = f->in_numbers = false;
+}
+
+bool vy_sema(vy_front *f)
+{
+    for (vy_decl *d = f->consts; d && !f->failed; d = d->next) vy_declare_global(f, d);
+    for (vy_decl *d = f->structs; d && !f->failed; d = d->next) vy_declare_global(f, d);
+    for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
+    for (vy_func *fn = f->pipes; fn && !f->failed; fn = fn->next) vy_declare_global(f, fn->decl);
+    f->make_instance = vy_make_instance;
+    sema_constants(f, false);
     if (!f->failed) vy_sema_made(f);
+    if (!f->failed) sema_constants(f, true);
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
         if (fn->decl->overload && fn->decl->name->global == fn->decl)
             vy_sema_overloads(f, fn->decl);

@@ -121,6 +121,13 @@ static vy_text_type synth_name(vy_front *f, vy_ast_expr *e)
     vy_decl *d = n->local ? n->local : n->global;
     bool array = d && (d->kind == DK_BUFFER || d->kind == DK_SHARED || d->kind == DK_LOCAL);
     bool value = d && !array && d->kind < DK_FUNC && (!f->in_const || d->kind == DK_CONST);
+    if (value && f->in_numbers && vy_is_made(d->type)) {
+        vy_front_error(f, VY_E_CONSTANT, e->line, e->column, "write the number itself",
+                       "constants that are one number, and sizes of arrays, do not depend on `%s`, "
+                       "which is made of several",
+                       n->text);
+        return broken(e);
+    }
     if (value) {
         vy_check_written(f, e, d);
         e->u.ref.decl = d;

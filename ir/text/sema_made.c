@@ -26,9 +26,9 @@ static const char *name_of(vy_front *f, const vy_made_type *m)
 static bool take_count(vy_front *f, vy_made_type *m)
 {
     uint64_t n = 0;
-    f->in_const = true;
+    f->in_const = f->in_numbers = true;
     const vy_text_type t = vy_check_value(f, m->count);
-    f->in_const = false;
+    f->in_const = f->in_numbers = false;
     if (f->failed) return false;
     if (!vy_operator_fits(TK_REM, t))
         vy_front_error(f, VY_E_TYPE_WRONG, m->line, m->column, "write an integer",

@@ -194,7 +194,7 @@ bool vy_is_part(const vy_ast_expr *e)
 {
     if (e->kind != EX_INDEX || !e->u.ref.name || e->op) return false;
     const vy_decl *d = e->u.ref.name->local ? e->u.ref.name->local : e->u.ref.name->global;
-    return d && d->kind <= DK_OVER && vy_is_made(d->type);
+    return d && (d->kind <= DK_OVER || d->kind == DK_CONST) && vy_is_made(d->type);
 }
 
 // `v[i]` was read as an element of a buffer.

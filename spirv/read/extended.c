@@ -194,13 +194,6 @@ static bool matrices(const call *c, uint32_t instruction, vy_value *v, bool *min
 }
 
 // ---------------------------------------------------------------------------------------- others
-static vy_value scaled(const call *c, uint32_t k) // Ldexp: x · 2^e
-{
-    const vy_type t = vy_value_type(c->b, arg(c, 0, k));
-    const vy_value power = one(c, "exp2", vy_cast(c->b, t, arg(c, 1, k)));
-    return vy_mul(c->b, arg(c, 0, k), power);
-}
-
 static vy_value times(const call *c, uint32_t k, double by)
 {
     const vy_value factor = constant_like(c, by);
@@ -218,7 +211,6 @@ static bool others(const call *c, uint32_t instruction, uint32_t k, vy_value *ou
     case GLSLstd450FindILsb:
     case GLSLstd450FindSMsb:
     case GLSLstd450FindUMsb: *out = find_bit(c, instruction, k); return true;
-    case GLSLstd450Ldexp: *out = scaled(c, k); return true;
     default: return false;
     }
 }
@@ -231,6 +223,8 @@ bool read_extended(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
     if (!vectors(&c, instruction, v, &mine) || mine) return !vy_builder_failed(r->b);
     if (!matrices(&c, instruction, v, &mine) || mine) return !vy_builder_failed(r->b);
     if (!read_pack(r, instruction, type, n, operands, v, &mine)) return false;
+    if (mine) return true;
+    if (!read_parts(r, instruction, type, n, operands, v, &mine)) return false;
     if (mine) return true;
     const named *f = function_numbered(instruction);
     for (uint32_t k = 0; k < c.scalars; k++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// image.h: images and samplers of a module that is read: image.c, texel.c, sample.c.
+// image.h: images and samplers of a module that is read: image.c, texel.c, sample.c, chosen.c.
 #ifndef VYRE_READ_IMAGE_H
 #define VYRE_READ_IMAGE_H
 
@@ -25,6 +25,8 @@ typedef struct read_texture { // an image that an instruction accesses
     reading *r;
     const read_object *o;
     uint32_t field; // of the object: which image of an array
+    bool chosen;    // … which it is, is known when the shader runs:
+    vy_value which;
     read_format format;
     vy_type type;           // of a channel
     uint32_t axes, spatial; // coordinates; those that are no layer
@@ -36,6 +38,11 @@ bool read_texture_type(reading *r, uint32_t type, read_texture *t);
 // The image that id stands for, whose use is noted.  False: there is none that can be read, which
 // has been reported.
 bool read_texture_of(reading *r, uint32_t id, uint8_t use, read_texture *t);
+// Accesses the image, which gives the scalars v of the type; 0: it gives none.  Several times under
+// conditions, where it is chosen when the shader runs.
+typedef bool read_texture_access(const read_texture *t, void *of, vy_value *v);
+bool read_texture_each(read_texture *t, read_texture_access *access, void *of, uint32_t type,
+                       vy_value *v);
 vy_value read_texture_size(const read_texture *t, uint32_t axis); // u32: width, height, …
 vy_buffer read_texture_buffer(const read_texture *t);             // none: not known yet
 // Where an element of that buffer is: at these coordinates, x first.

@@ -285,7 +285,7 @@ bool read_load(reading *r)
     return v && read_load_from(r, p, v) && read_define(r, id, n, v);
 }
 
-static bool store_scalars(reading *r, const read_pointer *p, const vy_value *v)
+bool read_store_scalars(reading *r, const read_pointer *p, const vy_value *v)
 {
     transfer t;
     if (!begin_transfer(&t, r, p)) return false;
@@ -300,7 +300,7 @@ bool read_store_to(reading *r, const read_pointer *p, uint32_t value)
     if (v && read_scalar_count(r, value) != n)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a store of a value of another type");
     for (uint32_t k = 0; v && k < n; k++) v[k] = read_scalar(r, value, k);
-    return v && !vy_builder_failed(r->b) && store_scalars(r, p, v);
+    return v && !vy_builder_failed(r->b) && read_store_scalars(r, p, v);
 }
 
 bool read_copy(reading *r)
@@ -310,7 +310,7 @@ bool read_copy(reading *r)
     vy_value *v = from ? read_room(r, from->type) : NULL;
     if (v && read_type_of(r, from->type)->scalars != read_type_of(r, to->type)->scalars)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a copy of a value of another type");
-    return v && read_load_from(r, from, v) && store_scalars(r, to, v);
+    return v && read_load_from(r, from, v) && read_store_scalars(r, to, v);
 }
 
 bool read_store(reading *r)

@@ -162,6 +162,7 @@ bool read_access_chain(reading *r);
 bool read_load(reading *r);
 bool read_store(reading *r);
 bool read_store_to(reading *r, const read_pointer *p, uint32_t value);
+bool read_store_scalars(reading *r, const read_pointer *p, const vy_value *v);
 bool read_copy(reading *r); // OpCopyMemory
 bool read_load_from(reading *r, const read_pointer *p, vy_value *out);
 bool read_array_length(reading *r);
@@ -184,6 +185,9 @@ vy_value read_bits_of_f16(reading *r, vy_value x);    // … and back: u32
 bool read_bitcast(reading *r, uint32_t type, uint32_t operand, vy_value *v);
 bool read_pack(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
                const uint32_t *operands, vy_value *v, bool *mine);
+// ---- parts.c: numbers in two parts, likewise
+bool read_parts(reading *r, uint32_t instruction, uint32_t type, uint32_t n,
+                const uint32_t *operands, vy_value *v, bool *mine);
 // ---- lanes.c: a scan, and a sum of clusters, by the operation of this name
 vy_value read_scan(reading *r, const char *name, bool exclusive, vy_value x);
 vy_value read_cluster(reading *r, const char *name, uint32_t size, vy_value x);
@@ -228,6 +232,9 @@ bool read_domain(vy_program *p);
 
 // ---- launch.c: what the shape of the workgroup tells of its ids, where there is no domain
 bool read_launch(vy_program *p);
+
+// ---- lockstep.c: loops with barriers end for a workgroup together
+bool read_lockstep(vy_program *p);
 
 // ---- facts that builds note
 enum {

@@ -22,6 +22,8 @@ typedef struct sampling {
     vy_builder *b;
     bool linear;
     wrap wrap;
+    bool projects;
+    uint32_t offset, scalars; // an id, 0: none; of the result
     vy_value layer;
     vy_value at[READ_IMAGE_AXES][2];   // texels along each axis
     vy_value between[READ_IMAGE_AXES]; // the weight of the second
@@ -132,15 +134,15 @@ static vy_value wrapped(const sampling *s, vy_value i, vy_value n)
     }
 }
 
-// offset: an id; 0: none
-static void place(sampling *s, uint32_t axis, vy_value coordinate, uint32_t offset)
+static void place(sampling *s, uint32_t axis, vy_value coordinate)
 {
     const vy_value size = read_texture_size(&s->t, axis), n = read_as(s->t.r, VY_I32, size);
     vy_value u = vy_mul(s->b, coordinate, vy_cast(s->b, VY_F32, size));
     if (s->linear) u = vy_sub(s->b, u, vy_float(s->b, VY_F32, 0.5));
     const vy_value low = vy_call(s->b, "floor", 1, &u);
     vy_value i = vy_cast(s->b, VY_I32, low);
-    if (offset) i = vy_add(s->b, i, read_as(s->t.r, VY_I32, read_scalar(s->t.r, offset, axis)));
+    if (s->offset)
+        i = vy_add(s->b, i, read_as(s->t.r, VY_I32, read_scalar(s->t.r, s->offset, axis)));
     s->between[axis] = vy_sub(s->b, u, low);
     s->at[axis][0] = wrapped(s, i, n);
     s->at[axis][1] = wrapped(s, vy_add(s->b, i, integer(s, 1)), n);
@@ -155,25 +157,35 @@ static void place_layer(sampling *s, vy_value coordinate)
     s->layer = vy_min(s->b, vy_max(s->b, i, zero), last);
 }
 
-// The image at word 3, the coordinates at word 4; a gather has its component there, too.
+// The image at word 3; a gather has its component at word 5.
 static bool begin_sampling(reading *r, sampling *s, bool projects, bool gathers)
 {
     read_image_operands options;
-    *s = (sampling){.b = r->b};
-    const uint32_t at = word(r, 4);
+    *s = (sampling){.b = r->b, .projects = projects};
+    s->scalars = read_type_of(r, word(r, 1))->scalars;
     if (!read_texture_of(r, word(r, 3), READ_IS_READ, &s->t) ||
         !read_image_operands_at(r, 5 + gathers, &options))
         return false;
+    s->offset = options.offset;
     take_options(s, s->t.sampler ? s->t.sampler : s->t.o->variable);
     s->linear |= gathers; // it takes those texels whatever the filter is
-    for (uint32_t k = 0; k < s->t.axes; k++) {
+    return true;
+}
+
+// The coordinates at word 4, in that image.
+static bool place_all(sampling *s, const read_texture *t)
+{
+    reading *r = t->r;
+    const uint32_t at = word(r, 4);
+    s->t = *t;
+    for (uint32_t k = 0; k < t->axes; k++) {
         vy_value x = read_scalar(r, at, k);
-        if (projects) x = vy_div(r->b, x, read_scalar(r, at, s->t.spatial));
+        if (s->projects) x = vy_div(r->b, x, read_scalar(r, at, t->spatial));
         if (vy_builder_failed(r->b)) return false;
         if (vy_value_type(r->b, x) != VY_F32)
             return read_refuse(r, "use floats of 32 bits", "a coordinate of another type");
-        if (k < s->t.spatial)
-            place(s, k, x, options.offset);
+        if (k < t->spatial)
+            place(s, k, x);
         else
             place_layer(s, x);
     }
@@ -193,43 +205,63 @@ static vy_value between(const sampling *s, uint32_t axes, vy_value *at, uint32_t
     return vy_add(s->b, a, vy_mul(s->b, vy_sub(s->b, b, a), s->between[axes - 1]));
 }
 
-static bool define(const sampling *s, uint32_t n, vy_value *v)
+static void as_results(const sampling *s, vy_value *v)
 {
     reading *r = s->t.r;
-    for (uint32_t k = 0; k < n; k++) v[k] = read_as(r, read_scalar_type(r, word(r, 1), k), v[k]);
-    return !vy_builder_failed(r->b) && read_define(r, word(r, 2), n, v);
+    for (uint32_t k = 0; k < s->scalars; k++)
+        v[k] = read_as(r, read_scalar_type(r, word(r, 1), k), v[k]);
+}
+
+static bool filter(const read_texture *t, void *of, vy_value *v)
+{
+    sampling *s = of;
+    vy_value at[READ_IMAGE_AXES];
+    if (!place_all(s, t)) return false;
+    at[t->axes - 1] = s->layer;
+    for (uint32_t k = 0; k < s->scalars; k++) v[k] = between(s, t->spatial, at, k);
+    as_results(s, v);
+    return true;
 }
 
 static bool sample(reading *r, bool projects)
 {
     sampling s;
-    const uint32_t n = read_type_of(r, word(r, 1))->scalars;
-    vy_value at[READ_IMAGE_AXES], *v = read_room(r, word(r, 1));
+    vy_value *v = read_room(r, word(r, 1));
     if (!v || !begin_sampling(r, &s, projects, false)) return false;
-    at[s.t.axes - 1] = s.layer;
-    for (uint32_t k = 0; k < n; k++) v[k] = between(&s, s.t.spatial, at, k);
-    return define(&s, n, v);
+    read_texture t = s.t;
+    return read_texture_each(&t, filter, &s, word(r, 1), v) && !vy_builder_failed(r->b) &&
+           read_define(r, word(r, 2), s.scalars, v);
 }
 
-// type, result, image, coordinates, component: of the four texels that linear filtering takes, from
-// the lower left one on, counter-clockwise where y points down.
-static bool gather(reading *r)
+// Of the four texels that linear filtering takes, from the lower left one on, counter-clockwise
+// where y points down.
+static bool take_corners(const read_texture *t, void *of, vy_value *v)
 {
     static const uint8_t corners[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
-    sampling s;
+    sampling *s = of;
     uint32_t channel;
-    const uint32_t n = read_type_of(r, word(r, 1))->scalars;
-    vy_value at[READ_IMAGE_AXES], *v = read_room(r, word(r, 1));
-    if (!v || !read_constant_u32(r, word(r, 5), &channel) || !begin_sampling(r, &s, false, true))
-        return false;
-    if (s.t.spatial != 2 || n != 4)
-        return read_fail(r, VY_E_SHADER_WORDS, "", "a gather of what has not two dimensions");
+    vy_value at[READ_IMAGE_AXES];
+    if (!read_constant_u32(t->r, word(t->r, 5), &channel) || !place_all(s, t)) return false;
     for (uint32_t k = 0; k < 4; k++) {
-        at[s.t.axes - 1] = s.layer;
-        for (uint32_t axis = 0; axis < 2; axis++) at[axis] = s.at[axis][corners[k][axis]];
-        v[k] = read_texel(&s.t, at, channel);
+        at[t->axes - 1] = s->layer;
+        for (uint32_t axis = 0; axis < 2; axis++) at[axis] = s->at[axis][corners[k][axis]];
+        v[k] = read_texel(t, at, channel);
     }
-    return define(&s, n, v);
+    as_results(s, v);
+    return true;
+}
+
+// type, result, image, coordinates, component
+static bool gather(reading *r)
+{
+    sampling s;
+    vy_value *v = read_room(r, word(r, 1));
+    if (!v || !begin_sampling(r, &s, false, true)) return false;
+    if (s.t.spatial != 2 || s.scalars != 4)
+        return read_fail(r, VY_E_SHADER_WORDS, "", "a gather of what has not two dimensions");
+    read_texture t = s.t;
+    return read_texture_each(&t, take_corners, &s, word(r, 1), v) && !vy_builder_failed(r->b) &&
+           read_define(r, word(r, 2), s.scalars, v);
 }
 
 bool read_sample(reading *r, SpvOp op, bool *mine)

@@ -9,24 +9,28 @@ static uint32_t word(const reading *r, uint32_t i) { return read_word(&r->w, r->
 
 // ------------------------------------------------------------------------------------------- uses
 // Which image of the variable a pointer points to.
-static bool find_field(reading *r, const read_pointer *p, uint32_t *field)
+static bool find_field(reading *r, const read_pointer *p, read_texture *t)
 {
-    *field = p->rank ? p->index[0].number : 0;
-    if (!p->object->field_count)
-        return read_refuse(r, "say how many there are", "an array of images of open length");
-    if (p->rank && !p->index[0].known)
-        return read_refuse(r, "choose it by a constant, or by conditions with an access in each",
-                           "an image of an array that is chosen when it runs");
-    return *field < p->object->field_count ||
-           read_fail(r, VY_E_SHADER_LIMIT, "", "image %u of an array of %u (at most %d)", *field,
-                     p->object->field_count, READ_MOST_IMAGES);
+    const uint32_t n = p->object->field_count;
+    if (!n) return read_refuse(r, "say how many there are", "an array of images of open length");
+    t->chosen = p->rank && !p->index[0].known;
+    if (t->chosen)
+        t->which = p->index[0].value;
+    else if (p->rank)
+        t->field = p->index[0].number;
+    return t->field < n ||
+           read_fail(r, VY_E_SHADER_LIMIT, "", "image %u of an array of %u (at most %d)", t->field,
+                     n, READ_MOST_IMAGES);
 }
 
 static void note_use(const read_texture *t, uint8_t use)
 {
     uint8_t *uses = t->r->uses[t->o->variable];
-    t->r->noted |= (uses[t->field] & use) != use;
-    uses[t->field] |= use;
+    for (uint32_t k = 0; k < t->o->field_count; k++) {
+        if (!t->chosen && k != t->field) continue;
+        t->r->noted |= (uses[k] & use) != use;
+        uses[k] |= use;
+    }
 }
 
 bool read_texture_of(reading *r, uint32_t id, uint8_t use, read_texture *t)
@@ -36,7 +40,7 @@ bool read_texture_of(reading *r, uint32_t id, uint8_t use, read_texture *t)
     *t = (read_texture){.r = r, .o = p->object, .sampler = p->sampler};
     if (p->object->kind != READ_IMAGE)
         return read_fail(r, VY_E_SHADER_WORDS, "", "an operand is no image");
-    if (!read_texture_type(r, p->object->type, t) || !find_field(r, p, &t->field)) return false;
+    if (!read_texture_type(r, p->object->type, t) || !find_field(r, p, t)) return false;
     note_use(t, use);
     return true;
 }
@@ -145,6 +149,15 @@ static void shift(const read_texture *t, uint32_t offset, vy_value at[READ_IMAGE
     }
 }
 
+static bool load_channels(const read_texture *t, void *of, vy_value *v)
+{
+    reading *r = t->r;
+    const uint32_t type = word(r, 1), n = read_type_of(r, type)->scalars;
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = read_as(r, read_scalar_type(r, type, k), read_texel(t, of, k));
+    return true;
+}
+
 // type, result, image, coordinates, operands
 static bool load(reading *r)
 {
@@ -156,9 +169,23 @@ static bool load(reading *r)
         !read_image_operands_at(r, 5, &more) || !coordinates(&t, word(r, 4), at))
         return false;
     shift(&t, more.offset, at);
-    for (uint32_t k = 0; k < n; k++)
-        v[k] = read_as(r, read_scalar_type(r, type, k), read_texel(&t, at, k));
-    return !vy_builder_failed(r->b) && read_define(r, word(r, 2), n, v);
+    return read_texture_each(&t, load_channels, at, type, v) && !vy_builder_failed(r->b) &&
+           read_define(r, word(r, 2), n, v);
+}
+
+static bool store_channels(const read_texture *t, void *of, vy_value *unused)
+{
+    reading *r = t->r;
+    vy_value index[READ_IMAGE_AXES + 1];
+    const uint32_t n = read_scalar_count(r, word(r, 3));
+    (void)unused;
+    for (uint32_t k = 0; k < t->format.channels && k < n; k++) {
+        const vy_value x = read_as(r, t->type, read_scalar(r, word(r, 3), k));
+        read_texel_index(t, of, k, index);
+        if (read_texture_buffer(t).id)
+            vy_store(r->b, read_texture_buffer(t), index, rounded(t, k, x));
+    }
+    return true;
 }
 
 // image, coordinates, texel, operands
@@ -166,18 +193,19 @@ static bool store(reading *r)
 {
     read_texture t;
     read_image_operands more;
-    vy_value at[READ_IMAGE_AXES], index[READ_IMAGE_AXES + 1];
-    if (!read_texture_of(r, word(r, 1), READ_IS_WRITTEN, &t) ||
-        !read_image_operands_at(r, 4, &more) || !coordinates(&t, word(r, 2), at))
-        return false;
-    const uint32_t n = read_scalar_count(r, word(r, 3));
-    for (uint32_t k = 0; k < t.format.channels && k < n; k++) {
-        const vy_value x = read_as(r, t.type, read_scalar(r, word(r, 3), k));
-        read_texel_index(&t, at, k, index);
-        if (read_texture_buffer(&t).id)
-            vy_store(r->b, read_texture_buffer(&t), index, rounded(&t, k, x));
-    }
-    return !vy_builder_failed(r->b);
+    vy_value at[READ_IMAGE_AXES];
+    return read_texture_of(r, word(r, 1), READ_IS_WRITTEN, &t) &&
+           read_image_operands_at(r, 4, &more) && coordinates(&t, word(r, 2), at) &&
+           read_texture_each(&t, store_channels, at, 0, NULL) && !vy_builder_failed(r->b);
+}
+
+static bool sizes(const read_texture *t, void *unused, vy_value *v)
+{
+    reading *r = t->r;
+    (void)unused;
+    for (uint32_t k = 0; k < t->axes; k++)
+        v[k] = read_as(r, read_scalar_type(r, word(r, 1), k), read_texture_size(t, k));
+    return true;
 }
 
 // type, result, image, level
@@ -190,9 +218,8 @@ static bool size(reading *r, bool has_level)
         (has_level && !read_level_zero(r, word(r, 4))))
         return false;
     if (n != t.axes) return read_fail(r, VY_E_SHADER_WORDS, "", "an image has other dimensions");
-    for (uint32_t k = 0; k < n; k++)
-        v[k] = read_as(r, read_scalar_type(r, type, k), read_texture_size(&t, k));
-    return !vy_builder_failed(r->b) && read_define(r, word(r, 2), n, v);
+    return read_texture_each(&t, sizes, NULL, type, v) && !vy_builder_failed(r->b) &&
+           read_define(r, word(r, 2), n, v);
 }
 
 // ------------------------------------------------------------------------------------ instructions
@@ -222,6 +249,9 @@ static bool texel_pointer(reading *r)
     vy_value at[READ_IMAGE_AXES];
     if (!read_texture_of(r, word(r, 3), READ_IS_INDEXED, &t) || !coordinates(&t, word(r, 4), at))
         return false;
+    if (t.chosen)
+        return read_refuse(r, "choose it by a constant, or by conditions with an atomic in each",
+                           "an atomic on an image that is chosen when the shader runs");
     read_pointer *p = vy_arena_alloc(&r->building, sizeof *p);
     read_index *index = vy_arena_alloc(&r->building, (READ_IMAGE_AXES + 1) * sizeof *index);
     if (!p || !index) return read_no_memory(r);

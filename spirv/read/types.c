@@ -171,12 +171,21 @@ static bool define(reading *r, SpvOp op, uint32_t id)
     return true;
 }
 
+// A pointer that structs before its type have as a member: to memory, of which nothing is read.
+static void announce(reading *r, uint32_t id)
+{
+    if (id >= r->w.bound || r->types[id].op != SpvOpNop) return;
+    r->types[id] = (read_type){.op = SpvOpTypePointer};
+    r->types[id].storage = (SpvStorageClass)read_word(&r->w, r->at, 2);
+}
+
 bool read_declarations(reading *r)
 {
     if (!take_notes(r)) return false;
     for (r->at = READ_HEADER; r->at < r->w.functions; r->at = read_next(&r->w, r->at)) {
         const SpvOp op = read_op(&r->w, r->at);
         bool result, type;
+        if (op == SpvOpTypeForwardPointer) announce(r, read_word(&r->w, r->at, 1));
         read_has_result(op, &result, &type);
         if (result && !type && op >= SpvOpTypeVoid && op <= SpvOpTypePipe &&
             !define(r, op, read_word(&r->w, r->at, 1)))

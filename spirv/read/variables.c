@@ -103,6 +103,9 @@ static bool add_fields(walk *w, uint32_t type)
                    ? add_field(w, t->scalar)
                    : read_refuse(w->r, "use 8 to 64 bits", "a number of its width");
     const bool is_struct = t->op == SpvOpTypeStruct;
+    if (t->op == SpvOpTypePointer)
+        return read_refuse(w->r, "bind what it points to as a storage buffer",
+                           "a pointer to memory (a buffer reference)");
     if (!is_struct && t->op != SpvOpTypeVector && t->op != SpvOpTypeMatrix &&
         t->op != SpvOpTypeArray && t->op != SpvOpTypeRuntimeArray)
         return read_refuse(w->r, "use buffers of numbers, vectors, matrices and structs",

@@ -32,16 +32,6 @@ static const vy_inst *inst(const counting *x, uint32_t id)
     return &x->w.p->insts.data[VY_IS_LEAF(id) ? 0 : id];
 }
 
-// The value ahead of the loop, in the new program.
-static uint32_t ahead(counting *x, uint32_t loop, uint32_t id)
-{
-    if (VY_IS_LEAF(id) || id < loop) return vy_new(&x->w, id);
-    const vy_inst *i = inst(x, id);
-    uint32_t args[VY_MAX_RANK];
-    for (uint32_t k = 0; k < i->nargs; k++) args[k] = ahead(x, loop, vy_arg(x->w.p, id, k));
-    return vy_emit(x->w.b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
-}
-
 typedef struct range { // of a loop that is rebuilt, in the new program
     const vy_counting_loop *of;
     vy_type type, number; // of its counter; of numbers of iterations
@@ -62,7 +52,8 @@ static vy_value one(counting *x, vy_type t) { return vy_int(x->w.b, t, 1); }
 static vy_value positive_step(counting *x, uint32_t loop, const range *r, vy_type t)
 {
     const uint64_t by = vy_counting_step(&x->w, r->of);
-    return by ? vy_int(x->w.b, t, (int64_t)by) : as(x, t, ahead(x, loop, r->of->step));
+    return by ? vy_int(x->w.b, t, (int64_t)by)
+              : as(x, t, vy_counting_ahead(&x->w, loop, r->of->step));
 }
 
 // How far the bound is, in steps.
@@ -113,7 +104,7 @@ static range range_of(counting *x, uint32_t loop)
     r.number = vy_iteration_type(r.of->type);
     r.type = r.of->form == VY_COUNTS_TRIPS ? r.number : r.of->type;
     r.init = as(x, r.of->type, vy_new(&x->w, vy_slot_init(x->w.p, loop, r.of->slot)));
-    r.bound = as(x, r.of->type, ahead(x, loop, r.of->bound));
+    r.bound = as(x, r.of->type, vy_counting_ahead(&x->w, loop, r.of->bound));
     r.by = positive_step(x, loop, &r, r.type);
     if (r.of->form == VY_COUNTS_UP) {
         r.from = r.init;

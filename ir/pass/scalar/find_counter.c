@@ -11,8 +11,7 @@ static const vy_inst *inst(const vy_rewrite *w, uint32_t id)
 
 static bool is_word(vy_type t) { return t == VY_I32 || t == VY_U32 || t == VY_I64 || t == VY_U64; }
 
-// Without changes of the sign.
-static uint32_t plain(const vy_rewrite *w, uint32_t id)
+uint32_t vy_counting_plain(const vy_rewrite *w, uint32_t id)
 {
     while (inst(w, id)->op == VY_OP_BITCAST && is_word((vy_type)inst(w, id)->type) &&
            is_word(vy_id_type(w->p, vy_arg(w->p, id, 0))))
@@ -21,7 +20,6 @@ static uint32_t plain(const vy_rewrite *w, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------- invariance
-// Is it the same in all iterations, and may it be computed ahead of the loop?
 static bool is_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id, uint32_t depth)
 {
     if (VY_IS_LEAF(id) || id < loop) return true;
@@ -33,6 +31,21 @@ static bool is_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id, uint32
     for (uint32_t k = 0; k < i->nargs; k++)
         if (!is_invariant(w, loop, vy_arg(w->p, id, k), depth + 1)) return false;
     return true;
+}
+
+bool vy_counting_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id)
+{
+    return is_invariant(w, loop, id, 0);
+}
+
+uint32_t vy_counting_ahead(vy_rewrite *w, uint32_t loop, uint32_t id)
+{
+    if (VY_IS_LEAF(id) || id < loop) return vy_new(w, id);
+    const vy_inst *i = inst(w, id);
+    uint32_t args[VY_MAX_RANK];
+    for (uint32_t k = 0; k < i->nargs; k++)
+        args[k] = vy_counting_ahead(w, loop, vy_arg(w->p, id, k));
+    return vy_emit(w->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
 }
 
 static bool is_positive(const vy_rewrite *w, uint32_t id, uint32_t depth)
@@ -47,8 +60,9 @@ static bool is_positive(const vy_rewrite *w, uint32_t id, uint32_t depth)
     }
     const vy_op op = (vy_op)inst(w, id)->op;
     return depth < DEEPEST && (op == VY_OP_MUL || op == VY_OP_ADD || op == VY_OP_BITCAST) &&
-           is_positive(w, plain(w, vy_arg(p, id, 0)), depth + 1) &&
-           (op == VY_OP_BITCAST || is_positive(w, plain(w, vy_arg(p, id, 1)), depth + 1));
+           is_positive(w, vy_counting_plain(w, vy_arg(p, id, 0)), depth + 1) &&
+           (op == VY_OP_BITCAST ||
+            is_positive(w, vy_counting_plain(w, vy_arg(p, id, 1)), depth + 1));
 }
 
 // ---------------------------------------------------------------------------------------- the step
@@ -150,7 +164,7 @@ static change change_of(const vy_rewrite *w, uint32_t carry, uint32_t next, cons
     const vy_program *p = w->p;
     change c = {.known = true};
     uint32_t yes, no;
-    next = plain(w, next);
+    next = vy_counting_plain(w, next);
     if (next == carry) return c;
     const uint32_t rest = addend(w, vy_arg(p, carry, 0), next, &c.down, &c.step);
     const uint32_t choice = vy_choice(p, &w->s, next, &yes, &no);
@@ -176,18 +190,18 @@ static bool find_step(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
     const change by =
         change_of(w, vy_carry(loop, c->slot), vy_slot_next(p, &w->s, loop, c->slot), &goes_on, 0);
     if (!by.known || !by.step) return false;
-    const vy_scalar *k = vy_id_const(p, plain(w, by.step));
+    const vy_scalar *k = vy_id_const(p, vy_counting_plain(w, by.step));
     const bool negative =
-        k && vy_id_type(p, plain(w, by.step)) == VY_U32 ? k->u >> 31 : k && k->i < 0;
+        k && vy_id_type(p, vy_counting_plain(w, by.step)) == VY_U32 ? k->u >> 31 : k && k->i < 0;
     c->step = by.step;
     c->down = by.down != negative;
-    return k ? k->u != 0 : is_positive(w, plain(w, by.step), 0);
+    return k ? k->u != 0 : is_positive(w, vy_counting_plain(w, by.step), 0);
 }
 
 // ---------------------------------------------------------------------------------------- the test
 static bool is_counter(const vy_rewrite *w, uint32_t loop, uint32_t id)
 {
-    id = plain(w, id);
+    id = vy_counting_plain(w, id);
     return inst(w, id)->op == VY_OP_CARRY && vy_arg(w->p, id, 0) == loop;
 }
 
@@ -207,10 +221,12 @@ static bool find_slot(const vy_rewrite *w, uint32_t loop, uint32_t id, vy_counti
 {
     const uint32_t n = c->last ? vy_slot_count(w->p, &w->s, loop) : 0;
     c->moved = !is_counter(w, loop, id);
-    if (!c->moved) c->slot = inst(w, plain(w, id))->aux;
+    if (!c->moved) c->slot = inst(w, vy_counting_plain(w, id))->aux;
     for (uint32_t k = 0; c->moved && k < n; k++) {
         c->slot = k;
-        if (same_value(w, plain(w, vy_slot_next(w->p, &w->s, loop, k)), plain(w, id))) return true;
+        if (same_value(w, vy_counting_plain(w, vy_slot_next(w->p, &w->s, loop, k)),
+                       vy_counting_plain(w, id)))
+            return true;
     }
     return !c->moved;
 }
@@ -273,7 +289,7 @@ vy_scalar vy_greatest(vy_type t)
 // The constant of a step as a positive number; 0: it is none.
 uint64_t vy_counting_step(const vy_rewrite *w, const vy_counting_loop *c)
 {
-    const uint32_t id = plain(w, c->step);
+    const uint32_t id = vy_counting_plain(w, c->step);
     const vy_scalar *k = vy_id_const(w->p, id);
     if (!k) return 0;
     const bool wide = vy_type_size(vy_id_type(w->p, id)) == 8;
@@ -289,7 +305,7 @@ static bool less(vy_type t, vy_scalar a, uint64_t b)
 // Up: a bound that is known is so far below the greatest number that no step passes that.
 static vy_counting_form form_up(const vy_rewrite *w, const vy_counting_loop *c, uint64_t by)
 {
-    const vy_scalar *n = vy_id_const(w->p, plain(w, c->bound));
+    const vy_scalar *n = vy_id_const(w->p, vy_counting_plain(w, c->bound));
     if (c->differs) return by == 1 ? VY_COUNTS_TRIPS : VY_COUNTS_NOT;
     if (!n) return VY_COUNTS_UP;
     const vy_scalar v = *n;
@@ -311,8 +327,8 @@ static vy_counting_form form_down(const vy_rewrite *w, uint32_t loop, const vy_c
                                   uint64_t by)
 {
     const vy_program *p = w->p;
-    const vy_scalar *n = vy_id_const(p, plain(w, c->bound));
-    const uint32_t init = plain(w, vy_slot_init(p, loop, c->slot));
+    const vy_scalar *n = vy_id_const(p, vy_counting_plain(w, c->bound));
+    const uint32_t init = vy_counting_plain(w, vy_slot_init(p, loop, c->slot));
     if (!by) return VY_COUNTS_NOT;
     if (c->differs) return by == 1 ? VY_COUNTS_TRIPS : VY_COUNTS_NOT;
     if (!vy_type_is_signed(c->type)) {
@@ -330,11 +346,18 @@ static vy_counting_form form_down(const vy_rewrite *w, uint32_t loop, const vy_c
 // one number at least.
 static vy_counting_form form_last(const vy_rewrite *w, uint32_t loop, const vy_counting_loop *c)
 {
-    const vy_scalar *init = vy_id_const(w->p, plain(w, vy_slot_init(w->p, loop, c->slot)));
+    const vy_scalar *init =
+        vy_id_const(w->p, vy_counting_plain(w, vy_slot_init(w->p, loop, c->slot)));
     const uint64_t by = vy_counting_step(w, c);
     const bool range = c->form == VY_COUNTS_UP && c->moved && init && by &&
                        less(c->type, vy_wrap(c->type, *init), vy_greatest(c->type).u - by);
     return c->form == VY_COUNTS_NOT || range ? c->form : VY_COUNTS_TRIPS;
+}
+
+bool vy_counting_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
+{
+    bool above;
+    return only_tests(w, loop) && find_first_test(w, loop, c, &above);
 }
 
 bool vy_find_counter(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)

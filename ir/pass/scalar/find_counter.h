@@ -29,6 +29,15 @@ typedef struct vy_counting_loop { // a WHILE; ids are of its program
 bool vy_find_counter(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c);
 // How far a step goes; 0: that is positive, but not known.
 uint64_t vy_counting_step(const vy_rewrite *w, const vy_counting_loop *c);
+// Whether the loop is tested ahead of its iterations, by comparing a carried value with what does
+// not change in it: `slot`, `compare`, `sense`, `bound` and how they are compared.
+bool vy_counting_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c);
+// Without changes of the sign.
+uint32_t vy_counting_plain(const vy_rewrite *w, uint32_t id);
+// Is it the same in all iterations, and may it be computed ahead of the loop?  Then: the value, in
+// the new program.
+bool vy_counting_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id);
+uint32_t vy_counting_ahead(vy_rewrite *w, uint32_t loop, uint32_t id);
 vy_scalar vy_greatest(vy_type integer);
 
 #endif

@@ -68,6 +68,10 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/text/lower_matrix.c", None, "vy_float(l->b, to, 1);", "vy_zero(l->b, to);"),
         ("ir/text/lower_place.c", None, "if (vy_is_product(l->f, s->op, s->target->type, s->value->type))", "if (false)"),
     )),
+    ("text/parse/constants_made.vyre", (
+        ("ir/text/lower_expr.c", None, "v[k] = vy_const(l->b, vy_scalar_type(l->f, d->type, k), d->values[k]);", "v[k] = vy_const(l->b, vy_scalar_type(l->f, d->type, k), d->values[0]);"),
+        ("ir/text/lower_constant.c", None, "if (known) d->values[k] = *c;", "if (known) d->values[0] = *c;"),
+    )),
     ("text/parse/structs.vyre", (
         ("ir/text/made_type.c", None, "while (d->next && d->next->at <= *k) d = d->next;", ""),
         ("ir/text/sema_made.c", None, "if (o->of == m->of && o->parts == m->parts) return o->same;", ""),

@@ -15,8 +15,8 @@
 //
 // RUN: vyre-grad print %s -D CHOICE
 // STATUS: 1
-// ERROR: %s:55: error: an image of an array that is chosen when it runs cannot be read (OpImageFetch) [E0121]
-// ERROR: fix: choose it by a constant, or by conditions with an access in each
+// ERROR: %s:55: error: an atomic on an image that is chosen when the shader runs cannot be read (OpImageTexelPointer) [E0121]
+// ERROR: fix: choose it by a constant, or by conditions with an atomic in each
 //
 // RUN: vyre-grad print %s -D LEVELS
 // STATUS: 1
@@ -35,7 +35,7 @@ layout(local_size_x = 1) in;
 layout(binding = 0) uniform sampler2D picture;
 layout(binding = 1) uniform samplerCube sky;
 layout(binding = 2) uniform sampler2DMS samples;
-layout(binding = 3) uniform sampler2D several[4];
+layout(binding = 3, r32ui) uniform uimage2D several[4];
 layout(binding = 4) buffer Y { vec4 y; };
 layout(binding = 5) uniform sampler2DShadow shadow;
 layout(push_constant) uniform P { int n; };
@@ -52,7 +52,7 @@ void main()
     y += texelFetch(samples, ivec2(0), 1);
 #elif defined(CHOICE)
 
-    y += texelFetch(several[n], ivec2(0), 0);
+    y.x += float(imageAtomicAdd(several[n], ivec2(0), 1u));
 #elif defined(SAMPLED)
 
     y += textureLod(picture, vec2(0.5), float(n));
