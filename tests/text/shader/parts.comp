@@ -27,6 +27,6 @@ void main()
     const float m = frexp(x[i], e);
     const vec2 fraction = modf(vec2(x[i], 2.0 * x[i]), whole);
     const vec2 ms = frexp(vec2(x[i], 5.0), es);
-    y[i] = fraction.x + whole.x + 0.5 * whole.y + ms.y * float(es.y - 1) * fraction.y + (i == 0 ? 2.0 : 0.0) + ms.x - m;
+    y[i] = fraction.x + whole.x + 0.5 * whole.y + ms.y * float(es.y - 1) * fraction.y + (i == 0 ? ldexp(vec2(x[i], 0.5), ivec2(k[i], 2)).y : 0.0) + ms.x - m;
     z[i] = vec3(ldexp(x[i], k[i]), m, float(e));
 }
