@@ -71,7 +71,7 @@ def run(*arguments):
 
 def given(text, name):
     """Data of all buffers that `name` reads, by their declarations, and its scalars."""
-    head = re.search(r"^(?:pipeline|program) %s\(([^)]*(?:\([^)]*\)[^)]*)*?)\)\s*(?:over|workgroup|\{)" % name, text, re.M)
+    head = re.search(r"^(?:@\w+\([^)]*\)\s*)*(?:pipeline|program) %s\(([^)]*(?:\([^)]*\)[^)]*)*?)\)\s*(?:over|workgroup|\{)" % name, text, re.M)
     result = []
     for k, (buffer, access) in enumerate(re.findall(r"(\w+): (in|inout) f32\[", head.group(1))):
         shape = re.search(r"\b%s: (?:in|inout) f32\[([^\]]*)\]" % buffer, head.group(1)).group(1)
