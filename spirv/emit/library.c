@@ -32,29 +32,39 @@ static vy_type item_type(const mathlib_item *item)
     return strcmp(item->name + strlen(item->name) - 3, "f64") == 0 ? VY_F64 : VY_F32;
 }
 
-uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, bool plain, uint32_t aux, uint32_t n,
-                         const uint32_t *x)
+// The id of the function that computes an operation, which the module has from now on; 0: there is
+// none.  Its name is looked up once in a module: programs may call it a hundred thousand times.
+static uint32_t function_of(vy_spv *m, vy_op op, vy_type t, bool plain, uint32_t order)
 {
-    vy_spv *m = f->m;
     char name[40];
-    bool digamma = op == VY_OP_POLYGAMMA && aux == 0;
-    snprintf(name, sizeof name, "%s_%s", digamma ? "digamma" : vy_op_infos[op].text,
+    for (uint32_t i = 0; i < m->lib.count; i++) {
+        const vy_lib_call *c = &m->lib.data[i];
+        if (c->op != op || c->order != order || c->plain != plain) continue;
+        if (plain || c->type == t) return c->id;
+    }
+    snprintf(name, sizeof name, "%s_%s",
+             op == VY_OP_POLYGAMMA && !order ? "digamma" : vy_op_infos[op].text,
              plain ? "plain" : vy_type_name(t));
-    vy_lib_call call = {find_item(name), op == VY_OP_POLYGAMMA ? aux : 0, 0};
+    vy_lib_call call = {.op = op, .type = t, .plain = plain, .order = order};
+    call.item = find_item(name);
     if (call.item == UINT32_MAX) {
         vy_diag_set(m->diag, VY_E_INVALID_SPIRV, 0, 0, NULL, "internal: no library function `%s`",
                     name);
         m->oom = true;
-        return 1;
+        return 0;
     }
-    for (uint32_t i = 0; i < m->lib.count; i++)
-        if (m->lib.data[i].item == call.item && m->lib.data[i].order == call.order)
-            call.id = m->lib.data[i].id;
-    if (!call.id) {
-        call.id = vy_spv_id(m);
-        if (!vy_vec_push(&m->lib, call)) m->oom = true;
-    }
-    uint32_t operands[3] = {call.id, x[0], x[1]};
+    call.id = vy_spv_id(m);
+    if (!vy_vec_push(&m->lib, call)) m->oom = true;
+    return call.id;
+}
+
+uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, bool plain, uint32_t aux, uint32_t n,
+                         const uint32_t *x)
+{
+    vy_spv *m = f->m;
+    const uint32_t id = function_of(m, op, t, plain, op == VY_OP_POLYGAMMA ? aux : 0);
+    if (!id) return 1;
+    uint32_t operands[3] = {id, x[0], x[1]};
     return vy_op_n(f, SpvOpFunctionCall, vy_spv_type(m, t), n + 1, operands);
 }
 

@@ -29,8 +29,11 @@ typedef enum vy_section {
 } vy_section;
 
 typedef struct vy_lib_call { // a function of mathlib.vyre in use
-    uint32_t item, order;    // index in the table; polygamma's n
-    uint32_t id;             // of its OpFunction
+    vy_op op;
+    vy_type type;
+    bool plain;     // one of mathplain.vyre
+    uint32_t order; // of POLYGAMMA
+    uint32_t item, id;
 } vy_lib_call;
 VY_VEC_TYPE(vy_lib_vec, vy_lib_call);
 
