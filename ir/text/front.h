@@ -280,6 +280,8 @@ void vy_sema_part(vy_front *f, vy_ast_expr *e); // … becomes an EX_MEMBER, als
 vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t); // a call of vec3 …
 vy_text_type vy_synth_made(vy_front *f, vy_ast_expr *e);                 // of a struct or array
 bool vy_sema_made(vy_front *f); // sema_made.c, after constants
+// The type of an array of n of these, 1 to VY_MAX_SCALARS scalars in all; VY_VOID: an error.
+vy_text_type vy_array_type(vy_front *f, vy_text_type of, uint32_t n);
 // sema_matrix.c: the type of a op b; VY_BROKEN: there is none
 vy_text_type vy_operator_type(const vy_front *f, uint8_t op, vy_text_type a, vy_text_type b);
 bool vy_is_product(const vy_front *f, uint8_t op, vy_text_type a, vy_text_type b); // of matrices
@@ -308,6 +310,9 @@ vy_text_type vy_sema_user_call(vy_front *f, vy_ast_expr *e,
                                vy_func **out); // VY_VOID if not one value
 // marks: a mask of those that the access may have
 vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t marks);
+// sema_row.c: what an element with `count` indices, fewer than the buffer has dimensions, is.
+// VY_VOID: that depends on the launch, is too large for a value, or there are not fewer.
+vy_text_type vy_row_type(vy_front *f, const vy_decl *d, uint32_t count);
 const vy_builtin_info *vy_call_builtin(const vy_ast_expr *e);
 bool vy_operator_fits(uint8_t op, vy_text_type type); // binary operator on operands of that type
 static inline bool vy_is_any(vy_text_type t) { return t == VY_ANY_INT || t == VY_ANY_FLOAT; }

@@ -4,7 +4,7 @@
 // A buffer of vectors, matrices or structs is one of scalars for each field, with more axes
 // (columns.c).  A step to a part chooses a column, or is the index along an axis: so `x[i]` is as
 // many loads as it has scalars, and `x[i].rays[k].y` is one, which is out of range where there is
-// no k.
+// no k.  A row (sema_row.c) is as many, too.
 #include "ir/build/edit.h"
 #include "ir/text/place.h"
 
@@ -75,7 +75,9 @@ static bool locate_element(vy_lower *l, const vy_ast_expr *e, vy_element_at *at)
 {
     const vy_ast_expr *x = e->kind == EX_INDEX ? e : e->u.member.of;
     const vy_decl *d = x->u.ref.decl;
-    *at = (vy_element_at){.d = d, .rank = d->rank, .type = d->type, .flags = x->op};
+    const bool row = x->count < d->rank;
+    *at =
+        (vy_element_at){.d = d, .rank = x->count, .type = row ? x->type : d->type, .flags = x->op};
     if (!vy_lower_index(l, x, at->index)) return false;
     if (e->kind == EX_MEMBER) follow(l, at, e);
     return !vy_lower_stopped(l);

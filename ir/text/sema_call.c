@@ -199,7 +199,7 @@ static vy_text_type synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_i
     vy_text_type t = part ? vy_sema_element_part(f, target, op)
                           : vy_sema_index(f, target, true, vy_marks_allowed(op, target->op));
     if (f->failed) return e->type = VY_BROKEN;
-    const vy_text_type stored = part ? t : target->u.ref.decl->type;
+    const vy_text_type stored = part || vy_is_made(t) ? t : target->u.ref.decl->type;
     if (!rule_fits(b->rule, stored)) {
         rule_error(f, e, b->text, stored);
         return e->type = VY_BROKEN;

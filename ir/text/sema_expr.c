@@ -187,7 +187,8 @@ vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t mark
                        "an element of `%s` is not known at compile time", name);
         return broken(e);
     }
-    if (e->count != d->rank) {
+    const vy_text_type row = vy_row_type(f, d, e->count);
+    if (e->count != d->rank && row == VY_VOID) {
         vy_front_error(f, VY_E_RANK, e->line, e->column, NULL, "`%s` has %u dimensions, not %u",
                        name, d->rank, e->count);
         return broken(e);
@@ -201,6 +202,7 @@ vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t mark
             vy_front_error(f, VY_E_TYPE_WRONG, i->line, i->column, "write u32(x)",
                            "an index must be an integer, not %s", vy_any_type_name(f, t));
     }
+    if (row != VY_VOID) return e->type = row;
     return e->type = vy_is_made(d->type) ? d->type : (vy_text_type)vy_type_loaded((vy_type)d->type);
 }
 

@@ -43,11 +43,13 @@ static bool take_count(vy_front *f, vy_made_type *m)
     return !f->failed;
 }
 
+static uint32_t slot_of(vy_text_type of, uint32_t n) { return (of * 31u + n) % VY_ARRAY_SLOTS; }
+
 // The first array of the same size and elements, or itself, which later ones then find.
 static vy_text_type first_alike(vy_front *f, vy_text_type t)
 {
     vy_made_type *m = vy_made_open(f, t);
-    vy_made_type **slot = &f->arrays[(m->of * 31u + m->parts) % VY_ARRAY_SLOTS];
+    vy_made_type **slot = &f->arrays[slot_of(m->of, m->parts)];
     for (const vy_made_type *o = *slot; o; o = o->chain)
         if (o->of == m->of && o->parts == m->parts) return o->same;
     m->chain = *slot;
@@ -162,4 +164,18 @@ bool vy_sema_made(vy_front *f)
     f->places_known = f->type_places;
     f->made_known = n;
     return !f->failed;
+}
+
+vy_text_type vy_array_type(vy_front *f, vy_text_type of, uint32_t n)
+{
+    vy_text_type t = VY_VOID;
+    for (const vy_made_type *o = f->arrays[slot_of(of, n)]; o; o = o->chain)
+        if (o->of == of && o->parts == n) return o->same;
+    vy_made_type *m = vy_made_new(f, VY_ARRAY, &t);
+    m->of = of, m->parts = n;
+    if (f->failed) return VY_VOID;
+    m->same = first_alike(f, t);
+    m->name = name_of(f, m);
+    f->made_known = f->made.count; // nothing is left to be read of it
+    return measure(f, t, 0) ? t : VY_VOID;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Random statements with buffers of structs, vectors and matrices: elements and parts of them on
-either side, copied, passed to functions by value and to be changed, added to atomically.
+"""Random statements with buffers of structs, vectors and matrices, and with rows of others: elements
+and parts of them on either side, copied, passed to functions by value and to be changed, added to
+atomically.
 
 A buffer of such elements is several buffers, or one of more axes, to everything behind the parser;
 what it is in one place (the index of a part, what an assignment leaves alone) can go wrong in each.
@@ -30,6 +31,13 @@ CELLS = (
 )
 CELL_VALUES = ("({w}.on ? {w}.p.a : {w}.q[{w}.n & 1].a)", "determinant({w}.m)", "pair({w}.p, {w}.q[u32({0} > 0.2)])",
                "sum({k} in 0..2: {w}.q[{k}].w[1 - {k}] * {w}.p.v[{k}])", "{w}.q[{w}.n].v.y", "({w}.p == {w}.q[0] ? {0} : {w}.m[1].x)")
+ROWS = (
+    "{w}[u32({0} > 0.1)] = tanh({w}[2] + {0});", "{w} = @F[3]({w}[1], sin({0}), 0.5 * {w}[2]);",
+    "for {k} in 0..3 {{ {w}[2 - {k}] = sin({w}[{k}] * {0}); }}", "{w} = {0} > 0.2 ? {w} : @F[3](sin({0}), 0.1, {w}[0]);",
+)
+ROW_VALUES = ("{w}[0] * {w}[2]", "{w}[u32({0} > 0.2) * 2]", "sum({k} in 0..3: {w}[{k}] * 0.5)",
+              "({w} == @F[3](0.1, {w}[1], 0.2) ? {0} : {w}[1])")
+REST = {"@F3": ", 3"}  # of the buffer's sizes, where an element is a row
 # type, statements, values, what an element begins as
 KINDS = {
     "@Pack": ("Pack", PACKS, PACK_VALUES, "Pack {{ a: sin({0}), v: @Vvec3(0.4, sin({0}), 0.2), w: @F[2](0.3, 0.6) }}"),
@@ -37,6 +45,7 @@ KINDS = {
     "@V4": ("@Vvec4", QUADS, QUAD_VALUES, "@Vvec4(0.3, sin({0}), 0.4, 0.1)"),
     "@M23": ("@Vmat2x3", MATRICES, MATRIX_VALUES, "@Vmat2x3(0.3, sin({0}), 0.4, 0.1, 0.7, 0.2)"),
     "@Cell": ("Cell", CELLS, CELL_VALUES, None),
+    "@F3": ("@F", ROWS, ROW_VALUES, "@F[3](sin({0}), 0.4, 0.1)"),
 }
 # {v} a new name, {a} a float variable, {b} the buffer, {r} the indices of its row, {u} another element.
 CALLS = {
@@ -58,9 +67,10 @@ class Typed:
             if self.chance(0.06 if kind == "@Cell" else 0.17):
                 cls = self.r.choice(("in", "inout", "inout", "out") if start else ("in", "inout", "inout"))
                 extent = None if kind == "@Cell" else "K"
-                name = "t" + t.split("vec")[-1].split("mat")[-1].lower()
+                name = "trow" if kind in REST else "t" + t.split("vec")[-1].split("mat")[-1].lower()
                 self.typed.append(Buffer(name, kind, cls, list(over), extent, cls != "out", cls != "in"))
-                out.append(("%s: %s %s[%s]" % (name, cls, t, shape + (", K" if extent else "")), cls == "in"))
+                out.append(("%s: %s %s[%s]" % (
+                    name, cls, t, shape + (", K" if extent else "") + REST.get(kind, "")), cls == "in"))
         if self.chance(0.22):
             kind = self.r.choice(tuple(PARTS_OF))
             self.sums.append(Buffer("ts", kind, "acc", [], "K", False, False))

@@ -204,4 +204,14 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/reverse/declare.c", None, "i < r->p->assumes.count && !r->failed", "i < r->p->assumes.count && r->failed"),
         ("ir/build/rebuild.c", None, "COPY_VEC(&p->assumes, &old->assumes) &&", ""),
     )),
+    # Rows of buffers.
+    ("text/parse/rows.vyre", (
+        ("ir/text/sema_row.c", None, "for (uint32_t k = 0; k < count; k++) rest = rest->next;", ""),
+        ("ir/text/lower_element.c", None, ".rank = x->count,", ".rank = 0,"),
+        ("ir/text/sema_made.c", None, "if (o->of == of && o->parts == n) return o->same;", "if (o->of == of) return o->same;"),
+    )),
+    ("text/diag/vectors.test", (
+        ("ir/text/sema_row.c", None, "n > VY_MAX_SCALARS || n * vy_scalars(f, of) > VY_MAX_SCALARS", "false"),
+        ("ir/text/sema_call.c", None, "part || vy_is_made(t) ? t :", "part ? t :"),
+    )),
 )
