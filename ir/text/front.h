@@ -215,7 +215,13 @@ vy_text_type vy_vector_type(vy_text_type of, uint32_t n); // n = 1: itself; VY_B
 const vy_made_type *vy_made_of(const vy_front *f, vy_text_type t); // NULL: a scalar
 vy_made_type *vy_made_new(vy_front *f, vy_made_kind kind, vy_text_type *t);
 vy_made_type *vy_made_open(vy_front *f, vy_text_type t); // a struct or array, to complete it
-vy_text_type vy_made_number(uint32_t i);                 // of the i-th struct or array
+const char *vy_array_name(vy_front *f, const vy_made_type *m);
+// The first array of the same size and elements, or t itself, which later ones then find.
+vy_text_type vy_array_first(vy_front *f, vy_text_type t);
+// The type of an array of n of these, 1 to VY_MAX_SCALARS scalars in all; VY_VOID: nested too deep,
+// or an error.
+vy_text_type vy_array_type(vy_front *f, vy_text_type of, uint32_t n);
+vy_text_type vy_made_number(uint32_t i); // of the i-th struct or array
 static inline bool vy_is_made(vy_text_type t) { return t >= VY_MADE; }
 bool vy_is_vector(const vy_front *f, vy_text_type t);
 bool vy_is_matrix(const vy_front *f, vy_text_type t);
@@ -280,8 +286,6 @@ void vy_sema_part(vy_front *f, vy_ast_expr *e); // … becomes an EX_MEMBER, als
 vy_text_type vy_synth_make(vy_front *f, vy_ast_expr *e, vy_text_type t); // a call of vec3 …
 vy_text_type vy_synth_made(vy_front *f, vy_ast_expr *e);                 // of a struct or array
 bool vy_sema_made(vy_front *f); // sema_made.c, after constants
-// The type of an array of n of these, 1 to VY_MAX_SCALARS scalars in all; VY_VOID: an error.
-vy_text_type vy_array_type(vy_front *f, vy_text_type of, uint32_t n);
 // sema_matrix.c: the type of a op b; VY_BROKEN: there is none
 vy_text_type vy_operator_type(const vy_front *f, uint8_t op, vy_text_type a, vy_text_type b);
 bool vy_is_product(const vy_front *f, uint8_t op, vy_text_type a, vy_text_type b); // of matrices

@@ -80,6 +80,52 @@ vy_text_type vy_made_number(uint32_t i) { return (vy_text_type)(VY_MADE + MADE +
 
 vy_made_type *vy_made_open(vy_front *f, vy_text_type t) { return f->made.data[t - VY_MADE - MADE]; }
 
+// ---------------------------------------------------------------------------------------- arrays
+const char *vy_array_name(vy_front *f, const vy_made_type *m)
+{
+    enum { SIZE = 96 };
+    const vy_made_type *of = vy_made_of(f, m->of);
+    const char *inner = of ? of->name : vy_type_name((vy_type)m->of);
+    // Of an array of arrays the outer size comes first.
+    const char *sizes = of && of->kind == VY_ARRAY ? strchr(inner, '[') : NULL;
+    char *name = vy_front_alloc(f, SIZE);
+    if (f->failed) return "";
+    snprintf(name, SIZE, "%.*s[%u]%s", sizes ? (int)(sizes - inner) : 60, inner, m->parts,
+             sizes ? sizes : "");
+    return name;
+}
+
+static uint32_t slot_of(vy_text_type of, uint32_t n) { return (of * 31u + n) % VY_ARRAY_SLOTS; }
+
+vy_text_type vy_array_first(vy_front *f, vy_text_type t)
+{
+    vy_made_type *m = vy_made_open(f, t);
+    vy_made_type **slot = &f->arrays[slot_of(m->of, m->parts)];
+    for (const vy_made_type *o = *slot; o; o = o->chain)
+        if (o->of == m->of && o->parts == m->parts) return o->same;
+    m->chain = *slot;
+    *slot = m;
+    return t;
+}
+
+vy_text_type vy_array_type(vy_front *f, vy_text_type of, uint32_t n)
+{
+    vy_text_type t = VY_VOID;
+    const vy_made_type *inner = vy_made_of(f, of);
+    const uint32_t depth = 1 + (inner ? inner->depth : 0);
+    for (const vy_made_type *o = f->arrays[slot_of(of, n)]; o; o = o->chain)
+        if (o->of == of && o->parts == n) return o->same;
+    if (depth > VY_MAX_TYPE_DEPTH) return t;
+    vy_made_type *m = vy_made_new(f, VY_ARRAY, &t);
+    m->of = of, m->parts = n, m->scalars = n * vy_scalars(f, of);
+    m->depth = depth, m->state = 2;
+    if (f->failed) return VY_VOID;
+    m->same = vy_array_first(f, t);
+    m->name = vy_array_name(f, m);
+    f->made_known = f->made.count; // nothing is left to be found out about it
+    return t;
+}
+
 // ------------------------------------------------------------------------------- what they hold
 bool vy_is_vector(const vy_front *f, vy_text_type t)
 {

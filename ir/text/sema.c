@@ -2,6 +2,7 @@
 // sema.c: resolves names in a module: constants, functions, programs; detects recursion.
 //
 // Every function is analysed once, called or not; inlining it then only walks the annotated tree.
+#include "ir/text/lower.h"
 #include "ir/text/overload.h"
 
 #include <stdio.h>
@@ -109,6 +110,7 @@ bool vy_sema(vy_front *f)
     sema_constants(f, false);
     if (!f->failed) vy_sema_made(f);
     if (!f->failed) sema_constants(f, true);
+    if (!f->failed) vy_lower_constants(f); // lengths of rows are such
     for (vy_func *fn = f->funcs; fn && !f->failed; fn = fn->next)
         if (fn->decl->overload && fn->decl->name->global == fn->decl)
             vy_sema_overloads(f, fn->decl);

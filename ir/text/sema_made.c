@@ -5,22 +5,7 @@
 // array get that (vy_type_place); then each type gets its number of scalars.
 #include "ir/text/lower.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static const char *name_of(vy_front *f, const vy_made_type *m)
-{
-    enum { SIZE = 96 };
-    const vy_made_type *of = vy_made_of(f, m->of);
-    const char *inner = of ? of->name : vy_type_name((vy_type)m->of);
-    // Of an array of arrays the outer size comes first.
-    const char *sizes = of && of->kind == VY_ARRAY ? strchr(inner, '[') : NULL;
-    char *name = vy_front_alloc(f, SIZE);
-    if (f->failed) return "";
-    snprintf(name, SIZE, "%.*s[%u]%s", sizes ? (int)(sizes - inner) : 60, inner, m->parts,
-             sizes ? sizes : "");
-    return name;
-}
 
 // -------------------------------------------------------------------------------- sizes of arrays
 static bool take_count(vy_front *f, vy_made_type *m)
@@ -43,20 +28,6 @@ static bool take_count(vy_front *f, vy_made_type *m)
     return !f->failed;
 }
 
-static uint32_t slot_of(vy_text_type of, uint32_t n) { return (of * 31u + n) % VY_ARRAY_SLOTS; }
-
-// The first array of the same size and elements, or itself, which later ones then find.
-static vy_text_type first_alike(vy_front *f, vy_text_type t)
-{
-    vy_made_type *m = vy_made_open(f, t);
-    vy_made_type **slot = &f->arrays[slot_of(m->of, m->parts)];
-    for (const vy_made_type *o = *slot; o; o = o->chain)
-        if (o->of == m->of && o->parts == m->parts) return o->same;
-    m->chain = *slot;
-    *slot = m;
-    return t;
-}
-
 static bool take_counts(vy_front *f)
 {
     for (uint32_t i = f->made_known; i < f->made.count; i++) {
@@ -69,7 +40,7 @@ static bool take_counts(vy_front *f)
                            "an array cannot have elements of type %s", vy_any_type_name(f, m->of));
         if (of && of->same) m->of = of->same;
         if (f->failed || !take_count(f, m)) return false;
-        m->same = first_alike(f, vy_made_number(i));
+        m->same = vy_array_first(f, vy_made_number(i));
     }
     return true;
 }
@@ -159,23 +130,10 @@ bool vy_sema_made(vy_front *f)
         if (m && m->same) *p->where = m->same;
     }
     for (uint32_t i = from; i < n && !f->failed; i++)
-        if (f->made.data[i]->kind == VY_ARRAY) f->made.data[i]->name = name_of(f, f->made.data[i]);
+        if (f->made.data[i]->kind == VY_ARRAY)
+            f->made.data[i]->name = vy_array_name(f, f->made.data[i]);
     for (uint32_t i = from; i < n && !f->failed; i++) measure(f, vy_made_number(i), 0);
     f->places_known = f->type_places;
     f->made_known = n;
     return !f->failed;
-}
-
-vy_text_type vy_array_type(vy_front *f, vy_text_type of, uint32_t n)
-{
-    vy_text_type t = VY_VOID;
-    for (const vy_made_type *o = f->arrays[slot_of(of, n)]; o; o = o->chain)
-        if (o->of == of && o->parts == n) return o->same;
-    vy_made_type *m = vy_made_new(f, VY_ARRAY, &t);
-    m->of = of, m->parts = n;
-    if (f->failed) return VY_VOID;
-    m->same = first_alike(f, t);
-    m->name = name_of(f, m);
-    f->made_known = f->made.count; // nothing is left to be read of it
-    return measure(f, t, 0) ? t : VY_VOID;
 }

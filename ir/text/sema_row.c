@@ -6,17 +6,14 @@
 //
 // An element with fewer indices than its buffer has dimensions is a value: an array of the elements
 // along the rest, where the text says how many these are.
-#include "ir/text/lower.h"
+#include "ir/text/front.h"
 
 // The number that a dimension is; 0: it depends on the launch, or is computed.
-static uint64_t number_of(vy_front *f, const vy_ast_expr *e)
+static uint64_t number_of(const vy_ast_expr *e)
 {
-    uint64_t n = 0;
     if (e->kind == EX_INT) return e->u.value;
     const vy_decl *d = e->kind == EX_NAME && e->u.ref.name ? e->u.ref.decl : NULL;
-    const bool known = d && d->kind == DK_CONST && !vy_is_made(d->type) &&
-                       vy_lower_count(f, d->dims, (vy_type)d->type, &n);
-    return known ? n : 0;
+    return d && d->kind == DK_CONST ? d->value.u : 0;
 }
 
 // Of the dimensions from this one on.
@@ -24,7 +21,7 @@ static vy_text_type row_from(vy_front *f, vy_text_type element, const vy_ast_exp
 {
     if (!dims) return element;
     const vy_text_type of = row_from(f, element, dims->next);
-    const uint64_t n = of == VY_VOID ? 0 : number_of(f, dims);
+    const uint64_t n = of == VY_VOID ? 0 : number_of(dims);
     if (n == 0 || n > VY_MAX_SCALARS || n * vy_scalars(f, of) > VY_MAX_SCALARS) return VY_VOID;
     return vy_array_type(f, of, (uint32_t)n);
 }

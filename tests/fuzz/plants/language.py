@@ -74,7 +74,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     ("text/parse/structs.vyre", (
         ("ir/text/made_type.c", None, "while (d->next && d->next->at <= *k) d = d->next;", ""),
-        ("ir/text/sema_made.c", None, "if (o->of == m->of && o->parts == m->parts) return o->same;", ""),
+        ("ir/text/made_type.c", None, "if (o->of == m->of && o->parts == m->parts) return o->same;", ""),
         ("ir/text/sema_made.c", None, "        d->at = m->scalars;\n", "        d->at = m->parts;\n"),
         ("ir/text/sema_member.c", None, "        a->count = d->at;\n", ""),
         ("ir/text/sema_member.c", None, "    m->size = vy_scalars(f, of->of);\n", "    m->size = 1;\n"),
@@ -208,7 +208,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/parse/rows.vyre", (
         ("ir/text/sema_row.c", None, "for (uint32_t k = 0; k < count; k++) rest = rest->next;", ""),
         ("ir/text/lower_element.c", None, ".rank = x->count,", ".rank = 0,"),
-        ("ir/text/sema_made.c", None, "if (o->of == of && o->parts == n) return o->same;", "if (o->of == of) return o->same;"),
+        ("ir/text/made_type.c", None, "if (o->of == of && o->parts == n) return o->same;", "if (o->of == of) return o->same;"),
     )),
     ("text/diag/vectors.test", (
         ("ir/text/sema_row.c", None, "n > VY_MAX_SCALARS || n * vy_scalars(f, of) > VY_MAX_SCALARS", "false"),
