@@ -91,13 +91,13 @@ class Module:
     def specialised(self, given):
         """The words with these values of specialisation constants, by name or number, as defaults."""
         words = list(self.words)
-        by = {n: i for (i, d), n in self.of.items() if d == SPEC_ID}
-        by = {**{self.names.get(i, ""): i for i in by.values()}, **{str(n): i for n, i in by.items()}}
+        number = {i: n for (i, d), n in self.of.items() if d == SPEC_ID}  # several constants may share one
+        by = {**{self.names.get(i, ""): n for i, n in number.items()}, **{str(n): n for n in number.values()}}
         at = 5
         while at < len(words):
             op, n = words[at] & 0xffff, words[at] >> 16
             for name, value in given:
-                if op == SPEC and n == 4 and by.get(name) == words[at + 2]:
+                if op == SPEC and n == 4 and name in by and by[name] == number.get(words[at + 2]):
                     kind = self.at[words[at + 1]][0]
                     words[at + 3] = struct.unpack("<I", struct.pack("<f", float(value)) if kind == FLOAT else
                                                   struct.pack("<i", int(value)))[0]

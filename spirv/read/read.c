@@ -4,7 +4,6 @@
 #include "ir/pass/pass.h"
 #include "spirv/read/reading.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_BUILDS = 32 };
@@ -81,15 +80,8 @@ static bool constants_exist(reading *r)
     r->at = 0; // of no instruction
     for (uint32_t k = 0; r->options && k < r->options->spec_count; k++) {
         const char *name = r->options->specs[k].name;
-        bool found = false;
-        for (uint32_t id = 1; id < r->w.bound && !found; id++) {
-            const uint32_t *number =
-                r->note_at[id] ? read_decoration(r, id, SpvDecorationSpecId) : NULL;
-            char text[16];
-            snprintf(text, sizeof text, "%u", number ? *number : 0);
-            found = number && (!strcmp(name, text) || !strcmp(name, read_name(r, id)));
-        }
-        if (!found)
+        uint32_t number;
+        if (!read_spec_number(r, name, &number))
             return read_fail(r, VY_E_SHADER_REQUEST,
                              "name one of its constants, or give its SpecId",
                              "it has no specialisation constant %s", name);

@@ -61,7 +61,8 @@ vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k); // as it 
 vy_value *read_room(reading *r, uint32_t type);
 bool read_constant_u32(reading *r, uint32_t id, uint32_t *out);
 const char *read_specified(const reading *r, uint32_t id); // by --spec, of a constant; or NULL
-vy_value read_any(reading *r, vy_type type);               // stands for what is not known yet
+bool read_spec_number(const reading *r, const char *given, uint32_t *out); // of a name or number
+vy_value read_any(reading *r, vy_type type); // stands for what is not known yet
 // A value as its type is computed with (i32 for i8), normalised to the type.
 vy_value read_narrow(reading *r, vy_type type, vy_value v);
 vy_value read_as(reading *r, vy_type type, vy_value v); // the same bits in another type

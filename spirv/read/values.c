@@ -77,15 +77,30 @@ vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k)
 }
 
 // -------------------------------------------------------------------------------------- constants
+bool read_spec_number(const reading *r, const char *given, uint32_t *out)
+{
+    for (uint32_t id = 1; id < r->w.bound; id++) {
+        const uint32_t *number =
+            r->note_at[id] ? read_decoration(r, id, SpvDecorationSpecId) : NULL;
+        if (!number) continue;
+        const char *name = read_name(r, id);
+        char text[16];
+        snprintf(text, sizeof text, "%u", *number);
+        *out = *number;
+        if (!strcmp(given, text) || (*name && !strcmp(given, name))) return true;
+    }
+    return false;
+}
+
+// Hosts give values by number, which several constants may share: that of `local_size_x_id = 0`,
+// which has no name, and the one that the shader computes with.
 const char *read_specified(const reading *r, uint32_t id)
 {
     const uint32_t *number = read_decoration(r, id, SpvDecorationSpecId);
-    char text[16] = "";
-    if (number) snprintf(text, sizeof text, "%u", *number);
-    const char *name = read_name(r, id);
-    for (uint32_t k = 0; r->options && k < r->options->spec_count; k++) {
+    for (uint32_t k = 0; number && r->options && k < r->options->spec_count; k++) {
         const vy_define *d = &r->options->specs[k];
-        if ((*name && !strcmp(d->name, name)) || (*text && !strcmp(d->name, text))) return d->value;
+        uint32_t of;
+        if (read_spec_number(r, d->name, &of) && of == *number) return d->value;
     }
     return NULL;
 }
