@@ -103,6 +103,35 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
         ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
     )),
+    ("text/shader/matrix_blocks.comp", (
+        ("spirv/read/variables.c", None, "return w->in_matrix && w->row_major ? w->matrix_stride : size;", "return size;"),
+    )),
+    ("text/shader/matrix_shapes.comp", (
+        ("spirv/read/composite.c", None, "sum = product_sum(p, sum, part(p, 0, k), y);\n        }\n        p->v[c]",
+         "sum = product_sum(p, sum, part(p, 0, c), y);\n        }\n        p->v[c]"),
+        ("spirv/read/composite.c", None, "p->v[i * columns + c] = entry(p, 0, i, c);", "p->v[c * rows + i] = entry(p, 0, i, c);"),
+    )),
+    ("text/shader/bool_vectors.comp", (
+        ("spirv/read/composite.c", None, "case SpvOpAny: return any_or_all(&p, true);", "case SpvOpAny: return any_or_all(&p, false);"),
+        ("spirv/read/composite.c", None, "for (uint32_t k = 1; k < type_of(p, 0)->count && done(p); k++)", "for (uint32_t k = 2; k < type_of(p, 0)->count && done(p); k++)"),
+    )),
+    ("text/shader/find_bits.comp", (
+        ("spirv/read/extended.c", None, "vy_select(c->b, negative, vy_not(c->b, x), x)", "((void)negative, x)"),
+        ("spirv/read/composite.c", None, "borrow ? vy_lt(p->b, x, y) : vy_lt(p->b, p->v[k], x)", "vy_lt(p->b, p->v[k], x)"),
+        ("spirv/read/composite.c", None, "const vy_type word = is_signed ? VY_I32 : VY_U32,", "const vy_type word = VY_U32,"),
+    )),
+    ("text/shader/butterfly.comp", (
+        ("spirv/read/sync.c", None, '? "shuffle_xor"', '? "shuffle"'),
+    )),
+    ("text/shader/workgroup_sizes.comp", (
+        ("spirv/read/read.c", None, "if (s) size[k] = (uint32_t)s->u;", "if (s && k < 2) size[k] = (uint32_t)s->u;"),
+    )),
+    ("text/shader/spec_shared.comp", (
+        ("spirv/read/values.c", None, "&& of == *number)", "&& of == *number && *read_name(r, id))"),
+    )),
+    ("text/shader/incidence.comp", (
+        ("spirv/read/extended.c", None, "x[2][0] = arg(c, 2, 0);", "x[2][0] = arg(c, 1, 0);"),
+    )),
     # What random shaders notice.
     ("random_shaders.py", (
         ("spirv/read/composite.c", None, "p->v[c * rows + i] = vy_mul(p->b, part(p, 0, i), y);",
