@@ -59,13 +59,31 @@ static void element_index(gather_making *w, const gather_site *site, vy_value *i
     index[0] = at;
 }
 
-bool gather_begin_rows(gather_making *w, const gather_site *site)
+// Of a flat buffer; its axes have extents of their own.
+static vy_dim length_of(const gather_making *w, const gather_site *site)
+{
+    return w->g->r->buffers.data[site->access.buffer].dims[0];
+}
+
+// Opens an `if` that an element fails which there is not.
+static void begin_element(gather_making *w, const gather_site *site)
 {
     vy_value index;
-    if (!site->access.strided) return false;
     element_index(w, site, &index);
     vy_at(w->b, 0, 0);
-    vy_if(w->b, vy_lt(w->b, index, vy_dim_number(w->b, site->access.dim[0])));
+    vy_if(w->b, vy_lt(w->b, index, vy_dim_number(w->b, length_of(w, site))));
+}
+
+// May rows be more than the buffer has?  The launch relates their strides to each other alone.
+static bool may_be_more(const gather_making *w, const gather_site *site)
+{
+    return site->access.rows && !gather_is_open(w->g->r, length_of(w, site).id);
+}
+
+bool gather_begin_rows(gather_making *w, const gather_site *site)
+{
+    if (!site->access.strided && (w->tree || !may_be_more(w, site))) return false;
+    begin_element(w, site);
     return true;
 }
 
@@ -112,31 +130,30 @@ static void fold_lanes(gather_making *w)
         if (makes_sum(w, k)) sums[n++] = vy_get(w->b, w->sum[k]);
     gather_fold(w->b, w->lane, sums, n);
     n = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        if (!makes_sum(w, k)) continue;
-        vy_buffer buffer = {g->sites[k].access.buffer};
-        vy_value index[VY_MAX_RANK];
-        if (begins(w, &vy_builder_program(w->b)->buffers.data[buffer.id])) {
-            element_index(w, &g->sites[k], index);
-            sums[n] = vy_add(w->b, vy_load(w->b, buffer, index), sums[n]);
-        }
-        w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
-    }
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (makes_sum(w, k)) w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
+}
+
+static void end_sum(gather_making *w, uint32_t k)
+{
+    const gather_site *site = &w->g->sites[k];
+    const vy_buffer buffer = {site->access.buffer};
+    const bool more = w->tree && may_be_more(w, site);
+    vy_value index[VY_MAX_RANK], v = vy_get(w->b, w->sum[k]);
+    if (more) begin_element(w, site);
+    element_index(w, site, index);
+    vy_at(w->b, 0, 0);
+    const vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer.id];
+    const vy_type t = buf->type;
+    if (w->tree && begins(w, buf)) v = vy_add(w->b, vy_load(w->b, buffer, index), v);
+    vy_store(w->b, buffer, index, vy_cast(w->b, t, v));
+    if (more) vy_end(w->b);
 }
 
 void gather_end_sums(gather_making *w)
 {
-    gather *g = w->g;
     if (w->tree) fold_lanes(w);
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *site = &g->sites[k];
-        uint32_t buffer = site->access.buffer;
-        vy_value index[VY_MAX_RANK];
-        if (!makes_sum(w, k)) continue;
-        element_index(w, site, index);
-        vy_at(w->b, 0, 0);
-        const vy_type t = vy_builder_program(w->b)->buffers.data[buffer].type;
-        vy_store(w->b, (vy_buffer){buffer}, index, vy_cast(w->b, t, vy_get(w->b, w->sum[k])));
-    }
+    for (uint32_t k = 0; k < w->g->site_count; k++)
+        if (makes_sum(w, k)) end_sum(w, k);
     if (w->tree) vy_end(w->b);
 }
