@@ -181,16 +181,26 @@ static void row(const char *name, void (*make)(source *, uint32_t), uint32_t n, 
     free(s.text);
 }
 
+// bench_compile [SECONDS [PROGRAM]]: each program for SECONDS (1), or only the one of that name.
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        void (*make)(source *, uint32_t);
+        uint32_t from, to;
+    } programs[] = {{"ten lines", ten_lines, 10, 10},
+                    {"chain", chain, 1000, 100000},
+                    {"wide sum", wide_sum, 1000, 100000},
+                    {"loops", loops, 1000, 100000},
+                    {"taps", taps, 100, 10000}};
     const double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
     printf("| program | instructions | of gradient | SPIR-V words | parse, check | grad | optimise "
            "| emit | total ms | µs per instruction | runs |\n"
            "|---|---|---|---|---|---|---|---|---|---|---|\n");
-    row("ten lines", ten_lines, 10, seconds);
-    for (uint32_t n = 1000; n <= 100000; n *= 10) row("chain", chain, n, seconds);
-    for (uint32_t n = 1000; n <= 100000; n *= 10) row("wide sum", wide_sum, n, seconds);
-    for (uint32_t n = 1000; n <= 100000; n *= 10) row("loops", loops, n, seconds);
-    for (uint32_t n = 100; n <= 10000; n *= 10) row("taps", taps, n, seconds);
+    for (size_t k = 0; k < sizeof programs / sizeof programs[0]; k++) {
+        if (argc > 2 && strcmp(argv[2], programs[k].name) != 0) continue;
+        for (uint32_t n = programs[k].from; n <= programs[k].to; n *= 10)
+            row(programs[k].name, programs[k].make, n, seconds);
+    }
     return 0;
 }
