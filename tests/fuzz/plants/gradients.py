@@ -10,6 +10,11 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/build/inline.c", None, "all, slopes, VY_INLINE_VALUES, depth);", "all, slopes, VY_INLINE_DUAL, depth);"),
         ("ir/build/inline.c", None, "vy_float(b, type, floats == n).id;", "vy_float(b, type, floats == n ? 2 : 0).id;"),
     )),
+    # Gathers by rows of which the launch says alone that they fit: none of an element beyond the buffer.
+    ("text/grad/gather/longer_rows.vyre", (
+        ("autodiff/gather/gather_sums.c", None, "site->access.rows && !gather_is_open(w->g->r, length_of(w, site).id);", "false;"),
+        ("autodiff/gather/gather_sums.c", None, "return w->g->r->buffers.data[site->access.buffer].dims[0];", "return site->access.dim[0];"),
+    )),
     # What the text of a lowered program means to differentiation.
     ("text/grad/rewrite/lowered.vyre", (
         ("autodiff/rewrite/raise_lowered.c", None, "(uint32_t[]){x, y}", "(uint32_t[]){x, x}"),
