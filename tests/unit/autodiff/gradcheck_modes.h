@@ -79,7 +79,9 @@ static vy_module *derived_so(job *j, const vy_module *m, const gradcheck *c, vy_
     if (gm) note_ways(j, gm, deterministic);
     if (gm) return gm;
     snprintf(message, sizeof message, "%s %s", d.code, d.text);
-    if (is_refusal(&d))
+    // Positions in segments of segments, one for each order, may be too large (docs/autodiff.md 15.2).
+    const bool too_large = strcmp(oracle, "third") == 0 && strcmp(d.code, "E0002") == 0;
+    if (is_refusal(&d) || too_large)
         note(j, oracle, &d);
     else
         fail(j, oracle);
