@@ -7,13 +7,15 @@
 static uint32_t word(const reading *r, uint32_t i) { return read_word(&r->w, r->at, i); }
 
 // --------------------------------------------------------------------------------------- barriers
+// subgroupBarrier() becomes the workgroup's, which orders all that it orders, and more.  Where some
+// subgroups alone reach it, the checker says so (E0302).
 static bool barrier(reading *r)
 {
     uint32_t scope;
     if (!read_constant_u32(r, word(r, 1), &scope)) return false;
-    if (scope != SpvScopeWorkgroup)
-        return read_refuse(r, "use barrier() of the workgroup",
-                           "a barrier that is not of the workgroup");
+    if (scope != SpvScopeWorkgroup && scope != SpvScopeSubgroup)
+        return read_refuse(r, "use barrier() or subgroupBarrier()",
+                           "a barrier of more than a workgroup");
     vy_barrier(r->b);
     return !vy_builder_failed(r->b);
 }
