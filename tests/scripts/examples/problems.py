@@ -18,8 +18,9 @@ import sys
 SRC, VYRE = os.environ["SRC"], os.environ["VYRE_GRAD"]
 EXAMPLES = os.path.join(SRC, "examples")
 sys.dont_write_bytecode = True  # the sources are left alone
-sys.path.insert(0, os.path.join(EXAMPLES, "data"))
+sys.path[:0] = [os.path.join(EXAMPLES, "data"), os.path.join(os.environ["SRC"], "tests")]
 import make_gmm  # noqa: E402
+import shares  # noqa: E402
 
 STEP = 1e-5  # of finite differences: error about STEP²
 # problem: wrt, other inputs, value, scalars, tolerances in f32 and f64
@@ -160,9 +161,17 @@ def write_kinds(example, source=None, old="", new=""):
             f.write((text.replace(old, new) if old else text).replace("f32", kind))
 
 
+def further(problem, kind, engine):
+    if problem == "lse":
+        whole_lse(kind, engine, 1e-6 if kind == "f32" else 2e-15)
+    elif problem == "kmeans":
+        second = run("kmeans", kind, engine, specs("kmeans", kind, ["C", "P"]), "--grad", "--order", "2", "--wrt", "C")
+        compare("kmeans Hessian %s %s" % (kind, engine), second, "kmeans", {"grad2_C": "grad2_C"}, 0)
+
+
 def main():
     runs, rounding = kinds_and_engines(), rounding_of_device()
-    for problem, (wrt, _, value, _, single, double) in PROBLEMS.items():
+    for problem, (wrt, _, value, _, single, double) in shares.drawn(PROBLEMS.items(), 2):
         sizes, change = SIZES.get(problem, ([], ()))
         write_kinds(problem, problem, *change)
         subprocess.run([os.path.join(EXAMPLES, "data", "make_problems.py"), problem, problem, *sizes], check=True)
@@ -173,11 +182,7 @@ def main():
                     {n: n for n in [value] + ["grad_" + w for w in wrt]}, tolerance)
             if (kind, engine) == ("f64", "eval"):
                 differences(problem, got)
-    for kind, engine in runs:
-        whole_lse(kind, engine, 1e-6 if kind == "f32" else 2e-15)
-        second = run("kmeans", kind, engine, specs("kmeans", kind, ["C", "P"]), "--grad", "--order", "2",
-                     "--wrt", "C")
-        compare("kmeans Hessian %s %s" % (kind, engine), second, "kmeans", {"grad2_C": "grad2_C"}, 0)
+            further(problem, kind, engine)
 
 
 if __name__ == "__main__":  # problems_parallel.py uses the functions

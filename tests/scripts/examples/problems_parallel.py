@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True  # the sources are left alone
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import problems  # noqa: E402
+import shares  # noqa: E402
 from problems import EXAMPLES, STEP, compare, kinds_and_engines, npy, run, specs, write_kinds  # noqa: E402
 import make_gmm  # noqa: E402
 import make_layers  # noqa: E402
@@ -113,7 +114,7 @@ def main():
         write_kinds(example, *CHANGED.get(example, ()))
     for folder, (maker, what) in DATA.items():
         subprocess.run([os.path.join(EXAMPLES, "data", maker), what, folder, *SIZES.get(folder, [])], check=True)
-    for case in CASES:
+    for case in shares.drawn(CASES, 2):
         for kind, engine in runs:
             tolerance = case.single if kind == "f32" else case.double
             if not case.wrt:

@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True  # the sources are left alone
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import problems  # noqa: E402
+import shares  # noqa: E402
 from problems import EXAMPLES, VYRE, kinds_and_engines, npy, write_kinds  # noqa: E402
 import make_gmm  # noqa: E402
 import make_pairs  # noqa: E402
@@ -125,7 +126,7 @@ def attention_keeps_nothing():
 def main():
     attention_keeps_nothing()
     runs = kinds_and_engines()
-    for problem, (generator, wrt, _, out, single, double) in PROBLEMS.items():
+    for problem, (generator, wrt, _, out, single, double) in shares.drawn(PROBLEMS.items(), 2):
         write_kinds(problem, problem, *CHANGES.get(problem, []))
         subprocess.run([os.path.join(EXAMPLES, "data", generator + ".py"), problem, problem, *SIZES.get(problem, [])],
                        check=True)
