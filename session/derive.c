@@ -98,7 +98,7 @@ static vy_module *derive_once(vys_work *w, const vy_module *m, vys_entry from, u
     vy_grad_options g;
     const char **results;
     const bool ok = vys_grad_options(w, from, done > 0, seeded, &results, &g, d);
-    const bool last = done + 1 == order(&w->settings);
+    const bool last = !w->again && done + 1 == order(&w->settings);
     g.deterministic &= last; // a program to be derived again adds by atomics
     g.accumulate = last ? how : VY_ACCUMULATE_ATOMIC;
     g.again = !last;

@@ -24,6 +24,7 @@ typedef struct vys_work {
     vy_diag least; // of the errors of one run for tapes: the one with the fewest bytes
     uint64_t least_bytes;
     uint32_t tries; // how many there were
+    bool again;     // the caller differentiates the result once more: it is no last order
     bool text;      // the derivative is written as one, and may be differentiated (plain_too)
     bool revolves;  // a pipeline: false once its repeats turn out not to follow that schedule
 } vys_work;

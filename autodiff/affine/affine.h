@@ -97,7 +97,11 @@ typedef struct vy_affine_rows {
     vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last has no factors
     vy_dim holds;                     // 1 if the condition does, else 0; id 0: it is taken to
     const char *text;                 // the condition, for readers
+    bool wraps; // nothing is assumed of strides, only that no index wraps: if nothing shows that
 } vy_affine_rows;
+// The outermost axis whose condition readers are told: that nothing wraps is no news where strides
+// are assumed.
+static inline uint32_t vy_first_assumed(const vy_affine_rows *r) { return r->wraps ? 0 : 1; }
 
 typedef struct vy_affine {
     const vy_program *p;

@@ -259,11 +259,13 @@ static bool by_rows(flattening *l, const vy_affine_rows *r)
     return true;
 }
 
-static bool by_assumption(flattening *l)
+// wraps: by that of no stride, which nothing else has shown.
+static bool by_assumption(flattening *l, bool wraps)
 {
     const vy_affine *a = l->x->nest.a;
     for (uint32_t k = 0; k < a->row_count; k++)
-        if (a->rows[k].buffer == l->x->buffer) return by_rows(l, &a->rows[k]);
+        if (a->rows[k].buffer == l->x->buffer)
+            return a->rows[k].wraps == wraps && by_rows(l, &a->rows[k]);
     return false;
 }
 
@@ -271,9 +273,9 @@ bool vy_unflatten(vy_affine_access *x)
 {
     flattening l = {.x = x};
     if (!vy_flat_terms_of(x->nest.a, x->id, x->value[0], &l.terms)) return false;
-    if (by_assumption(&l) || by_extent(&l)) return true;
+    if (by_assumption(&l, false) || by_extent(&l)) return true;
     const vy_affine_why why = x->why[0];
-    if (by_index(&l)) return true;
+    if (by_index(&l) || by_assumption(&l, true)) return true;
     x->why[0] = why;
     return false;
 }

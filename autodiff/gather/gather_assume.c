@@ -292,7 +292,7 @@ static void bound_axis(assuming *s, uint32_t k)
 static bool add_text(gather *g, vy_affine_rows *r)
 {
     printer o = {.p = g->r};
-    for (uint32_t k = 1; k < r->axes; k++) {
+    for (uint32_t k = vy_first_assumed(r); k < r->axes; k++) {
         if (!r->axis[k].condition) continue;
         if (o.out.count) print_str(&o, " && ");
         print_str(&o, r->axis[k].condition);
@@ -313,8 +313,11 @@ static bool make_rows(assuming *s)
         bound_axis(s, k);
         ok = r->axis[k].extent.id && !g->failed;
     }
-    if (!s->open) r->holds.id = 0; // nor does the index wrap
-    return ok && s->any && add_text(g, r);
+    if (!ok) return false;
+    r->wraps = !s->any;
+    const bool given = r->wraps ? gather_is_given(g, r->axis[0].condition) : !s->open;
+    if (given) r->holds.id = 0; // nor does the index wrap
+    return add_text(g, r);
 }
 
 // ------------------------------------------------------------------------------------- the buffers

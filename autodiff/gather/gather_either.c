@@ -69,7 +69,8 @@ bool gather_note_conditions(gather *g)
 {
     bool ok = true;
     for (uint32_t k = 0; k < g->a.row_count; k++)
-        for (uint32_t i = 1; i < g->a.rows[k].axes && ok && is_used(g, &g->a.rows[k]); i++)
+        for (uint32_t i = vy_first_assumed(&g->a.rows[k]);
+             i < g->a.rows[k].axes && ok && is_used(g, &g->a.rows[k]); i++)
             if (g->a.rows[k].axis[i].condition)
                 ok = vy_condition_note(g->m, g->a.rows[k].axis[i].condition);
     return ok;

@@ -348,6 +348,7 @@ bool verb_explain(command *c, vy_diag *d)
     const vy_module *m = c->module;
     if (ok && c->o.order > 1) { // the last derivative is explained
         c->o.order--;
+        c->work.again = true; // as --order makes what it differentiates
         ok = derive(c, from, NULL, d);
         c->o.order = 1;
         m = c->work.derived;
