@@ -99,8 +99,8 @@ typedef struct vy_affine_rows {
     const char *text;                 // the condition, for readers
     bool wraps; // nothing is assumed of strides, only that no index wraps: if nothing shows that
 } vy_affine_rows;
-// The outermost axis whose condition readers are told: that nothing wraps is no news where strides
-// are assumed.
+// The outermost axis whose condition is reported: that nothing wraps goes without saying where
+// strides are assumed.
 static inline uint32_t vy_first_assumed(const vy_affine_rows *r) { return r->wraps ? 0 : 1; }
 
 typedef struct vy_affine {

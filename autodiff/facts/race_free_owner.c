@@ -52,6 +52,20 @@ static uint32_t slot(const vy_program *p, uint32_t id)
     return VY_IS_LEAF(id) ? p->insts.count + VY_LEAF_INDEX(id) : id;
 }
 
+// Is the load in an `if` of the same condition, in the arm that `store` is in of `branch`?  The
+// reverse sweep has its own `if` for each of the forward sweep.
+static bool in_equal_arm(const proof *q, uint32_t load, uint32_t store, uint32_t branch)
+{
+    const vy_program *p = q->facts->p;
+    const vy_structure *s = &q->facts->s;
+    const bool then = vy_in_then(s, branch, store);
+    for (uint32_t at = s->parent[load]; at; at = s->parent[at])
+        if (p->insts.data[at].op == VY_OP_IF && vy_arg(p, at, 0) == vy_arg(p, branch, 0) &&
+            vy_in_then(s, at, load) == then)
+            return true;
+    return false;
+}
+
 // Does every invocation that executes `load` execute `store`, in the same iterations of the loops
 // around it?
 static bool implies(const proof *q, uint32_t load, uint32_t store)
@@ -60,7 +74,9 @@ static bool implies(const proof *q, uint32_t load, uint32_t store)
     const vy_structure *s = &q->facts->s;
     uint32_t region = s->parent[store];
     if (!region) return true;
-    if (load < region || load > vy_closer(p, s, region)) return false;
+    if (load < region || load > vy_closer(p, s, region))
+        return p->insts.data[region].op == VY_OP_IF && in_equal_arm(q, load, store, region) &&
+               implies(q, load, region);
     if (p->insts.data[region].op == VY_OP_IF) // the same arm
         return vy_in_then(s, region, load) == vy_in_then(s, region, store);
     if (p->insts.data[region].op != VY_OP_WHILE) return true;

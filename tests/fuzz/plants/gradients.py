@@ -22,6 +22,17 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/driver/jvp.c", None, "vy_raise_lowered(p) &&", ""),
     )),
     # What buffers begin as copies of.
+    # What order 1 gathered or stored, at order 2.
+    ("text/grad/order/flat.vyre", (
+        ("autodiff/affine/flat.c", None, "if (by_index(&l) || by_assumption(&l, true)) return true;", "if (by_index(&l)) return true;"),
+        ("autodiff/gather/gather_assume.c", None, "r->wraps ? gather_is_given(g, r->axis[0].condition) : !s->open;", "!s->open;"),
+        ("session/derive.c", None, "const bool last = !w->again && done", "const bool last = done"),
+    )),
+    ("text/grad/order/owned.vyre", (
+        ("autodiff/facts/race_free_owner.c", None, "vy_in_then(s, at, load) == then)", "true)"),
+        ("autodiff/facts/race_free_owner.c", None, "vy_arg(p, at, 0) == vy_arg(p, branch, 0) &&", ""),
+        ("autodiff/facts/race_free_owner.c", None, "in_equal_arm(q, load, store, region) &&", "false &&"),
+    )),
     ("text/grad/order/starts.vyre", (
         ("ir/build/starts.c", None, "b->init_from = input ? r.name : NULL;", ";"),
         ("ir/build/starts.c", None, "b->init = input ? VY_INIT_COPY : r.init;", "b->init = VY_INIT_COPY; if (!input) b->init_from = r.name;"),
