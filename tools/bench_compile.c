@@ -9,6 +9,7 @@
 // gradient.
 #include "autodiff/grad.h"
 #include "ir/vyre.h"
+#include "spirv/read.h"
 #include "spirv/spirv.h"
 
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARSE, GRAD, OPTIMISE, EMIT, TOTAL, STAGES, MAX_RUNS = 1001 };
+enum { PARSE, GRAD, OPTIMISE, EMIT, TOTAL, READ, STAGES, MAX_RUNS = 1001 };
 
 typedef struct source {
     char *text;
@@ -125,10 +126,17 @@ static void fail(const vy_diag *d, const source *s)
 
 typedef struct sizes {
     uint32_t primal, gradient;
-    size_t words;
+    size_t words, instructions; // of the SPIR-V
 } sizes;
 
-// One whole compilation; ms[PARSE … TOTAL].
+static size_t spirv_instructions(const vy_compiled *c)
+{
+    size_t count = 0;
+    for (size_t at = 5; at < c->word_count; at += c->words[at] >> 16) count++;
+    return count;
+}
+
+// One whole compilation, and its SPIR-V read as a shader: ms[PARSE … READ].
 static sizes compile_once(const source *s, double ms[STAGES])
 {
     vy_diag d = {0};
@@ -146,8 +154,13 @@ static sizes compile_once(const source *s, double ms[STAGES])
     vy_compiled *c = vy_compile(vy_module_program(g, 0), NULL, &d);
     if (!c) fail(&d, s);
     at[4] = now_ms();
+    vy_module *back = vy_spirv_read(c->words, c->word_count * 4, "bench.spv", NULL);
+    if (!back || !vy_module_ok(back)) exit(2);
+    ms[READ] = now_ms() - at[4];
+    vy_module_free(back);
     const sizes result = {vy_program_instruction_count(vy_module_program(m, 0)),
-                          vy_program_instruction_count(vy_module_program(g, 0)), c->word_count};
+                          vy_program_instruction_count(vy_module_program(g, 0)), c->word_count,
+                          spirv_instructions(c)};
     for (int k = 0; k < TOTAL; k++) ms[k] = at[k + 1] - at[k];
     ms[TOTAL] = at[4] - at[0];
     vy_compiled_free(c);
@@ -174,9 +187,10 @@ static void row(const char *name, void (*make)(source *, uint32_t), uint32_t n, 
         qsort(all[k], runs, sizeof(double), by_value);
         median[k] = all[k][runs / 2];
     }
-    printf("| %s | %u | %u | %zu | %.3g | %.3g | %.3g | %.3g | **%.3g** | %.2f | %u |\n", name,
-           z.primal, z.gradient, z.words, median[PARSE], median[GRAD], median[OPTIMISE],
-           median[EMIT], median[TOTAL], median[TOTAL] * 1e3 / (z.primal ? z.primal : 1), runs);
+    printf("| %s | %u | %u | %zu | %.3g | %.3g | %.3g | %.3g | **%.3g** | %.2f | %.3g | %u |\n",
+           name, z.primal, z.gradient, z.words, median[PARSE], median[GRAD], median[OPTIMISE],
+           median[EMIT], median[TOTAL], median[TOTAL] * 1e3 / (z.primal ? z.primal : 1),
+           median[READ] * 1e3 / (double)(z.instructions ? z.instructions : 1), runs);
     fflush(stdout);
     free(s.text);
 }
@@ -195,8 +209,8 @@ int main(int argc, char **argv)
                     {"taps", taps, 100, 10000}};
     const double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
     printf("| program | instructions | of gradient | SPIR-V words | parse, check | grad | optimise "
-           "| emit | total ms | µs per instruction | runs |\n"
-           "|---|---|---|---|---|---|---|---|---|---|---|\n");
+           "| emit | total ms | µs per instruction | read, µs per instruction | runs |\n"
+           "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t k = 0; k < sizeof programs / sizeof programs[0]; k++) {
         if (argc > 2 && strcmp(argv[2], programs[k].name) != 0) continue;
         for (uint32_t n = programs[k].from; n <= programs[k].to; n *= 10)

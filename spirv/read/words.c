@@ -16,7 +16,6 @@ static bool wrong(read_fault *f, uint32_t at, const char *what)
 }
 
 typedef struct op_row {
-    uint32_t number;
     bool type, result;
     uint32_t least; // words of operands that are always there
     const char *name;
@@ -26,20 +25,22 @@ static const op_row *row_of(SpvOp op)
 {
     static const op_row rows[] = {
 #define X(name, number, type, result, least, version, operands, capabilities)                      \
-    {number, type, result, least, "Op" #name},
+    {type, result, least, "Op" #name},
         SPV_OPCODES(X)
 #undef X
     };
-    uint32_t first = 0, end = sizeof rows / sizeof *rows; // they are in order of their numbers
-    while (first < end) {
-        const uint32_t k = (first + end) / 2;
-        if (rows[k].number == (uint32_t)op) return &rows[k];
-        if (rows[k].number < (uint32_t)op)
-            first = k + 1;
-        else
-            end = k;
+    enum {
+#define X(name, ...) ROW_##name,
+        SPV_OPCODES(X)
+#undef X
+    };
+    switch ((uint32_t)op) { // several times for each instruction: no search
+#define X(name, number, ...)                                                                       \
+    case number: return &rows[ROW_##name];
+        SPV_OPCODES(X)
+#undef X
+    default: return NULL;
     }
-    return NULL;
 }
 
 void read_has_result(SpvOp op, bool *result, bool *type)
