@@ -169,8 +169,9 @@ class Module:
                  for t in [self.pointee(p)] for k in range(len(self.at[t][1]) - 2 if self.at.get(t, (0,))[0] == STRUCT else 0)]
         if every.count(first) == 1:
             return path
-        block = self.names.get(variable) or self.names.get(type_id) or "b%d_%d" % (
-            self.of.get((variable, SET), 0), self.of.get((variable, BINDING), 0))
+        binding = self.of.get((variable, BINDING))
+        block = self.names.get(variable) or self.names.get(type_id) or (
+            "push" if binding is None else "b%d_%d" % (self.of.get((variable, SET), 0), binding))
         if only and not self.members.get((type_id, 0)):
             return block
         return block + "." + path

@@ -80,7 +80,8 @@ static bool is_unique(const reading *r, const char *name)
            !(found + 1 < end && !strcmp(found[1], name));
 }
 
-// What the variable is called where the name of a member alone does not do: b0_3 without names.
+// What the variable is called where the name of a member alone does not do; without names: b0_3, or
+// `push` of push constants, which have no binding.
 static const char *block_name(reading *r, const read_object *o)
 {
     const char *name = read_name(r, o->variable);
@@ -88,9 +89,10 @@ static const char *block_name(reading *r, const read_object *o)
     if (*name) return name;
     const uint32_t *set = read_decoration(r, o->variable, SpvDecorationDescriptorSet);
     const uint32_t *binding = read_decoration(r, o->variable, SpvDecorationBinding);
+    if (!binding) return "push";
     char *made = vy_arena_alloc(&r->building, 32);
     if (!made) return read_no_memory(r), "";
-    snprintf(made, 32, "b%u_%u", set ? *set : 0, binding ? *binding : 0);
+    snprintf(made, 32, "b%u_%u", set ? *set : 0, *binding);
     return made;
 }
 

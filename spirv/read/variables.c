@@ -147,6 +147,19 @@ static read_object *make_object(reading *r, uint32_t id, read_kind kind, const c
 }
 
 // ------------------------------------------------------------------------------- other variables
+// Several variables of a module may have one name, or none.
+static vy_buffer declare_shared(reading *r, const read_field *f, vy_type type, const vy_dim *dims)
+{
+    const vy_program *p = vy_builder_program(r->b);
+    char text[320];
+    const char *name = f->name;
+    if (!*name)
+        name = vy_free_name(p, "shared", "array", text);
+    else if (vy_program_find_buffer(p, name).id || vy_program_find_scalar(p, name) != UINT32_MAX)
+        name = vy_free_name(p, "shared", name, text);
+    return vy_shared_array(r->b, name, type, read_rank(f), dims);
+}
+
 static bool declare_arrays(reading *r, read_object *o, bool shared)
 {
     for (uint32_t k = 0; k < o->field_count; k++) {
@@ -155,7 +168,7 @@ static bool declare_arrays(reading *r, read_object *o, bool shared)
         if (!dims) return false;
         // What the program has no arrays of is in arrays of words.
         const vy_type loaded = vy_type_loaded(f->type), type = loaded == VY_BOOL ? VY_U32 : loaded;
-        f->buffer = shared ? vy_shared_array(r->b, f->name, type, read_rank(f), dims)
+        f->buffer = shared ? declare_shared(r, f, type, dims)
                            : vy_local_array(r->b, f->name, type, read_rank(f), dims);
     }
     return !vy_builder_failed(r->b);
@@ -208,7 +221,7 @@ static bool global(reading *r, uint32_t id)
     case SpvStorageClassPrivate:
         return (vy_vec_push(&r->privates, id) || read_no_memory(r)) && read_variable(r, id);
     case SpvStorageClassWorkgroup:
-        o = make_object(r, id, READ_SHARED, *read_name(r, id) ? read_name(r, id) : "shared");
+        o = make_object(r, id, READ_SHARED, read_name(r, id));
         return o && declare_arrays(r, o, true);
     default: return true; // images and the like: refused where they are used
     }
