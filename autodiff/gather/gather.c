@@ -170,6 +170,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
         rest->name = last ? g->r->name : vy_stage_name(g->m, g->r, "reverse");
         ok = rest->name != NULL;
     }
+    if (!empty && ok) ok = gather_join_domain(g, rest);
     if (empty || !ok) vy_program_free(rest);
     if (!ok) {
         free_stages(stages + 1, count);
@@ -288,29 +289,58 @@ static bool clean_up(gather *g)
     return ok;
 }
 
+// Gathers what can be.  False: m's diag, or memory.
+static bool run(gather *g, const vy_program *source, vy_gather_notes *notes)
+{
+    vy_program *kept = notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
+    g->affine = true;
+    bool ok = gather_begin(g, source) && take_apart(g, notes) && gather_note_conditions(g);
+    const bool again = g->split.whole && !any_gathered(g);
+    if (ok && notes && !again) ok = kept && gather_take_notes(g, kept, notes);
+    vy_program_free(kept);
+    return ok;
+}
+
+// With `split`, over coordinates where there are such (gather_split.h).  *again: in vain.
+static bool attempt(gather *g, const vy_gather_options *o, vy_gather_notes *notes, bool split,
+                    bool *again)
+{
+    bool ok = (!split || gather_split_domain(g)) && make_tables(g) && gather_find(g);
+    if (ok && g->site_count)
+        ok = run(g, o->source, notes);
+    else if (ok && notes && !g->split.whole)
+        ok = gather_note_left(g, g->r, notes);
+    *again = ok && g->split.whole && !any_gathered(g);
+    if (*again)
+        vy_program_replace(g->r, g->split.whole);
+    else
+        vy_program_free(g->split.whole);
+    return clean_up(g) && ok;
+}
+
+static bool has_additions(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_ATOMIC_ADD) return true;
+    return false;
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    gather g = {.m = m,
-                .r = whole,
-                .lean = o->lean,
-                .always = o->always,
-                .allow_small = o->allow_small,
-                .gradients = o->gradients,
-                .assume = o->assume,
-                .assume_count = o->assume_count};
-    if (!is_plain(whole)) return true;
-    bool ok =
-        make_tables(&g) && gather_find(&g) && (!g.site_count || vy_affine_name_scalars(whole));
-    if (ok && g.site_count) {
-        g.affine = true;
-        vy_program *kept = notes ? vy_program_clone(whole, m) : NULL; // `whole` is replaced
-        ok = gather_begin(&g, o->source) && take_apart(&g, notes) && gather_note_conditions(&g);
-        if (ok && notes) ok = kept && gather_take_notes(&g, kept, notes);
-        vy_program_free(kept);
-    } else if (ok && notes) {
-        ok = gather_note_left(&g, whole, notes);
+    const gather begin = {.m = m,
+                          .r = whole,
+                          .lean = o->lean,
+                          .always = o->always,
+                          .allow_small = o->allow_small,
+                          .gradients = o->gradients,
+                          .assume = o->assume,
+                          .assume_count = o->assume_count};
+    if (!is_plain(whole) || !has_additions(whole)) return true;
+    bool ok = vy_affine_name_scalars(whole), again = true;
+    for (int round = 0; round < 2 && ok && again; round++) {
+        gather g = begin;
+        ok = attempt(&g, o, notes, round == 0, &again);
     }
-    ok = clean_up(&g) && ok;
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

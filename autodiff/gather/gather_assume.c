@@ -211,45 +211,13 @@ static vy_dim dim_of(gather *g, vy_extent e)
     return e.offset ? gather_node(g, VY_DIM_ADD, base, gather_number(g, e.offset)) : base;
 }
 
-// Is d a scalar, of fewer than 33 bits?
-static bool is_scalar(const gather *g, vy_dim d)
-{
-    return g->r->dims.data[d.id].op == VY_DIM_SCALAR &&
-           vy_type_size(g->r->scalars.data[g->r->dims.data[d.id].value].type) <= 4;
-}
-
-// A factor of a condition: 0 ≤ d ≤ 2³¹, for which the condition is not another, and whose product
-// with one scalar does not overflow.
-static vy_dim clamped(gather *g, vy_dim d)
-{
-    d = gather_node(g, VY_DIM_MAX, d, gather_number(g, 0));
-    return gather_node(g, VY_DIM_MIN, d, gather_number(g, INT64_C(1) << 31));
-}
-
-static vy_dim times(gather *g, vy_dim x, vy_dim y, bool safe)
-{
-    if (!x.id) return y;
-    if (safe && g->failed) return x;
-    if (safe) x = clamped(g, x);
-    if (safe && !is_scalar(g, y)) y = clamped(g, y);
-    return gather_node(g, VY_DIM_MUL, x, y);
-}
-
 // extent (id 0: 1) · stride of the axis; safe: as a number that cannot overflow, else as it reads.
 static vy_dim span(gather *g, const vy_affine_rows *r, uint32_t k, vy_dim extent, bool safe)
 {
     vy_dim d = extent;
     for (uint32_t i = 0; i < r->axis[k].count; i++)
-        d = times(g, d, dim_of(g, r->axis[k].factor[i]), safe);
+        d = gather_times(g, d, dim_of(g, r->axis[k].factor[i]), safe);
     return d.id ? d : gather_number(g, 1);
-}
-
-// 1 where x < y, else 0.
-static vy_dim less(gather *g, vy_dim x, vy_dim y)
-{
-    const vy_dim zero = gather_number(g, 0);
-    const vy_dim d = gather_node(g, VY_DIM_MAX, gather_node(g, VY_DIM_SUB, y, x), zero);
-    return gather_node(g, VY_DIM_MIN, d, gather_number(g, 1));
 }
 
 // The condition of the axis, for readers.  False: memory.
@@ -259,6 +227,25 @@ static bool word(gather *g, vy_affine_axis *x)
     x->condition = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
     vy_free(text);
     return x->condition != NULL;
+}
+
+static bool is_same_dim(const vy_program *p, uint32_t x, uint32_t y)
+{
+    const vy_dim_node *a = &p->dims.data[x], *b = &p->dims.data[y];
+    if (x == y) return true;
+    if (a->op != b->op || a->value != b->value) return false;
+    return a->op < VY_DIM_ADD || (is_same_dim(p, a->a, b->a) && is_same_dim(p, a->b, b->b));
+}
+
+// Are the outermost rows at most those of the domain, whose last one begins below its extent?  Then
+// indices are below twice an extent, and none wraps.
+static bool covers_rows(const gather *g, const vy_affine_rows *r)
+{
+    const gather_split *split = &g->split;
+    const vy_affine_axis *x = &r->axis[0];
+    return split->whole && split->row.constant == 1 && x->count == split->row.count &&
+           vy_same_factors(x->factor, split->row.factor, x->count) &&
+           is_same_dim(g->r, x->extent.id, split->rows.id);
 }
 
 // The extent of the axis, and that its index stays within the next greater stride.
@@ -274,10 +261,11 @@ static void bound_axis(assuming *s, uint32_t k)
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
     const vy_dim e = r->axis[k].extent;
     if (!e.id || g->failed) return;
+    if (k == 0 && covers_rows(g, r)) return;
     const vy_dim more = gather_number(g, k ? 1 : (INT64_C(1) << 30) + 1);
     const vy_dim most =
         k ? gather_node(g, VY_DIM_ADD, span(g, r, k - 1, (vy_dim){0}, true), more) : more;
-    const vy_dim fits = less(g, span(g, r, k, e, true), most);
+    const vy_dim fits = gather_less(g, span(g, r, k, e, true), most);
     if (g->failed) return;
     s->any |= k > 0;
     r->axis[k].within.least = span(g, r, k, e, false);
@@ -297,7 +285,8 @@ static bool add_text(gather *g, vy_affine_rows *r)
         if (o.out.count) print_str(&o, " && ");
         print_str(&o, r->axis[k].condition);
     }
-    r->text = o.failed ? NULL : vy_arena_strdup(&g->arena, o.out.data, o.out.count);
+    const char *text = o.out.count ? o.out.data : "";
+    r->text = o.failed ? NULL : vy_arena_strdup(&g->arena, text, o.out.count);
     vy_vec_free(&o.out);
     g->failed |= !r->text;
     return r->text != NULL;
@@ -315,7 +304,8 @@ static bool make_rows(assuming *s)
     }
     if (!ok) return false;
     r->wraps = !s->any;
-    const bool given = r->wraps ? gather_is_given(g, r->axis[0].condition) : !s->open;
+    const char *last = r->axis[0].condition; // NULL: nor can it wrap
+    const bool given = r->wraps ? !last || gather_is_given(g, last) : !s->open;
     if (given) r->holds.id = 0; // nor does the index wrap
     return add_text(g, r);
 }

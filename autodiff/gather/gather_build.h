@@ -6,6 +6,7 @@
 //   gather_site.c   one addition: can it be gathered, with how many loops, over which axes
 //   gather_assume.c which strides make rows if a condition holds at launch
 //   gather_either.c … and which form runs then
+//   gather_split.h  a domain variable that is divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c  one walk where a condition would make two
 //   gather_taps.c   values where a walk may leave the points
@@ -90,12 +91,36 @@ typedef struct gather_stage {
     vy_dim iterations; // of the reverse program: how often it is dispatched, 0 or 1; id 0: once
 } gather_stage;
 
+enum { GATHER_PARTS = 6 }; // of a domain variable
+
+// A product that the launch alone decides.
+typedef struct gather_stride {
+    vy_extent factor[VY_ROW_FACTORS];
+    uint32_t count;
+    int64_t constant;
+} gather_stride;
+
+// A domain variable that became coordinates (gather_split.h).
+typedef struct gather_split {
+    vy_program *whole; // the reverse program before; NULL: none did
+    struct gather_splitting *how;
+    bool guarded;      // the last row may not be full
+    vy_dim rows;       // extent of the outermost coordinate
+    gather_stride row; // its stride
+    // What has to hold at launch, and the same for readers; 1 if it does, else 0 (id 0: it does).
+    vy_assumption within[GATHER_PARTS + 2];
+    const char *condition[GATHER_PARTS + 2];
+    uint32_t condition_count;
+    vy_dim holds;
+} gather_split;
+
 typedef struct gather {
     vy_module *m;
     vy_program *r; // the reverse program
     vy_structure s;
     vy_affine a;
     vy_arena arena;
+    gather_split split;
     vy_lows lows;         // of r
     uint32_t *last_write; // by buffer
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
@@ -129,6 +154,11 @@ bool gather_find(gather *g); // the sites; false: memory
 // Have the axes that identify the element the same extents in both?
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
 void gather_classify(gather *g, gather_site *site); // its class, once there is a map
+// ---- gather_split.c
+// A domain variable that is divided into coordinates becomes these, if there is one.  False: memory.
+bool gather_split_domain(gather *g);
+// Gives p, which has the domain of the coordinates, the one of before.  False: m's diag, or memory.
+bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_sizes.c
 // source: NULL, or what r is the derivative of.
 bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
@@ -140,6 +170,10 @@ bool gather_begin(gather *g, const vy_program *source);
 // New dimensions of the reverse program; id 0: memory, or an operand has it.
 vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y);
 vy_dim gather_number(gather *g, int64_t v);
+// x (id 0: 1) · y; safe: of factors that are clamped to 0 and 2³¹, which no condition distinguishes
+// from greater ones, so that the product does not overflow.
+vy_dim gather_times(gather *g, vy_dim x, vy_dim y, bool safe);
+vy_dim gather_less(gather *g, vy_dim x, vy_dim y); // 1 where x < y, else 0
 // 1 where all that was assumed of what is gathered holds, else 0; id 0: nothing was.
 vy_dim gather_holds(gather *g);
 // How often a stage runs that needs it (iterations: how often otherwise), and what replaces all.

@@ -24,6 +24,37 @@ vy_dim gather_number(gather *g, int64_t v)
     return (vy_dim){0};
 }
 
+// Is d a scalar, of fewer than 33 bits?
+static bool is_scalar(const gather *g, vy_dim d)
+{
+    return g->r->dims.data[d.id].op == VY_DIM_SCALAR &&
+           vy_type_size(g->r->scalars.data[g->r->dims.data[d.id].value].type) <= 4;
+}
+
+// A factor of a condition: 0 ≤ d ≤ 2³¹, for which the condition is not another, and whose product
+// with one scalar does not overflow.
+static vy_dim clamped(gather *g, vy_dim d)
+{
+    d = gather_node(g, VY_DIM_MAX, d, gather_number(g, 0));
+    return gather_node(g, VY_DIM_MIN, d, gather_number(g, INT64_C(1) << 31));
+}
+
+vy_dim gather_times(gather *g, vy_dim x, vy_dim y, bool safe)
+{
+    if (!x.id) return y;
+    if (safe && g->failed) return x;
+    if (safe) x = clamped(g, x);
+    if (safe && !is_scalar(g, y)) y = clamped(g, y);
+    return gather_node(g, VY_DIM_MUL, x, y);
+}
+
+vy_dim gather_less(gather *g, vy_dim x, vy_dim y)
+{
+    const vy_dim zero = gather_number(g, 0);
+    const vy_dim d = gather_node(g, VY_DIM_MAX, gather_node(g, VY_DIM_SUB, y, x), zero);
+    return gather_node(g, VY_DIM_MIN, d, gather_number(g, 1));
+}
+
 // Is something gathered by these rows?
 static bool is_used(const gather *g, const vy_affine_rows *r)
 {
@@ -35,7 +66,7 @@ static bool is_used(const gather *g, const vy_affine_rows *r)
 
 vy_dim gather_holds(gather *g)
 {
-    vy_dim all = {0};
+    vy_dim all = g->split.holds;
     for (uint32_t k = 0; k < g->a.row_count; k++)
         if (g->a.rows[k].holds.id && is_used(g, &g->a.rows[k]))
             all = all.id ? gather_node(g, VY_DIM_MIN, all, g->a.rows[k].holds) : g->a.rows[k].holds;
@@ -58,6 +89,10 @@ bool gather_is_given(const gather *g, const char *condition)
 void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b)
 {
     const vy_affine_rows *r = site->access.rows;
+    const gather_split *split = &g->split;
+    for (uint32_t k = 0; k < split->condition_count; k++)
+        if (!split->holds.id || gather_is_given(g, split->condition[k]))
+            vy_assume(b, split->within[k].least, split->within[k].most);
     for (uint32_t k = 0; r && k < r->axes; k++) {
         const vy_affine_axis *x = &r->axis[k];
         if (x->condition && (!r->holds.id || gather_is_given(g, x->condition)))
@@ -68,6 +103,8 @@ void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b)
 bool gather_note_conditions(gather *g)
 {
     bool ok = true;
+    for (uint32_t k = 0; k < g->split.condition_count && ok; k++)
+        ok = vy_condition_note(g->m, g->split.condition[k]);
     for (uint32_t k = 0; k < g->a.row_count; k++)
         for (uint32_t i = vy_first_assumed(&g->a.rows[k]);
              i < g->a.rows[k].axes && ok && is_used(g, &g->a.rows[k]); i++)
@@ -89,19 +126,38 @@ vy_dim gather_else(gather *g, vy_dim holds)
 
 vy_program *gather_as_it_is(gather *g)
 {
-    vy_program *p = vy_program_clone(g->r, g->m);
+    vy_program *p = vy_program_clone(g->split.whole ? g->split.whole : g->r, g->m);
     if (p) p->name = vy_stage_name(g->m, g->r, "atomic");
     g->failed |= !p || !p->name;
     g->otherwise = p ? p->name : NULL;
     return p;
 }
 
+// The conditions under which the site is gathered, for readers.  NULL: memory; "": there are none.
+static const char *conditions_of(const gather *g, const gather_site *site, vy_arena *arena)
+{
+    printer o = {.p = g->r};
+    const vy_affine_rows *r = site->access.rows;
+    for (uint32_t k = 0; k < g->split.condition_count; k++) {
+        if (o.out.count) print_str(&o, " && ");
+        print_str(&o, g->split.condition[k]);
+    }
+    if (r && *r->text) {
+        if (o.out.count) print_str(&o, " && ");
+        print_str(&o, r->text);
+    }
+    const char *text = o.failed ? NULL : vy_arena_strdup(arena, o.out.data, o.out.count);
+    vy_vec_free(&o.out);
+    return text;
+}
+
 void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_note *n,
                          vy_arena *arena)
 {
     const vy_affine_rows *r = site->access.rows;
-    if (!r) return;
-    n->assumes = vy_arena_strdup(arena, r->text, strlen(r->text));
-    if (r->holds.id && g->otherwise)
+    const char *text = conditions_of(g, site, arena);
+    if (!text || !*text) return;
+    n->assumes = text;
+    if (((r && r->holds.id) || g->split.holds.id) && g->otherwise)
         n->otherwise = vy_arena_strdup(arena, g->otherwise, strlen(g->otherwise));
 }

@@ -92,6 +92,8 @@ uint32_t gather_array_at(const gather *g, uint32_t load)
 bool gather_keep(gather *g, uint32_t id)
 {
     if (g->keep[id]) return true;
+    if (g->split.guarded)
+        return false; // its extents may be any numbers where the gather does not run
     bool array = is_array(g, id);
     if (array ? !can_keep_array(g, g->r->insts.data[id].aux)
               : vy_id_type(g->r, id) == VY_VOID || !can_keep(g, id))
