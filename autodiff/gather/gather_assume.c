@@ -237,15 +237,38 @@ static bool is_same_dim(const vy_program *p, uint32_t x, uint32_t y)
     return a->op < VY_DIM_ADD || (is_same_dim(p, a->a, b->a) && is_same_dim(p, a->b, b->b));
 }
 
-// Are the outermost rows at most those of the domain, whose last one begins below its extent?  Then
-// indices are below twice an extent, and none wraps.
-static bool covers_rows(const gather *g, const vy_affine_rows *r)
+enum { MOST_FACTORS = 12 };
+
+static bool split_product(const vy_program *p, uint32_t d, uint32_t *factor, uint32_t *count)
 {
-    const gather_split *split = &g->split;
-    const vy_affine_axis *x = &r->axis[0];
-    return split->whole && split->row.constant == 1 && x->count == split->row.count &&
-           vy_same_factors(x->factor, split->row.factor, x->count) &&
-           is_same_dim(g->r, x->extent.id, split->rows.id);
+    const vy_dim_node *n = &p->dims.data[d];
+    if (n->op == VY_DIM_MUL)
+        return split_product(p, n->a, factor, count) && split_product(p, n->b, factor, count);
+    if (*count == MOST_FACTORS) return false;
+    factor[(*count)++] = d;
+    return true;
+}
+
+static bool is_same_product(const vy_program *p, vy_dim x, vy_dim y)
+{
+    uint32_t a[MOST_FACTORS], b[MOST_FACTORS], count = 0, left = 0;
+    if (!split_product(p, x.id, a, &count) || !split_product(p, y.id, b, &left)) return false;
+    if (count != left) return false;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t j = 0;
+        while (j < left && !is_same_dim(p, a[k], b[j])) j++;
+        if (j == left) return false;
+        b[j] = b[--left];
+    }
+    return true;
+}
+
+// Are there as many elements as points of a domain that became coordinates?  Then indices are below
+// twice an extent, since the last row begins below it, and none wraps.
+static bool covers_domain(gather *g, const vy_affine_rows *r)
+{
+    return g->split.whole &&
+           is_same_product(g->r, span(g, r, 0, r->axis[0].extent, false), g->split.all);
 }
 
 // The extent of the axis, and that its index stays within the next greater stride.
@@ -261,7 +284,7 @@ static void bound_axis(assuming *s, uint32_t k)
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
     const vy_dim e = r->axis[k].extent;
     if (!e.id || g->failed) return;
-    if (k == 0 && covers_rows(g, r)) return;
+    if (k == 0 && covers_domain(g, r)) return;
     const vy_dim more = gather_number(g, k ? 1 : (INT64_C(1) << 30) + 1);
     const vy_dim most =
         k ? gather_node(g, VY_DIM_ADD, span(g, r, k - 1, (vy_dim){0}, true), more) : more;

@@ -104,9 +104,8 @@ typedef struct gather_stride {
 typedef struct gather_split {
     vy_program *whole; // the reverse program before; NULL: none did
     struct gather_splitting *how;
-    bool guarded;      // the last row may not be full
-    vy_dim rows;       // extent of the outermost coordinate
-    gather_stride row; // its stride
+    bool guarded; // the last row may not be full
+    vy_dim all;   // the product of the coordinates' extents
     // What has to hold at launch, and the same for readers; 1 if it does, else 0 (id 0: it does).
     vy_assumption within[GATHER_PARTS + 2];
     const char *condition[GATHER_PARTS + 2];

@@ -286,8 +286,9 @@ static bool remember(gather_splitting *s)
     kept->part = NULL;
     split->how = kept;
     split->guarded = s->guarded;
-    split->rows = s->extent[s->count - 1];
-    split->row = s->stride[s->count - 1];
+    const vy_dim row = stride_dim(s->g, &s->stride[s->count - 1], false);
+    split->all = s->guarded ? gather_node(s->g, VY_DIM_MUL, s->extent[s->count - 1], row)
+                            : s->p->overs.data[s->over].extent;
     split->whole = vy_program_clone(s->g->r, s->g->m);
     return split->whole != NULL;
 }

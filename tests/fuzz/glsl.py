@@ -228,8 +228,13 @@ class Glsl(Statements):
                 "    uint i = y * w + x;", *self.work()]
 
     def main_flat(self):
+        """A flat domain that is divided into coordinates: by unsigned or signed numbers, two or three."""
         self.know("i", "x", "y")
-        return ["    uint i = gl_GlobalInvocationID.x;", "    if (i >= w * h) return;", "    uint x = i % w, y = i / w;",
+        r = self.r
+        end = r.choice(("w * h", "w * h", "n", "h * w"))
+        x, y = r.choice((("i % w", "i / w"), ("i % w", "i / w"), ("i - i / w * w", "i / w"), ("uint(int(i) % int(w))", "uint(int(i) / int(w))"),
+                         ("i % w", "(i / w) % h"), ("i % (w * h) % w", "i % (h * w) / w")))
+        return ["    uint i = gl_GlobalInvocationID.x;", "    if (i >= %s) return;" % end, "    uint x = %s, y = %s;" % (x, y),
                 *self.work()]
 
     def main_exact(self):

@@ -4,7 +4,7 @@
 """Gathers against atomics, over tables of small programs.
 
 A gather has a domain of its own, so everything that an addition depends on has to be expressed in
-terms of the point it stands for.  Four tables of such dependencies, each in every place where it can
+terms of the point it stands for.  Five tables of such dependencies, each in every place where it can
 occur:
 
   remainders, quotients and shifts   of a scalar that is not a dimension, of a dimension, of a
@@ -14,6 +14,8 @@ occur:
   flat indices                       of strides that are scalars, in buffers of several extents
   padded rows                        of strides that are related by the launch alone: rows that just
                                      fit, are padded, overlap
+  coordinates                        that a domain variable is divided into, by sizes that are factors
+                                     of its extent, are not, exceed it, are 0
 
 in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
 process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
@@ -164,6 +166,37 @@ def padded():
                     domain="over(h: T, i: N, j: M)", o="T, N, M")
 
 
+COORDINATES = (  # x, y, z
+    ("i % M", "i / M", "0u"), ("i - i / M * M", "i / M", "0u"), ("i % M", "i / M % N", "i / (M * N)"), ("i % (M * N) % M", "i % (N * M) / M", "i / M / N"),
+    ("u32(i32(i) % i32(M))", "u32(i32(i) / i32(M))", "0u"), ("i % 2u", "i / 2u % M", "i / 2u / M"), ("i % (M + 1u)", "i / (M + 1u)", "0u"),
+    ("i % M", "i / M", "i % T"), ("i % T", "i / T % M", "i / (M * T)"), ("i / M % N % M", "i % N", "i / (N * M)"))
+AREAS = ("over(i: N * M)", "over(i: T)", "over(i: 2 * M * N)", "over(i: N * M + T)", "over(i: T * M)", "over(g: 2, i: M * N)")
+USES = (
+    "o[i] = x[yy * M + xx] * y[xx];",
+    "var s = x[yy * M + xx]; if xx + 1u < M { s *= x[yy * M + xx + 1u]; } if yy > 0u { s += sin(x[(yy - 1u) * M + xx]); } o[i] = s;",
+    "o[i] = x[xx * N + yy] * x[i];",
+    "var s = 0.0; for k in 0..M { s += x[yy * M + k] * y[k]; } o[i] = s * x[xx];",
+    "o[i] = y[yy] * y[xx] + y[zz];",
+    "o[i] = x[(zz * N + yy) * M + xx] * x[yy * M + (M - 1u - xx)];",
+    "var s = 0.5; for k in 0..3 { s = (s + 0.5) * s * x[yy * M + xx]; } o[i] = s * y[(xx + 1u) % M];")
+
+
+def coordinates():
+    """Quotients and remainders of a domain variable by what the launch alone knows."""
+    n = 0
+    for c, (x, y, z) in enumerate(COORDINATES):
+        for domain in AREAS:
+            for body in USES:
+                for sizes in (*SIZES[:2], {"N": 3, "M": 4, "T": 10}, {"N": 2, "M": 7, "T": 5}, {"N": 2, "M": 0, "T": 4}):
+                    n += 1
+                    if (n + c) % 4:
+                        continue
+                    lets = "let xx = %s; let yy = %s; let zz = %s; " % (x, y, z)
+                    at = body.replace("o[i]", "o[g, i]") if "g:" in domain else body
+                    yield "coordinates " + domain + body, program(lets + at, sizes, x="90", y="90", domain=domain,
+                                                                 o="2, 90" if "g:" in domain else "90")
+
+
 def reported():
     """Programs that were wrong once."""
     text = """
@@ -182,7 +215,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *coordinates()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
