@@ -74,21 +74,6 @@ static bool find_workgroup(reading *r, uint32_t size[3])
     return !vy_builder_failed(r->b);
 }
 
-// Every constant that is given is one of the module.
-static bool constants_exist(reading *r)
-{
-    r->at = 0; // of no instruction
-    for (uint32_t k = 0; r->options && k < r->options->spec_count; k++) {
-        const char *name = r->options->specs[k].name;
-        uint32_t number;
-        if (!read_spec_number(r, name, &number))
-            return read_fail(r, VY_E_SHADER_REQUEST,
-                             "name one of its constants, or give its SpecId",
-                             "it has no specialisation constant %s", name);
-    }
-    return true;
-}
-
 // The file that line numbers count in: that of the first OpSource.
 static void find_source(reading *r)
 {
@@ -136,6 +121,7 @@ static bool finish(vy_program *p, void *user)
     vy_pass_context c = {0};
     const bool keep = r->options && r->options->keep_domain;
     return vy_pass_dce(p, &c) && (keep || read_domain(p)) && read_launch(p) && read_lockstep(p) &&
+           read_subgroup_arms(p) &&
            vy_pass_count_loops(p, &c) && vy_pass_dce(p, &c) && vy_pass_cleanup(p, &c);
 }
 
@@ -148,7 +134,7 @@ static bool build(reading *r)
     if (!r->b) return read_no_memory(r);
     if (is_exact(r)) vy_exact(r->b);
     vy_shader(r->b);
-    bool ok = read_declarations(r) && constants_exist(r) && find_workgroup(r, size);
+    bool ok = read_declarations(r) && find_workgroup(r, size);
     if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);
     ok = ok && read_globals(r) && read_samplers_exist(r) && read_function(r, r->main, NULL);
     if (ok && !r->noted) return vy_program_end_after(r->b, finish, r) != NULL;

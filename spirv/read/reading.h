@@ -61,7 +61,7 @@ vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k); // as it 
 vy_value *read_room(reading *r, uint32_t type);
 bool read_constant_u32(reading *r, uint32_t id, uint32_t *out);
 const char *read_specified(const reading *r, uint32_t id); // by --spec, of a constant; or NULL
-bool read_spec_number(const reading *r, const char *given, uint32_t *out); // of a name or number
+bool read_find_constants(reading *r); // those that the options name; false: the module's diag
 vy_value read_any(reading *r, vy_type type); // stands for what is not known yet
 // A value as its type is computed with (i32 for i8), normalised to the type.
 vy_value read_narrow(reading *r, vy_type type, vy_value v);
@@ -236,6 +236,8 @@ bool read_launch(vy_program *p);
 
 // ---- lockstep.c: loops with barriers end for a workgroup together
 bool read_lockstep(vy_program *p);
+// ---- subgroup_arms.c: operations among lanes are taken out of arms that entire subgroups take
+bool read_subgroup_arms(vy_program *p);
 
 // ---- facts that builds note
 enum {
@@ -274,6 +276,7 @@ struct reading {
     read_type *types;  // by id
     uint32_t *note_at; // by id: index + 1
     read_note_vec notes;
+    uint32_t *spec_number; // by specialisation constant of the options
     read_value_vec values;
     uint32_t *value_at;      // by id: index + 1 of its first scalar
     vy_var **kept;           // by id: variables of its scalars: of OpPhi, and of what outlives

@@ -181,7 +181,7 @@ static void announce(reading *r, uint32_t id)
 
 bool read_declarations(reading *r)
 {
-    if (!take_notes(r)) return false;
+    if (!take_notes(r) || !read_find_constants(r)) return false;
     for (r->at = READ_HEADER; r->at < r->w.functions; r->at = read_next(&r->w, r->at)) {
         const SpvOp op = read_op(&r->w, r->at);
         bool result, type;

@@ -77,19 +77,45 @@ vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k)
 }
 
 // -------------------------------------------------------------------------------------- constants
-bool read_spec_number(const reading *r, const char *given, uint32_t *out)
+enum { BY_NAME = 1, BY_NUMBER };
+
+// Constant `id` of that SpecId may be the one that option k names.  False: it is another one.
+static bool see_constant(reading *r, uint32_t k, uint32_t id, uint32_t number, uint8_t *found)
 {
-    for (uint32_t id = 1; id < r->w.bound; id++) {
+    const char *given = r->options->specs[k].name, *name = read_name(r, id);
+    char text[16];
+    snprintf(text, sizeof text, "%u", number);
+    const uint8_t how = !strcmp(given, text) ? BY_NUMBER : *name && !strcmp(given, name);
+    if (how == BY_NAME && found[k] == BY_NAME && r->spec_number[k] != number)
+        return read_fail(r, VY_E_SHADER_REQUEST, "give its SpecId in place of the name",
+                         "two specialisation constants are called %s: %u and %u", name,
+                         r->spec_number[k], number);
+    if (how > found[k]) {
+        found[k] = how;
+        r->spec_number[k] = number;
+    }
+    return true;
+}
+
+bool read_find_constants(reading *r)
+{
+    const uint32_t count = r->options ? r->options->spec_count : 0;
+    uint8_t *found = vy_arena_alloc(&r->building, count + 1);
+    r->spec_number = vy_arena_alloc(&r->building, (count + 1) * sizeof *r->spec_number);
+    if (!found || !r->spec_number) return read_no_memory(r);
+    r->at = 0; // of no instruction
+    for (uint32_t id = 1; id < r->w.bound && count; id++) {
         const uint32_t *number =
             r->note_at[id] ? read_decoration(r, id, SpvDecorationSpecId) : NULL;
-        if (!number) continue;
-        const char *name = read_name(r, id);
-        char text[16];
-        snprintf(text, sizeof text, "%u", *number);
-        *out = *number;
-        if (!strcmp(given, text) || (*name && !strcmp(given, name))) return true;
+        for (uint32_t k = 0; k < count && number; k++)
+            if (!see_constant(r, k, id, *number, found)) return false;
     }
-    return false;
+    for (uint32_t k = 0; k < count; k++)
+        if (!found[k])
+            return read_fail(r, VY_E_SHADER_REQUEST,
+                             "name one of its constants, or give its SpecId",
+                             "it has no specialisation constant %s", r->options->specs[k].name);
+    return true;
 }
 
 // Hosts give values by number, which several constants may share: that of `local_size_x_id = 0`,
@@ -98,9 +124,7 @@ const char *read_specified(const reading *r, uint32_t id)
 {
     const uint32_t *number = read_decoration(r, id, SpvDecorationSpecId);
     for (uint32_t k = 0; number && r->options && k < r->options->spec_count; k++) {
-        const vy_define *d = &r->options->specs[k];
-        uint32_t of;
-        if (read_spec_number(r, d->name, &of) && of == *number) return d->value;
+        if (r->spec_number[k] == *number) return r->options->specs[k].value;
     }
     return NULL;
 }

@@ -28,7 +28,7 @@ class Glsl(Statements):
         self.structs, self.functions, self.results = {}, [], None
         self.buffers, self.sizes, self.own = [], {}, []
         self.values, self.top, self.binding = {}, [], 0
-        self.kind = self.r.choice(("guard", "guard", "around", "two", "flat", "exact", "group", "group", "stride"))
+        self.kind = self.r.choice(("guard", "guard", "around", "two", "flat", "exact", "group", "group", "stride", "lanes"))
         self.shape()
         self.write()
 
@@ -47,6 +47,8 @@ class Glsl(Statements):
             n = self.groups[0] * self.local[0]
         if self.kind == "stride":
             self.groups = (2, 1, 1)
+        if self.kind == "lanes":
+            self.local, self.groups = (r.choice((16, 32)), 1), (1, 1, 1)
         self.values = {"n": n, "w": w, "h": h}
         self.elements = n + r.randrange(3)
 
@@ -171,8 +173,11 @@ class Glsl(Statements):
         size = "layout(local_size_x = %d, local_size_y = %d) in;" % (x, y)
         if y == 1 and self.r.random() < 0.1:
             size = "layout(local_size_x_id = 9) in; layout(local_size_x = %d) in;" % x
-        self.text = "\n".join(["#version 450", "#extension GL_EXT_scalar_block_layout : require", size, *self.top, "",
+        self.text = "\n".join(["#version 450", "#extension GL_EXT_scalar_block_layout : require", *self.lanes(), size, *self.top, "",
                                *functions, "void main()", "{", *body, "}", ""])
+
+    def lanes(self):
+        return ["#extension GL_KHR_shader_subgroup_%s : require" % what for what in ("basic", "arithmetic") if self.kind == "lanes"]
 
     def main(self):
         self.scope, self.below = list(self.globals), {}
@@ -246,6 +251,26 @@ class Glsl(Statements):
         return ["    uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;",
                 "    for (uint i = gl_GlobalInvocationID.x; i < n; i += stride)", "    {",
                 *["    " + line for line in self.work(False)], "    }"]
+
+    # ---- subgroups
+    def main_lanes(self):
+        """A sum or maximum of two stages: of subgroups, and of the first one.  Other subgroups take another arm."""
+        self.top += ["shared float part[%d], total;" % self.local[0]]
+        r, head = self.r, ["    uint i = gl_GlobalInvocationID.x, lane = gl_SubgroupInvocationID;"]
+        own = "    float near = i < n ? %s : 0.0;" % self.expr("float", 2)
+        first, second = r.choice((("Add", "Add"), ("Max", "Add"), ("Add", "Max"), ("Min", "Max")))
+        taken = "gl_SubgroupID == 0u" if r.random() < 0.6 else "0u == gl_SubgroupID && gl_NumSubgroups > 1u"
+        other = ["    else near = subgroup%s(near * 0.5) + near;" % r.choice(("Add", "Max"))] if r.random() < 0.5 else []
+        lines = [
+            *head, own, "    if (gl_LocalInvocationIndex == 0u) total = 0.25;",
+            "    float sum = subgroup%s(near);" % first, "    if (lane == 0u) part[gl_SubgroupID] = sum;", "    barrier();",
+            "    if (%s)" % taken, "    {", "        float all = 0.0;",
+            "        for (uint k = lane; k < gl_NumSubgroups; k += gl_SubgroupSize) all += part[k];",
+            "        all = subgroup%s(all * 0.25);" % second, "        if (lane == 0u) total = all + 0.5 * near;", "    }", *other,
+            "    barrier();", "    near = near * 0.5 + total * 0.125;", "    if (i < n)", "    {"]
+        self.know("i")
+        self.scope.append(("near", "float", True))
+        return lines + ["    " + line for line in self.work(False)] + ["    }"]
 
     # ---- shared memory
     def main_group(self):

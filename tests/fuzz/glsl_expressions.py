@@ -139,7 +139,8 @@ class Expressions:
         if k == 4:
             return "float(%s)" % e("bool")
         if k == 5:
-            return "determinant(%s)" % e(self.r.choice(("mat2", "mat3")))
+            m = self.r.choice(("mat2", "mat3"))
+            return "determinant(%s(2.0) + %s)" % (m, e(m))  # of outerProduct alone it is rounding errors
         if k == 6:
             return "unpackHalf2x16(packHalf2x16(vec2(%s, 0.5))).x" % e("float")
         if k == 7:

@@ -181,6 +181,17 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/launch.c", None, "&& vy_pass_implied(p, &c);", ";"),
         ("ir/facts/value_range.c", None, "? cast(v, id) : whole;", "? whole : whole;"),
     )),
+    ("text/shader/subgroup_arms.comp", (
+        ("spirv/read/subgroup_arms.c", None, "if (!x->origin[up] || x->split[up] || !is_same(x, vy_arg(p, up, 0))) continue;", "if (x->split[up]) continue;"),
+        ("spirv/read/subgroup_arms.c", None, "case VY_OP_SG_ANY:", "case VY_OP_SG_ANY: return false;"),
+        ("spirv/read/subgroup_arms.c", None, "vy_rewrite_range(&x->w, (h->then ? h->middle : h->at) + 1, h->end, replace, x);", "vy_rewrite_range(&x->w, h->at + 1, h->end, replace, x);"),
+        ("spirv/read/subgroup_arms.c", None, "enum { MOST_ROUNDS = 64 };", "enum { MOST_ROUNDS = 1 };"),
+        ("spirv/read/subgroup_arms.c", None, "if (VY_IS_LEAF(a) || a < first || a >= at || used[a]) continue;", "if (VY_IS_LEAF(a) || a < first || a >= at || used[a] || id > at) continue;"),
+    )),
+    ("text/shader/spec_names.comp", (
+        ("spirv/read/values.c", None, "if (how == BY_NAME && found[k] == BY_NAME && r->spec_number[k] != number)", "if (false)"),
+        ("spirv/read/values.c", None, "if (how > found[k]) {", "if (how) {"),
+    )),
     ("text/shader/coordinates.comp", (
         ("autodiff/gather/gather_split.c", None, "if (s->guarded) vy_end_plain_if(b);", "(void)0;"),
         ("autodiff/gather/gather_split.c", None, "for (uint32_t k = high; k-- > part.low;) {", "for (uint32_t k = part.low; k < high && k <= part.low; k++) {"),
