@@ -154,7 +154,8 @@ bool gather_find(gather *g); // the sites; false: memory
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
 void gather_classify(gather *g, gather_site *site); // its class, once there is a map
 // ---- gather_split.c
-// A domain variable that is divided into coordinates becomes these, if there is one.  False: memory.
+// A domain variable that is divided into coordinates becomes these, if there is one.
+// False: memory.
 bool gather_split_domain(gather *g);
 // Gives p, which has the domain of the coordinates, the one of before.  False: m's diag, or memory.
 bool gather_join_domain(gather *g, vy_program *p);

@@ -263,7 +263,7 @@ static bool rewrite(gather_splitting *s, vy_program *p)
            vy_pass_dce(p, &c) && vy_check_program(p);
 }
 
-// ---------------------------------------------------------------------------------------- the whole
+// --------------------------------------------------------------------------------------- the whole
 // Do built-in values say where an invocation is?
 static bool has_builtins(const vy_program *p)
 {

@@ -96,8 +96,20 @@ static const char *block_name(reading *r, const read_object *o)
     return made;
 }
 
+// What follows `__member0` in the path: what Slang calls the array that a structured buffer is; NULL:
+// the path begins with a name of the source.
+static const char *behind_made(const reading *r, const read_object *o, const char *path)
+{
+    static const char made[] = "__member0";
+    if (read_type_of(r, o->type)->count != 1 || strncmp(path, made, strlen(made)) != 0) return NULL;
+    const char *rest = path + strlen(made);
+    return *rest == '.' ? rest + 1 : *rest ? NULL : rest;
+}
+
 static const char *parameter_name(reading *r, const read_object *o, const char *path)
 {
+    const char *rest = behind_made(r, o, path);
+    if (rest) return *rest ? read_joined(r, block_name(r, o), rest) : block_name(r, o);
     const size_t n = strcspn(path, ".");
     char *first = vy_arena_alloc(&r->building, n + 1);
     if (!first) return read_no_memory(r), "";

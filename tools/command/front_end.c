@@ -42,7 +42,7 @@ static const front_end front_ends[] = {
      "the DirectX shader compiler",
      {"-spirv", "-T", "cs_6_2", "-E", "main", "-fspv-debug=line", NULL},
      "-Fo"},
-    {".slang", "slangc", "Slang", {"-target", "spirv", "-g", NULL}, "-o"},
+    {".slang", "slangc", "Slang", {"-target", "spirv", "-g", "-O0", NULL}, "-o"},
 };
 
 static const front_end *front_end_of(const char *path)

@@ -127,7 +127,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/read.c", None, "if (s) size[k] = (uint32_t)s->u;", "if (s && k < 2) size[k] = (uint32_t)s->u;"),
     )),
     ("text/shader/spec_shared.comp", (
-        ("spirv/read/values.c", None, "&& of == *number)", "&& of == *number && *read_name(r, id))"),
+        ("spirv/read/values.c", None, "if (r->spec_number[k] == *number)", "if (r->spec_number[k] == *number && *read_name(r, id))"),
     )),
     ("text/shader/incidence.comp", (
         ("spirv/read/extended.c", None, "x[2][0] = arg(c, 2, 0);", "x[2][0] = arg(c, 1, 0);"),
