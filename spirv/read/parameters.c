@@ -96,8 +96,8 @@ static const char *block_name(reading *r, const read_object *o)
     return made;
 }
 
-// What follows `__member0` in the path: what Slang calls the array that a structured buffer is; NULL:
-// the path begins with a name of the source.
+// What follows `__member0` in the path, which is Slang's name for the array of a structured buffer;
+// NULL: the path begins with a name of the source.
 static const char *behind_made(const reading *r, const read_object *o, const char *path)
 {
     static const char made[] = "__member0";
