@@ -21,6 +21,13 @@
 // RUN: vyre-grad run %s -D SIGNED --grad --engine {eval,vulkan} --assume "1 <= W" --assume "H >= 1" --assume "W * H <= n" --set W=4 --set H=3 --set n=5 --in img[12]=ones --in o[12]=zeros
 // STATUS: 1
 // ERROR: main_grad assumes W * H <= n, which does not hold
+// Of an extent that is no product, unsigned numbers may be 0, too; then all quotients and remainders are.
+// RUN: vyre-grad explain %s -D OPEN
+// CONTAINS: if 1 <= W && W <= n; else main_atomic adds atomically
+// RUN: vyre-grad run %s -D OPEN --grad --engine eval,vulkan --set W=2 --set n=3 --in img=2,3,4,5 --in o[3]=zeros
+// CONTAINS: grad_img f32[4] = [8, 6, 2, 0]
+// RUN: vyre-grad run %s -D OPEN --grad --engine eval --set W=0 --set n=3 --in img=2,3,4,5 --in o[3]=zeros
+// CONTAINS: grad_img f32[4] = [12, 0, 0, 0]
 //
 // x = i - i / W * W; the rows are those of another axis.
 // RUN: vyre-grad explain %s -D TURNED
@@ -52,7 +59,7 @@ void main()
     o[i] = v;
 }
 #else
-layout(push_constant) uniform P { uint W, H; };
+layout(push_constant) uniform P { uint W, H, n; };
 #ifdef KEPT
 layout(binding = 2) readonly buffer C { float bias[]; };
 
@@ -69,6 +76,11 @@ void main()
 void main()
 {
     uint i = gl_GlobalInvocationID.x;
+#ifdef OPEN
+    if (i >= n) return;
+    o[i] = img[i / W * W + i % W] * img[i % W];
+    return;
+#endif
     if (i >= W * H) return;
 #ifdef TURNED
     uint y = i / W, x = i - y * W;
