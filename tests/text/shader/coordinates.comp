@@ -32,6 +32,7 @@
 // x = i - i / W * W; the rows are those of another axis.
 // RUN: vyre-grad explain %s -D TURNED
 // CONTAINS: 1 kernel main_grad
+// CONTAINS: gathered: main_grad sums what reaches each element
 // RUN: vyre-grad check %s -D TURNED --set W=5 --set H=3 --in img[15]=normal:0:1:1 --in o[15]=zeros --engine {eval,vulkan}
 // CONTAINS: ok:
 //
@@ -52,7 +53,7 @@ void main()
 {
     int i = int(gl_GlobalInvocationID.x);
     if (i >= n) return;
-    int x = i % W, y = (i / W) % H, c = i / (W * H);
+    int x = i % (W * H) % W, y = (i / W) % H, c = i / (W * H);
     float v = img[(c * H + y) * W + x];
     if (x + 1 < W) v *= img[(c * H + y) * W + x + 1];
     if (y > 0) v += sin(img[(c * H + y - 1) * W + x]);
