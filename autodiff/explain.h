@@ -244,6 +244,9 @@ typedef struct vy_pipeline_explanation {
     // (vy_grad_options.assume).
     const char *const *conditions;
     uint32_t condition_count;
+    // Where `checkpoint(revolve, k)` is not followed as it is written, by line: what is kept.
+    const char *const *schedules;
+    uint32_t schedule_count;
     // Of the gradient; of a dispatched program: PROGRAM.NAME.  `of`: an intermediate of the forward
     // pipeline (CONTENTS), or what a buffer is the adjoint or a copy of.
     const vy_explain_workspace *workspaces;

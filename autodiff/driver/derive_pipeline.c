@@ -101,10 +101,16 @@ static void set_order(vy_module *m, uint32_t order)
     m->order = order;
 }
 
+static vy_host_revolved *report_of(const pipeline_try *t)
+{
+    return t->observer ? t->observer->revolved : NULL;
+}
+
+static void *user_of(const pipeline_try *t) { return t->observer ? t->observer->user : NULL; }
+
 // The derivative as steps, the last pipeline of `work`; with `revolve`, the binomial schedule where
-// the source requests it.
-static vy_pipeline *derive_once(vy_module *work, const vy_pipeline *source, bool revolve,
-                                pipeline_try *t)
+// the source requests it.  NULL: the module's diag, or what has no such form keeps √n states now.
+static vy_pipeline *derive_once(vy_module *work, vy_pipeline *source, bool revolve, pipeline_try *t)
 {
     uint32_t *hints = NULL;
     vy_program *host = vy_host_raise(source, t->uncut ? 0 : t->options->checkpoint, revolve, t->own,
@@ -112,15 +118,22 @@ static vy_pipeline *derive_once(vy_module *work, const vy_pipeline *source, bool
     vy_pipeline *l = host ? differentiate(work, host, hints, t) : NULL;
     vy_program_free(host);
     vy_free(hints);
-    if (!l || !revolve || vy_host_revolve(work, source)) return l;
-    return NULL;
+    if (!l || !revolve) return l;
+    if (!vy_host_revolve(work, source, report_of(t), user_of(t))) return NULL;
+    vy_host_limit_revolve(source, report_of(t), user_of(t));
+    return work->pipelines.data[work->pipelines.count - 1];
 }
 
-static bool may_revolve(const vy_pipeline *l, const vy_grad_options *options)
+// How many repeats are to have the schedule.  What will be differentiated again has none: the
+// derivative of its nest would have tapes as long as the product of its bounds.
+static uint32_t count_revolving(vy_pipeline *l, const pipeline_try *t)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < l->steps.count; i++) any |= vy_host_revolves(l, i);
-    return any && !options->forward && !options->again;
+    uint32_t n = 0;
+    if (t->options->forward) return 0;
+    vy_host_refuse_revolve(l, t->options->again ? "it is differentiated again" : NULL, report_of(t),
+                           user_of(t));
+    for (uint32_t i = 0; i < l->steps.count; i++) n += vy_host_revolves(l, i);
+    return n;
 }
 
 static bool keep_states(vy_module *work, const reverse_observer *observer)
@@ -179,13 +192,17 @@ static bool prepare_source(vy_module *work, const pipeline_try *t)
     return false;
 }
 
-static vy_pipeline *derive_steps(vy_module *work, const vy_pipeline *source, pipeline_try *t)
+static vy_pipeline *derive_steps(vy_module *work, vy_pipeline *source, pipeline_try *t)
 {
-    const bool revolve = may_revolve(source, t->options);
-    vy_pipeline *l = derive_once(work, source, revolve, t);
-    t->revolved = l && revolve;
-    if (!l && revolve && vy_module_ok(work)) // in no form that allows it: √n states
-        l = derive_once(work, source, false, t);
+    uint32_t revolving = count_revolving(source, t), before = UINT32_MAX;
+    vy_pipeline *l = derive_once(work, source, revolving, t);
+    // Those that have no form for it keep √n states then.
+    while (!l && vy_module_ok(work) && revolving && revolving < before) {
+        before = revolving;
+        revolving = count_revolving(source, t);
+        l = derive_once(work, source, revolving, t);
+    }
+    t->revolved = l && revolving;
     if (t->options->revolve && t->options->revolved) *t->options->revolved = t->revolved;
     return l;
 }

@@ -33,10 +33,13 @@ typedef struct request_notes {
     note_writer_vec writers;
 } request_notes;
 
+VY_VEC_TYPE(schedule_vec, const char *);
+
 typedef struct pipe_explaining {
     explaining x; // memory, notes; forward: the signature
     vy_pipeline_explanation *e;
     request_notes requests;
+    schedule_vec schedules;             // as texts
     const vy_pipeline *source, *result; // optimised
     const vy_pipeline *run;             // what runs forwards: `source`, or its sums in one order
 } pipe_explaining;

@@ -14,6 +14,7 @@
 #include "ir/core/program_rule.h"
 #include "ir/host/host_build.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,22 @@ static void observe_move(void *user, const char *tape, const char *into)
 {
     pipe_explaining *w = user;
     vy_notes_move(&w->x.notes, tape, into);
+}
+
+// Attempts repeat what earlier ones said.
+static void observe_schedule(void *user, uint32_t line, const char *why)
+{
+    pipe_explaining *w = user;
+    char text[160];
+    if (why)
+        snprintf(text, sizeof text, "line %u: √n states, not checkpoint(revolve): %s", line, why);
+    else
+        snprintf(text, sizeof text, "line %u: checkpoint(revolve), of at most %d states", line,
+                 VY_REVOLVE_MOST);
+    for (uint32_t k = 0; k < w->schedules.count; k++)
+        if (strcmp(w->schedules.data[k], text) == 0) return;
+    const char *kept = vy_arena_strdup(&w->x.memory->arena, text, strlen(text));
+    if (!kept || !vy_vec_push(&w->schedules, kept)) w->x.failed = true;
 }
 
 // ---------------------------------------------------------------------------------------- buffers
@@ -215,6 +232,15 @@ static void explain_conditions(pipe_explaining *w)
     w->x.failed |= !ok;
 }
 
+static void explain_schedules(pipe_explaining *w)
+{
+    const uint32_t n = w->schedules.count;
+    const char **list = vy_explain_array(&w->x, n + 1, sizeof *list);
+    for (uint32_t k = 0; list && k < n; k++) list[k] = w->schedules.data[k];
+    w->e->schedules = list;
+    w->e->schedule_count = list ? n : 0;
+}
+
 static void put_together(pipe_explaining *w, const vy_sizes *sizes)
 {
     static const vy_sizes unknown = {0};
@@ -228,6 +254,7 @@ static void put_together(pipe_explaining *w, const vy_sizes *sizes)
         explain_buffers(w);
         w->x.pipeline = w->result;
         explain_conditions(w);
+        explain_schedules(w);
         explain_kept(w, &g);
         explain_spaces(w, &g);
         w->e->forward = totals(w, &f);
@@ -251,7 +278,10 @@ static vy_module *order_sums(const vy_module *m, const vy_grad_options *options)
 static bool make_all(pipe_explaining *w, const vy_module *m, const vy_grad_options *options,
                      const vy_opt_options *optimize, vy_module *made[3], vy_diag *diag)
 {
-    const reverse_observer observer = {.note = observe, .user = w, .moved = observe_move};
+    const reverse_observer observer = {.note = observe,
+                                       .user = w,
+                                       .moved = observe_move,
+                                       .revolved = observe_schedule};
     vy_grad_options apart = *options;
     apart.apart = true;
     uint32_t at = 0;
@@ -309,6 +339,7 @@ static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_option
     if (ok) put_together(w, sizes);
     vy_notes_free(&w->x.notes);
     vy_requests_free(&w->requests);
+    vy_vec_free(&w->schedules);
     for (int k = 0; k < 3; k++) vy_module_free(made[k]);
     return ok && !w->x.failed;
 }

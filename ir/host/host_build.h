@@ -68,16 +68,27 @@ uint32_t vy_host_base(const vy_program *h, uint32_t id, int64_t *offset);
 // Appends host program `h`, called `name`, to its module as a pipeline.  NULL: the module's diag.
 vy_pipeline *vy_host_lower(const vy_program *h, const char *name);
 
-// ---- revolve.c
+// ---- revolve_request.c
+enum { VY_REVOLVE_MOST = 10 }; // states; more are as many
+// The repeat of that line keeps √n states, for the reason `why`; NULL: VY_REVOLVE_MOST, should k be
+// more.
+typedef void vy_host_revolved(void *user, uint32_t line, const char *why);
 // Outermost repeats get checkpoint(revolve, k), whatever they say of the states to keep.  False:
 // memory.
 bool vy_host_request_revolve(vy_pipeline *l, uint32_t k);
-// Is step `at` an outermost `repeat … checkpoint(revolve, k)` with a constant k?
+// Is step `at` a `repeat … checkpoint(revolve, k)` with a k of scalars and constants?
 bool vy_host_revolves(const vy_pipeline *l, uint32_t at);
+// The repeat or checkpoint whose block step `at` is in, + 1; 0: none.
+uint32_t vy_host_block_of(const vy_pipeline *l, uint32_t at);
 // Gives the last pipeline of `m`, the gradient of `source` made with `revolve` above, the binomial
-// schedule for all of them.  False: some part has no form that allows it (the pipeline is then to
-// be thrown away), or memory.
-bool vy_host_revolve(vy_module *m, const vy_pipeline *source);
+// schedule for all of them.  False: some part has no form that allows it: `source` requests √n
+// states for it now, and the pipeline is to be thrown away.  report: or NULL.
+bool vy_host_revolve(vy_module *m, vy_pipeline *source, vy_host_revolved *report, void *user);
+// √n states for what cannot have the schedule, whatever the derivative; why: or for all.
+void vy_host_refuse_revolve(vy_pipeline *source, const char *why, vy_host_revolved *report,
+                            void *user);
+// Reports the repeats whose k is, or may be, more than the schedule has levels.
+void vy_host_limit_revolve(const vy_pipeline *source, vy_host_revolved *report, void *user);
 
 // ---- states.c In pipeline `number` of the module, its last: the reverse reads slices that are
 // never overwritten where they are, instead of copies on a tape.  moved: NULL, or called for each

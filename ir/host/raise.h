@@ -16,6 +16,7 @@ typedef struct raise_segments {
     uint32_t *outer;     // by state: the buffer outside
     uint32_t *inner;     // and that of one iteration
     uint32_t *values[2]; // by state: scratch
+    bool again;          // in a checkpoint of its own
 } raise_segments;
 
 typedef struct raising {

@@ -220,6 +220,14 @@ static uint32_t inner_buffer(raising *r, uint32_t outer, uint32_t value)
     return made;
 }
 
+// Is the innermost block around step `at` that of a repeat?  A schedule inside of it is a
+// checkpoint: the repeat outside keeps what it begins with, not the states of all its iterations.
+static bool is_in_repeat(const raising *r, uint32_t at)
+{
+    const uint32_t block = vy_host_block_of(r->l, at);
+    return block && r->l->steps.data[block - 1].kind == VY_PIPE_REPEAT;
+}
+
 bool raise_open_segments(raising *r, uint32_t at)
 {
     const vy_pipe_step *s = &r->l->steps.data[at];
@@ -237,6 +245,8 @@ bool raise_open_segments(raising *r, uint32_t at)
     const vy_value segments = each ? n : vy_div(b, last, c);
     bound(r, s, each, c, segments);
     uint32_t *in = g->values[0], *out = g->values[1];
+    g->again = each && is_in_repeat(r, at);
+    if (g->again) vy_begin_checkpoint(b);
     for (uint32_t k = 0; k < g->count; k++) in[k] = load_all(r, r->current[g->outer[k]]);
     const vy_value i = {loop(r, segments, g->count, in, out)};
     vy_begin_checkpoint(b);
@@ -267,4 +277,5 @@ void raise_close_segments(raising *r, uint32_t at)
     vy_end_loop(r->b, 0, g->count, in, out);
     for (uint32_t k = 0; k < g->count && !vy_builder_failed(r->b); k++)
         store_all(r, r->current[g->outer[k]], out[k]);
+    if (g->again) vy_end_checkpoint(r->b, 0, NULL, NULL);
 }

@@ -30,8 +30,6 @@
 
 #include <string.h>
 
-enum { MOST_LEVELS = 10 };
-
 static bool stopped(const revolving *r) { return vy_builder_failed(r->b); }
 static vy_dim constant_dim(revolving *r, int64_t v) { return vy_dim_const(r->b, v); }
 static vy_dim two(revolving *r, vy_dim_op op, vy_dim x, vy_dim y)
@@ -74,6 +72,17 @@ static vy_pipe_arg snapshot(revolving *r, const revolve_state *s, vy_dim slot)
 
 static void begin_scratch(revolving *r, uint32_t buffer)
 {
+    if (!r->scratch[buffer].id) { // the run decides its size: it begins here
+        const vy_buf b = r->x.l->signature->buffers.data[buffer];
+        vy_dim dims[VY_MAX_RANK];
+        char text[320];
+        for (uint32_t k = 0; k < b.rank; k++) dims[k] = revolve_dim(r, b.dims[k]);
+        const vy_buffer made =
+            vy_pipeline_buffer(r->q, vy_free_name(r->b->p, "again", b.name, text), b.type, b.rank,
+                               dims);
+        r->places[buffer] = (vy_pipe_arg){.buffer = made};
+        return;
+    }
     r->places[buffer] = (vy_pipe_arg){.buffer = r->scratch[buffer]};
     if (r->cleared[buffer]) vy_pipe_move(r->q, VY_PIPE_FILL, NULL, &r->places[buffer], 0);
 }
@@ -83,7 +92,7 @@ static void advance(revolving *r, vy_dim slot, vy_dim t)
 {
     const uint32_t end = r->x.l->steps.data[r->x.forward].partner;
     const uint32_t buffers = r->x.l->signature->buffers.count;
-    vy_pipe_arg *was = revolve_room(r, &r->arena, buffers, sizeof *was);
+    vy_pipe_arg *was = revolve_room(r, r->arena, buffers, sizeof *was);
     if (!was) return;
     memcpy(was, r->places, buffers * sizeof *was);
     revolve_set_step(r, r->x.forward, t);
@@ -158,6 +167,22 @@ static void reverse_each(revolving *r, vy_dim len, vy_dim at, vy_dim slot)
     close(r, 1);
 }
 
+// 1 if the run keeps s states or more, else 0; id 0: it does in any case.
+static vy_dim has_level(revolving *r, uint32_t s)
+{
+    return r->states.id ? is_below(r, constant_dim(r, s - 1), r->states) : (vy_dim){0};
+}
+
+// x on a level that there is, else y (id 0: 0): then it passes all of `len` on as one segment.
+static vy_dim if_level(revolving *r, vy_dim on, vy_dim x, vy_dim y)
+{
+    if (!on.id) return x;
+    const vy_dim yes = two(r, VY_DIM_MUL, on, x);
+    if (!y.id) return yes;
+    const vy_dim no = two(r, VY_DIM_MUL, minus(r, constant_dim(r, 1), on), y);
+    return two(r, VY_DIM_ADD, yes, no);
+}
+
 static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot)
 {
     if (stopped(r)) return;
@@ -166,13 +191,17 @@ static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot
         return;
     }
     const vy_dim twice = two(r, VY_DIM_MUL, len, constant_dim(r, 2));
-    const vy_dim n = repeat_to(r, "sweeps", plus(r, two(r, VY_DIM_SQRT, twice, twice), 1));
+    const vy_dim root = two(r, VY_DIM_SQRT, twice, twice), on = has_level(r, s);
+    const vy_dim n = repeat_to(r, "sweeps", plus(r, if_level(r, on, root, (vy_dim){0}), 1));
     const vy_dim enough = plus(r, sweeps_reach(r, s, plus(r, n, 1), len), 1);
     const vy_dim reaches = is_below(r, len, enough);
-    repeat_to(r, "once", two(r, VY_DIM_MUL, is_below(r, sweeps_reach(r, s, n, len), len), reaches));
+    const vy_dim least = two(r, VY_DIM_MUL, is_below(r, sweeps_reach(r, s, n, len), len), reaches);
+    repeat_to(r, "once", if_level(r, on, least, constant_dim(r, 1)));
     const vy_dim i = repeat_to(r, "segment", plus(r, n, 1)), j = minus(r, n, i);
-    const vy_dim from = let(r, "from", cut(r, s, plus(r, j, -1), n, len));
-    const vy_dim part = let(r, "len", minus(r, cut(r, s, j, n, len), from));
+    const vy_dim begin = cut(r, s, plus(r, j, -1), n, len);
+    const vy_dim from = let(r, "from", if_level(r, on, begin, (vy_dim){0}));
+    const vy_dim length = minus(r, cut(r, s, j, n, len), from);
+    const vy_dim part = let(r, "len", if_level(r, on, length, len));
     const vy_dim moves = two(r, VY_DIM_MIN, from, constant_dim(r, 1));
     repeat_to(r, "once", moves);
     advance_copy(r, slot, plus(r, slot, 1), at, from);
@@ -183,6 +212,14 @@ static void reverse(revolving *r, uint32_t s, vy_dim len, vy_dim at, vy_dim slot
 }
 
 // ------------------------------------------------------------------------------------ the pipeline
+static bool varies_in_size(const revolving *r, uint32_t buffer)
+{
+    const vy_buf *b = &r->x.l->signature->buffers.data[buffer];
+    bool varies = false;
+    for (uint32_t k = 0; k < b->rank; k++) varies |= r->x.varies[b->dims[k].id];
+    return varies;
+}
+
 // The tapes hold k states; other buffers of the schedule begin before the forward repeat.
 static void declare_snapshots(revolving *r)
 {
@@ -194,7 +231,7 @@ static void declare_snapshots(revolving *r)
         vy_dim *dims = revolve_room(r, &r->x.l->module->arena, rank, sizeof *dims);
         if (!dims) return;
         memcpy(dims, p->buffers.data[s->tape].dims, rank * sizeof *dims);
-        dims[0] = constant_dim(r, r->x.snapshots);
+        dims[0] = r->states.id ? r->states : constant_dim(r, r->x.levels);
         p->buffers.data[s->tape].dims = dims;
         const vy_buf b = p->buffers.data[s->tape];
         s->work = vy_pipeline_buffer(r->q, vy_free_name(p, "state", b.name, text), b.type, rank - 1,
@@ -203,7 +240,7 @@ static void declare_snapshots(revolving *r)
     }
     for (uint32_t i = 1; i < r->x.l->signature->buffers.count && !stopped(r); i++) {
         const vy_buf b = p->buffers.data[i];
-        if (r->x.inner[i])
+        if (r->x.inner[i] && !varies_in_size(r, i))
             r->scratch[i] = vy_pipeline_buffer(r->q, vy_free_name(p, "again", b.name, text), b.type,
                                                b.rank, b.dims);
     }
@@ -220,24 +257,45 @@ static void forward(revolving *r)
         const vy_pipe_arg to = snapshot(r, &x->states[i], first);
         vy_pipe_move(r->q, VY_PIPE_COPY, &from, &to, 0);
     }
+    if (x->replays) return;
     revolve_step(r, x->forward);
     revolve_steps(r, x->body, x->l->steps.data[x->forward].partner + 1);
+}
+
+// The steps before the forward repeat, with their numbers.
+static void prefix(revolving *r)
+{
+    for (uint32_t i = 0; i < r->x.forward && !stopped(r); i++) {
+        const vy_pipe_step *s = &r->x.l->steps.data[i];
+        revolve_push(r, *s);
+        if (s->kind == VY_PIPE_END) r->q->open.count--;
+        const bool opens = s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT;
+        if (opens && !vy_vec_push(&r->q->open, i)) vy_build_oom(r->b);
+    }
+}
+
+// A k of scalars: from 1 up, and at most the levels that there are.
+static vy_dim count_states(revolving *r)
+{
+    const vy_dim k = revolve_copy(r, r->x.source, r->x.states_node), one = constant_dim(r, 1);
+    return two(r, VY_DIM_MIN, two(r, VY_DIM_MAX, k, one), constant_dim(r, r->x.levels));
 }
 
 static void all(revolving *r)
 {
     const revolve_loop *x = &r->x;
     const uint32_t after = x->l->steps.data[x->reverse].partner + 1;
-    for (uint32_t i = 0; i < x->forward; i++)
-        revolve_push(r, x->l->steps.data[i]); // with their numbers
+    prefix(r);
+    if (x->states_node) r->states = count_states(r);
     forward(r);
     revolve_steps(r, x->l->steps.data[x->forward].partner + 1, x->reverse);
     vy_at(r->b, x->l->steps.data[x->reverse].line, x->l->steps.data[x->reverse].column);
     const vy_dim len = let(r, "len", x->count);
     const vy_dim slot = constant_dim(r, 0);
-    reverse(r, x->snapshots, len, constant_dim(r, 0), slot);
+    reverse(r, x->levels, len, constant_dim(r, 0), slot);
     close(r, 1);
     revolve_steps(r, after, x->l->steps.count);
+    if (!stopped(r)) vy_pipe_drop_buffers(r->q); // those of a forward repeat that is left out
 }
 
 // A pipe with the signature of `l`, in which numbers of the old steps mean nothing.
@@ -254,27 +312,25 @@ static bool begin_revolving(revolving *r)
             r->b->p->dims.data[i].value >= (int64_t)r->x.forward)
             r->b->p->dims.data[i] = (vy_dim_node){.op = VY_DIM_CONST};
     const uint32_t buffers = l->signature->buffers.count;
-    r->steps = revolve_room(r, &r->arena, l->steps.count, sizeof *r->steps);
-    r->made = revolve_room(r, &r->arena, l->signature->dims.count, sizeof *r->made);
-    r->made_in = revolve_room(r, &r->arena, l->signature->dims.count, sizeof *r->made_in);
+    r->steps = revolve_room(r, r->arena, l->steps.count, sizeof *r->steps);
+    r->made = revolve_room(r, r->arena, l->signature->dims.count, sizeof *r->made);
+    r->made_in = revolve_room(r, r->arena, l->signature->dims.count, sizeof *r->made_in);
     r->context = 1;
-    r->places = revolve_room(r, &r->arena, buffers, sizeof *r->places);
-    r->forgotten = revolve_room(r, &r->arena, buffers, sizeof *r->forgotten);
-    r->scratch = revolve_room(r, &r->arena, buffers, sizeof *r->scratch);
-    r->cleared = revolve_room(r, &r->arena, buffers, 1);
-    if (stopped(r) || !vy_pipe_cleared(l, &r->arena, r->cleared)) return false;
+    r->places = revolve_room(r, r->arena, buffers, sizeof *r->places);
+    r->forgotten = revolve_room(r, r->arena, buffers, sizeof *r->forgotten);
+    r->scratch = revolve_room(r, r->arena, buffers, sizeof *r->scratch);
+    r->cleared = revolve_room(r, r->arena, buffers, 1);
+    if (stopped(r) || !vy_pipe_cleared(l, r->arena, r->cleared)) return false;
     for (uint32_t i = 1; i < buffers; i++) r->places[i] = (vy_pipe_arg){.buffer = {i}};
     return true;
 }
 
-// The module's last pipeline, revolved; false: as it was, or memory.
-static bool revolve(vy_module *m, const vy_pipe_step *source, int64_t k)
+bool revolve_schedule(vy_module *m, const revolve_loop *x, vy_arena *arena)
 {
     vy_pipeline *l = m->pipelines.data[m->pipelines.count - 1];
-    revolving r = {0};
-    bool ok = revolve_match(&r.x, l, source, &r.arena);
-    r.x.snapshots = (uint32_t)(k < MOST_LEVELS ? k : MOST_LEVELS);
-    if (ok && (ok = begin_revolving(&r))) {
+    revolving r = {.x = *x, .arena = arena};
+    bool ok = begin_revolving(&r);
+    if (ok) {
         all(&r);
         m->pipelines.count--; // the new one has its name and takes its place
         ok = vy_pipeline_end(r.q) != NULL;
@@ -287,49 +343,5 @@ static bool revolve(vy_module *m, const vy_pipe_step *source, int64_t k)
     } else if (r.b) {
         vy_program_abandon(r.b);
     }
-    vy_arena_free(&r.arena);
     return ok;
-}
-
-static bool is_outermost(const vy_pipeline *l, uint32_t at)
-{
-    uint32_t open = 0;
-    for (uint32_t i = 0; i < at; i++) {
-        const vy_pipe_kind kind = l->steps.data[i].kind;
-        if (kind == VY_PIPE_REPEAT || kind == VY_PIPE_CHECKPOINT) open++;
-        if (kind == VY_PIPE_END) open--;
-    }
-    return open == 0;
-}
-
-bool vy_host_revolves(const vy_pipeline *l, uint32_t at)
-{
-    const vy_pipe_step *s = &l->steps.data[at];
-    if (s->kind != VY_PIPE_REPEAT || s->keep != VY_KEEP_REVOLVE) return false;
-    const vy_dim_node *k = &l->signature->dims.data[s->keep_count.id];
-    return k->op == VY_DIM_CONST && k->value >= 1 && k->value <= INT32_MAX && is_outermost(l, at);
-}
-
-bool vy_host_request_revolve(vy_pipeline *l, uint32_t k)
-{
-    vy_program *p = l->signature;
-    const vy_dim states = {p->dims.count};
-    if (!vy_vec_push(&p->dims, ((vy_dim_node){.op = VY_DIM_CONST, .value = k}))) return false;
-    for (uint32_t at = 0; at < l->steps.count; at++) {
-        vy_pipe_step *s = &l->steps.data[at];
-        if (s->kind != VY_PIPE_REPEAT) continue;
-        s->keep = VY_KEEP_REVOLVE, s->keep_count = states;
-        at = s->partner; // what is inside is no outermost one
-    }
-    return true;
-}
-
-bool vy_host_revolve(vy_module *m, const vy_pipeline *source)
-{
-    for (uint32_t i = 0; i < source->steps.count; i++) {
-        if (!vy_host_revolves(source, i)) continue;
-        const vy_pipe_step *s = &source->steps.data[i];
-        if (!revolve(m, s, source->signature->dims.data[s->keep_count.id].value)) return false;
-    }
-    return true;
 }

@@ -43,25 +43,9 @@ static uint32_t end_of(const vy_pipeline *l, uint32_t opener)
     return l->steps.data[opener].partner;
 }
 
-// The outermost repeats of the place; exactly two are needed.
-static bool find_repeats(revolve_loop *x, const vy_pipe_step *source)
+static bool opens(const vy_pipe_step *s)
 {
-    const vy_pipe_step *steps = x->l->steps.data;
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < x->l->steps.count; i++) {
-        const vy_pipe_step *s = &steps[i];
-        if (s->kind == VY_PIPE_REPEAT && s->line == source->line && s->column == source->column) {
-            if (found == 0) x->forward = i;
-            if (found == 1) x->reverse = i;
-            found++;
-        }
-        if (s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT) i = s->partner;
-    }
-    if (found != 2) return false;
-    const vy_pipe_step *f = &steps[x->forward], *r = &steps[x->reverse];
-    x->count = f->to;
-    return is_number(x->l, f->from, 0) && is_number(x->l, r->from, 0) &&
-           vy_equal_dims(x->l->signature, f->to, r->to);
+    return s->kind == VY_PIPE_REPEAT || s->kind == VY_PIPE_CHECKPOINT;
 }
 
 // ----------------------------------------------------------------------------------------- states
@@ -103,12 +87,73 @@ static bool find_states(revolve_loop *x, vy_arena *arena)
     return x->state_count > 0;
 }
 
+// ----------------------------------------------------------------------------------------- repeats
+static bool is_of(const vy_pipe_step *s, const vy_pipe_step *at)
+{
+    return s->kind == VY_PIPE_REPEAT && !s->test && s->line == at->line && s->column == at->column;
+}
+
+static bool names(const vy_pipe_step *s, uint32_t buffer)
+{
+    if (s->kind == VY_PIPE_VALUE) return s->buffer.id == buffer;
+    for (uint32_t k = 0; s->kind == VY_PIPE_DISPATCH && k < s->arg_count; k++)
+        if (s->args[k].buffer.id == buffer) return true;
+    return false;
+}
+
+static bool uses(const vy_pipeline *l, uint32_t from, uint32_t to, uint32_t buffer)
+{
+    for (uint32_t i = from; i < to; i++)
+        if (names(&l->steps.data[i], buffer)) return true;
+    return false;
+}
+
+// The repeat of the place, in the same block as the forward one and after it, that uses its tape.
+static bool find_reverse(revolve_loop *x, const vy_pipe_step *at)
+{
+    const vy_pipe_step *steps = x->l->steps.data;
+    for (uint32_t i = end_of(x->l, x->forward) + 1; i < x->l->steps.count; i++) {
+        if (steps[i].kind == VY_PIPE_END) return false;
+        x->reverse = i;
+        if (is_of(&steps[i], at) && uses(x->l, i, end_of(x->l, i), x->states[0].tape)) return true;
+        if (opens(&steps[i])) i = end_of(x->l, i);
+    }
+    return false;
+}
+
+// Is it a repeat that tapes what its iterations begin with, and has a reverse?
+static bool is_pair(revolve_loop *x, uint32_t forward, const vy_pipe_step *at, vy_arena *arena)
+{
+    x->forward = forward, x->state_count = 0;
+    return find_states(x, arena) && find_reverse(x, at);
+}
+
+// The last such repeat of the place.  One that runs ahead, or again, tapes nothing; those inside of
+// the repeats of the place are of their segments, which have one iteration.
+static bool find_repeats(revolve_loop *x, const vy_pipe_step *at, vy_arena *arena)
+{
+    const vy_pipeline *l = x->l;
+    uint32_t last = 0; // + 1
+    for (uint32_t i = 0; i < l->steps.count; i++) {
+        if (!is_of(&l->steps.data[i], at)) continue;
+        if (is_pair(x, i, at, arena)) last = i + 1;
+        i = end_of(l, i);
+    }
+    if (!last || !is_pair(x, last - 1, at, arena)) return false;
+    const vy_pipe_step *f = &l->steps.data[x->forward], *r = &l->steps.data[x->reverse];
+    x->count = f->to;
+    return is_number(l, f->from, 0) && is_number(l, r->from, 0) &&
+           vy_equal_dims(l->signature, f->to, r->to);
+}
+
 // Tapes are used by the reverse only, for its iteration.
 static bool tapes_fit(const revolve_loop *x, uint32_t at)
 {
     const vy_pipe_step *s = &x->l->steps.data[at];
     const bool inside = at > x->reverse && at < end_of(x->l, x->reverse);
     if (s->kind == VY_PIPE_BUFFER && state_on(x, s->buffer.id)) return at < x->forward;
+    if (s->kind == VY_PIPE_VALUE && state_on(x, s->buffer.id))
+        return inside && is_reversed(x, s->index[0]);
     if (s->kind != VY_PIPE_DISPATCH || (at > x->forward && at < x->body)) return true;
     const vy_program *p = x->l->module->programs.data[s->program];
     for (uint32_t i = 1, n = 0; i < p->buffers.count; i++) {
@@ -144,6 +189,7 @@ static bool reads_none(const revolve_loop *x, const uint8_t *others)
 {
     for (uint32_t i = x->body; i < end_of(x->l, x->forward); i++) {
         const vy_pipe_step *s = &x->l->steps.data[i];
+        if (s->kind == VY_PIPE_VALUE && others[s->buffer.id]) return false;
         for (uint32_t k = 0; s->kind == VY_PIPE_DISPATCH && !x->skipped[i] && k < s->arg_count; k++)
             if (others[s->args[k].buffer.id]) return false;
     }
@@ -152,11 +198,8 @@ static bool reads_none(const revolve_loop *x, const uint8_t *others)
 
 static bool begins(revolve_loop *x, const vy_pipe_step *s)
 {
-    const vy_buf *b = &x->l->signature->buffers.data[s->buffer.id];
     x->inner[s->buffer.id] = 1;
-    for (uint32_t k = 0; k < b->rank; k++)
-        if (x->varies[b->dims[k].id]) return false; // their size changes
-    return b->init == VY_INIT_NONE;
+    return x->l->signature->buffers.data[s->buffer.id].init == VY_INIT_NONE;
 }
 
 static bool look_at_body(revolve_loop *x, vy_arena *arena)
@@ -199,23 +242,43 @@ static bool find_varying(revolve_loop *x, vy_arena *arena)
     return true;
 }
 
-// The schedule computes its bounds beforehand, and `while` has no place in it or after it.
-static bool is_counted(const revolve_loop *x, uint32_t at)
+// The step that begins the buffer in the block of the forward repeat, before it; else 0.
+static uint32_t begins_beside(const revolve_loop *x, uint32_t buffer)
 {
-    const vy_pipe_kind kind = x->l->steps.data[at].kind;
-    const bool inside = (at > x->forward && at < end_of(x->l, x->forward)) ||
-                        (at > x->reverse && at < end_of(x->l, x->reverse));
-    return kind == VY_PIPE_TEST ? at < x->forward : kind != VY_PIPE_VALUE || !inside;
+    for (uint32_t i = x->forward; i-- > 0;) {
+        const vy_pipe_step *s = &x->l->steps.data[i];
+        if (s->kind == VY_PIPE_END) i = s->partner;
+        if (opens(s)) return 0; // the block begins
+        if (s->kind == VY_PIPE_BUFFER && s->buffer.id == buffer) return i + 1;
+    }
+    return 0;
 }
 
-bool revolve_match(revolve_loop *x, const vy_pipeline *l, const vy_pipe_step *source,
-                   vy_arena *arena)
+// Is what the forward repeat computes used by the reverse one only?  So it is where a `checkpoint`
+// around both runs again: the schedule advances from the first state by itself.
+static bool only_replays(const revolve_loop *x)
 {
-    *x = (revolve_loop){.l = l};
-    if (!find_repeats(x, source) || !find_varying(x, arena)) return false;
-    if (x->varies[x->count.id]) return false;
-    if (!find_states(x, arena) || !look_at_body(x, arena)) return false;
-    for (uint32_t i = 0; i < l->steps.count; i++)
-        if (!is_counted(x, i) || !tapes_fit(x, i)) return false;
+    const uint32_t end = end_of(x->l, x->forward);
+    for (uint32_t i = x->body; i < end; i++)
+        if (x->skipped[i]) return false;
+    for (uint32_t k = 0; k < x->state_count; k++) {
+        const uint32_t buffer = x->states[k].buffer;
+        if (!begins_beside(x, buffer) || uses(x->l, end, x->l->steps.count, buffer)) return false;
+    }
     return true;
+}
+
+const char *revolve_match(revolve_loop *x, const vy_pipeline *l, const vy_pipe_step *at,
+                          vy_arena *arena)
+{
+    x->l = l;
+    if (!find_repeats(x, at, arena))
+        return "no buffer from outside that it reads and writes is kept for each iteration";
+    if (!find_varying(x, arena)) return "its numbers are too involved";
+    if (x->varies[x->count.id]) return "its number of iterations is read inside of it";
+    if (!look_at_body(x, arena)) return "its body changes more than its states";
+    for (uint32_t i = 0; i < l->steps.count; i++)
+        if (!tapes_fit(x, i)) return "its states are used elsewhere, too";
+    x->replays = only_replays(x);
+    return NULL;
 }

@@ -4,6 +4,8 @@
 #include "ir/host/host_build.h"
 #include "ir/host/revolve_build.h"
 
+#include <string.h>
+
 void *revolve_room(revolving *r, vy_arena *arena, size_t count, size_t size)
 {
     void *p = vy_arena_alloc(arena, (count + 1) * size);
@@ -17,16 +19,30 @@ void revolve_set_step(revolving *r, uint32_t step, vy_dim value)
     r->context++; // what was translated is out of date
 }
 
-static vy_dim dim_of(revolving *r, vy_dim d)
+vy_dim revolve_dim(revolving *r, vy_dim d)
 {
     const vy_dim_node *n = &r->x.l->signature->dims.data[d.id];
     if (!r->x.varies[d.id]) return d;
     if (n->op == VY_DIM_STEP) return r->steps[n->value];
     if (r->made_in[d.id] == r->context) return r->made[d.id];
-    const vy_dim second = dim_of(r, (vy_dim){n->b});
-    r->made[d.id] = vy_dim_binary(r->b, n->op, dim_of(r, (vy_dim){n->a}), second);
+    const vy_dim second = revolve_dim(r, (vy_dim){n->b});
+    r->made[d.id] = vy_dim_binary(r->b, n->op, revolve_dim(r, (vy_dim){n->a}), second);
     r->made_in[d.id] = r->context;
     return r->made[d.id];
+}
+
+// A dimension of the pipeline that was differentiated, of scalars and numbers alone.
+vy_dim revolve_copy(revolving *r, const vy_program *source, const vy_dim_node *n)
+{
+    const vy_dim_node *all = source->dims.data;
+    if (n->op == VY_DIM_CONST) return vy_dim_const(r->b, n->value);
+    if (n->op == VY_DIM_SCALAR)
+        for (uint32_t k = 0; k < r->b->p->scalars.count; k++)
+            if (!strcmp(r->b->p->scalars.data[k].name, source->scalars.data[n->value].name))
+                return vy_dim_own_scalar(r->b, k);
+    if (n->op < VY_DIM_ADD) return vy_dim_const(r->b, 1); // there is none: revolve_request.c
+    const vy_dim second = revolve_copy(r, source, &all[n->b]);
+    return vy_dim_binary(r->b, n->op, revolve_copy(r, source, &all[n->a]), second);
 }
 
 static vy_pipe_arg arg_of(revolving *r, const vy_pipe_arg *a)
@@ -35,7 +51,8 @@ static vy_pipe_arg arg_of(revolving *r, const vy_pipe_arg *a)
     const uint32_t left = r->forgotten[a->buffer.id], n = place->rank + a->rank - left;
     vy_dim *index = revolve_room(r, &r->x.l->module->arena, n, sizeof *index);
     for (uint32_t k = 0; index && k < n; k++)
-        index[k] = k < place->rank ? place->index[k] : dim_of(r, a->index[k - place->rank + left]);
+        index[k] =
+            k < place->rank ? place->index[k] : revolve_dim(r, a->index[k - place->rank + left]);
     return (vy_pipe_arg){.buffer = place->buffer, .rank = n, .index = index, .flat = a->flat};
 }
 
@@ -56,9 +73,9 @@ static void dispatch(revolving *r, const vy_pipe_step *old)
     for (uint32_t i = 0; i < s.arg_count; i++) args[i] = arg_of(r, &old->args[i]);
     for (uint32_t i = 0; i < scalars; i++) {
         given[i] = old->scalars[i];
-        if (given[i].kind == VY_PIPE_DIM) given[i].dim = dim_of(r, given[i].dim);
+        if (given[i].kind == VY_PIPE_DIM) given[i].dim = revolve_dim(r, given[i].dim);
     }
-    for (uint32_t i = 0; s.groups && i < 3; i++) groups[i] = dim_of(r, s.groups[i]);
+    for (uint32_t i = 0; s.groups && i < 3; i++) groups[i] = revolve_dim(r, s.groups[i]);
     s.args = args, s.scalars = given, s.groups = s.groups ? groups : NULL;
     revolve_push(r, s);
 }
@@ -67,7 +84,7 @@ static void dispatch(revolving *r, const vy_pipe_step *old)
 static vy_dim *dims_of(revolving *r, uint32_t count, const vy_dim *old)
 {
     vy_dim *made = revolve_room(r, &r->x.l->module->arena, count, sizeof *made);
-    for (uint32_t k = 0; made && k < count; k++) made[k] = dim_of(r, old[k]);
+    for (uint32_t k = 0; made && k < count; k++) made[k] = revolve_dim(r, old[k]);
     return made;
 }
 
@@ -84,8 +101,20 @@ static void buffer(revolving *r, const vy_pipe_step *s)
 
 static void value(revolving *r, const vy_pipe_step *s, uint32_t at)
 {
-    const vy_dim *index = dims_of(r, s->index_count, s->index);
-    if (index) revolve_set_step(r, at, vy_pipeline_value(r->q, s->buffer, index));
+    const vy_pipe_arg from = {.buffer = s->buffer, .rank = s->index_count, .index = s->index};
+    const vy_pipe_arg now = arg_of(r, &from);
+    if (now.index) revolve_set_step(r, at, vy_pipeline_value(r->q, now.buffer, now.index));
+}
+
+static void open_repeat(revolving *r, const vy_pipe_step *s, uint32_t at)
+{
+    if (s->test) {
+        vy_pipeline_while(r->q, VY_KEEP_ALL, (vy_dim){0});
+        return;
+    }
+    const vy_dim to = revolve_dim(r, s->to), from = revolve_dim(r, s->from);
+    revolve_set_step(r, at,
+                     vy_pipeline_repeat(r->q, s->counter, from, to, VY_KEEP_ALL, (vy_dim){0}));
 }
 
 void revolve_step(revolving *r, uint32_t at)
@@ -93,12 +122,8 @@ void revolve_step(revolving *r, uint32_t at)
     const vy_pipe_step *s = &r->x.l->steps.data[at];
     vy_at(r->b, s->line, s->column);
     switch (s->kind) {
-    case VY_PIPE_REPEAT: {
-        const vy_dim to = dim_of(r, s->to), from = dim_of(r, s->from);
-        revolve_set_step(r, at,
-                         vy_pipeline_repeat(r->q, s->counter, from, to, VY_KEEP_ALL, (vy_dim){0}));
-        break;
-    }
+    case VY_PIPE_REPEAT: open_repeat(r, s, at); break;
+    case VY_PIPE_TEST: vy_pipeline_test(r->q, revolve_dim(r, s->from)); break;
     case VY_PIPE_CHECKPOINT: vy_pipeline_checkpoint(r->q); break;
     case VY_PIPE_END: vy_pipeline_close(r->q); break;
     case VY_PIPE_DISPATCH: dispatch(r, s); break;

@@ -91,13 +91,20 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/reverse/undo_pinned.c", None, "op != VY_OP_EQ) return", "op != VY_OP_LT) return"),
         ("autodiff/reverse/undo_form.c", None, "for (uint32_t id = 1; f->pinned[k]", "for (uint32_t id = p->insts.count / 2; f->pinned[k]"),
     )),
+    ("text/grad/pipeline/revolve_nested.vyre", (
+        ("ir/host/revolve.c", None, "if (!on.id) return x;", "return x;"),
+        ("ir/host/revolve.c", None, "const vy_buf b = r->x.l->signature->buffers.data[buffer];\n        vy_dim dims", "const vy_buf b = r->b->p->buffers.data[buffer];\n        vy_dim dims"),
+        ("ir/host/revolve_match.c", None, "x->replays = only_replays(x);", ""),
+        ("ir/host/revolve_request.c", None, "if (report) report(user, s->line, why ? why :", "if (false) report(user, s->line, why ? why :"),
+        ("ir/host/raise_states.c", None, "g->again = each && is_in_repeat(r, at);", ""),
+    )),
     # What the schedule of `checkpoint(revolve, k)` takes from values.
     ("text/grad/pipeline/revolve_counts.vyre", (
-        ("ir/host/revolve_match.c", None, "kind != VY_PIPE_VALUE || !inside", "kind != VY_PIPE_VALUE || !inside || true"),
+        ("ir/host/revolve_steps.c", None, "    if (s->test) {\n", "    if (false) {\n"),
         ("ir/host/revolve_match.c", None, "d->value >= (int64_t)x->forward", "d->value > (int64_t)x->forward"),
         ("ir/host/revolve_match.c", None, "last->value == all->value - 1", "last->value == all->value"),
         ("ir/host/revolve_steps.c", None, "same &= !r->x.varies", "same |= !r->x.varies"),
-        ("ir/host/revolve_steps.c", None, "if (index) revolve_set_step(r, at, vy_pipeline_value", "if (index) (void)(vy_pipeline_value"),
+        ("ir/host/revolve_steps.c", None, "if (now.index) revolve_set_step(r, at, vy_pipeline_value", "if (now.index) (void)(vy_pipeline_value"),
     )),
     ("text/grad/pipeline/ends_alike.vyre", (
         ("ir/host/raise_states.c", None, "if (!r->hints.data[id]) r->hints", "r->hints"),

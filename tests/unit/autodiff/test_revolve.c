@@ -39,7 +39,7 @@ static const char *const bodies[] = {
     STEPS "    buffer u: f32[2, N];\n    mix(x, u[1], a);\n"
           "    repeat t in 1..T + 1 %s { mix(u[t % 2], u[(t + 1) % 2], a); }\n"
           "    total(u[(T + 1) % 2], y);\n}\n",
-    // inside another repeat: √n states
+    // inside another repeat, whose iterations are checkpoints of it
     STEPS "    @init(x) buffer u: f32[N];\n    repeat s in 0..2 {\n"
           "        repeat t in 0..T %s { grow(u, a); }\n    }\n    total(u, y);\n}\n",
 };

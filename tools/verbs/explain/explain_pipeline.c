@@ -159,6 +159,7 @@ static void put_memory(const vy_pipeline_explanation *e, const command *c, text 
     explain_amount(&e->forward.bytes, " bytes; gradient ", out);
     explain_amount(&e->gradient.bytes, " bytes, tapes ", out);
     explain_amount(&e->tape, "\n", out);
+    for (uint32_t k = 0; k < e->schedule_count; k++) text_printf(out, "  %s\n", e->schedules[k]);
     explain_keep_text(c, &e->gradient.bytes, out);
 }
 

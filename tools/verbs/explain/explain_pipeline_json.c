@@ -94,6 +94,7 @@ bool explain_pipeline_json(const vy_pipeline_explanation *e, const command *c, t
                     put_kept(e, m, cJSON_AddArrayToObject(top, "kept")) &&
                     put_requests(e, m, cJSON_AddArrayToObject(top, "requests")) &&
                     put_names(top, "conditions", e->conditions, e->condition_count) &&
+                    put_names(top, "schedules", e->schedules, e->schedule_count) &&
                     put_workspaces(e, cJSON_AddArrayToObject(top, "workspaces")) &&
                     put_steps(e, cJSON_AddObjectToObject(top, "steps")) &&
                     explain_put_amount(top, "tape_bytes", &e->tape) &&
