@@ -16,7 +16,8 @@ typedef struct reverse_observer {
     bool narrow;                     // sums of half floats stay as they are
     // A tape of a pipeline became a part of that buffer (ir/host/states.c).  Or NULL.
     void (*moved)(void *user, const char *tape, const char *into);
-    // What became of a repeat that requests `checkpoint(revolve, k)` (ir/host/host_build.h).  Or NULL.
+    // What became of a repeat that requests `checkpoint(revolve, k)` (ir/host/host_build.h), or
+    // NULL.
     void (*revolved)(void *user, uint32_t line, const char *why);
 } reverse_observer;
 // Differentiates r->p = primal, which it may rewrite, into module r->out; cuts loops into segments

@@ -278,7 +278,8 @@ static void prefix(revolving *r)
 static vy_dim count_states(revolving *r)
 {
     const vy_dim k = revolve_copy(r, r->x.source, r->x.states_node), one = constant_dim(r, 1);
-    return two(r, VY_DIM_MIN, two(r, VY_DIM_MAX, k, one), constant_dim(r, r->x.levels));
+    const vy_dim most = constant_dim(r, r->x.levels), least = two(r, VY_DIM_MAX, k, one);
+    return two(r, VY_DIM_MIN, least, most);
 }
 
 static void all(revolving *r)
