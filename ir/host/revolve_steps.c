@@ -106,12 +106,9 @@ static void value(revolving *r, const vy_pipe_step *s, uint32_t at)
     if (now.index) revolve_set_step(r, at, vy_pipeline_value(r->q, now.buffer, now.index));
 }
 
+// Of a `while`, too: its bounds are constants.
 static void open_repeat(revolving *r, const vy_pipe_step *s, uint32_t at)
 {
-    if (s->test) {
-        vy_pipeline_while(r->q, VY_KEEP_ALL, (vy_dim){0});
-        return;
-    }
     const vy_dim to = revolve_dim(r, s->to), from = revolve_dim(r, s->from);
     revolve_set_step(r, at,
                      vy_pipeline_repeat(r->q, s->counter, from, to, VY_KEEP_ALL, (vy_dim){0}));

@@ -100,7 +100,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # What the schedule of `checkpoint(revolve, k)` takes from values.
     ("text/grad/pipeline/revolve_counts.vyre", (
-        ("ir/host/revolve_steps.c", None, "    if (s->test) {\n", "    if (false) {\n"),
+        ("ir/host/revolve_steps.c", None, "case VY_PIPE_TEST: vy_pipeline_test(r->q, revolve_dim(r, s->from)); break;", ""),
         ("ir/host/revolve_match.c", None, "d->value >= (int64_t)x->forward", "d->value > (int64_t)x->forward"),
         ("ir/host/revolve_match.c", None, "last->value == all->value - 1", "last->value == all->value"),
         ("ir/host/revolve_steps.c", None, "same &= !r->x.varies", "same |= !r->x.varies"),
