@@ -204,6 +204,7 @@ typedef struct vy_kernel {
 typedef struct vy_kernel_need {
     uint32_t expr, limit; // expressions
     const char *text;     // the error message otherwise
+    const char *assumed;  // "M <= S", the program's own `assume` clause; NULL for what was found
 } vy_kernel_need;
 
 #endif

@@ -215,7 +215,7 @@ static void describe_need(vy_describe *d, const vy_whole *x, vy_kernel_need *out
              "would have filled it: round `%.40s` up to a multiple of %u, the workgroup's size, "
              "and guard loads and stores in its place (E0715); %s",
              p->buffers.data[x->buffer].name, p->name, p->overs.data[var].name, w, rotated);
-    *out = (vy_kernel_need){need, limit, copy(d, text)};
+    *out = (vy_kernel_need){need, limit, copy(d, text), NULL};
 }
 
 // least ≤ most: what the first exceeds the second by is below 1.
@@ -230,8 +230,9 @@ static void describe_assumed(vy_describe *d, const vy_assumption *a, vy_kernel_n
              "%.60s assumes %.200s, which does not hold (E0717): launch it with scalars for which "
              "it does; exceeded by",
              d->p->name, words ? words : "");
-    *out = (vy_kernel_need){vy_describe_binary(d, VY_EXPR_MAX, over, none), one, copy(d, text)};
+    const uint32_t excess = vy_describe_binary(d, VY_EXPR_MAX, over, none);
     if (!words) d->oom = true;
+    *out = (vy_kernel_need){excess, one, copy(d, text), words ? copy(d, words) : NULL};
     vy_free(words);
 }
 

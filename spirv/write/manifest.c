@@ -184,6 +184,18 @@ static void put_bounds(vy_text *t, const vy_kernel *k)
     put_definitions(t, "      \"loop_expressions\": {", "},\n", k->iterations, k->symbols);
 }
 
+// What a launch has to keep: the conditions of `assume` clauses, on the kernel's scalars.
+static void put_assumptions(vy_text *t, const vy_kernel *k)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k->need_count; i++) {
+        if (!k->needs[i].assumed) continue;
+        vy_text_add(t, n++ ? ", " : "      \"assumptions\": [");
+        vy_text_json(t, k->needs[i].assumed);
+    }
+    if (n) vy_text_add(t, "],\n");
+}
+
 static void put_kernel(vy_text *t, const vy_kernel *k)
 {
     vy_text_add(t, "    {");
@@ -197,6 +209,7 @@ static void put_kernel(vy_text *t, const vy_kernel *k)
         k->shared_bytes);
     put_features(t, k);
     put_bounds(t, k);
+    put_assumptions(t, k);
     vy_text_add(t, "      \"bindings\": [");
     for (uint32_t i = 0; i < k->binding_count; i++) {
         vy_text_add(t, i ? ",\n" : "\n");

@@ -87,6 +87,7 @@ pipeline main_grad(
 // CONTAINS: grad_c f32[4] = [1, 5, 4, 0]
 // What other engines have to check.
 // RUN: vyre-grad grad %s --wrt a --assume "h * w <= cstep" -o x.json && cat x.json
+// CONTAINS: "assumptions": ["c * cstep <= 1073741824", "h * w <= cstep"],
 // CONTAINS: max(h*w-cstep, 0)
 // RUN: vyre-grad grad %s --wrt a --assume "h * w <= cstep" -o x.h && cat x.h
 // CONTAINS: max(h*w-cstep, 0)
