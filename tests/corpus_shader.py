@@ -70,6 +70,7 @@ class Shader:
             return True
         self.spv = os.path.join(self.dir, "x.spv")
         argv = ["glslangValidator", "-g", "-V", "--target-env", "vulkan1.2", "-S", "comp"]
+        argv += ["-D", "-e", "main"] if self.path.endswith(".hlsl") else []
         argv += ["-I" + i for i in (os.path.dirname(self.path), *self.o.include)] + ["-D" + d for d in self.o.define]
         with open(self.path, encoding="utf-8", errors="replace") as f:
             described = re.search(r"^// With (--sampler .*)", f.read(), re.M)

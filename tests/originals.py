@@ -164,14 +164,18 @@ class Module:
 
     # ---- parameters
     def name(self, variable, type_id, path, only):
-        first = path.partition(".")[0]
+        first, _, behind = path.partition(".")
+        alone = self.at.get(type_id, (0, ()))[0] == STRUCT and len(self.at[type_id][1]) == 3
+        made = alone and first in ("__member0", "@data")  # compilers' names for the array of a structured buffer
         every = [self.members.get((t, k), "") for _, _, p in self.variables
                  for t in [self.pointee(p)] for k in range(len(self.at[t][1]) - 2 if self.at.get(t, (0,))[0] == STRUCT else 0)]
-        if every.count(first) == 1:
+        if every.count(first) == 1 and not made:
             return path
         binding = self.of.get((variable, BINDING))
         block = self.names.get(variable) or self.names.get(type_id) or (
             "push" if binding is None else "b%d_%d" % (self.of.get((variable, SET), 0), binding))
+        if made:
+            return block + ("." + behind if behind else "")
         if only and not self.members.get((type_id, 0)):
             return block
         return block + "." + path

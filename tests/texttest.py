@@ -13,7 +13,7 @@ import struct
 import tempfile
 import zlib
 
-SUFFIXES = (".vyre", ".comp", ".glsl", ".test")
+SUFFIXES = (".vyre", ".comp", ".glsl", ".hlsl", ".test")
 DIRECTIVE = re.compile(
     r"^(?P<lead>\s*(?://|\#)\s?)(?P<name>[A-Z]+(?:-[A-Z]+)*)(?:\[(?P<only>[^\]]+)\])?:"
     r"(?P<text>.*)$")

@@ -96,14 +96,19 @@ static const char *block_name(reading *r, const read_object *o)
     return made;
 }
 
-// What follows `__member0` in the path, which is Slang's name for the array of a structured buffer;
-// NULL: the path begins with a name of the source.
+// What follows the name that a compiler gave to the array of a structured buffer, the only member:
+// Slang's and that of glslang for HLSL.  NULL: the path begins with a name of the source.
 static const char *behind_made(const reading *r, const read_object *o, const char *path)
 {
-    static const char made[] = "__member0";
-    if (read_type_of(r, o->type)->count != 1 || strncmp(path, made, strlen(made)) != 0) return NULL;
-    const char *rest = path + strlen(made);
-    return *rest == '.' ? rest + 1 : *rest ? NULL : rest;
+    static const char *const made[] = {"__member0", "@data"};
+    if (read_type_of(r, o->type)->count != 1) return NULL;
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        const size_t n = strlen(made[i]);
+        if (strncmp(path, made[i], n) != 0) continue;
+        if (path[n] == '.') return path + n + 1;
+        if (!path[n]) return path + n;
+    }
+    return NULL;
 }
 
 static const char *parameter_name(reading *r, const read_object *o, const char *path)

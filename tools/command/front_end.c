@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-enum { MOST_WORDS = 12 };
+enum { MOST_WORDS = 16 };
 
 typedef struct front_end {
     const char *suffix, *command, *package;
@@ -26,6 +26,7 @@ typedef struct front_end {
     const char *output;            // the option before the name of the result
 } front_end;
 
+// Of several rows for one suffix the first whose compiler is installed.
 static const front_end front_ends[] = {
     {".comp",
      "glslangValidator",
@@ -42,6 +43,11 @@ static const front_end front_ends[] = {
      "the DirectX shader compiler",
      {"-spirv", "-T", "cs_6_2", "-E", "main", "-fspv-debug=line", NULL},
      "-Fo"},
+    {".hlsl",
+     "glslangValidator",
+     "glslang-tools",
+     {"-D", "-V", "-g", "-S", "comp", "-e", "main", "--target-env", "vulkan1.2", NULL},
+     "-o"},
     {".slang", "slangc", "Slang", {"-target", "spirv", "-g", "-O0", NULL}, "-o"},
 };
 
@@ -85,6 +91,14 @@ static bool make_words(call *c, const front_end *f, const options *o, vy_diag *d
     return ok && add(c, "", f->output, d) && add(c, "", c->result, d) && add(c, "", o->file, d);
 }
 
+static void free_words(call *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) free(c->words[i]);
+    free(c->words);
+    c->words = NULL;
+    c->count = 0;
+}
+
 static bool temporary(call *c, vy_diag *d)
 {
     const char *folder = getenv("TMPDIR");
@@ -98,20 +112,42 @@ static bool temporary(call *c, vy_diag *d)
                            "cannot write a temporary file: %s", strerror(errno));
 }
 
-// Runs it to its end.  False: it could not be started.
-static bool run(call *c, const front_end *f, int *status, vy_diag *d)
+// Starts it.  0, or why it could not be started; ENOENT: it is not installed.
+static int start(const call *c, const front_end *f, pid_t *child)
 {
     posix_spawn_file_actions_t to;
-    pid_t child;
-    if (posix_spawn_file_actions_init(&to)) return fail_memory(d);
-    posix_spawn_file_actions_adddup2(&to, fileno(c->said), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&to, fileno(c->said), STDERR_FILENO);
-    const int error = posix_spawnp(&child, f->command, &to, NULL, c->words, environ);
+    int error = posix_spawn_file_actions_init(&to);
+    if (error) return error;
+    error = posix_spawn_file_actions_adddup2(&to, fileno(c->said), STDOUT_FILENO);
+    if (!error) error = posix_spawn_file_actions_adddup2(&to, fileno(c->said), STDERR_FILENO);
+    if (!error) error = posix_spawnp(child, f->command, &to, NULL, c->words, environ);
     posix_spawn_file_actions_destroy(&to);
+    return error;
+}
+
+// The next compiler for shaders of this suffix; NULL: there is none.
+static const front_end *next_of(const front_end *f)
+{
+    const front_end *next = f + 1;
+    const bool same = next < front_ends + COUNT_OF(front_ends) && !strcmp(next->suffix, f->suffix);
+    return same ? next : NULL;
+}
+
+// Runs the first that is installed, which `f` is then, to its end.  False: none could be started.
+static bool run(call *c, const front_end **f, const options *o, int *status, vy_diag *d)
+{
+    pid_t child;
+    if (!make_words(c, *f, o, d)) return false;
+    const int error = start(c, *f, &child);
+    if (error == ENOENT && next_of(*f)) {
+        *f = next_of(*f);
+        free_words(c);
+        return run(c, f, o, status, d);
+    }
     char fix[100];
-    snprintf(fix, sizeof fix, "install %s, or give a .spv", f->package);
+    snprintf(fix, sizeof fix, "install %s, or give a .spv", (*f)->package);
     if (error)
-        return fail(d, TOOL_UNAVAILABLE, fix, "%s shaders need %s: %s", f->suffix, f->command,
+        return fail(d, TOOL_UNAVAILABLE, fix, "%s shaders need %s: %s", (*f)->suffix, (*f)->command,
                     strerror(error));
     while (waitpid(child, status, 0) < 0 && errno == EINTR) {}
     return true;
@@ -147,12 +183,11 @@ bool front_end_compile(const options *o, text *out, vy_diag *d)
     int status = 0;
     if (access(o->file, R_OK))
         return fail(d, TOOL_READ, NULL, "cannot open %s: %s", o->file, strerror(errno));
-    bool ok = temporary(&c, d) && make_words(&c, f, o, d) && run(&c, f, &status, d);
+    bool ok = temporary(&c, d) && run(&c, &f, o, &status, d);
     if (ok && (!WIFEXITED(status) || WEXITSTATUS(status))) ok = refused(&c, f, o->file, d);
     ok = ok && file_read(c.result, FILE_LIMIT, out, d);
     if (*c.result) unlink(c.result);
     if (c.said) fclose(c.said);
-    for (uint32_t i = 0; i < c.count; i++) free(c.words[i]);
-    free(c.words);
+    free_words(&c);
     return ok;
 }
