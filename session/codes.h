@@ -6,10 +6,14 @@
 // clang-format off
 X(MEMORY,      "E0001", SYSTEM,  "close other programs or use a smaller input")
 X(USAGE,       "E0801", PROGRAM, "")
+X(UNAVAILABLE, "E0802", PROGRAM, "")
 X(SELECT,      "E0803", PROGRAM, "name one")
 X(MISSING,     "E0805", PROGRAM, "")
 X(SHAPE,       "E0806", PROGRAM, "")
 X(DATA,        "E0807", PROGRAM, "")
+X(INPUT,       "E0810", PROGRAM, "")
 X(TAPE,        "E0811", PROGRAM, "raise the limit, or run fewer invocations or iterations")
+X(READ,        "E0901", SYSTEM,  "")
+X(WRITE,       "E0902", SYSTEM,  "")
 X(DEVICE,      "E0903", SYSTEM,  "")
 // clang-format on

@@ -2,6 +2,8 @@
 // import.c: see import.h.
 #include "session/import.h"
 
+#include "session/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LARGEST ((off_t)1 << 28) // the parser's own limit is smaller, and says so
 
 static void put_identity(const struct stat *s, char out[VYS_IDENTITY])
 {
@@ -63,29 +63,6 @@ static int open_import(const char *from, const char *path, const char *const *fo
     return fd;
 }
 
-// All of a regular file; NULL: *why.  It may have grown or shrunk since its size was queried.
-static char *read_regular(int fd, struct stat *s, const char **why)
-{
-    *why = strerror(errno);
-    if (fstat(fd, s) != 0) return NULL;
-    *why = S_ISDIR(s->st_mode) ? "it is a folder" : "it is no regular file";
-    if (!S_ISREG(s->st_mode)) return NULL;
-    *why = "it is too large";
-    if (s->st_size > LARGEST) return NULL;
-    *why = "out of memory";
-    const size_t size = (size_t)s->st_size;
-    char *text = malloc(size + 1);
-    size_t have = 0;
-    while (text && have < size) {
-        const ssize_t n = read(fd, text + have, size - have);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        have += (size_t)n;
-    }
-    s->st_size = (off_t)have;
-    return text;
-}
-
 void vys_import_file(void *user, vy_import *request)
 {
     struct stat s;
@@ -94,13 +71,13 @@ void vys_import_file(void *user, vy_import *request)
     char *path = NULL, *text = NULL;
     const int fd = open_import(vy_import_from(request), vy_import_path(request), user, &path);
     if (path && fd < 0) why = strerror(errno);
-    if (fd >= 0) text = read_regular(fd, &s, &why);
+    if (fd >= 0) text = vys_file_regular(fd, &s, &why);
     if (fd >= 0) close(fd);
     if (text) {
         put_identity(&s, identity);
         vy_import_give(request, path, identity, text, (size_t)s.st_size);
     } else {
-        vy_import_refuse(request, why);
+        vy_import_refuse(request, why ? why : "out of memory");
     }
     free(text);
     free(path);

@@ -3,10 +3,10 @@
 // command for the session layer.
 #include "tools/command/command.h"
 
-#include "session/import.h"
 #include "autodiff/shapes.h"
+#include "session/import.h"
+#include "session/shader.h"
 #include "spirv/read.h"
-#include "tools/command/front_end.h"
 #include "tools/command/runner.h"
 
 #include <stdio.h>
@@ -157,12 +157,25 @@ bool load_again(command *c, vy_module **out, vy_diag *d)
     return ok && (*out || fail_memory(d)) && (vy_module_ok(*out) || take_diag(*out, d));
 }
 
+static bool compile_shader(command *c, vy_diag *d)
+{
+    void *words = NULL;
+    size_t size = 0;
+    const vys_shader_options o = {.defines = c->o.define.data,
+                                  .define_count = c->o.define.count,
+                                  .includes = c->o.include.data,
+                                  .include_count = c->o.include.count};
+    if (!vys_shader_compile(c->o.file, &o, &words, &size, d)) return false;
+    c->words = (text){.data = words, .size = size, .capacity = size};
+    return true;
+}
+
 // Reads the file: text, or words; of a shader in source form both.
 static bool read_input(command *c, vy_diag *d)
 {
     const char *file = c->o.file;
     if (!file_read(file, FILE_LIMIT, &c->contents, d)) return false;
-    if (front_end_takes(file)) return front_end_compile(&c->o, &c->words, d);
+    if (vys_shader_takes(file)) return compile_shader(c, d);
     if (!vy_spirv_is(c->contents.data, c->contents.size)) return true;
     c->words = c->contents; // which no diagnostic shows
     c->contents = (text){0};

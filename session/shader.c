@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// front_end.c: see front_end.h.
+// shader.c: see shader.h.
 //
 // The compiler is a child process, so that nothing of it is linked, and one that crashes is an
 // error like another.  It writes to a temporary file; what it prints is read if it fails.
-#include "tools/command/front_end.h"
+#include "session/shader.h"
 
-#include "tools/data/file.h"
+#include "session/file.h"
+#include "session/internal.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -20,14 +21,14 @@ extern char **environ;
 
 enum { MOST_WORDS = 16 };
 
-typedef struct front_end {
+typedef struct compiler {
     const char *suffix, *command, *package;
     const char *words[MOST_WORDS]; // behind the command; NULL ends them
     const char *output;            // the option before the name of the result
-} front_end;
+} compiler;
 
 // Of several rows for one suffix the first whose compiler is installed.
-static const front_end front_ends[] = {
+static const compiler compilers[] = {
     {".comp",
      "glslangValidator",
      "glslang-tools",
@@ -51,17 +52,17 @@ static const front_end front_ends[] = {
     {".slang", "slangc", "Slang", {"-target", "spirv", "-g", "-O0", NULL}, "-o"},
 };
 
-static const front_end *front_end_of(const char *path)
+static const compiler *compiler_of(const char *path)
 {
     const size_t n = strlen(path);
-    for (size_t i = 0; i < COUNT_OF(front_ends); i++) {
-        const size_t m = strlen(front_ends[i].suffix);
-        if (n > m && !strcasecmp(path + n - m, front_ends[i].suffix)) return &front_ends[i];
+    for (size_t i = 0; i < COUNT_OF(compilers); i++) {
+        const size_t m = strlen(compilers[i].suffix);
+        if (n > m && !strcasecmp(path + n - m, compilers[i].suffix)) return &compilers[i];
     }
     return NULL;
 }
 
-bool front_end_takes(const char *path) { return front_end_of(path) != NULL; }
+bool vys_shader_takes(const char *path) { return compiler_of(path) != NULL; }
 
 // ---------------------------------------------------------------------------------------- the call
 typedef struct call {
@@ -75,20 +76,21 @@ static bool add(call *c, const char *before, const char *word, vy_diag *d)
 {
     const size_t n = strlen(before) + strlen(word) + 1;
     char *both = malloc(n);
-    if (!both) return fail_memory(d);
+    if (!both) return vys_fail_memory(d);
     snprintf(both, n, "%s%s", before, word);
     c->words[c->count++] = both;
     return true;
 }
 
-static bool make_words(call *c, const front_end *f, const options *o, vy_diag *d)
+static bool make_words(call *c, const compiler *f, const char *path, const vys_shader_options *o,
+                       vy_diag *d)
 {
-    c->words = calloc(MOST_WORDS + 5 + o->define.count + o->include.count, sizeof *c->words);
-    bool ok = (c->words || fail_memory(d)) && add(c, "", f->command, d);
+    c->words = calloc(MOST_WORDS + 5 + o->define_count + o->include_count, sizeof *c->words);
+    bool ok = (c->words || vys_fail_memory(d)) && add(c, "", f->command, d);
     for (uint32_t i = 0; ok && f->words[i]; i++) ok = add(c, "", f->words[i], d);
-    for (uint32_t i = 0; ok && i < o->define.count; i++) ok = add(c, "-D", o->define.data[i], d);
-    for (uint32_t i = 0; ok && i < o->include.count; i++) ok = add(c, "-I", o->include.data[i], d);
-    return ok && add(c, "", f->output, d) && add(c, "", c->result, d) && add(c, "", o->file, d);
+    for (uint32_t i = 0; ok && i < o->define_count; i++) ok = add(c, "-D", o->defines[i], d);
+    for (uint32_t i = 0; ok && i < o->include_count; i++) ok = add(c, "-I", o->includes[i], d);
+    return ok && add(c, "", f->output, d) && add(c, "", c->result, d) && add(c, "", path, d);
 }
 
 static void free_words(call *c)
@@ -108,12 +110,12 @@ static bool temporary(call *c, vy_diag *d)
     if (file >= 0) close(file);
     if (file < 0) c->result[0] = '\0';
     c->said = file < 0 ? NULL : tmpfile();
-    return c->said || fail(d, TOOL_WRITE, "make room in /tmp, or set TMPDIR",
-                           "cannot write a temporary file: %s", strerror(errno));
+    return c->said || vys_fail(d, VYS_WRITE, "make room in /tmp, or set TMPDIR",
+                               "cannot write a temporary file: %s", strerror(errno));
 }
 
 // Starts it.  0, or why it could not be started; ENOENT: it is not installed.
-static int start(const call *c, const front_end *f, pid_t *child)
+static int start(const call *c, const compiler *f, pid_t *child)
 {
     posix_spawn_file_actions_t to;
     int error = posix_spawn_file_actions_init(&to);
@@ -126,29 +128,30 @@ static int start(const call *c, const front_end *f, pid_t *child)
 }
 
 // The next compiler for shaders of this suffix; NULL: there is none.
-static const front_end *next_of(const front_end *f)
+static const compiler *next_of(const compiler *f)
 {
-    const front_end *next = f + 1;
-    const bool same = next < front_ends + COUNT_OF(front_ends) && !strcmp(next->suffix, f->suffix);
+    const compiler *next = f + 1;
+    const bool same = next < compilers + COUNT_OF(compilers) && !strcmp(next->suffix, f->suffix);
     return same ? next : NULL;
 }
 
 // Runs the first that is installed, which `f` is then, to its end.  False: none could be started.
-static bool run(call *c, const front_end **f, const options *o, int *status, vy_diag *d)
+static bool run(call *c, const compiler **f, const char *path, const vys_shader_options *o,
+                int *status, vy_diag *d)
 {
     pid_t child;
-    if (!make_words(c, *f, o, d)) return false;
+    if (!make_words(c, *f, path, o, d)) return false;
     const int error = start(c, *f, &child);
     if (error == ENOENT && next_of(*f)) {
         *f = next_of(*f);
         free_words(c);
-        return run(c, f, o, status, d);
+        return run(c, f, path, o, status, d);
     }
     char fix[100];
     snprintf(fix, sizeof fix, "install %s, or give a .spv", (*f)->package);
     if (error)
-        return fail(d, TOOL_UNAVAILABLE, fix, "%s shaders need %s: %s", (*f)->suffix, (*f)->command,
-                    strerror(error));
+        return vys_fail(d, VYS_UNAVAILABLE, fix, "%s shaders need %s: %s", (*f)->suffix,
+                        (*f)->command, strerror(error));
     while (waitpid(child, status, 0) < 0 && errno == EINTR) {}
     return true;
 }
@@ -163,7 +166,7 @@ static const char *fix_of(const char *said)
 }
 
 // The first line of what it said that is about an error, else the last one.
-static bool refused(call *c, const front_end *f, const char *path, vy_diag *d)
+static bool refused(call *c, const compiler *f, const char *path, vy_diag *d)
 {
     char line[512], said[512] = "";
     rewind(c->said);
@@ -172,20 +175,25 @@ static bool refused(call *c, const front_end *f, const char *path, vy_diag *d)
         if (*line && strcmp(line, path)) snprintf(said, sizeof said, "%s", line);
         if (strstr(line, "ERROR") || strstr(line, "error")) break;
     }
-    return fail(d, TOOL_INPUT, fix_of(said), "%s refuses %s: %.300s", f->command, path,
-                *said ? said : "it ended without saying why");
+    return vys_fail(d, VYS_INPUT, fix_of(said), "%s refuses %s: %.300s", f->command, path,
+                    *said ? said : "it ended without saying why");
 }
 
-bool front_end_compile(const options *o, text *out, vy_diag *d)
+bool vys_shader_compile(const char *path, const vys_shader_options *options, void **words,
+                        size_t *size, vy_diag *d)
 {
-    const front_end *f = front_end_of(o->file);
+    const vys_shader_options none = {0};
+    const compiler *f = compiler_of(path);
     call c = {0};
     int status = 0;
-    if (access(o->file, R_OK))
-        return fail(d, TOOL_READ, NULL, "cannot open %s: %s", o->file, strerror(errno));
-    bool ok = temporary(&c, d) && run(&c, &f, o, &status, d);
-    if (ok && (!WIFEXITED(status) || WEXITSTATUS(status))) ok = refused(&c, f, o->file, d);
-    ok = ok && file_read(c.result, FILE_LIMIT, out, d);
+    if (!f)
+        return vys_fail(d, VYS_USAGE, "name it .comp, .glsl, .hlsl or .slang",
+                        "no compiler is known for %s", path);
+    if (access(path, R_OK))
+        return vys_fail(d, VYS_READ, NULL, "cannot open %s: %s", path, strerror(errno));
+    bool ok = temporary(&c, d) && run(&c, &f, path, options ? options : &none, &status, d);
+    if (ok && (!WIFEXITED(status) || WEXITSTATUS(status))) ok = refused(&c, f, path, d);
+    ok = ok && vys_file_read(c.result, (void **)words, size, d);
     if (*c.result) unlink(c.result);
     if (c.said) fclose(c.said);
     free_words(&c);
