@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""Programs and their derivatives."""
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _core
+from .device import DTYPES, Array, Device, default_device, from_any
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Parameter(NamedTuple):
+    """Of a program: `role` is scalar, buffer, cotangent, gradient or tangent, `of` what it belongs to."""
+    name: str
+    role: str
+    of: Optional[str]
+    access: str  # in, out, inout
+    type: str    # f32, u32, …
+    rank: int
+
+    @property
+    def is_input(self) -> bool:
+        return self.access != "out"
+
+    @property
+    def dtype(self) -> np.dtype:
+        return DTYPES[self.type]
+
+
+class Result(Mapping[str, np.ndarray]):
+    """What a run computed: `r.grad_w`, `r["grad_w"]`; a mapping of arrays."""
+
+    def __init__(self, arrays: Dict[str, np.ndarray], milliseconds: float):
+        self._arrays = arrays
+        self.milliseconds = milliseconds  # on the device
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        try:
+            return self.__dict__["_arrays"][name]
+        except KeyError:
+            raise AttributeError("no result %s; there are %s" % (name, ", ".join(self.__dict__.get("_arrays", ())))) from None
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._arrays]
+
+    def __repr__(self):
+        return "Result(%s)" % ", ".join("%s=%r" % item for item in self._arrays.items())
+
+
+class _Task:
+    """A program on one device, with what it was given last."""
+
+    def __init__(self, task, device: Device):
+        self.task, self.device = task, device
+        self.lock = threading.Lock()
+        self.parameters = [Parameter(*row[:6]) for row in task.parameters()]
+        self.kept: Dict[str, int] = {}  # versions of Arrays that the task has
+
+    def give(self, p: Parameter, value: Any) -> None:
+        if isinstance(value, Array):
+            if self.kept.get(p.name) == value.version:
+                return
+            version, value = value.version, value.values
+        else:
+            version, value = 0, from_any(value, p.name)
+        self.task.set(p.name, p.type, value.shape, convert(p, value))
+        self.kept[p.name] = version
+
+    def give_scalar(self, p: Parameter, value: Any) -> None:
+        if p.type.startswith("f"):
+            self.task.set_float(p.name, float(value))
+        else:
+            self.task.set_int(p.name, int(value))
+
+    def shape_only(self, p: Parameter, value: Any) -> None:
+        """Of an `out` buffer whose shape nothing decides: a shape, or an array that has it."""
+        shape = value if isinstance(value, tuple) else np.shape(from_any(value, p.name))
+        self.task.set(p.name, p.type, tuple(int(n) for n in shape), None)
+
+    def results(self) -> Dict[str, np.ndarray]:
+        out = {}
+        for row in self.task.parameters():
+            p, shape = Parameter(*row[:6]), row[6]
+            if p.access == "in" or p.role == "scalar" or shape is None:
+                continue
+            array = np.empty(shape, p.dtype)
+            self.task.read_into(p.name, p.type, array)
+            out[p.name] = array.view(np.int32) != 0 if p.type == "bool" else array
+        return out
+
+
+def convert(p: Parameter, value: np.ndarray) -> np.ndarray:
+    """The values in the parameter's type, contiguous.  Floats and integers do not become each other silently."""
+    want = p.dtype
+    if value.dtype == want and value.flags.c_contiguous:
+        return value
+    kinds = {"f": "f", "i": "iu", "u": "iu", "b": "biu"}["b" if p.type == "bool" else want.kind]
+    if value.dtype.kind not in kinds + ("b" if want.kind != "f" else ""):
+        raise TypeError("%s is %s, but %s is given: convert it, as by .astype(%r)" % (p.name, p.type, value.dtype, want.name))
+    if want.kind in "iu" and value.size and p.type != "bool":
+        limits = np.iinfo(want)
+        if value.min() < limits.min or value.max() > limits.max:
+            raise OverflowError("%s is %s, which does not have the value %d" % (
+                p.name, p.type, value.min() if value.min() < limits.min else value.max()))
+    return np.ascontiguousarray(value != 0 if p.type == "bool" else value, dtype=want)
+
+
+class Program:
+    """A program, a pipeline, or a derivative; made by `vyre.load`, `grad` and `jvp`."""
+
+    def __init__(self, module, name: str, settings: Dict[str, Any]):
+        self._module = module        # what is differentiated
+        self._source = name
+        self._settings = settings    # of the last derivative, and of the code
+        self._parameters: Optional[List[Parameter]] = None
+        self._derived = None         # the module of the derivative, once its text is asked for
+        self._tasks: Dict[Tuple[Device, frozenset], List[_Task]] = {}
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------------------------ derivatives
+    def _is_derivative(self) -> bool:
+        return bool(self._settings.get("order"))
+
+    def _result(self):
+        """(module, name) of this program as one of its own."""
+        if not self._is_derivative():
+            return self._module, self._source
+        with self._lock:
+            if self._derived is None:
+                self._derived = self._module.derive({**self._settings, "program": self._source})
+            return self._derived, self._derived.entry(None)
+
+    def _derivative(self, **settings) -> "Program":
+        module, name = self._result()
+        code = {k: self._settings[k] for k in ("precise", "fast_math") if k in self._settings}
+        given = {k: v for k, v in settings.items() if v is not None and v is not False}
+        made = Program(module, name, {**code, **given})
+        made.parameters  # an error about `of` or `wrt` is raised here
+        return made
+
+    def grad(self, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, *, order: int = 1,
+             with_value: bool = False, seed: bool = False, deterministic: bool = False, accumulate: Optional[str] = None,
+             keep: Optional[str] = None, tape_limit: Optional[int] = None, assume: Optional[Sequence[str]] = None,
+             name: Optional[str] = None) -> "Program":
+        """The gradient of outputs `of` (all floats) with respect to inputs `wrt` (all floats), by reverse mode.
+
+        It takes the program's inputs and computes grad_x for each x.  seed: cotangents are inputs (grad_y, ct_x), else
+        ones.  with_value: it computes the outputs, too.  deterministic: the same bits in each run on each device.
+        accumulate: auto, atomic or gather.  keep: auto, all or sqrt, what is kept for the way back.  tape_limit: bytes of
+        that.  assume: conditions on scalars that hold in every launch.  order: how many times.
+        """
+        return self._derivative(order=order, wrt=names(wrt), of=names(of), with_value=with_value, seed=seed,
+                                deterministic=deterministic, accumulate=accumulate, keep=keep, tape_limit=tape_limit,
+                                assume=names(assume), name=name)
+
+    def jvp(self, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, *, with_value: bool = False,
+            deterministic: bool = False, name: Optional[str] = None) -> "Program":
+        """The derivative by forward mode: it takes dot_x beside each x, and computes dot_y."""
+        return self._derivative(order=1, forward=True, wrt=names(wrt), of=names(of), with_value=with_value,
+                                deterministic=deterministic, name=name)
+
+    # ------------------------------------------------------------------------------ what it is
+    @property
+    def name(self) -> str:
+        return self._result()[1]
+
+    @property
+    def text(self) -> str:
+        """In the language, canonically; `vyre.load` takes it."""
+        return self._result()[0].text()
+
+    @property
+    def parameters(self) -> List[Parameter]:
+        if self._parameters is None:
+            self._parameters = self._make(default_or_interpreter()).parameters
+        return list(self._parameters)
+
+    def compile(self) -> Tuple[bytes, Dict[str, Any], str]:
+        """(SPIR-V, manifest, C header) for any Vulkan device."""
+        module, name = self._result()
+        words, manifest, header = module.compile(name, {k: v for k, v in self._settings.items() if k in ("precise", "fast_math")})
+        return words, json.loads(manifest), header
+
+    @property
+    def spirv(self) -> bytes:
+        return self.compile()[0]
+
+    def __repr__(self):
+        return "<vyre.Program %s>" % self.name
+
+    # ------------------------------------------------------------------------------ runs
+    def _make(self, device: Device) -> _Task:
+        return _Task(device._session.task(self._module, {**self._settings, "program": self._source}), device)
+
+    def _acquire(self, device: Device, given: frozenset) -> _Task:
+        """A task with its lock held.  It was always given the same names: what an earlier call gave never stays."""
+        with self._lock:
+            tasks = self._tasks.setdefault((device, given), [])
+            for task in tasks:
+                if task.lock.acquire(blocking=False):
+                    return task
+        task = self._make(device)
+        task.lock.acquire()
+        with self._lock:
+            tasks.append(task)  # one for each thread that calls at the same time
+        return task
+
+    def __call__(self, device: Optional[Device] = None, groups: Optional[Sequence[int]] = None, **data: Any) -> Result:
+        """Runs with arrays for buffers and numbers for scalars; scalars that shapes decide may be left out.
+
+        Arrays are NumPy's or what offers DLPack or the buffer protocol on the CPU, or `Array`s, which stay on the
+        device.  For an `out` buffer whose shape nothing decides a tuple gives it.  groups: workgroups in x, y, z of a
+        program that leaves them open.
+        """
+        device = device or default_device()
+        task = self._acquire(device, frozenset(data) | ({None} if groups is not None else set()))
+        try:
+            self._give(task, groups, data)
+            task.task.run()
+            return Result(task.results(), task.task.stats()["milliseconds"])
+        finally:
+            task.lock.release()
+
+    def _give(self, task: _Task, groups, data: Dict[str, Any]) -> None:
+        known = {p.name: p for p in task.parameters}
+        for name, value in data.items():
+            if name not in known:
+                raise TypeError("%s has no parameter %s; it has %s" % (self._source, name, ", ".join(known)))
+            p = known[name]
+            if p.role == "scalar":
+                task.give_scalar(p, value)
+            elif p.access == "out":
+                task.shape_only(p, value)
+            else:
+                task.give(p, value)
+        if groups is not None:
+            x, y, z = (*groups, 1, 1)[:3] if not isinstance(groups, int) else (groups, 1, 1)
+            task.task.set_groups(int(x), int(y), int(z))
+
+
+def default_or_interpreter() -> Device:
+    """For questions that need no device."""
+    global _asked
+    if _asked is None:
+        _asked = Device("interpreter")
+    return _asked
+
+
+_asked: Optional[Device] = None
+
+
+def names(given: Union[None, str, Sequence[str]]) -> Optional[List[str]]:
+    return None if given is None else [given] if isinstance(given, str) else list(given)
+
+
+def load(source: Path, *, program: Optional[str] = None, define: Optional[Mapping[str, Any]] = None,
+         spec: Optional[Mapping[str, Any]] = None, sampler: Optional[Mapping[str, str]] = None,
+         include: Union[None, str, Sequence[str]] = None, entry: Optional[str] = None, precise: bool = False,
+         fast_math: bool = False) -> Program:
+    """A program from a file (.vyre, .vyb, .spv, .comp, .glsl, .hlsl, .slang), or from its text.
+
+    source with a line break or a brace in it is the text itself.  program: which one of the file.  define: constants of a
+    text, macros of a shader.  spec: specialisation constants, sampler: "linear" …, entry: of a shader.  precise, fast_math:
+    how floats are compiled.
+    """
+    given = os.fspath(source)
+    inline = "\n" in given or "{" in given
+    module = _core.Module.load("text" if inline else given, given.encode() if inline else None,
+                               {k: plain(v) for k, v in (define or {}).items()}, {k: plain(v) for k, v in (spec or {}).items()},
+                               dict(sampler or {}), names(include), entry)
+    settings = {k: True for k, v in (("precise", precise), ("fast_math", fast_math)) if v}
+    return Program(module, module.entry(program), settings)
+
+
+def plain(value: Any) -> str:
+    """A number as the language writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Training with one call."""
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from .device import Device, default_device
+from .program import Parameter, Program, _Task, names
+
+
+class Fit(NamedTuple):
+    """What `fit` found: arrays of the parameters by name, the loss of each step, how many steps."""
+    params: Dict[str, np.ndarray]
+    losses: np.ndarray
+    steps: int
+
+
+def _bar(progress, steps: int):
+    """(update, close) of tqdm, of a function that gets (step, steps, loss), or of nothing."""
+    if not progress:
+        return (lambda n, loss: None), (lambda: None)
+    if callable(progress):
+        done = [0]
+
+        def call(n, loss):
+            done[0] += n
+            progress(done[0], steps, loss)
+        return call, (lambda: None)
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _plain_bar(steps), (lambda: print(file=sys.stderr))
+    bar = tqdm(total=steps, unit="step")
+
+    def update(n, loss):
+        bar.set_postfix(loss="%.6g" % loss, refresh=False)
+        bar.update(n)
+    return update, bar.close
+
+
+def _plain_bar(steps: int):
+    done, start = [0], time.monotonic()
+
+    def update(n, loss):
+        done[0] += n
+        rate = done[0] / max(time.monotonic() - start, 1e-9)
+        print("\rstep %d of %d, loss %.6g, %.0f steps per second" % (done[0], steps, loss, rate), end="", file=sys.stderr)
+    return update
+
+
+def _schedule(lr: Union[None, float, str], optimizer: Optional[str], steps: int) -> Tuple[float, int, float, float, int]:
+    """(first rate, schedule, last, factor, period) of 0.01, "cosine:0.1:0.001" or "step:0.1:0.5:100"."""
+    if not isinstance(lr, str):
+        return (float(lr) if lr is not None else 0.0), 0, 0.0, 0.0, 0
+    kind, *numbers = lr.split(":")
+    try:
+        if kind == "cosine" and len(numbers) in (1, 2):
+            return float(numbers[0]), 1, float(numbers[1]) if len(numbers) == 2 else 0.0, 0.0, steps
+        if kind == "step" and len(numbers) == 3:
+            return float(numbers[0]), 2, 0.0, float(numbers[1]), int(numbers[2])
+    except ValueError:
+        pass
+    raise ValueError("lr=%r: a number, \"cosine:FIRST[:LAST]\" or \"step:FIRST:FACTOR:STEPS\"" % lr)
+
+
+def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], steps: int, loss: str = "loss",
+        optimizer: Optional[str] = None, lr: Union[None, float, str] = None, batch: Optional[Tuple[Sequence[str], int]] = None,
+        seed: int = 0, tolerance: float = 0.0, deterministic: bool = False, window: Optional[int] = None,
+        progress: Union[bool, Callable[[int, int, float], None]] = False, device: Optional[Device] = None) -> Fit:
+    """Minimises the output `loss` (one float) of a program over its inputs `params`.
+
+    data has all inputs, the parameters' first values among them, and scalars that shapes do not decide.  optimizer: adam,
+    sgd, momentum or lbfgs.  lr: the learning rate, "cosine:FIRST[:LAST]" or "step:FIRST:FACTOR:STEPS"; None: one that
+    suits the optimizer.  batch: (names of buffers whose first axis counts rows, rows in a batch).  tolerance: ends where
+    the loss no longer changes by more than that, relatively.  window: steps between two reports.  progress: True (tqdm if it
+    is installed), or a function of (step, steps, loss).  All steps of a window run on the device one after another.
+    A loss that is no finite number raises FloatingPointError.
+    """
+    if steps < 1:
+        raise ValueError("steps=%d: at least 1" % steps)
+    device = device or default_device()
+    module, name = program._result()
+    window = min(steps, window or max(1, min(100, steps // 10)))
+    rate, schedule, last, factor, period = _schedule(lr, optimizer, steps)
+    rows = (names(batch[0]), int(batch[1])) if batch else (None, 0)
+    training = (loss, names(params), optimizer, rate or _rate(optimizer), window, rows[0], rows[1], seed, float(tolerance),
+                schedule, last, factor, period)
+    task = _Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training), device)
+    _give(task, data)
+    return _run(task, names(params), steps, window, progress)
+
+
+def _rate(optimizer: Optional[str]) -> float:
+    from . import _core
+    return _core.learning_rate(optimizer or "adam")
+
+
+def _give(task: _Task, data: Mapping[str, Any]) -> None:
+    known = {p.name: p for p in task.parameters}
+    for name, value in data.items():
+        if name not in known:
+            raise TypeError("the program has no parameter %s; it has %s" % (name, ", ".join(known)))
+        p: Parameter = known[name]
+        if p.role == "scalar":
+            task.give_scalar(p, value)
+        elif p.access == "out":
+            task.shape_only(p, value)
+        else:
+            task.give(p, value)
+
+
+def _run(task: _Task, params: Sequence[str], steps: int, window: int, progress) -> Fit:
+    update, close = _bar(progress, steps)
+    losses, done = [], 0
+    counted = any(p.name == "count" for p in task.parameters)
+    try:
+        while done < steps:
+            now = min(window, steps - done)
+            if counted and now != window:
+                task.task.set_int("count", now)
+            task.task.run()
+            found = task.results()
+            seen = found["losses"].reshape(-1)[:now]
+            losses.append(seen)
+            if not np.isfinite(seen).all():
+                step = done + int(np.argmin(np.isfinite(seen)))
+                raise FloatingPointError("the loss is %s at step %d: try a smaller learning rate" % (seen[step - done], step))
+            done += now
+            update(now, float(seen[-1]))
+            if int(found["step"].reshape(-1)[0]) < done:
+                break  # by `tolerance`
+    finally:
+        close()
+    found = task.results()
+    count = min(done, int(found["step"].reshape(-1)[0]))
+    return Fit({name: found[name] for name in params}, np.concatenate(losses)[:count], count)
