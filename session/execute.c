@@ -39,8 +39,7 @@ static void take_given(const vys_task *t, vys_binding *b)
     }
 }
 
-// Shapes and scalars of the primal from what was given.
-static bool settle_forward(vys_task *t, vy_diag *d)
+bool vys_task_settle(vys_task *t, vy_diag *d)
 {
     vys_binding *b = &t->forward;
     vys_binding_free(b);
@@ -201,7 +200,7 @@ static bool refill_and_run(vys_task *t, vy_diag *d)
 static bool run(vys_task *t, vy_diag *d)
 {
     if (!t->moved && t->compiled_dims) return refill_and_run(t, d);
-    if (!keep_state(t, d) || !settle_forward(t, d)) return false;
+    if (!keep_state(t, d) || !vys_task_settle(t, d)) return false;
     t->done = false;
     vy_diag tape = {0};
     if (t->compiled_dims) {

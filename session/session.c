@@ -266,6 +266,8 @@ void vys_task_free(vys_task *t)
     free(t->compiled_dims);
     vys_work_free(&t->work);
     vy_module_free(t->code);
+    for (size_t i = 0; i < sizeof t->checked / sizeof *t->checked; i++)
+        vy_module_free(t->checked[i]);
     vy_module_free(t->source);
     free_names(t->of, t->work.settings.of_count);
     free_names(t->wrt, t->work.settings.wrt_count);

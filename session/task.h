@@ -42,11 +42,14 @@ struct vys_task {
     int64_t *compiled_dims; // of the primal: what `runner` was compiled for; NULL: it is not ready
     bool moved;             // something that decides sizes was set since the last run
     bool done;              // the last run succeeded
+    vy_module *checked[4];  // derivatives that vys_check made, to which its result refers
     vys_stats stats;
 };
 
 // Makes t->runs and its module for another build, as derived, ordered or copied from the source.
 bool vys_task_code(vys_task *t, vy_diag *d);
+// Shapes and scalars of the primal (t->forward) from what was given.
+bool vys_task_settle(vys_task *t, vy_diag *d);
 vys_given *vys_task_given(const vys_task *t, const char *name); // NULL: not set
 void vys_given_free(vys_given *g);
 // An `inout` buffer begins as zeros; its shape follows from others.

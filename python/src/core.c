@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core.c: the module `vyre._core`: its types, and errors as exceptions.
-#include "core.h"
+#include "python/src/core.h"
 
 #include <string.h>
 

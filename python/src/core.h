@@ -49,6 +49,9 @@ typedef struct held_settings {
 bool take_settings(PyObject *dictionary, held_settings *out); // False: an exception is set
 void free_settings(held_settings *h);
 
+// Module's method: settings → dictionary (explain.c).
+PyObject *explain_module(PyObject *self, PyObject *dictionary);
+
 // Wraps a task, which it takes over.
 PyObject *wrap_task(session_object *s, vys_task *t);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // module.c: programs: from files and texts, their derivatives, as text and as SPIR-V.
-#include "core.h"
+#include "python/src/core.h"
 
 #include "session/load.h"
 #include "session/work.h"
@@ -224,6 +224,8 @@ static PyMethodDef methods[] = {
      "load(path, data or None, defines, specs, samplers, includes, entry): a file, or what is in "
      "memory"},
     {"derive", derive, METH_O, "derive(settings): its derivative, a module"},
+    {"explain", explain_module, METH_O,
+     "explain(settings): how each gradient is summed, what is kept"},
     {"text", text, METH_NOARGS, "the text of the language"},
     {"names", names, METH_NOARGS, "its programs, then its pipelines"},
     {"entry", entry, METH_VARARGS, "entry(name or None): the name of what runs"},

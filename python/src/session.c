@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // session.c: engines, and what is made on them: tasks, trainings.
-#include "core.h"
+#include "python/src/core.h"
 
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {

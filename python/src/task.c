@@ -3,7 +3,9 @@
 //
 // A task is used by one thread at a time, and so is its session: each call that runs or changes one
 // holds the session's lock, without the interpreter's.
-#include "core.h"
+#include "python/src/core.h"
+
+#include "session/check.h"
 
 #include <string.h>
 
@@ -167,7 +169,7 @@ static PyObject *read_into(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-// --------------------------------------------------------------------------------------- reflection
+// -------------------------------------------------------------------------------------- reflection
 static PyObject *shape_of(const vys_parameter *p)
 {
     if (!p->shape) Py_RETURN_NONE;
@@ -213,6 +215,49 @@ static PyObject *stats(PyObject *self, PyObject *none)
                          s.milliseconds, "workspace_bytes", (unsigned long long)s.workspace_bytes);
 }
 
+// A row in words and numbers: (test, buffer, verdict, compared, failed, got, expected,
+// error, note)
+static PyObject *row_of(const vy_check_row *r)
+{
+    static const char *const verdicts[] = {"passed", "failed", "skipped"};
+    return Py_BuildValue("(szsKKddds)", vy_check_test_name(r->test), r->buffer,
+                         verdicts[r->verdict], (unsigned long long)r->compared,
+                         (unsigned long long)r->failed, r->got, r->expected, r->error, r->note);
+}
+
+static PyObject *rows_of(const vy_check_result *r)
+{
+    PyObject *rows = PyList_New(0);
+    for (uint32_t i = 0; rows && i < r->count; i++) {
+        PyObject *row = row_of(&r->rows[i]);
+        if (!row || PyList_Append(rows, row) < 0) Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    return rows ? Py_BuildValue("(NzN)", PyBool_FromLong(r->passed), r->unverified, rows) : NULL;
+}
+
+// (tolerance or 0, samples or 0, whether accesses out of range are meant) → (passed, unverified
+// gradient or None, rows)
+static PyObject *check(PyObject *self, PyObject *args)
+{
+    task_object *o = (task_object *)self;
+    vys_check_options options = {0};
+    unsigned long long samples;
+    int allowed;
+    vy_check_result *r = NULL;
+    vy_diag d = {0};
+    if (!PyArg_ParseTuple(args, "dKp", &options.tolerance, &samples, &allowed)) return NULL;
+    options.samples = samples;
+    options.allow_out_of_range = allowed;
+    Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(o->session->lock, WAIT_LOCK);
+    vys_check(o->t, &options, &r, &d);
+    Py_END_ALLOW_THREADS PyObject *out = r && r->program.severity != VY_ERROR ? rows_of(r) : NULL;
+    if (r && r->program.severity == VY_ERROR) d = r->program;
+    vy_check_free(r);
+    PyThread_release_lock(o->session->lock);
+    return out || PyErr_Occurred() ? out : raise_diag(NULL, &d);
+}
+
 static PyMethodDef methods[] = {
     {"set", set, METH_VARARGS, "set(name, type, shape, buffer or None)"},
     {"set_int", set_int, METH_VARARGS, "set_int(name, value)"},
@@ -221,6 +266,8 @@ static PyMethodDef methods[] = {
     {"run", run, METH_NOARGS, "runs with the current data"},
     {"read_into", read_into, METH_VARARGS, "read_into(name, type, buffer): a result"},
     {"parameters", parameters, METH_NOARGS, "[(name, role, of, class, type, rank, shape or None)]"},
+    {"check", check, METH_VARARGS,
+     "check(tolerance, samples, out_of_range): (passed, unverified, rows)"},
     {"stats", stats, METH_NOARGS, "what session.h's vys_stats has"},
     {0},
 };

@@ -62,6 +62,34 @@ class Result(Mapping[str, np.ndarray]):
         return "Result(%s)" % ", ".join("%s=%r" % item for item in self._arrays.items())
 
 
+class CheckRow(NamedTuple):
+    """One test of `Program.check`; got, expected and error are those of the worst element."""
+    test: str
+    buffer: Optional[str]
+    verdict: str  # passed, failed, skipped
+    compared: int
+    failed: int
+    got: float
+    expected: float
+    error: float
+    note: str
+
+
+class Check:
+    """What `Program.check` found; true where the gradient is right."""
+
+    def __init__(self, passed: bool, unverified: Optional[str], rows: List[CheckRow]):
+        self.passed, self.unverified, self.rows = passed, unverified, rows
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self):
+        wrong = ["%s %s: %g, expected %g %s" % (r.test, r.buffer, r.got, r.expected, r.note) for r in self.rows if r.verdict == "failed"]
+        return "<vyre check: %s>" % ("; ".join(wrong) or ("nothing could be compared of " + self.unverified
+                                                          if self.unverified else "%d tests passed" % len(self.rows)))
+
+
 class _Task:
     """A program on one device, with what it was given last."""
 
@@ -235,6 +263,25 @@ class Program:
             return Result(task.results(), task.task.stats()["milliseconds"])
         finally:
             task.lock.release()
+
+    def explain(self, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, **settings) -> Dict[str, Any]:
+        """How its gradient is computed: {"gradients": [{"name", "of", "sum", …}], "workspaces": […], "conditions": […]}.
+
+        sum: zero, store, add, atomic, gather, both, terms, exact or wide; settings as of `grad`.  `vyre-grad explain` says more.
+        """
+        module, name = self._result()
+        given = {"wrt": names(wrt), "of": names(of), **settings}
+        return module.explain({**{k: v for k, v in given.items() if v is not None}, "program": name})
+
+    def check(self, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, *, tolerance: float = 0.0,
+              samples: int = 0, allow_out_of_range: bool = False, groups: Optional[Sequence[int]] = None, **data: Any) -> "Check":
+        """Is its gradient right on this data?  Computed in double by the interpreter, against differences and more."""
+        module, name = self._result()
+        settings = {k: v for k, v in {"order": 1, "wrt": names(wrt), "of": names(of), "program": name}.items() if v is not None}
+        task = _Task(default_or_interpreter()._session.task(module, settings), default_or_interpreter())
+        self._give(task, groups, data)
+        passed, unverified, rows = task.task.check(tolerance, samples, allow_out_of_range)
+        return Check(passed and unverified is None, unverified, [CheckRow(*row) for row in rows])
 
     def _give(self, task: _Task, groups, data: Dict[str, Any]) -> None:
         known = {p.name: p for p in task.parameters}

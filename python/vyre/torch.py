@@ -26,9 +26,8 @@ class _Function(torch.autograd.Function):
         if not wanted:
             return (None, *[None] * len(tensors))
         gradient = call.gradient(tuple(wanted))
-        filled = [torch.zeros(shape) if c is None else c for c, shape in zip(cotangents, call.shapes or [()] * len(cotangents))]
         given = dict(zip(call.inputs, tensors))
-        given.update(zip(gradient.cotangents, filled))
+        given.update(zip(gradient.cotangents, cotangents))  # zeros where an output is not used
         found = dict(zip(gradient.outputs, gradient(**{n: given[n] for n in gradient.inputs})))
         return (None, *[found.get(gradient.of.get(n)) if n in wanted else None for n in call.inputs])
 
@@ -50,7 +49,6 @@ class _Call:
         self.outputs = list(outputs) if outputs else [p.name for p in floats]
         self.cotangents = [p.name for p in parameters if p.role == "cotangent"]
         self.of = {p.of: p.name for p in parameters if p.role == "gradient"}
-        self.shapes = None
         self._gradients: Dict[tuple, _Call] = {}
 
     def gradient(self, wanted: tuple) -> "_Call":

@@ -4,7 +4,7 @@
 set -eu
 cd "${SRC:-$(dirname "$0")/../../..}"
 command -v clang-format >/dev/null || { echo "no clang-format"; exit 77; }
-files=$(find ir autodiff spirv vkrt session tools tests examples -name '*.[ch]' | sort)
+files=$(find ir autodiff spirv vkrt session tools tests examples python -name '*.[ch]' | sort)
 if [ "${1:-}" = --fix ]; then
     exec clang-format --style=file -i $files
 fi

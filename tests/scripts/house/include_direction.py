@@ -6,11 +6,11 @@ in circles.
 Rooms are folders, from left to right in ROOMS below; docs/design.md walks through them.  A file may
 include what its own room or a room to its left has.  The same holds for what it calls, which is
 read from the symbols of the object files.  Files that call each other in a circle are the recursive
-parts of front ends, sweeps and emitter: CIRCLES lists them.  vkrt/, session/ and tools/ have none.
+parts of front ends, sweeps and emitter: CIRCLES lists them.  vkrt/, session/, tools/ and python/ have none.
 Each room has a README.md of a few lines, which names only files that exist.
 
 Includes are written from the top: "folder/file.h".  vkrt/ uses spirv/kernel.h and spirv/plan.h
-only; session/ and tools/ are ordinary users of the libraries, so what they include from outside
+only; session/, tools/ and python/ are ordinary users of the libraries, so what they include from outside
 must be an installed header, and so must what an installed header includes.
 """
 import collections
@@ -37,6 +37,7 @@ OUTER = {
     "vkrt": ["vkrt/", "spirv/kernel.h", "spirv/plan.h"],
     "session": ["session/", "ir/", "autodiff/", "spirv/", "vkrt/"],
     "tools": ["tools/", "session/", "ir/", "autodiff/", "spirv/", "vkrt/"],
+    "python": ["python/", "session/", "ir/", "autodiff/", "spirv/", "vkrt/"],
 }
 # Each is one recursion over the structure of programs or of a text.
 CIRCLES = {
