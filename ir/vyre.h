@@ -21,11 +21,27 @@
 extern "C" {
 #endif
 
-#if defined(_WIN32)
+// On Windows: VY_BUILD while the libraries are built, VY_STATIC where they are linked statically.
+#ifndef VY_API
+#if defined(_WIN32) && defined(VY_BUILD)
+#define VY_API __declspec(dllexport)
+#elif defined(_WIN32) && !defined(VY_STATIC)
+#define VY_API __declspec(dllimport)
+#elif defined(_WIN32)
 #define VY_API
 #else
 #define VY_API __attribute__((visibility("default")))
 #endif
+#endif
+
+// The version of this header, and that of the library: equal, or the library is newer and takes
+// what the header has.  Structs of options begin as all zero; their `reserved` members become
+// options of later versions.
+#define VY_VERSION_MAJOR 0
+#define VY_VERSION_MINOR 1
+#define VY_VERSION_PATCH 0
+#define VY_VERSION "0.1.0"
+VY_API const char *vy_version(void);
 
 // ---------------------------------------------------------------------------------------- types
 // Storage-only types (i8 u8 i16 u16) are element types of buffers: a load widens them to i32 or

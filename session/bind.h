@@ -83,7 +83,8 @@ VYS_API void vys_binding_free(vys_binding *b);
 // For entry.h; refers to the binding.
 static inline vys_launch vys_binding_values(const vys_binding *b)
 {
-    return (vys_launch){b->values, b->lengths, b->groups, b->dims, b->known, b->dim_states};
+    const vys_launch launch = {b->values, b->lengths, b->groups, b->dims, b->known, b->dim_states};
+    return launch;
 }
 // To be called after the optimiser has added dimensions to the program.
 VYS_API bool vys_binding_refresh(vys_binding *b, vy_diag *d);

@@ -97,6 +97,32 @@ static inline int64_t vy_expr_isqrt(int64_t a)
     return x;
 }
 
+// Sums and products that do not overflow; in standard C, as any engine may compile this header.
+static inline bool vy_expr_add(int64_t a, int64_t b, int64_t *out)
+{
+    if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;
+    *out = a + b;
+    return true;
+}
+
+static inline bool vy_expr_subtract(int64_t a, int64_t b, int64_t *out)
+{
+    if (b < 0 ? a > INT64_MAX + b : a < INT64_MIN + b) return false;
+    *out = a - b;
+    return true;
+}
+
+static inline bool vy_expr_multiply(int64_t a, int64_t b, int64_t *out)
+{
+    bool fits = true;
+    if (a > 0 && b > 0) fits = a <= INT64_MAX / b;
+    if (a > 0 && b < 0) fits = b >= INT64_MIN / a;
+    if (a < 0 && b > 0) fits = a >= INT64_MIN / b;
+    if (a < 0 && b < 0) fits = b >= INT64_MAX / a;
+    if (fits) *out = a * b;
+    return fits;
+}
+
 // The value of a node whose operands are in `values`; false: it overflows or divides by zero.
 static inline bool vy_expr_node(const vy_expr *e, const int64_t *symbols, const int64_t *values,
                                 int64_t *out)
@@ -108,9 +134,9 @@ static inline bool vy_expr_node(const vy_expr *e, const int64_t *symbols, const 
     const int64_t a = values[e->a], b = values[e->b];
     const bool divides = b != 0 && !(a == INT64_MIN && b == -1);
     switch (e->op) {
-    case VY_EXPR_ADD: return !__builtin_add_overflow(a, b, out);
-    case VY_EXPR_SUB: return !__builtin_sub_overflow(a, b, out);
-    case VY_EXPR_MUL: return !__builtin_mul_overflow(a, b, out);
+    case VY_EXPR_ADD: return vy_expr_add(a, b, out);
+    case VY_EXPR_SUB: return vy_expr_subtract(a, b, out);
+    case VY_EXPR_MUL: return vy_expr_multiply(a, b, out);
     case VY_EXPR_DIV: *out = divides ? a / b : 0; return divides;
     case VY_EXPR_REM: *out = divides ? a % b : 0; return divides;
     case VY_EXPR_MIN: *out = a < b ? a : b; return true;

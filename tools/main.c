@@ -55,7 +55,7 @@ static bool run(command *c, vy_diag *d)
 {
     if (c->o.help) return options_help(c->o.verb, &c->out), c->o.output = NULL, finish(c, d);
     if (c->o.version) {
-        text_puts(&c->out, TOOL_NAME " " TOOL_VERSION "\n");
+        text_printf(&c->out, "%s %s\n", TOOL_NAME, vy_version());
         return c->o.output = NULL, finish(c, d);
     }
     bool ok = results_to_file(c, d) && run_verb[c->o.verb](c, d);

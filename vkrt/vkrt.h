@@ -29,7 +29,15 @@ extern "C" {
 #endif
 
 #ifndef VKRT_API
+#if defined(_WIN32) && defined(VY_BUILD)
+#define VKRT_API __declspec(dllexport)
+#elif defined(_WIN32) && !defined(VY_STATIC)
+#define VKRT_API __declspec(dllimport)
+#elif defined(_WIN32)
+#define VKRT_API
+#else
 #define VKRT_API __attribute__((visibility("default")))
+#endif
 #endif
 
 // --- Errors --------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ static const struct {
 #undef X
 };
 
+const char *vy_version(void) { return VY_VERSION; }
+
 bool vy_diag_is(const vy_diag *d, vy_code code)
 {
     return d->code && strcmp(d->code, codes[code].code) == 0;

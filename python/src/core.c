@@ -163,7 +163,14 @@ static PyObject *learning_rate(PyObject *self, PyObject *name)
     return optimiser ? PyFloat_FromDouble(vy_train_rate(optimiser)) : NULL;
 }
 
+static PyObject *version(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    return PyUnicode_FromString(vy_version());
+}
+
 static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS, "the library's"},
     {"learning_rate", learning_rate, METH_O, "the one that suits an optimiser of the library"},
     {0},
 };

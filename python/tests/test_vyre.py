@@ -315,4 +315,4 @@ def test_import_alone():
     """It needs NumPy only, and imports nothing slow."""
     code = "import sys, vyre; print(*(m for m in ('torch', 'tqdm', 'jax') if m in sys.modules), vyre.__version__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    assert done.stdout.split() == [vyre.__version__]
+    assert done.stdout.split() == [vyre.__version__] == [vyre._core.version()]

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #define TOOL_NAME "vyre-grad"
-#define TOOL_VERSION "0.1.0"
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 // exit statuses (docs/language.md 10.7)

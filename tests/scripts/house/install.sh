@@ -38,9 +38,12 @@ int main(void)
 C
 cc -std=c11 vyre.c -o vyre $include $(pkg-config --libs vyre)
 LD_LIBRARY_PATH=$libdir ./vyre
-ln -s "$libdir"/libvyre.a . # statically, with everything it needs from the system
-cc -std=c11 vyre.c -o vyre-static $include ./libvyre.a \
-    $(PKG_CONFIG_SYSROOT_DIR= pkg-config --static --libs vyre | sed 's/-lvyre//g')
+
+# Statically: what `pkg-config --static` says, where there is nothing but archives of ours.
+mkdir static
+ln -s "$libdir"/*.a static/
+static() { PKG_CONFIG_SYSROOT_DIR= pkg-config --static --libs "$1" | sed "s#-L[^ ]*#-L$PWD/static#"; }
+cc -std=c11 vyre.c -o vyre-static $include $(static vyre)
 ./vyre-static
 
 cat >session.c <<'C'
@@ -70,6 +73,78 @@ int main(void)
 C
 cc -std=c11 session.c -o session $(pkg-config --cflags --libs vyre-session)
 LD_LIBRARY_PATH=$libdir ./session
+cc -std=c11 session.c -o session-static $(pkg-config --cflags vyre-session) $(static vyre-session)
+./session-static
+
+# One header for everything, and that of C++17; each compiler that is there.
+cat >version.c <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <vyre/vyre.h>
+
+int main(void)
+{
+    puts(vy_version());
+    return strcmp(vy_version(), VY_VERSION) != 0;
+}
+C
+cc -std=c11 -Wall -Wextra -Werror version.c -o version $(pkg-config --cflags --libs vyre-session)
+[ "$(LD_LIBRARY_PATH=$libdir ./version)" = "$(pkg-config --modversion vyre)" ]
+cat >wrapper.cpp <<'C'
+#include <cstdio>
+#include <vyre/vyre.hpp>
+
+int main()
+{
+    const vyre::module m = vyre::module::parse(
+        "program p(x: in f32[m, n], y: out f32[m], m: u32, n: u32, s: f32) over(i: m) {\n"
+        "    y[i] = s * sum(j in 0..n: x[i, j] * x[i, j]);\n"
+        "}\n");
+    vyre::session s("interpreter");
+    vyre::settings o;
+    o.wrt = {"x"};
+    o.with_value = true;
+    vyre::task g = s.gradient(m, o);
+    g.set("x", {2, 2}, std::vector<float>{1, 2, 3, 4}).set("s", 0.5f);
+    const std::vector<float> slope = g.run().read<float>("grad_x"), y = g.read<float>("y");
+    bool ok = slope == std::vector<float>{1, 2, 3, 4} && y == std::vector<float>{2.5f, 12.5f};
+    try {
+        vyre::module::parse("program p(y: out f32[1]) over(i: 1) {\n    y[0] = z;\n}\n");
+        ok = false;
+    } catch (const vyre::error &e) {
+        ok = ok && std::string(e.code()) == "E0201" && e.line() == 2 && std::string(e.what()).find("y[0] = z;") < 100;
+    }
+    try {
+        g.read<double>("y");
+        ok = false;
+    } catch (const vyre::error &e) {
+        ok = ok && std::string(e.code()) == "E0807";
+    }
+    vyre::task moved = std::move(g);
+    moved.set("x", {1, 2}, std::vector<float>{5, 6}).run();
+    ok = ok && moved.read<float>("y") == std::vector<float>{30.5f} && m.text().find("program p(") < 10;
+    std::puts(ok ? "wrapped" : "not wrapped");
+    return !ok;
+}
+C
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || continue
+    $compiler -std=c++17 -Wall -Wextra -Werror -pedantic wrapper.cpp -o wrapper $(pkg-config --cflags --libs vyre-session)
+    LD_LIBRARY_PATH=$libdir ./wrapper
+done
+
+# CMake, where it is installed.
+if command -v cmake >/dev/null; then
+    mkdir with-cmake
+    cp session.c with-cmake
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(user C)' 'find_package(Vyre 0.1 REQUIRED)' \
+        'add_executable(user session.c)' 'target_link_libraries(user Vyre::session)' >with-cmake/CMakeLists.txt
+    cmake -S with-cmake -B with-cmake/build -DCMAKE_PREFIX_PATH="$root/usr/local" >cmake.log && cmake --build with-cmake/build >>cmake.log ||
+        { cat cmake.log; exit 1; }
+    LD_LIBRARY_PATH=$libdir ./with-cmake/build/user
+else
+    echo "no cmake: find_package(Vyre) was not tried"
+fi
 
 printf '#include "vkrt/vkrt.h"\nint main(void) { return 0; }\n' >vkrt.c
 cc -std=c11 vkrt.c -o vkrt $(pkg-config --cflags --libs vkrt)
