@@ -53,6 +53,7 @@ static bool finish(command *c, vy_diag *d)
 
 static bool run(command *c, vy_diag *d)
 {
+    if (c->o.topic) return help_topic(c, d) && finish(c, d);
     if (c->o.help) return options_help(c->o.verb, &c->out), c->o.output = NULL, finish(c, d);
     if (c->o.version) {
         text_printf(&c->out, "%s %s\n", TOOL_NAME, vy_version());

@@ -41,6 +41,9 @@ bool verb_fit(command *c, vy_diag *d);
 bool verb_info(command *c, vy_diag *d);
 bool verb_inspect(command *c, vy_diag *d);
 bool verb_devices(command *c, vy_diag *d);
+bool verb_explain_error(command *c, vy_diag *d);
+bool verb_completions(command *c, vy_diag *d);
+bool help_topic(command *c, vy_diag *d); // c->o.topic
 
 // source.c
 bool load_module(command *c, vy_diag *d); // reads and parses the file into c->module

@@ -125,6 +125,7 @@ static const struct {
 _Static_assert(COUNT_OF(verbs) == VERB_COUNT, "a row of VERBS for each verb");
 
 const char *verb_name(verb v) { return verbs[v].name; }
+const char *verb_help(verb v) { return verbs[v].help; }
 bool verb_takes(verb v, uint32_t group) { return (verbs[v].takes & group) != 0; }
 
 static bool takes_option(verb v, const option *opt)
@@ -312,6 +313,13 @@ static bool read_option(options *o, int argc, char **argv, int *at, vy_diag *d)
     return take_value(o, opt, name, value, d);
 }
 
+static bool is_verb(const char *word)
+{
+    for (verb v = 0; v < VERB_COUNT; v++)
+        if (!strcmp(word, verbs[v].name)) return true;
+    return false;
+}
+
 static bool read_verb(options *o, const char *word, vy_diag *d)
 {
     const char *candidates[VERB_COUNT];
@@ -330,6 +338,8 @@ static bool consistent(const options *o, vy_diag *d)
     if (o->help || o->version) return true;
     if (verb_takes(o->verb, TAKES_FILE) && !o->file && !o->peak)
         return fail(d, TOOL_USAGE, NULL, "`%s` needs a FILE", verb_name(o->verb));
+    if (verb_takes(o->verb, TAKES_WORD) && !o->file)
+        return fail(d, TOOL_USAGE, NULL, "`%s` needs a word behind it", verb_name(o->verb));
     if (o->precise && o->fast_math)
         return fail(d, TOOL_USAGE, "give one of them", "--precise and --fast-math contradict");
     if (o->grad && o->jvp)
@@ -361,6 +371,8 @@ bool options_read(options *o, int argc, char **argv, vy_diag *d)
         if (!strcmp(argv[i], "--json")) o->json = true;
     int at = 1;
     if (argc > 1 && !strcmp(argv[1], "help")) o->help = true, at = 2;
+    if (at == 2 && argc == 3 && argv[2][0] != '-' && !is_verb(argv[2]))
+        return o->topic = argv[2], true;
     if (at < argc && (!strcmp(argv[at], "--help") || !strcmp(argv[at], "-h")))
         return o->help = true, true;
     if (at < argc && !strcmp(argv[at], "--version")) return o->version = true, true;
@@ -373,7 +385,7 @@ bool options_read(options *o, int argc, char **argv, vy_diag *d)
             options_end = true;
         else if (!options_end && word[0] == '-' && word[1]) {
             if (!read_option(o, argc, argv, &at, d)) return false;
-        } else if (o->file || !verb_takes(o->verb, TAKES_FILE))
+        } else if (o->file || !verb_takes(o->verb, TAKES_FILE | TAKES_WORD))
             return fail(d, TOOL_USAGE, NULL, "one word too many: %.100s", word);
         else
             o->file = word;
@@ -391,6 +403,20 @@ void options_free(options *o)
 }
 
 // -------------------------------------------------------------------------------------------- help
+listed_option options_listed(verb v, uint32_t index)
+{
+    static const char letters[][3] = {"-D", "-I", "-O"}; // of those without a name
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        const option *opt = &table[i];
+        if (!opt->help || !takes_option(v, opt) || index--) continue;
+        const char *name = opt->name;
+        for (size_t k = 0; !name && k < COUNT_OF(letters); k++)
+            if (letters[k][1] == opt->letter) name = letters[k];
+        return (listed_option){name, opt->argument, opt->help};
+    }
+    return (listed_option){0};
+}
+
 static void option_help(const option *opt, text *out)
 {
     text left = {0};
@@ -413,11 +439,16 @@ void options_help(verb v, text *out)
             "Gradients of GPU compute programs as SPIR-V.  FILE is a program (.vyre) or a shader\n"
             "(.comp, .glsl, .hlsl, .slang, .spv); - is a program on stdin.\n\n");
         for (verb i = 0; i < VERB_COUNT; i++)
-            text_printf(out, "  %-9s %s\n", verbs[i].name, verbs[i].help);
+            text_printf(out, "  %-13s %s\n", verbs[i].name, verbs[i].help);
+        text_puts(out,
+                  "\n`vyre-grad help VERB` says what a verb takes, `vyre-grad help TOPIC` has the "
+                  "language reference\n(`help topics` lists it).\n");
         text_puts(out, "\nOptions of most verbs; `vyre-grad VERB --help` lists those of one:\n");
     } else {
         text_printf(out, "usage: vyre-grad %s%s [options]\n\n%s\n\nOptions:\n", verbs[v].name,
-                    verb_takes(v, TAKES_FILE) ? " FILE" : "",
+                    verb_takes(v, TAKES_FILE)   ? " FILE"
+                    : verb_takes(v, TAKES_WORD) ? " WORD"
+                                                : "",
                     verbs[v].help ? verbs[v].help : "not available yet in this version");
     }
     for (size_t i = 0; i < COUNT_OF(table); i++)

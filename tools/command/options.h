@@ -18,6 +18,7 @@ enum {
     TAKES_DEVICE = 128, // --device
     HAS_RESULTS = 256,  // they are text, or one JSON object: -o x.json writes that
     TAKES_WRT = 512,    // by what it is derived, how often, from which cotangents
+    TAKES_WORD = 1024,  // one that is no file
     // Most verbs'.
     TAKES_MODULE = TAKES_FILE | TAKES_PROGRAM | TAKES_WRT | TAKES_DUMP | TAKES_OUTPUT | TAKES_JSON,
     TAKES_RUN = TAKES_MODULE | HAS_RESULTS | TAKES_SHAPES | TAKES_DATA | TAKES_DEVICE,
@@ -41,7 +42,11 @@ enum {
     X(INFO, "info", verb_info, TAKES_MODULE | HAS_RESULTS | TAKES_DEVICE,                          \
       "parameters, bindings, shapes, push constants, device features")                             \
     X(DEVICES, "devices", verb_devices, TAKES_OUTPUT | TAKES_JSON | HAS_RESULTS | TAKES_DEVICE,    \
-      "lists Vulkan devices and what each supports")
+      "lists Vulkan devices and what each supports")                                               \
+    X(EXPLAIN_ERROR, "explain-error", verb_explain_error, TAKES_WORD,                              \
+      "CODE: what a message's code means, and what to do")                                         \
+    X(COMPLETIONS, "completions", verb_completions, TAKES_WORD,                                    \
+      "bash|zsh|fish: what completes these verbs and options in that shell")
 
 typedef enum verb {
 #define X(id, ...) VERB_##id,
@@ -59,7 +64,8 @@ enum { ALLOW_NOTHING, ALLOW_OUT_OF_RANGE };
 
 typedef struct options {
     verb verb;
-    const char *file, *entry;
+    const char *file, *entry; // file: or the word of a verb that takes one
+    const char *topic;        // of `help`, where it is no verb
     const char *program, *name, *output, *dump_after, *device, *driver, *groups, *against,
         *tolerance;
     const char *optimizer, *lr, *batch, *resume, *write_pipeline, *plot;
@@ -78,6 +84,12 @@ bool options_read(options *o, int argc, char **argv, vy_diag *d);
 void options_free(options *o);
 const char *verb_name(verb v);
 bool verb_takes(verb v, uint32_t group); // any of these
+const char *verb_help(verb v);
+// The options that a verb takes, each under one name ("--of", "-D"), for completions.
+typedef struct listed_option {
+    const char *name, *argument, *help; // name NULL: past the last; argument NULL: none
+} listed_option;
+listed_option options_listed(verb v, uint32_t index);
 // Text of --help: of one verb, or VERB_COUNT for all.
 void options_help(verb v, text *out);
 

@@ -32,7 +32,7 @@ ROOMS = (IR + AUTODIFF, IR + SPIRV)  # autodiff and spirv do not use each other
 TOOLS = ["tools/data", "tools/command", "tools/verbs/explain", "tools/verbs/check", "tools/verbs/bench", "tools/verbs/fit", "tools/verbs",
          "tools"]
 GENERATED = {"spirv/spirv_opcodes.h": "spirv/words", "spirv/mathlib_text.h": "spirv/emit",
-             "autodiff/optimiser_texts.h": "autodiff/train"}
+             "autodiff/optimiser_texts.h": "autodiff/train", "tools/topics_text.h": "tools/verbs"}
 OUTER = {
     "vkrt": ["vkrt/", "spirv/kernel.h", "spirv/plan.h"],
     "session": ["session/", "ir/", "autodiff/", "spirv/", "vkrt/"],

@@ -31,7 +31,9 @@
     X(FIT, "fit", , 0, "")                                                                         \
     X(INSPECT, "inspect", , 0, "")                                                                 \
     X(INFO, "info", , 0, "")                                                                       \
-    X(DEVICES, "devices", , 0, "")
+    X(DEVICES, "devices", , 0, "")                                                                 \
+    X(EXPLAIN_ERROR, "explain-error", , TAKES_WORD, "")                                            \
+    X(COMPLETIONS, "completions", , TAKES_WORD, "")
 #include "tools/command/options.c"
 
 // cmocka has a macro `fail`, so it comes after them.
