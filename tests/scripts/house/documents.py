@@ -55,9 +55,9 @@ def named(files):
                 wrong.append("%s names %s, which does not exist" % (doc, name))
 
 
-# Files that CONTRIBUTING.md tells the reader to create.
+# Files that documents tell the reader to create.
 EXAMPLES = {"CONTRIBUTING.md": ("ir/pass/scalar/repeated_barriers.c", "tests/text/opt/repeated_barriers.vyre",
-                                "tools/verbs/list.c", "tests/text/cmd/list.vyre")}
+                                "tools/verbs/list.c", "tests/text/cmd/list.vyre"), "docs/tutorial.md": ("decay.vyre",)}
 
 
 def cited(files):
