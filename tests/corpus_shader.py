@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """One shader of tools/corpus: compiled, read, run beside its original, differentiated, checked."""
+import fnmatch
 import json
 import math
 import os
@@ -107,7 +108,11 @@ class Shader:
 
     def specialise(self):
         """Both readings take the module with other defaults."""
-        given = [g.split("=", 1) for g in self.o.spec]
+        given = []
+        for constant in self.o.spec:
+            files, _, setting = constant.rpartition(":")
+            if fnmatch.fnmatchcase(os.path.basename(self.path), files or "*"):
+                given.append(setting.split("=", 1))
         with open(self.spv, "rb") as f:
             before = f.read()
         words = self.module.specialised(given)

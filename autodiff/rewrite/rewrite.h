@@ -12,8 +12,5 @@ bool vy_raise_lowered(vy_program *p);
 // Atomics whose old value is used become load, operation and store where one invocation owns the
 // element.
 bool vy_pass_own_atomics(vy_program *p, vy_pass_context *c);
-// ---- constant_trips.c
-// A `while` whose trip count follows from constants becomes a counted loop.
-bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c);
 
 #endif

@@ -121,7 +121,7 @@ static bool finish(vy_program *p, void *user)
     vy_pass_context c = {0};
     const bool keep = r->options && r->options->keep_domain;
     return vy_pass_dce(p, &c) && (keep || read_domain(p)) && read_launch(p) && read_lockstep(p) &&
-           read_subgroup_arms(p) && vy_pass_count_loops(p, &c) && vy_pass_dce(p, &c) &&
+           vy_pass_count_loops(p, &c) && read_subgroup_arms(p) && vy_pass_dce(p, &c) &&
            vy_pass_cleanup(p, &c);
 }
 
@@ -177,6 +177,13 @@ bool vy_spirv_is(const void *data, size_t size)
            (!memcmp(data, "\x03\x02\x23\x07", 4) || !memcmp(data, "\x07\x23\x02\x03", 4));
 }
 
+// What other values of constants might mend.
+static bool is_of_sizes(const vy_diag *d)
+{
+    return vy_diag_is(d, VY_E_LIMIT) || vy_diag_is(d, VY_E_SHADER_LIMIT) ||
+           vy_diag_is(d, VY_E_ARRAY_EXTENT);
+}
+
 static vy_module *read_module(const void *data, size_t size, const char *file,
                               const vy_read_options *options)
 {
@@ -184,8 +191,7 @@ static vy_module *read_module(const void *data, size_t size, const char *file,
     if (!m) return NULL;
     reading r = {.m = m, .options = options, .file = file};
     if (begin_reading(&r, data, size) && build_all(&r)) vy_module_check(m);
-    if (vy_diag_is(&m->diag, VY_E_LIMIT) || vy_diag_is(&m->diag, VY_E_SHADER_LIMIT))
-        read_name_sizes(&r);
+    if (is_of_sizes(&m->diag)) read_name_sizes(&r);
     vy_vec_free(&r.notes);
     vy_vec_free(&r.values);
     vy_vec_free(&r.exits);

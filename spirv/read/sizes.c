@@ -4,8 +4,8 @@
 //   layout(local_size_x_id = 0) in;  layout(constant_id = 1) const uint TILE = 128;
 //   float a[TILE * TILE / gl_WorkGroupSize.x];       --spec 0=V (now 1), --spec TILE=V (now 128)
 //
-// A host gives such constants; with their defaults arrays may be larger than those of any device.
-// So where a module is beyond a limit its error says which ones have their defaults.
+// A host gives such constants; with their defaults arrays may be larger than those of any device,
+// or of no elements, which makes the module invalid.  So the error says which have their defaults.
 #include "spirv/read/reading.h"
 
 #include <stdio.h>

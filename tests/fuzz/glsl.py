@@ -177,7 +177,7 @@ class Glsl(Statements):
                                *functions, "void main()", "{", *body, "}", ""])
 
     def lanes(self):
-        return ["#extension GL_KHR_shader_subgroup_%s : require" % what for what in ("basic", "arithmetic") if self.kind == "lanes"]
+        return ["#extension GL_KHR_shader_subgroup_%s : require" % what for what in ("basic", "arithmetic", "shuffle") if self.kind == "lanes"]
 
     def main(self):
         self.scope, self.below = list(self.globals), {}
@@ -260,17 +260,27 @@ class Glsl(Statements):
         own = "    float near = i < n ? %s : 0.0;" % self.expr("float", 2)
         first, second = r.choice((("Add", "Add"), ("Max", "Add"), ("Add", "Max"), ("Min", "Max")))
         taken = "gl_SubgroupID == 0u" if r.random() < 0.6 else "0u == gl_SubgroupID && gl_NumSubgroups > 1u"
-        other = ["    else near = subgroup%s(near * 0.5) + near;" % r.choice(("Add", "Max"))] if r.random() < 0.5 else []
+        other = ["    else {", *self.rounds("near", r.choice(("Add", "Max"))), "    }"] if r.random() < 0.5 else []
         lines = [
             *head, own, "    if (gl_LocalInvocationIndex == 0u) total = 0.25;",
             "    float sum = subgroup%s(near);" % first, "    if (lane == 0u) part[gl_SubgroupID] = sum;", "    barrier();",
             "    if (%s)" % taken, "    {", "        float all = 0.0;",
             "        for (uint k = lane; k < gl_NumSubgroups; k += gl_SubgroupSize) all += part[k];",
-            "        all = subgroup%s(all * 0.25);" % second, "        if (lane == 0u) total = all + 0.5 * near;", "    }", *other,
+            *self.rounds("all", second), "        if (lane == 0u) total = all + 0.5 * near;", "    }", *other,
             "    barrier();", "    near = near * 0.5 + total * 0.125;", "    if (i < n)", "    {"]
         self.know("i")
         self.scope.append(("near", "float", True))
         return lines + ["    " + line for line in self.work(False)] + ["    }"]
+
+    def rounds(self, v, how):
+        """Operations among lanes in an arm that an entire subgroup takes: one, or loops that all would run as often."""
+        one = "%s = subgroup%s(%s * 0.25) + %s * 0.5;" % (v, how, v, v)
+        butterfly = "for (uint h = %s) %s = (%s + subgroupShuffleXor(%s, h)) * 0.5;" % (
+            self.r.choice(("1u; h < 4u; h <<= 1", "4u; h > 0u; h /= 2u", "0u; h < 3u; h++")), v, v, v)
+        times = "for (uint t = 0u; t < %s; t++) {" % self.r.choice(("n % 3u", "n % 2u + 1u", "2u"))
+        branch = "if (%s) %s" % (self.r.choice(("n > 7u", "gl_NumSubgroups > 2u", "gl_SubgroupID < 2u")), one)
+        lines = self.r.choice(([one], [one], [branch], [butterfly], [times, "    " + one, "}"], [times, "    " + butterfly, "    " + branch, "}"]))
+        return ["        " + line for line in lines]
 
     # ---- shared memory
     def main_group(self):

@@ -3,7 +3,7 @@
 counters, and values derived from them.
 
 What constants determine, the compiler follows iteration by iteration
-(autodiff/rewrite/constant_trips.c, unrolling, trip counts): what holds in one iteration of an outer
+(ir/pass/scalar/constant_trips.c, unrolling, trip counts): what holds in one iteration of an outer
 loop does not hold in the next, and what holds in a loop does not hold after it.  make(seed) is a
 program of f64.
 """

@@ -145,8 +145,8 @@ ROUNDS = (
 
 # Faults in what is followed iteration by iteration: with strides.py's programs.
 STRIDES = (
-    ("autodiff/rewrite/constant_trips.c", None, "memset(w->has + loop, 0, end - loop);", ""),
-    ("autodiff/rewrite/constant_trips.c", None, "if (!go.u) return iteration + 1;", "if (!go.u) return iteration + 2;"),
+    ("ir/pass/scalar/constant_trips.c", None, "memset(w->has + loop, 0, end - loop);", ""),
+    ("ir/pass/scalar/constant_trips.c", None, "if (!go.u) return iteration + 1;", "if (!go.u) return iteration + 2;"),
     ("ir/pass/scalar/invariant_carries.c", None, "x->held &= !drop(x, id);", "drop(x, id);"),
     ("ir/pass/scalar/invariant_results.c", None, "|| vy_exits(p, loop))", ")"),
     ("ir/pass/scalar/unroll.c", None, "u->trips[loop] - 1 - trip", "u->trips[loop] - trip"),

@@ -19,7 +19,6 @@ UNTEXTED = {
     "E0301": "only programs that were made wrongly through the API or a binary file",
     "E0305": "the text front end says E0202 first; the checker sees it in built programs",
     "E0326": "names have scopes in the text; the checker sees it in built pipelines",
-    "E0308": "the text front end says E0207 first; the checker sees it in built programs",
     "E0401": "the command takes a file that is no binary form for text",
     "E0402": "needs a file of another version",
     "E0404": "needs a forged digest",

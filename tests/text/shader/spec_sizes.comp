@@ -12,6 +12,12 @@
 //
 // RUN: vyre-grad run %s --spec 0=128 --spec TILE=32 --groups 1 --grad --engine eval --in x=1,2,3 --in y[128]=zeros --set at=2 --verbose
 // CONTAINS: grad_x f32[3] = [0, 128, 128]
+//
+// An array of no elements with the constants' defaults, which is no valid module.
+// RUN: vyre-grad print %s --spec TILE=0
+// STATUS: 1
+// ERROR: error: extent 0 of array `kept` is not a positive constant [E0308]
+// ERROR: fix: shared and local arrays need constant positive extents; constants size its arrays: give them as the host does, --spec 0=V (now 1)
 #version 450
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint TILE = 256;

@@ -18,8 +18,23 @@
 // RUN: vyre-grad print %s -D LANES
 // STATUS: 1
 // ERROR: [E0302]
-// A loop that a subgroup runs alone.
-// RUN: vyre-grad print %s -D LOOP
+// Loops in arms, of which each invocation runs as many iterations: within one another and other arms, in both arms,
+// counted by strides, to bounds that arms compute.  Strides remain the same for all of a workgroup.
+// RUN: vyre-grad run %s -D ROWS --set n=3 --in x[16]=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 --in y[16]=zeros --groups 1 --engine eval --subgroup-size 4
+// CONTAINS: y f32[16] = [18, 20, 22, 24, 1.8984375, 2.0566406, 2.2148438, 2.3730469, 66, 68, 70, 72, 1.8984375, 2.0566406, 2.2148438, 2.3730469]
+// RUN: vyre-grad run %s -D ROWS --set n=3 --in x[16]=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16 --in y[16]=zeros --groups 1 --engine eval --subgroup-size 8
+// CONTAINS: y f32[16] = [34, 36, 38, 40, 42, 44, 46, 48, 1.8984375, 2.0566406, 2.2148438, 2.3730469, 53.15625, 53.314453, 53.472656, 53.63086]
+// RUN: vyre-grad check %s -D ROWS --set n={0,3} --in x[16]=normal:0:1:1 --in y[16]=zeros --groups 1 --engine {eval,vulkan}
+// CONTAINS: ok:
+// RUN: vyre-grad print %s -D ROWS | grep -A3 "var h"
+/* EXPECT
+        var h = 2u;
+        for v3 in 0..2 {
+            let h_2 = h / 2;
+            let v4 = subgroup_shuffle_xor(v_2, h);
+*/
+// Loops that a subgroup runs alone, as often as others do not, or leaves: their number of iterations is its own.
+// RUN: vyre-grad print %s -D LOOP={0,1,2}
 // STATUS: 1
 // ERROR: [E0302]
 #version 450
@@ -27,13 +42,14 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
-#ifndef ARMS
+#if !defined ARMS && !defined ROWS
 layout(local_size_x = 32) in;
 #endif
 layout(binding = 0) readonly buffer X { float x[]; };
 layout(binding = 1) buffer Y { float y[]; };
-#if defined ARMS
+#if defined ARMS || defined ROWS
 layout(local_size_x = 16) in;
+layout(push_constant) uniform P { uint n; };
 #elif !defined LANES && !defined LOOP
 shared float part[32], total;
 #endif
@@ -55,10 +71,32 @@ void main()
         w = least - x[i] + 4;
     }
     y[i] = w;
+#elif defined ROWS
+    if (gl_SubgroupID % 2 == 1) {
+        v *= 0.5;
+        for (uint k = 0; k < n + 1; k++) {
+            for (uint h = 2; h > 0; h /= 2) v += subgroupShuffleXor(v, h) * 0.5;
+            if (n > 1) v -= subgroupMin(v) * float(k);
+        }
+    } else {
+        for (uint k = 0; k < n; k++) v += subgroupMax(v * 0.5 * float(k));
+        v *= 2;
+    }
+    y[i] = v;
 #elif defined LANES
     if (lane < 3) y[i] = subgroupAdd(v);
 #elif defined LOOP
+#if LOOP == 0
     for (uint k = gl_SubgroupID; k < 4; k++) v += subgroupAdd(v);
+#elif LOOP == 1
+    if (gl_SubgroupID > 0) for (uint k = 0; k < gl_SubgroupID; k++) v += subgroupAdd(v);
+#else
+    if (gl_SubgroupID > 0)
+        for (uint k = 0; k < gl_NumWorkGroups.x; k++) {
+            v += subgroupAdd(v);
+            if (v > 3) break;
+        }
+#endif
     y[i] = v;
 #else
     float sum = subgroupAdd(v);

@@ -10,8 +10,8 @@
 // Integers that depend only on constants and on what the loop carries are evaluated iteration by
 // iteration; the operands of the condition must be known in each.  What is ahead of the condition
 // executes once more than the body, so it must be pure.
-#include "autodiff/rewrite/rewrite.h"
 #include "ir/build/rewrite.h"
+#include "ir/pass/pass.h"
 
 #include <string.h>
 
@@ -129,8 +129,8 @@ static uint32_t make_counted(known *w, uint32_t id)
     if (!vy_remake(&w->w, &l, id, 0)) return 0;
     vy_builder *b = w->w.b;
     vy_rewrite_at(&w->w, id);
-    uint32_t bounds[3] = {vy_int(b, VY_U32, 0).id, vy_int(b, VY_U32, w->iterations[id] - 1).id,
-                          vy_int(b, VY_U32, 1).id};
+    const vy_value from = vy_int(b, VY_U32, 0), to = vy_int(b, VY_U32, w->iterations[id] - 1);
+    const uint32_t bounds[3] = {from.id, to.id, vy_int(b, VY_U32, 1).id};
     w->w.map[id] = vy_remake_counted(&w->w, &l, VY_U32, 0, bounds);
     vy_remake_body(&w->w, &l, replace_loop, w);
     vy_remake_next(&w->w, &l);
