@@ -52,10 +52,10 @@ static bool is_pointer(const carried *c, uint32_t id)
     return read_type_of(c->r, read_type_id(c->r, id))->op == SpvOpTypePointer;
 }
 
-static bool add_call(carried *c, uint32_t at)
+// Operands from number `first` on, through which a call may store; so may Modf and Frexp.
+static bool add_pointers(carried *c, uint32_t at, uint32_t first)
 {
-    c->calls = true;
-    for (uint32_t i = 4; i < read_length(&c->r->w, at); i++) {
+    for (uint32_t i = first; i < read_length(&c->r->w, at); i++) {
         const uint32_t argument = read_word(&c->r->w, at, i);
         if (is_pointer(c, argument) && !add_pointer(c, argument)) return false;
     }
@@ -94,7 +94,10 @@ static bool see(carried *c, uint32_t at, SpvOp op)
     case SpvOpStore:
     case SpvOpCopyMemory:
     case SpvOpAtomicStore: return add_pointer(c, read_word(w, at, 1));
-    case SpvOpFunctionCall: return add_call(c, at) && add_value(c, read_word(w, at, 2));
+    case SpvOpExtInst: return add_pointers(c, at, 5) && add_value(c, read_word(w, at, 2));
+    case SpvOpFunctionCall:
+        c->calls = true;
+        return add_pointers(c, at, 4) && add_value(c, read_word(w, at, 2));
     case SpvOpReturnValue: return add_result(c, read_word(w, at, 1));
     default: break;
     }

@@ -28,7 +28,7 @@ class Statements(Expressions):
         return ["    " + line for line in out]
 
     def statement(self, depth, loop=False):
-        kinds = ["declare"] * 3 + ["assign"] * 5 + ["call"] * 2
+        kinds = ["declare"] * 3 + ["assign"] * 5 + ["call"] * 2 + ["split"]
         if depth > 0:
             kinds += ["branch"] * 3 + ["count"] * 2 + ["loop", "do", "choose", "choose"]
         if loop:
@@ -62,6 +62,14 @@ class Statements(Expressions):
             op = self.r.choice(("+=", "^=", "|=", "&=", "*="))
         scale = " * 0.25" if t[0] in "fvm" else ""  # loops must not let floats grow
         return ["%s %s %s%s;" % (place, op, "(%s)" % self.expr(t, 2), scale)]
+
+    def s_split(self, depth, loop):
+        """Two values of one: fraction and integer part, mantissa and exponent; not of what is likely to be an integer."""
+        t, rest, part = self.r.choice(("float", "float", "vec2", "vec3", "vec4")), self.fresh(), self.fresh()
+        how, other = self.r.choice((("modf", t), ("frexp", "i" + t if t != "float" else "int")))
+        value = self.expr(t, 2)
+        self.scope += [(rest, other, False), (part, t, True)]
+        return ["%s %s;" % (other, rest), "%s %s = %s((%s) * 0.77, %s);" % (t, part, how, value, rest)]
 
     def s_branch(self, depth, loop):
         out = ["if (%s) {" % self.expr("bool", 2), *self.block(self.r.randrange(1, 4), depth - 1, loop)]

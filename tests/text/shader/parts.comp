@@ -10,6 +10,10 @@
 //
 // RUN: vyre-grad check %s --in x=3.25,-0.7,-2.5,0.3 --in k=1,-1,2,3 --in y[4]=zeros --in z[4,3]=zeros
 // CONTAINS: ok:
+//
+// In a loop, which carries what they store through a pointer.
+// RUN: vyre-grad run %s -D LOOP --engine eval,vulkan --in x=3.25,-0.75,-2.5,1 --in y[4]=zeros
+// EXPECT: y f32[4] = [5.75, -1.25, -0.5, 2]
 #version 450
 layout(local_size_x = 4) in;
 layout(binding = 0) readonly buffer X { float x[]; };
@@ -21,6 +25,16 @@ void main()
 {
     const uint i = gl_GlobalInvocationID.x;
     if (i >= 4) return;
+#ifdef LOOP
+    int power = 0;
+    float last = 0.0, sum = 0.0;
+    for (int n = 0; n < 3; n++) {
+        sum += last + modf(x[i] * float(n), last);
+        sum += 0.0 * frexp(x[i], power);
+    }
+    y[i] = sum + float(power);
+    return;
+#endif
     int e;
     vec2 whole;
     ivec2 es;
