@@ -60,6 +60,10 @@ def judge(shader, left):
         shader.why["bound"] = "does not run: %s" % shader.why.pop("original")
         return
     found = difference(shader, left, right)
+    chance = shader.chance() if found else ""
+    if chance:
+        shader.why["bound"] = "the original " + chance
+        return
     shader.found["bound"] = not found
     if found:
         shader.why["bound"] = "DIFFERS"

@@ -320,6 +320,13 @@ class Shader:
                     return "%s[%d]: %r, as read %r" % (name, k, a, b)
         return ""
 
+    def chance(self):
+        """What leaves the results of the original to chance; "": nothing."""
+        report = run([self.o.vyre, "run", self.spv, "--report", "--engine", "eval", "--subgroup-size", self.o.lanes,
+                      "--groups", self.o.groups, *self.arguments], self.o.seconds)[2]
+        races, reads = (re.findall(r"(\d+) data races.*?(\d+) reads", report) or [(0, 0)])[0]
+        return "has data races" if int(races) else "reads what nothing wrote" if int(reads) else ""
+
     def judge(self):
         """Is it as the original?  Not where several invocations race, or negative numbers become unsigned ones."""
         difference = self.compare()
@@ -331,11 +338,9 @@ class Shader:
             corpus_hosted.judge_gradient(self)
             return
         self.found["difference"] = difference
-        report = run([self.o.vyre, "run", self.spv, "--report", "--engine", "eval", "--subgroup-size", self.o.lanes,
-                      "--groups", self.o.groups, *self.arguments], self.o.seconds)[2]
-        races, reads = (re.findall(r"(\d+) data races.*?(\d+) reads", report) or [(0, 0)])[0]
-        if int(races) or int(reads):
-            self.why["forward"] = "the original " + ("has data races" if int(races) else "reads what nothing wrote")
+        chance = self.chance()
+        if chance:
+            self.why["forward"] = "the original " + chance
             del self.found["equal"]
             return
         self.fill(0)
