@@ -48,9 +48,10 @@ typedef struct lowering {
     vy_dim *leaf;       // integers by leaf
     lower_place *place; // tensors
     // ---- by buffer
-    uint8_t *begun;    // its BUFFER step is made
-    uint8_t *scoped;   // it has lifetimes of its own
-    uint32_t *current; // the buffer of the pipeline that has its contents now
+    uint8_t *begun;                      // its BUFFER step is made
+    uint8_t *scoped;                     // it has lifetimes of its own
+    uint32_t *current;                   // the buffer of the pipeline that has its contents now
+    uint32_t temporaries[VY_TYPE_COUNT]; // by type: the number of the last one's name
     // ---- by key of an extent that only the run decides
     vy_dim *extent;      // once it is known
     uint32_t *first_use; // the axes with it: places in the next tables

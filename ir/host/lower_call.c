@@ -37,7 +37,8 @@ lower_place lower_temporary(lowering *w, const vy_tensor *shape)
     if (lower_stopped(w)) return (lower_place){0};
     const vy_tensor own = lower_shape(w, shape);
     shape = &own;
-    const char *name = vy_free_name(w->b->p, "t", vy_type_name(shape->type), text);
+    const char *name = vy_next_free_name(w->b->p, "t", vy_type_name(shape->type),
+                                         &w->temporaries[shape->type], text);
     const vy_buffer made = vy_pipeline_buffer(w->q, name, shape->type, shape->rank, shape->dims);
     if (made.id) w->b->p->buffers.data[made.id].role.kind = VY_IS_WORKSPACE;
     return (lower_place){.buffer = made.id, .shape = *shape};
