@@ -673,6 +673,7 @@ typedef struct vy_opt_options {
     // (ir/pass/device/coarsen.c); 0: 1.
     uint32_t coarsen;
     uint64_t invocations; // … as long as a domain keeps this many invocations
+    uint32_t carried;     // … and no loop carries more values than this; 0: 40
     // … The extent of the domain of `p` along an axis in every launch, for both; -1: not known,
     // and assumed to be large.  NULL: nothing is known.
     int64_t (*extent)(void *user, const vy_program *p, uint32_t axis);

@@ -126,11 +126,13 @@ static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
 }
 
 // Elements of a domain that one invocation may compute; measured on lavapipe, where the only limit
-// is the number of registers.  GPUs hide latency with invocations, so they keep more of them.
+// is the number of registers.  GPUs hide latency with invocations, so they keep more of them, and
+// registers for those; a CPU has a cache in which what does not fit into registers stays.
 static void choose_sizes(const vys_asked *asked, vy_opt_options *opt)
 {
     const vys_facts *f = asked->facts;
     opt->coarsen = asked->settings->coarsen;
+    opt->carried = f->known && f->cpu ? 256 : 0;
     if (asked->data) opt->extent = extent_at_launch, opt->workgroup = f->workgroup;
     if (opt->coarsen || !f->known || !asked->data) return;
     opt->coarsen = f->cpu ? 40 : 16;

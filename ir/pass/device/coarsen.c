@@ -15,9 +15,10 @@
 // The cost of an instruction is multiplied by the trip counts of the loops around it; along the
 // variables that it does not depend on (domain_dependence.c), one instruction serves all copies.
 // All ways to compute at most options->coarsen elements along at most MAX_AXES variables are
-// compared, and the cheapest is chosen if it saves at least a quarter.  Limits: carried values must
-// fit into registers, compile time of drivers grows with the square of the basic blocks, and loops
-// that `strip_mine` takes must stay short enough for it.  Elements beyond the end of an odd extent
+// compared, and the cheapest is chosen if it saves at least a quarter.  Carried values that do not fit
+// into registers are loaded and stored in each iteration.  Limits: the carried values that a device
+// takes (options->carried), compile time of drivers grows with the square of the basic blocks, and
+// loops that `strip_mine` takes must stay short enough for it.  Elements beyond the end of an odd extent
 // and empty lanes count as cost too, where extents are known (options->extent).  A domain keeps at
 // least options->invocations, because devices hide latency with them.
 //
@@ -38,21 +39,21 @@
 
 enum {
     MAX_AXES = 3,
-    MAX_CARRIED = 40, // values that a loop carries
+    REGISTERS = 40,   // values that a loop carries without loads and stores
     MAX_CODE = 4096,  // instructions
     MAX_BLOCKS = 128, // basic blocks
     MAX_CHUNK = 88,   // LARGEST_BODY of strip_mine.c, less what closes the loop
     ROW = 8,          // invocations that a device runs side by side, at least
     MASKS = 1 << VY_ALONG_AXES,
 };
-static const double least_gain = 0.75, per_axis = 1.05;
+static const double least_gain = 0.75, per_axis = 1.05, spill = 1;
 
 // Totals of the instructions that differ along the same variables.
 typedef struct part {
-    double cost;
-    uint32_t code, blocks;
-    uint32_t carried; // values carried by a loop, maximum: outer loops carry its results
-    uint32_t body;    // instructions in the body of an innermost loop, maximum
+    double cost, moved; // moved: executed CARRYs
+    uint64_t code, blocks;
+    uint64_t carried; // values carried by a loop, maximum: outer loops carry its results
+    uint64_t body;    // instructions in the body of an innermost loop, maximum
 } part;
 
 typedef struct coarsen {
@@ -70,6 +71,7 @@ typedef struct coarsen {
     bool suits[VY_ALONG_AXES];
     uint32_t factor[VY_ALONG_AXES], best[VY_ALONG_AXES];
     double best_cost, written; // number of executed stores
+    uint32_t write_runs;       // writes without a marker between them: one `if` for each copy
 } coarsen;
 
 static bool op_writes(vy_op op) { return vy_op_infos[op].effect == VY_WRITE; }
@@ -153,8 +155,8 @@ static double cost_of(const vy_inst *i)
 
 static uint32_t blocks_of(const vy_inst *i)
 {
-    if (op_writes((vy_op)i->op)) return 2;
-    return i->op == VY_OP_IF || (i->op == VY_OP_LOAD && !(i->flags & VY_FLAG_INRANGE)) ? 2 : 0;
+    if (i->op == VY_OP_IF) return 2;
+    return vy_op_is_memory((vy_op)i->op) && !(i->flags & VY_FLAG_INRANGE) ? 2 : 0;
 }
 
 static double reached(const coarsen *c, uint32_t id)
@@ -167,6 +169,7 @@ static void add_up(coarsen *c)
 {
     const vy_program *p = c->p;
     uint32_t carried[MASKS] = {0}, body[MASKS] = {0}, innermost = 0;
+    bool writing = false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         const vy_op op = (vy_op)i->op;
@@ -174,6 +177,8 @@ static void add_up(coarsen *c)
         part *at = &c->parts[mask];
         at->cost += cost_of(i) * reached(c, id);
         c->written += op_writes(op) ? reached(c, id) : 0;
+        c->write_runs += op_writes(op) && !writing;
+        writing = op_writes(op) || (writing && !vy_is_marker(op));
         at->code++;
         at->blocks += blocks_of(i);
         body[mask] += op_writes(op) ? 4 : 1;
@@ -184,6 +189,7 @@ static void add_up(coarsen *c)
             for (uint32_t m = 0; m < MASKS; m++) body[m] = carried[m] = 0;
         } else if (op == VY_OP_CARRY) {
             if (++carried[mask] > at->carried) at->carried = carried[mask];
+            at->moved += reached(c, id);
         } else if (op == VY_OP_ENDLOOP) {
             const uint32_t loop = c->s.partner[id];
             for (uint32_t m = 0; m < MASKS && innermost == loop; m++)
@@ -232,24 +238,38 @@ static bool enough_invocations(const coarsen *c)
     return n >= (double)c->options->invocations;
 }
 
+static part total(const coarsen *c)
+{
+    part t = {0};
+    for (uint32_t n = 0; n < c->mask_count; n++) {
+        const part *at = &c->parts[c->masks[n]];
+        const uint32_t times = copies(c, c->masks[n]);
+        t.cost += at->cost * times;
+        t.moved += at->moved * times;
+        t.code += at->code * times;
+        t.blocks += at->blocks * times;
+        t.carried += at->carried * times;
+        t.body += at->body * times;
+    }
+    t.blocks += 2ull * c->write_runs * copies(c, MASKS - 1);
+    return t;
+}
+
+static bool within_limits(const coarsen *c, const part *t)
+{
+    const uint32_t carried = c->options->carried ? c->options->carried : REGISTERS;
+    return t->code <= MAX_CODE && t->blocks <= MAX_BLOCKS && t->carried <= carried &&
+           !(c->chunked && t->body > MAX_CHUNK) && enough_invocations(c);
+}
+
 // The cost per element with the current factors; -1: over a limit.
 static double cost(const coarsen *c)
 {
     const uint32_t all = copies(c, MASKS - 1);
-    uint64_t code = 0, blocks = 0, carried = 0, body = 0;
-    double sum = 0;
-    for (uint32_t n = 0; n < c->mask_count; n++) {
-        const part *at = &c->parts[c->masks[n]];
-        const uint32_t times = copies(c, c->masks[n]);
-        sum += at->cost * times;
-        code += (uint64_t)at->code * times;
-        blocks += (uint64_t)at->blocks * times;
-        carried += (uint64_t)at->carried * times;
-        body += (uint64_t)at->body * times;
-    }
-    if (all > 1 && (code > MAX_CODE || blocks > MAX_BLOCKS || carried > MAX_CARRIED ||
-                    (c->chunked && body > MAX_CHUNK) || !enough_invocations(c)))
-        return -1;
+    const part t = total(c);
+    if (all > 1 && !within_limits(c, &t)) return -1;
+    double sum = t.cost;
+    if (t.carried > REGISTERS) sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
     sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // for the `if` around them
     return sum / all * waste(c);
 }
