@@ -15,12 +15,13 @@
 // The cost of an instruction is multiplied by the trip counts of the loops around it; along the
 // variables that it does not depend on (domain_dependence.c), one instruction serves all copies.
 // All ways to compute at most options->coarsen elements along at most MAX_AXES variables are
-// compared, and the cheapest is chosen if it saves at least a quarter.  Carried values that do not fit
-// into registers are loaded and stored in each iteration.  Limits: the carried values that a device
-// takes (options->carried), compile time of drivers grows with the square of the basic blocks, and
-// loops that `strip_mine` takes must stay short enough for it.  Elements beyond the end of an odd extent
-// and empty lanes count as cost too, where extents are known (options->extent).  A domain keeps at
-// least options->invocations, because devices hide latency with them.
+// compared, and the cheapest is chosen if it saves at least a quarter.  Carried values that do
+// not fit into registers are loaded and stored in each iteration.  Limits: the carried values
+// that a device takes (options->carried), compile time of drivers grows with the square of the
+// basic blocks, and loops that `strip_mine` takes must stay short enough for it.  Elements
+// beyond the end of an odd extent and empty lanes count as cost too, where extents are known
+// (options->extent).  A domain keeps at least options->invocations, because devices hide latency
+// with them.
 //
 // The bits do not change: each element is computed as before, in the same order.  Invocations of
 // the program must be independent: no barriers, subgroup operations, built-ins, shared memory or

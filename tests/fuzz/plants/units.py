@@ -11,6 +11,12 @@ UNITS = {
         ("ir/pass/target/workgroup_shape.c", None, "vy_sees_workgroup(p) || !is_large", "!is_large"),
         ("ir/pass/target/workgroup_shape.c", None, "return n >= (double)", "return n > (double)"),
     ),
+    "test_coarsen": (
+        ("ir/pass/device/coarsen.c", None, "c->options->carried ? c->options->carried : REGISTERS;", "REGISTERS;"),
+        ("ir/pass/device/coarsen.c", None, "t->carried <= carried &&", "t->carried <= 2 * carried &&"),
+        ("ir/pass/device/coarsen.c", None, "t.blocks += 2ull * c->write_runs", "t.blocks += 8ull * c->write_runs"),
+        ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(constant && constant % f == 0)) {", "if (false) {"),
+    ),
     "test_device_code": (
         ("ir/pass/sums/workgroup_sum.c", None, "vy_emit(b, VY_OP_ZERO, VY_VOID, part.id, 0, NULL);", ";"),
         ("ir/pass/sums/workgroup_sum.c", None, "vy_begin_if(b, leader.id);", "vy_begin_if(b, vy_bool(b, true).id);"),
