@@ -340,7 +340,7 @@ void vy_diag_set_args(vy_diag *d, vy_code code, uint32_t line, uint32_t column, 
 size_t vy_utf8_length(const char *s, const char *end, uint32_t *code);
 // "PREFIX_OF", with a number in between where a buffer of `p` is called that.
 const char *vy_free_name(const vy_program *p, const char *prefix, const char *of, char text[320]);
-// The same after number *last, up to which such names are taken (0: unknown); sets it to this one's.
+// The same after number *last, up to which all are taken (0: none is known); sets it to its own.
 const char *vy_next_free_name(const vy_program *p, const char *prefix, const char *of,
                               uint32_t *last, char text[320]);
 // vy_module_equal of two programs (equal.c).
