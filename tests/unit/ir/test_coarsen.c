@@ -11,29 +11,33 @@
 
 #include <cmocka.h>
 
-// Six sums per element, of loads that all elements share.
-static const char moments[] =
-    "program f(x: in f32[K, 2], y: out f32[N, 6], K: u32, N: u32) over(i: N) {\n"
-    "    var a = 0.0; var b = 0.0; var c = 0.0; var d = 0.0; var e = 0.0; var g = 0.0;\n"
-    "    for k in 0..K {\n"
-    "        let p = x[k, 0] * f32(i); let q = x[k, 1] * f32(i);\n"
-    "        a += p; b += q; c += p * p; d += p * q; e += q * q; g += p * p * q;\n"
-    "    }\n"
-    "    y[i, 0] = a; y[i, 1] = b; y[i, 2] = c; y[i, 3] = d; y[i, 4] = e; y[i, 5] = g;\n"
-    "}\n";
+// Six sums per element, of loads that all elements share; P, Q: of which.
+#define MOMENTS(P, Q)                                                                              \
+    "program f(x: in f32[K, 8], y: out f32[N, N, 6], K: u32, N: u32) over(i: N, j: N) {\n"         \
+    "    var a = 0.0; var b = 0.0; var c = 0.0; var d = 0.0; var e = 0.0; var g = 0.0;\n"          \
+    "    for k in 0..K {\n"                                                                        \
+    "        let p = (" P ") * f32(i + 7 * j); let q = (" Q ") * f32(i + 7 * j);\n"                \
+    "        a += p; b += q; c += p * p; d += p * q; e += q * q; g += p * p * q;\n"                \
+    "    }\n"                                                                                      \
+    "    y[i, j, 0] = a; y[i, j, 1] = b; y[i, j, 2] = c;\n"                                        \
+    "    y[i, j, 3] = d; y[i, j, 4] = e; y[i, j, 5] = g;\n"                                        \
+    "}\n"
+static const char two[] = MOMENTS("x[k, 0]", "x[k, 1]");
+static const char eight[] =
+    MOMENTS("x[k, 0] + x[k, 2] + x[k, 4] + x[k, 6]", "x[k, 1] + x[k, 3] + x[k, 5] + x[k, 7]");
 
-static vy_module *coarsened(uint32_t elements, uint32_t carried)
+static vy_module *coarsened(const char *text, uint32_t elements, uint32_t carried)
 {
-    vy_module *m = vy_parse(moments, sizeof moments - 1, "test");
+    vy_module *m = vy_parse(text, strlen(text), "test");
     assert_non_null(m);
     const vy_opt_options o = {.level = 2, .coarsen = elements, .carried = carried};
     if (!vy_module_ok(m) || !vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
     return m;
 }
 
-static uint32_t carries(uint32_t elements, uint32_t carried)
+static uint32_t carries(const char *text, uint32_t elements, uint32_t carried)
 {
-    vy_module *m = coarsened(elements, carried);
+    vy_module *m = coarsened(text, elements, carried);
     const vy_program *p = vy_module_find(m, "f");
     uint32_t n = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) n += p->insts.data[id].op == VY_OP_CARRY;
@@ -41,26 +45,32 @@ static uint32_t carries(uint32_t elements, uint32_t carried)
     return n;
 }
 
-// Registers are a limit where a device says nothing; else it states one, and values beyond the
-// registers only cost.
+// 40 values are the limit where a device states none.
 static void carried_values_limit_elements(void **state)
 {
     (void)state;
-    assert_int_equal(carries(1, 256), 6);
-    assert_int_equal(carries(40, 0), 6 * 4); // at most 40 in registers
-    assert_int_equal(carries(40, 47), 6 * 4);
-    assert_int_equal(carries(40, 48), 6 * 8);
-    assert_int_equal(carries(8, 256), 6 * 8);
-    assert_int_equal(carries(40, 256), 6 * 32); // 32 copies of six stores are one `if` each
+    assert_int_equal(carries(eight, 1, 256), 6);
+    assert_int_equal(carries(eight, 40, 0), 6 * 4);
+    assert_int_equal(carries(eight, 40, 47), 6 * 4);
+    assert_int_equal(carries(eight, 40, 48), 6 * 8);
+    assert_int_equal(carries(eight, 8, 256), 6 * 8);
+    assert_int_equal(carries(eight, 40, 256), 6 * 32); // 32 copies of six stores are one `if` each
 }
 
-enum { N = 35, K = 3 };
-
-static void run(vy_module *m, float y[N * 6])
+// What two loads cost is less than what more values beyond the registers do.
+static void carried_values_cost(void **state)
 {
-    float x[K * 2] = {0.5f, 1.25f, -3, 0.1f, 7, -0.7f};
-    uint64_t sizes[2][2] = {{K, 2}, {N, 6}};
-    vy_eval_buffer buffers[2] = {{"x", x, sizes[0], 2}, {"y", y, sizes[1], 2}};
+    (void)state;
+    assert_int_equal(carries(two, 40, 256), 6 * 8);
+}
+
+enum { N = 11, K = 3 };
+
+static void run(vy_module *m, float y[N * N * 6])
+{
+    float x[K * 8] = {0.5f, 1.25f, -3, 0.1f, 7, -0.7f, 1e-3f, 4, 100, -2, 0.3f, 5};
+    uint64_t of_x[] = {K, 8}, of_y[] = {N, N, 6};
+    vy_eval_buffer buffers[2] = {{"x", x, of_x, 2}, {"y", y, of_y, 3}};
     vy_eval_scalar scalars[2] = {{"K", {.i = K}}, {"N", {.i = N}}};
     vy_diag d = {0};
     if (!vy_eval(vy_module_find(m, "f"), buffers, 2, scalars, 2, NULL, NULL, &d))
@@ -70,8 +80,8 @@ static void run(vy_module *m, float y[N * 6])
 static void many_elements_keep_their_bits(void **state)
 {
     (void)state;
-    float one[N * 6], many[N * 6];
-    vy_module *plain = coarsened(1, 0), *block = coarsened(40, 256);
+    float one[N * N * 6], many[N * N * 6];
+    vy_module *plain = coarsened(eight, 1, 0), *block = coarsened(eight, 40, 256);
     run(plain, one);
     run(block, many);
     assert_memory_equal(one, many, sizeof one);
@@ -83,6 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(carried_values_limit_elements),
+        cmocka_unit_test(carried_values_cost),
         cmocka_unit_test(many_elements_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
