@@ -90,6 +90,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/shader/parts.comp", (
         ("spirv/read/parts.c", None, "take(r, apart, x, n, v, v + n);", "take(r, apart, x, n, v + n, v);"),
         ("spirv/read/parts.c", None, "&& read_store_scalars(r, p, second);", "&& read_store_scalars(r, p, v);"),
+        ("spirv/read/carried.c", None, "case SpvOpExtInst: return add_pointers(c, at, 5) &&", "case SpvOpExtInst: return"),
         ("spirv/read/parts.c", None, "out[0] = vy_sub(b, x, out[1]);", "out[0] = vy_stop_grad(b, vy_sub(b, x, out[1]));"),
         ("spirv/read/parts.c", None, "const vy_value e = read_as(r, VY_I32, read_scalar(r, operands[1], k));", "const vy_value e = read_as(r, VY_I32, read_scalar(r, operands[1], 0)); (void)k;"),
     )),
