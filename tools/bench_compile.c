@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bench_compile.c: what the library's compiler costs: text → gradient → SPIR-V, in milliseconds.
 //
-//   bench_compile [SECONDS]      time spent on each row; default 1
+//   bench_compile [SECONDS [PROGRAM]]      time spent on each row (1); only the program of that name
 //
 // Rows are programs of a given number of operations; columns the stages, each the median over runs;
 // the printed table is Markdown (tools/benchmark puts it together with others).  Not validated: the
@@ -12,13 +12,14 @@
 #include "spirv/read.h"
 #include "spirv/spirv.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { PARSE, GRAD, OPTIMISE, EMIT, TOTAL, READ, STAGES, MAX_RUNS = 1001 };
+enum { PARSE, GRAD, OPTIMISE, EMIT, TOTAL, STAGES, MAX_RUNS = 1001 };
 
 typedef struct source {
     char *text;
@@ -136,8 +137,8 @@ static size_t spirv_instructions(const vy_compiled *c)
     return count;
 }
 
-// One whole compilation, and its SPIR-V read as a shader: ms[PARSE … READ].
-static sizes compile_once(const source *s, double ms[STAGES])
+// One whole compilation: ms[PARSE … TOTAL].
+static sizes compile_once(const source *s, double ms[STAGES], vy_compiled **compiled)
 {
     vy_diag d = {0};
     double at[STAGES];
@@ -154,48 +155,74 @@ static sizes compile_once(const source *s, double ms[STAGES])
     vy_compiled *c = vy_compile(vy_module_program(g, 0), NULL, &d);
     if (!c) fail(&d, s);
     at[4] = now_ms();
-    vy_module *back = vy_spirv_read(c->words, c->word_count * 4, "bench.spv", NULL);
-    if (!back || !vy_module_ok(back)) exit(2);
-    ms[READ] = now_ms() - at[4];
-    vy_module_free(back);
     const sizes result = {vy_program_instruction_count(vy_module_program(m, 0)),
                           vy_program_instruction_count(vy_module_program(g, 0)), c->word_count,
                           spirv_instructions(c)};
     for (int k = 0; k < TOTAL; k++) ms[k] = at[k + 1] - at[k];
     ms[TOTAL] = at[4] - at[0];
-    vy_compiled_free(c);
+    *compiled = c;
     vy_module_free(g);
     vy_module_free(m);
     return result;
+}
+
+// Its SPIR-V read as a shader; nan: it is not, since a function is read again at each of its calls,
+// and the program would be too large.
+static double read_once(const vy_compiled *c)
+{
+    const double start = now_ms();
+    vy_module *m = vy_spirv_read(c->words, c->word_count * 4, "bench.spv", NULL);
+    if (!m) exit(2);
+    const double ms = vy_module_ok(m) ? now_ms() - start : NAN;
+    vy_module_free(m);
+    return ms;
+}
+
+static bool goes_on(uint32_t runs, double start, double seconds)
+{
+    return runs < MAX_RUNS && (runs < 3 || now_ms() - start < seconds * 1e3);
+}
+
+static double median(double *all, uint32_t runs)
+{
+    qsort(all, runs, sizeof *all, by_value);
+    return all[runs / 2];
+}
+
+// Reading is timed in runs of its own: between two compilations it would leave them cold caches.
+static double reading(const vy_compiled *c, double seconds)
+{
+    static double all[MAX_RUNS];
+    const double start = now_ms();
+    uint32_t runs = 0;
+    while (goes_on(runs, start, seconds) && !isnan(all[runs] = read_once(c))) runs++;
+    return runs ? median(all, runs) : NAN;
 }
 
 static void row(const char *name, void (*make)(source *, uint32_t), uint32_t n, double seconds)
 {
     static double all[STAGES][MAX_RUNS];
     source s = {0};
-    sizes z = {0};
-    double ms[STAGES], median[STAGES], start = now_ms();
+    vy_compiled *c;
+    double ms[STAGES];
     uint32_t runs = 0;
     make(&s, n);
-    compile_once(&s, ms); // warms caches; the built-in functions of the emitter are parsed here
-    while (runs < MAX_RUNS && (runs < 3 || now_ms() - start < seconds * 1e3)) {
-        z = compile_once(&s, ms);
+    sizes z = compile_once(&s, ms, &c); // warms caches; the emitter's own functions are parsed here
+    for (const double start = now_ms(); goes_on(runs, start, seconds); runs++) {
+        vy_compiled_free(c);
+        z = compile_once(&s, ms, &c);
         for (int k = 0; k < STAGES; k++) all[k][runs] = ms[k];
-        runs++;
     }
-    for (int k = 0; k < STAGES; k++) {
-        qsort(all[k], runs, sizeof(double), by_value);
-        median[k] = all[k][runs / 2];
-    }
+    for (int k = 0; k < STAGES; k++) ms[k] = median(all[k], runs);
     printf("| %s | %u | %u | %zu | %.3g | %.3g | %.3g | %.3g | **%.3g** | %.2f | %.3g | %u |\n",
-           name, z.primal, z.gradient, z.words, median[PARSE], median[GRAD], median[OPTIMISE],
-           median[EMIT], median[TOTAL], median[TOTAL] * 1e3 / (z.primal ? z.primal : 1),
-           median[READ] * 1e3 / (double)(z.instructions ? z.instructions : 1), runs);
+           name, z.primal, z.gradient, z.words, ms[PARSE], ms[GRAD], ms[OPTIMISE], ms[EMIT],
+           ms[TOTAL], ms[TOTAL] * 1e3 / (z.primal ? z.primal : 1),
+           reading(c, seconds) * 1e3 / (double)(z.instructions ? z.instructions : 1), runs);
     fflush(stdout);
+    vy_compiled_free(c);
     free(s.text);
 }
 
-// bench_compile [SECONDS [PROGRAM]]: each program for SECONDS (1), or only the one of that name.
 int main(int argc, char **argv)
 {
     static const struct {

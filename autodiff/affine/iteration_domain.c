@@ -79,7 +79,7 @@ static void add_over(vy_nest *n, uint32_t k)
 {
     vy_number extent =
         vy_affine_dim_number(n->a, isl_space_copy(n->space), n->a->p->overs.data[k].extent.id);
-    constrain(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), vy_nest_number(n, 0)));
+    n->domain = isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);
     constrain(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));
     n->range[k] = (vy_interval){0, VY_AFFINE_EXTENT - 1};
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;

@@ -338,8 +338,9 @@ bool vy_check_code(vy_program *p)
     size_t n = p->insts.count + 1;
     checker c = {.p = p};
     c.home = vy_arena_alloc(&arena, n * sizeof *c.home);
-    c.open = vy_arena_alloc(&arena, 2 * n + 1); // an IF has two regions
-    c.stack = vy_arena_alloc(&arena, VY_MAX_NESTING * sizeof *c.stack);
+    c.open = vy_arena_alloc(&arena, 2 * n + 1);                  // an IF has two regions
+    const size_t most = n < VY_MAX_NESTING ? n : VY_MAX_NESTING; // constructs open at once
+    c.stack = vy_arena_alloc(&arena, most * sizeof *c.stack);
     bool ok = c.home && c.open && c.stack;
     if (ok) {
         c.open[0] = 1;

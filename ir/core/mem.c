@@ -64,7 +64,7 @@ static void *alloc(vy_arena *a, size_t size)
     vy_arena_block *block = a->blocks;
     if (!block || block->size - block->used < size) {
         // Blocks grow with the arena, so small modules stay small and large ones need few blocks.
-        size_t want = block ? block->size * 2 : 1024;
+        size_t want = block ? block->size * 2 : 1000;
         if (want > (size_t)1 << 20) want = (size_t)1 << 20;
         if (want < size) want = size;
         vy_arena_block *fresh = vy_realloc(NULL, sizeof *fresh + want);

@@ -21,6 +21,7 @@ static void place(vy_structure *s, uint32_t id, uint32_t top)
 {
     s->parent[id] = top;
     s->depth[id] = top ? s->depth[top] + 1 : 0;
+    if (s->depth[id] > s->deepest) s->deepest = s->depth[id];
 }
 
 bool vy_structure_make(const vy_program *p, vy_structure *s)
@@ -30,7 +31,7 @@ bool vy_structure_make(const vy_program *p, vy_structure *s)
     *s = (vy_structure){0};
     if (!block) return false;
     memset(block, 0, 4 * n * sizeof *block);
-    *s = (vy_structure){block, block + n, block + 2 * n, block + 3 * n};
+    *s = (vy_structure){block, block + n, block + 2 * n, block + 3 * n, 0};
     // The open markers form a list through `parent`, so no stack is needed.  `last` is the marker
     // that the next one of the construct is paired with: the IF or its ELSE, the LOOP.
     uint32_t top = 0;

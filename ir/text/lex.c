@@ -29,7 +29,8 @@ static uint8_t keyword_kind(const char *s, size_t n)
     size_t low = 0, high = sizeof keywords / sizeof *keywords;
     while (low < high) {
         size_t mid = (low + high) / 2;
-        int order = strncmp(s, keywords[mid].text, n);
+        int order = s[0] - keywords[mid].text[0]; // mostly decides
+        if (order == 0) order = strncmp(s, keywords[mid].text, n);
         if (order == 0 && keywords[mid].text[n]) order = -1;
         if (order == 0) return keywords[mid].kind;
         if (order < 0)

@@ -154,7 +154,7 @@ static bool find_dead(dse *d)
     const vy_program *p = d->w.p;
     d->dead = vy_rewrite_bytes(&d->w);
     d->unread = vy_rewrite_table(&d->w, p->buffers.count);
-    d->saved = vy_rewrite_table(&d->w, (VY_MAX_NESTING + 1) * sizeof *d->saved);
+    d->saved = vy_rewrite_table(&d->w, ((size_t)d->w.s.deepest + 1) * sizeof *d->saved);
     if (d->w.oom || !vy_writes_make(&d->reads, p, VY_COUNT_READS, &d->w.arena)) return false;
     find_unread(d);
     for (uint32_t id = p->insts.count; id-- > 1;)

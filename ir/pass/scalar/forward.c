@@ -232,8 +232,9 @@ static bool prepare_forwarding(forward *f)
 {
     const vy_program *p = f->w.p;
     f->proved = vy_rewrite_bytes(&f->w);
-    f->saved = vy_rewrite_table(&f->w, (VY_MAX_NESTING + 1) * sizeof *f->saved);
-    f->other = vy_rewrite_table(&f->w, (VY_MAX_NESTING + 1) * sizeof *f->other);
+    const size_t depths = (size_t)f->w.s.deepest + 1;
+    f->saved = vy_rewrite_table(&f->w, depths * sizeof *f->saved);
+    f->other = vy_rewrite_table(&f->w, depths * sizeof *f->other);
     return !f->w.oom && vy_writes_make(&f->writes, p, VY_COUNT_WRITES, &f->w.arena) &&
            vy_prove_ranges(p, &f->w.s, &f->w.arena, f->proved);
 }

@@ -47,7 +47,7 @@ static uint64_t trip_count(const vy_program *p, uint32_t loop)
 static bool choose_loops(unroll *u)
 {
     const vy_program *p = u->w.p;
-    uint64_t *size = vy_arena_alloc(&u->w.arena, (VY_MAX_NESTING + 2) * sizeof *size);
+    uint64_t *size = vy_arena_alloc(&u->w.arena, ((size_t)u->w.s.deepest + 2) * sizeof *size);
     uint64_t total = 0, limit = (uint64_t)p->insts.count * MAX_GROWTH + 4096;
     if (!size) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
