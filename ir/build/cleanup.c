@@ -145,6 +145,7 @@ static bool find_same(vy_sweep *w)
 
 bool vy_pass_cleanup(vy_program *p, vy_pass_context *c)
 {
+    if (!vy_constructs(p)) return true;
     bool changed = true;
     while (changed) {
         vy_sweep w;

@@ -157,18 +157,33 @@ static void step_lifetime(const vy_sweep *w, uint32_t id, lifetime *l)
     l->end = up ? vy_closer(w->w.p, &w->w.s, up) : UINT32_MAX;
 }
 
+static bool has_locals(const vy_program *p)
+{
+    for (uint32_t i = 0; i < p->buffers.count; i++)
+        if (p->buffers.data[i].cls == VY_LOCAL) return true;
+    return false;
+}
+
+// Finds which accesses to each local array are all within lifetimes.
+static void find_nested(const marker *m, lifetime *now, uint8_t *nested)
+{
+    const vy_program *p = m->w->w.p;
+    if (!has_locals(p)) return;
+    for (uint32_t i = 0; i < p->buffers.count; i++) now[i].nested = true;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (is_local(p, id)) step_lifetime(m->w, id, &now[p->insts.data[id].aux]);
+    for (uint32_t i = 0; i < p->buffers.count; i++) {
+        nested[i] = now[i].nested;
+        now[i] = (lifetime){0};
+    }
+}
+
 static void find_lifetimes(marker *m)
 {
     const vy_program *p = m->w->w.p;
     lifetime *now = vy_rewrite_table(&m->w->w, p->buffers.count * sizeof *now);
     uint8_t *nested = now ? vy_rewrite_table(&m->w->w, p->buffers.count) : NULL;
-    for (uint32_t i = 0; now && i < p->buffers.count; i++) now[i].nested = true;
-    for (uint32_t id = 1; now && id < p->insts.count; id++)
-        if (is_local(p, id)) step_lifetime(m->w, id, &now[p->insts.data[id].aux]);
-    for (uint32_t i = 0; nested && i < p->buffers.count; i++) {
-        nested[i] = now[i].nested;
-        now[i] = (lifetime){0};
-    }
+    if (nested) find_nested(m, now, nested);
     for (uint32_t id = 1; nested && id < p->insts.count; id++) {
         const uint32_t b = p->insts.data[id].aux;
         if (!vy_op_is_memory((vy_op)p->insts.data[id].op)) continue;

@@ -85,7 +85,13 @@ static bool follow(flow *f, uint32_t load, uint32_t id, uint32_t place, bool *fi
     return true;
 }
 
-bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
+static bool starts_sum(const vy_program *p, uint32_t id) // perhaps
+{
+    const vy_inst *i = &p->insts.data[id];
+    return i->op == VY_OP_LOAD && p->buffers.data[i->aux].cls == VY_OUT;
+}
+
+static bool find(const vy_program *p, const vy_structure *s, uint8_t *sum)
 {
     flow f = {.p = p, .s = s};
     bool ok = list_uses(&f);
@@ -93,9 +99,7 @@ bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
     uint64_t left = 64 * (uint64_t)(p->insts.count + p->args.count);
     for (uint32_t load = 1; ok && load < p->insts.count; load++) {
         bool fine = left > 0;
-        sum[load] = 0;
-        if (p->insts.data[load].op != VY_OP_LOAD) continue;
-        if (p->buffers.data[p->insts.data[load].aux].cls != VY_OUT) continue;
+        if (!starts_sum(p, load)) continue;
         f.todo.count = 0;
         ok = push(&f, load, load);
         while (ok && fine && f.todo.count) {
@@ -111,4 +115,14 @@ bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
     vy_free(f.seen);
     vy_vec_free(&f.todo);
     return ok;
+}
+
+bool vy_find_sum_loads(const vy_program *p, const vy_structure *s, uint8_t *sum)
+{
+    bool any = false;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        sum[id] = 0;
+        any |= starts_sum(p, id);
+    }
+    return !any || find(p, s, sum);
 }

@@ -2,6 +2,17 @@
 // flow.c: see flow.h.
 #include "ir/core/flow.h"
 
+uint32_t vy_constructs(const vy_program *p)
+{
+    uint32_t kinds = 0;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_opens(op))
+            kinds |= op == VY_OP_IF ? VY_IFS : vy_is_loop(op) ? VY_LOOPS : VY_CHECKPOINTS;
+    }
+    return kinds;
+}
+
 uint32_t vy_opener(const vy_program *p, const vy_structure *s, uint32_t id)
 {
     switch ((vy_op)p->insts.data[id].op) {

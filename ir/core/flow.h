@@ -19,6 +19,10 @@ static inline bool vy_is_loop(vy_op op) { return op == VY_OP_LOOP || op == VY_OP
 static inline bool vy_is_slot(vy_op op) { return op == VY_OP_CARRY || op == VY_OP_RESULT; }
 
 // -------------------------------------------------------------------------------------- constructs
+// The kinds of constructs that a program has, as a set: many programs have none, and most passes
+// then nothing to do.
+enum { VY_IFS = 1, VY_LOOPS = 2, VY_CHECKPOINTS = 4 };
+uint32_t vy_constructs(const vy_program *p);
 // The opening marker of the construct that a marker, CARRY, RESULT or TEST belongs to.
 uint32_t vy_opener(const vy_program *p, const vy_structure *s, uint32_t id);
 // The closing marker of an opening one.

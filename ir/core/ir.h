@@ -375,7 +375,7 @@ typedef struct vy_structure {
                        // loop
     uint32_t *depth;   // how many openers enclose it
     uint32_t *test;    // of a WHILE: its TEST
-    uint32_t deepest;  // the greatest depth
+    uint32_t deepest;  // no depth is greater
 } vy_structure;
 bool vy_structure_make(const vy_program *p, vy_structure *s); // false: out of memory
 void vy_structure_free(vy_structure *s);

@@ -21,7 +21,6 @@ static void place(vy_structure *s, uint32_t id, uint32_t top)
 {
     s->parent[id] = top;
     s->depth[id] = top ? s->depth[top] + 1 : 0;
-    if (s->depth[id] > s->deepest) s->deepest = s->depth[id];
 }
 
 bool vy_structure_make(const vy_program *p, vy_structure *s)
@@ -34,9 +33,14 @@ bool vy_structure_make(const vy_program *p, vy_structure *s)
     *s = (vy_structure){block, block + n, block + 2 * n, block + 3 * n, 0};
     // The open markers form a list through `parent`, so no stack is needed.  `last` is the marker
     // that the next one of the construct is paired with: the IF or its ELSE, the LOOP.
-    uint32_t top = 0;
+    uint32_t top = 0, inside = 0; // `inside`: the depth of what `top` encloses
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
+        if (vy_op_infos[op].effect != VY_CTRL) { // almost all
+            s->parent[id] = top;
+            s->depth[id] = inside;
+            continue;
+        }
         if (vy_op_opens(op)) {
             place(s, id, top);
             top = id;
@@ -56,6 +60,8 @@ bool vy_structure_make(const vy_program *p, vy_structure *s)
         } else {
             place(s, id, top);
         }
+        inside = top ? s->depth[top] + 1 : 0;
+        if (inside > s->deepest) s->deepest = inside;
     }
     return true;
 }

@@ -86,8 +86,8 @@ static vy_interval compute(vy_intervals *v, uint32_t id)
 {
     const vy_program *p = v->p;
     const vy_inst *i = &p->insts.data[id];
+    if (!vy_type_is_integer((vy_type)i->type)) return (vy_interval){INT64_MIN, INT64_MAX};
     const vy_interval whole = vy_interval_of_type((vy_type)i->type);
-    if (!vy_type_is_integer((vy_type)i->type)) return vy_interval_of_type(VY_VOID);
     switch ((vy_op)i->op) {
     case VY_OP_LOOP:
         return vy_interval_counter((vy_type)i->type, vy_interval_of(v, vy_arg(p, id, 0)),

@@ -160,6 +160,7 @@ static bool find_loops(known *w, bool *any)
 
 bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     known w = {0};
     bool any = false, ok = vy_rewrite_begin(&w.w, p) && find_loops(&w, &any);
     if (ok && any) vy_rewrite_run(&w.w, replace_loop, &w);

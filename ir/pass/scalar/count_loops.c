@@ -223,6 +223,7 @@ static bool find_loops(counting *x, bool *any)
 
 bool vy_pass_count_loops(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     counting x = {0};
     bool any = false, ok = vy_rewrite_begin(&x.w, p) && find_loops(&x, &any), made = false;
     if (ok && any) vy_rewrite_run(&x.w, replace, &x);

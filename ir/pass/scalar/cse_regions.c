@@ -147,6 +147,7 @@ static bool prepare_sharing(share *x)
 
 bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & (VY_IFS | VY_LOOPS))) return true;
     share x = {0};
     bool ok = vy_rewrite_begin(&x.w, p) && prepare_sharing(&x);
     uint32_t pure = 0;

@@ -239,16 +239,26 @@ static bool prepare_forwarding(forward *f)
            vy_prove_ranges(p, &f->w.s, &f->w.arena, f->proved);
 }
 
-static bool has_loads(const vy_program *p)
+// Is there a load from an `out` buffer, or one after a load or store of the same buffer?  Without
+// any, a rebuild would be made only to be dropped.  True also if memory is lacking.
+static bool has_work(const vy_program *p)
 {
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (p->insts.data[id].op == VY_OP_LOAD) return true;
-    return false;
+    uint8_t *seen = vy_realloc(NULL, p->buffers.count + 1u); // by buffer
+    bool any = !seen;
+    if (seen) memset(seen, 0, p->buffers.count + 1u);
+    for (uint32_t id = 1; id < p->insts.count && !any; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op != VY_OP_LOAD && i->op != VY_OP_STORE) continue;
+        any = i->op == VY_OP_LOAD && (seen[i->aux] || p->buffers.data[i->aux].cls == VY_OUT);
+        seen[i->aux] = 1;
+    }
+    vy_free(seen);
+    return any;
 }
 
 bool vy_pass_forward(vy_program *p, vy_pass_context *c)
 {
-    if (!has_loads(p)) return true;
+    if (!has_work(p)) return true;
     forward f = {0};
     bool ok = vy_rewrite_begin(&f.w, p) && prepare_forwarding(&f);
     if (ok) vy_rewrite_run(&f.w, instead, &f);

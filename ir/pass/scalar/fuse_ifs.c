@@ -183,6 +183,7 @@ static bool prepare_fusion(fuse *f)
 
 bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_IFS)) return true;
     fuse f = {0};
     bool ok = vy_rewrite_begin(&f.w, p) && prepare_fusion(&f);
     if (ok && find_chains(&f)) vy_rewrite_run(&f.w, instead, &f);

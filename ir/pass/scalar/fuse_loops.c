@@ -239,6 +239,7 @@ static void find_pairs(fuse_loops *f)
 
 bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     enum { ROUNDS = 16 };
     bool ok = true, again = true;
     for (uint32_t round = 0; ok && again && round < ROUNDS; round++) {

@@ -88,6 +88,7 @@ static uint32_t instead(void *pass, uint32_t id)
 
 bool vy_pass_ifconvert(vy_program *p, vy_pass_context *context)
 {
+    if (!(vy_constructs(p) & VY_IFS)) return true;
     ifconvert c = {0};
     bool ok = vy_rewrite_begin(&c.w, p) && (c.flat = vy_rewrite_bytes(&c.w)) && choose_ifs(&c);
     if (ok && c.any) vy_rewrite_run(&c.w, instead, &c);

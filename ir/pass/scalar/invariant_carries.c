@@ -126,6 +126,7 @@ static void settle(steady *x)
 
 bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     steady x = {0};
     bool ok = vy_rewrite_begin(&x.w, p) && (x.assumed = vy_rewrite_bytes(&x.w));
     if (ok) assume(&x);

@@ -114,6 +114,7 @@ static bool round_of(vy_program *p, bool *any)
 // One round for each loop of a nest, from the inside, at most 4.
 bool vy_pass_invariant_results(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     bool any = true, ok = true;
     for (int round = 0; ok && any && round < 4; round++) {
         any = false;

@@ -96,6 +96,7 @@ static bool prepare_hoisting(licm *l)
 
 bool vy_pass_licm(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     licm l = {.unchecked = c->options && c->options->unchecked};
     bool ok = vy_rewrite_begin(&l.w, p) && prepare_hoisting(&l);
     if (ok) find_invariants(&l);

@@ -353,6 +353,7 @@ static bool prepare_arms(share *x)
 
 bool vy_pass_share_arms(vy_program *p, vy_pass_context *c)
 {
+    if (!(vy_constructs(p) & VY_IFS)) return true;
     share x = {0};
     bool ok = vy_rewrite_begin(&x.w, p) && prepare_arms(&x);
     if (ok) find_arms(&x);

@@ -222,6 +222,7 @@ static bool choose_rows(unroll *u)
 // -------------------------------------------------------------------------------------- the passes
 static bool run(unroll *u, vy_program *p, vy_pass_context *c, bool (*choice)(unroll *u))
 {
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     bool ok = vy_rewrite_begin(&u->w, p);
     ok = ok && (u->trips = vy_rewrite_table(&u->w, p->insts.count * sizeof *u->trips)) && choice(u);
     if (ok && u->any) vy_rewrite_run(&u->w, instead, u);
