@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bench_compile.c: what the library's compiler costs: text → gradient → SPIR-V, in milliseconds.
 //
-//   bench_compile [SECONDS [PROGRAM]]      time spent on each row (1); only the program of that name
+//   bench_compile [SECONDS [PROGRAM]]      time spent on each row (1); only the program named
 //
 // Rows are programs of a given number of operations; columns the stages, each the median over runs;
 // the printed table is Markdown (tools/benchmark puts it together with others).  Not validated: the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// library.h: the functions of mathlib.vyre and mathplain.vyre, by their row in mathlib_text.h.
+// library.h: the functions of mathlib.vyre and mathplain.vyre, by their row in the table
+// that gen_text.py makes of them.
 #ifndef VYRE_LIBRARY_PROGRAM_H
 #define VYRE_LIBRARY_PROGRAM_H
 #include "ir/core/ir.h"

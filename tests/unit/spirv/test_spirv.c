@@ -8,6 +8,7 @@
 #include "ir/build/edit.h"
 #include "tests/unit/failing.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -552,6 +553,44 @@ static void lack_of_memory_is_an_error(void **state)
     }
 }
 
+// The functions of the library are parsed once per process, by whichever thread is first.
+static const char functions[] =
+    "program f(x: in f32[N], d: in f64[N], y: out f32[N], z: out f64[N], N: u32) over(i: N) {\n"
+    "    y[i] = tanh(x[i]) + erf(x[i]) + lgamma(x[i]) + sin(x[i]);\n"
+    "    z[i] = tanh(d[i]) + erf(d[i]) + lgamma(d[i]) + sin(d[i]);\n"
+    "}\n";
+
+static void *compile_functions(void *unused)
+{
+    (void)unused;
+    vy_module *m = vy_parse(functions, sizeof functions - 1, "functions.vyre");
+    vy_diag d;
+    vy_compiled *c = m ? vy_compile(vy_module_program(m, 0), NULL, &d) : NULL;
+    vy_module_free(m);
+    return c;
+}
+
+static void threads_share_library_functions(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    pthread_t thread[THREADS];
+    void *made[THREADS];
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, compile_functions, NULL), 0);
+    for (int k = 0; k < THREADS; k++) assert_int_equal(pthread_join(thread[k], &made[k]), 0);
+    vy_compiled *later = compile_functions(NULL);
+    assert_non_null(later);
+    for (int k = 0; k < THREADS; k++) {
+        vy_compiled *c = made[k];
+        assert_non_null(c);
+        assert_int_equal(c->word_count, later->word_count);
+        assert_memory_equal(c->words, later->words, c->word_count * 4);
+        vy_compiled_free(c);
+    }
+    vy_compiled_free(later);
+}
+
 static void a_validator_failure_is_reported(void **state)
 {
     (void)state;
@@ -603,6 +642,7 @@ static void test_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_share_library_functions), // first: before any is parsed
         cmocka_unit_test(test_text),
         cmocka_unit_test(valid_for_every_target_and_mode),
         cmocka_unit_test(same_input_same_bytes),
