@@ -5,10 +5,11 @@
 //
 // To parse a function and all that it calls costs five times what its emission does, and a small
 // kernel is compiled in less than that.  So the program of a function is made when a module of the
-// process first needs it, and stays until the process ends: one for each function at most.  Nothing changes it afterwards, hence any number
-// of threads may read it.  Threads that make the same program at once each make one; the first to
-// publish its own wins, the others free theirs, and none waits.  A program that could not be made
-// for lack of memory is not published: the next compilation tries again.
+// process first needs it, and stays until the process ends: one for each function at most.  Nothing
+// changes it afterwards, hence any number of threads may read it.  Threads that make the same
+// program at once each make one; the first to publish its own wins, the others free theirs, and
+// none waits.  A program that could not be made for lack of memory is not published: the next
+// compilation tries again.
 //
 // polygamma_n has a program for each order n, of which there is no end: those are the caller's.
 #include "spirv/emit/library.h"
