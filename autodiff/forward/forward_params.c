@@ -34,6 +34,7 @@ static uint32_t declare_twin(forward *f, uint32_t i, const char *name, vy_buffer
         return vy_build_buffer(f->w.b, name, cls, b->type, b->rank, b->dims).id;
     const vy_buffer made = vy_param_buffer(f->w.b, name, cls, b->type, b->rank, b->dims);
     if (b->owned) vy_buffer_owned(f->w.b, made);
+    vy_build_vector(f->w.b, made, b->vector);
     return made.id;
 }
 
@@ -61,6 +62,7 @@ uint32_t vy_forward_workspace(const vy_rewrite *w, uint32_t like, const char *na
     const vy_buffer made = vy_param_buffer(w->b, name, VY_INOUT, type, b->rank, dims);
     vy_buffer_workspace(w->b, made);
     if (b->owned) vy_buffer_owned(w->b, made);
+    vy_build_vector(w->b, made, b->vector);
     return made.id;
 }
 

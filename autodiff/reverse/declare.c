@@ -105,6 +105,7 @@ void vy_reverse_domain(reverse *r)
 static void inherit(const reverse *r, uint32_t b, uint32_t like)
 {
     if (r->p->buffers.data[like].owned) vy_buffer_owned(r->b, (vy_buffer){b});
+    vy_build_vector(r->b, (vy_buffer){b}, r->p->buffers.data[like].vector);
 }
 
 uint32_t vy_reverse_declare(reverse *r, const char *name, vy_buffer_class cls, uint32_t like)

@@ -19,7 +19,7 @@
 //       order with flag 4, the names
 //     scalars (name, type, line, layout)   dimensions (op, value | a, b)
 //     buffers (name, class, type, rank, dims, set, binding, view, flags (1: workspace, 2:
-//       @owned), init, from, line, layout)
+//       @owned, 4: of vectors), init, from, line, layout)
 //     layout: flags (1: given, 2: uniform, 4: strides); of given ones offset, within, set,
 //       binding, strides
 //     over-variables (name, extent)   leaves, by first use (kind, type, index, axis | bits)

@@ -68,7 +68,8 @@ static void put_buffers(writer *w, const vy_program *p, const uint32_t *number)
         vy_binary_put(w, f->set);
         vy_binary_put(w, f->binding);
         vy_binary_put(w, f->view_of);
-        vy_binary_put(w, (unsigned)f->workspace | (unsigned)f->owned << 1);
+        vy_binary_put(w, (unsigned)f->workspace | (unsigned)f->owned << 1 |
+                             (unsigned)f->vector << 2);
         vy_binary_put(w, f->init);
         if (f->init == VY_INIT_COPY) vy_binary_put_string(w, f->init_from);
         vy_binary_put(w, f->line);
@@ -170,9 +171,10 @@ static void read_buffer(reader *r, vy_program *p)
     b.set = vy_binary_get_u32(r);
     b.binding = vy_binary_get_u32(r);
     b.view_of = vy_binary_get_max(r, 0); // no front end makes views yet, and text has none
-    const uint64_t flags = vy_binary_get_max(r, 3);
+    const uint64_t flags = vy_binary_get_max(r, 7);
     b.workspace = flags & 1;
-    b.owned = flags >> 1;
+    b.owned = flags >> 1 & 1;
+    b.vector = flags >> 2;
     b.init = (vy_init)vy_binary_get_max(r, VY_INIT_COPY);
     if (b.init == VY_INIT_COPY) b.init_from = vy_binary_get_name(r);
     b.line = vy_binary_get_u32(r);

@@ -188,6 +188,12 @@ void vy_buffer_workspace(vy_builder *b, vy_buffer buf)
     b->p->buffers.data[buf.id].workspace = true;
 }
 
+void vy_build_vector(vy_builder *b, vy_buffer buf, bool vector)
+{
+    if (vy_builder_failed(b) || !buf.id || buf.id >= b->p->buffers.count) return;
+    b->p->buffers.data[buf.id].vector = vector;
+}
+
 void vy_buffer_owned(vy_builder *b, vy_buffer buf)
 {
     if (vy_builder_failed(b) || !buf.id || buf.id >= b->p->buffers.count) return;

@@ -124,6 +124,7 @@ typedef struct vy_buf {
     uint32_t view_of; // 0, or the buffer whose binding this is a view of (other front ends)
     bool workspace;
     vy_made made; // not in the text
+    bool vector;  // declared as one of vectors: its rows are (for the printer; print_vector.c)
     bool owned;   // `@owned`: all accesses to an element in one dispatch are by one invocation
     vy_init init;
     const char *init_from;

@@ -107,6 +107,7 @@ static vy_buffer declare_fused(fusing *f, const part *t, uint32_t buffer)
     if (of->cls == VY_LOCAL) return vy_local_array(f->b, name, of->type, of->rank, dims);
     const vy_buffer made = vy_param_buffer(f->b, name, of->cls, of->type, of->rank, dims);
     if (of->owned) vy_buffer_owned(f->b, made);
+    vy_build_vector(f->b, made, of->vector);
     vy_layout_keep(f->b, made, of);
     return made;
 }

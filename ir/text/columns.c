@@ -34,6 +34,7 @@ vy_column vy_column_at(vy_front *f, const char *name, vy_text_type t, uint32_t c
     vy_column column = {.name = name};
     for (const vy_made_type *m; (m = vy_made_of(f, t)) && !f->failed;) {
         const vy_field *d = m->kind == VY_STRUCT ? field_at(f, m, &c) : NULL;
+        column.vector = m->kind == VY_VECTOR;
         if (d)
             column.name = vy_front_joined(f, column.name, ".", d->name->text);
         else

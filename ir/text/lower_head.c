@@ -75,6 +75,7 @@ static void lower_column(vy_lower *l, const vy_decl *d, uint32_t c, bool shader)
     const vy_buffer b =
         vy_param_buffer(l->b, column.name, (vy_buffer_class)d->cls, column.type, rank, dims);
     l->frame[d->slot + c] = b.id;
+    vy_build_vector(l->b, b, column.vector);
     lower_place(l, d, c, b, shader);
     if (d->workspace) vy_buffer_workspace(l->b, b);
     if (d->owned) vy_buffer_owned(l->b, b);

@@ -241,6 +241,7 @@ static void lower_array(vy_lower *l, const vy_stmt *s, uint32_t c) // column c
                   : d->undefined       ? vy_local_undefined(l->b, name, column.type, rank, dims)
                                        : vy_local_array(l->b, name, column.type, rank, dims);
     l->frame[d->slot + c] = b.id;
+    vy_build_vector(l->b, b, column.vector);
 }
 
 static void lower_arrays(vy_lower *l, const vy_stmt *s)

@@ -4,7 +4,7 @@
 //   print.c        modules, heads of programs      print_plan.c   what is written inline
 //   print_code.c   statements, in program order    print_slot.c   carries and yields as variables
 //   print_expr.c   expressions                     print_name.c   unique names
-//   print_pipe.c   pipelines
+//   print_pipe.c   pipelines                print_vector.c what is printed as vectors
 //
 // The text must make the builder emit the same instructions in the same order.  Two facts ensure
 // this: expressions are evaluated left to right, and the builder orders the values that a construct
@@ -77,6 +77,9 @@ typedef struct printer {
     uint32_t *name;  // of lets and loop variables, and aliases; index in names
     uint16_t *width; // of a tree that may be written inline; 0: none
     uint8_t *height, *inlined;
+    uint8_t *lanes;  // components of the group that begins here; 0: none does
+    uint8_t *lane;   // 1 + the number of the component that it is; 0: of none
+    uint8_t *vector; // by buffer: components of its rows; 0: it is one of scalars
     vy_id_vec pending; // print_plan.c
     print_names names;
     print_var_vec vars;
@@ -160,6 +163,36 @@ bool print_reads(const printer *o, uint32_t id, uint32_t value); // in the tree 
 void print_ref(printer *o, uint32_t id);                         // the name of a value
 void print_operation(printer *o, uint32_t id, int precedence);   // itself, not a name for it
 void print_atomic(printer *o, uint32_t id);
+
+// print_vector.c
+void print_find_vectors(printer *o);
+// Components of the rows of a buffer that is printed as one of vectors; 0: it is not.
+static inline uint32_t print_vector_size(const printer *o, const vy_buf *b)
+{
+    return o->vector ? o->vector[b - o->p->buffers.data] : 0;
+}
+// How many indices its elements have.
+static inline uint32_t print_rank(const printer *o, const vy_buf *b)
+{
+    return b->rank - (print_vector_size(o, b) != 0);
+}
+static inline bool print_is_later_component(const printer *o, uint32_t id)
+{
+    return o->lane[id] > 1;
+}
+// The first of its group; of what is in none itself.
+static inline uint32_t print_group_begin(const printer *o, uint32_t id)
+{
+    return print_is_later_component(o, id) ? id - o->lane[id] + 1 : id;
+}
+uint32_t print_group_of(const printer *o, uint32_t id, uint32_t k); // that operand k is; 0: none
+bool print_is_broadcast(const printer *o, uint32_t id, uint32_t k); // one value for all of a group
+bool print_group_is_operand(const printer *o, uint32_t id);         // of one group, and no more
+void print_buffer_type(printer *o, const vy_buf *b);
+void print_component(printer *o, uint32_t k);
+void print_element_component(printer *o, uint32_t index); // `.x` or `[k]`
+uint32_t print_group_name(printer *o, uint32_t id);
+void print_operand(printer *o, uint32_t id, uint32_t k, int precedence, bool typed);
 
 // print_slot.c
 void print_slots_open(printer *o, print_frame *f);         // chooses and declares variables

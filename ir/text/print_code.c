@@ -226,17 +226,18 @@ static uint32_t loads_element(const printer *o, uint32_t load, uint32_t id)
 
 static void print_store(printer *o, uint32_t id)
 {
-    uint32_t value = vy_arg(o->p, id, o->p->insts.data[id].nargs - 1);
+    const uint32_t last = o->p->insts.data[id].nargs - 1u, value = vy_arg(o->p, id, last);
     print_indent(o);
     print_element(o, id);
     // x[i] = x[i] + e
     uint32_t load = 0;
-    for (uint32_t k = 0; k < 2 && !load; k++)
+    const bool whole = !o->lanes[id] || print_group_of(o, id, last);
+    for (uint32_t k = 0; whole && k < 2 && !load; k++)
         if (!VY_IS_LEAF(value) && o->inlined[value] && o->p->insts.data[value].nargs == 2)
             load = loads_element(o, vy_arg(o->p, value, k), id);
     if (!load || !print_compound(o, value, load)) {
         print_str(o, " = ");
-        print_expr(o, value, 0, true);
+        print_operand(o, id, last, 0, true);
     }
     print_str(o, ";\n");
 }
@@ -248,7 +249,7 @@ static void print_array_declaration(printer *o, uint32_t buffer, const char *wor
     line(o, word);
     print_name_of(o, o->array_name[buffer]);
     print_str(o, ": ");
-    print_str(o, vy_type_name(b->type));
+    print_buffer_type(o, b);
     print_dims(o, b);
     print_str(o, end);
 }
@@ -263,6 +264,18 @@ static void print_zero(printer *o, uint32_t id)
     line(o, o->p->buffers.data[buffer].cls == VY_SHARED ? "shared " : "local ");
     print_name_of(o, o->array_name[buffer]);
     print_str(o, ";\n");
+}
+
+// `let v = p[i] * s;`
+static void print_group(printer *o, uint32_t id)
+{
+    const uint32_t name = print_group_name(o, id);
+    line(o, "let ");
+    print_name_of(o, name);
+    print_str(o, " = ");
+    print_operation(o, id, 0);
+    print_str(o, ";\n");
+    for (uint32_t j = 0; j < o->lanes[id]; j++) o->name[id + j] = name;
 }
 
 static void print_let(printer *o, uint32_t id)
@@ -301,6 +314,13 @@ static void print_tuple(printer *o, uint32_t id)
     print_str(o, ";\n");
 }
 
+static bool is_unused(const printer *o, uint32_t id)
+{
+    for (uint32_t j = 0; j == 0 || j < o->lanes[id]; j++)
+        if (print_use_count(o, id + j)) return false;
+    return true;
+}
+
 static void print_plain(printer *o, uint32_t id)
 {
     const vy_inst *i = &o->p->insts.data[id];
@@ -312,12 +332,14 @@ static void print_plain(printer *o, uint32_t id)
         print_zero(o, id);
     } else if (i->op == VY_OP_BARRIER) {
         line(o, "barrier();\n");
-    } else if (vy_op_is_atomic((vy_op)i->op) && print_use_count(o, id) == 0 && !i->name) {
+    } else if (vy_op_is_atomic((vy_op)i->op) && !i->name && is_unused(o, id)) {
         print_indent(o);
         print_atomic(o, id);
         print_str(o, ";\n");
     } else if (vy_is_tuple(o->p, id)) {
         print_tuple(o, id);
+    } else if (o->lanes[id]) {
+        print_group(o, id);
     } else {
         print_let(o, id);
     }
@@ -394,5 +416,5 @@ void print_code(printer *o)
 {
     declare_arrays(o);
     for (uint32_t id = 1; id < o->p->insts.count && !o->failed; id++)
-        if (!o->inlined[id]) print_inst(o, id);
+        if (!o->inlined[id] && !print_is_later_component(o, id)) print_inst(o, id);
 }

@@ -22,7 +22,7 @@ static void print_dim_leaf(printer *o, const vy_dim_node *n, uint32_t depth)
     case VY_DIM_UNKNOWN:
         print_str(o, "len(");
         print_identifier(o, o->p->buffers.data[n->value].name);
-        if (o->p->buffers.data[n->value].rank > 1) print_str(o, ", 0");
+        if (print_rank(o, &o->p->buffers.data[n->value]) > 1) print_str(o, ", 0");
         print_str(o, ")");
         return;
     case VY_DIM_GROUPS:
@@ -71,7 +71,7 @@ void print_dim(printer *o, uint32_t d, int outer, uint32_t depth)
 void print_dims(printer *o, const vy_buf *b)
 {
     print_str(o, "[");
-    for (uint32_t k = 0; k < b->rank; k++) {
+    for (uint32_t k = 0; k < print_rank(o, b); k++) {
         const vy_dim_node *n = &o->p->dims.data[b->dims[k].id];
         if (k) print_str(o, ", ");
         bool own = n->op == VY_DIM_UNKNOWN && b == &o->p->buffers.data[n->value];

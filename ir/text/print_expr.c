@@ -112,7 +112,7 @@ static void print_leaf(printer *o, uint32_t id, int outer, bool typed)
             print_name_of(o, o->array_name[l->index]);
         else
             print_identifier(o, o->p->buffers.data[l->index].name);
-        if (o->p->buffers.data[l->index].rank > 1) {
+        if (print_rank(o, &o->p->buffers.data[l->index]) > 1) {
             print_str(o, ", ");
             print_u64(o, l->axis);
         }
@@ -122,12 +122,14 @@ static void print_leaf(printer *o, uint32_t id, int outer, bool typed)
 
 void print_ref(printer *o, uint32_t id)
 {
-    if (o->name[id])
+    if (o->name[id]) {
         print_name_of(o, o->name[id]);
-    else if (o->var[id])
+        if (o->lane[id]) print_component(o, o->lane[id] - 1u);
+    } else if (o->var[id]) {
         print_name_of(o, o->vars.data[o->var[id] - 1].name);
-    else
+    } else {
         print_str(o, "?"); // unreachable: every value has a name before its first use
+    }
 }
 
 // ------------------------------------------------------------------------------------------- trees
@@ -151,6 +153,7 @@ static bool is_cheap(const printer *o, uint32_t id, int *budget)
         return true;
     }
     if (VY_IS_LEAF(id)) return o->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_LEN;
+    if (o->lane[id]) return --*budget >= 0; // `v.x`
     if (!o->inlined[id]) return true;
     const vy_inst *i = &o->p->insts.data[id];
     bool fine = i->op == VY_OP_CAST || i->op == VY_OP_NEG || i->op == VY_OP_NOT ||
@@ -179,12 +182,11 @@ static bool shows_type(const printer *o, uint32_t id, uint32_t first)
 static void print_infix(printer *o, uint32_t id, int outer)
 {
     const vy_inst *i = &o->p->insts.data[id];
-    uint32_t a = vy_arg(o->p, id, 0), b = vy_arg(o->p, id, 1);
+    uint32_t a = 0, b = 1;
     const char *text = vy_op_infos[i->op].text;
     int mine = precedence((vy_op)i->op);
     if (print_swapped(o, id)) {
-        uint32_t t = a;
-        a = b, b = t;
+        a = 1, b = 0;
         text = i->op == VY_OP_LT ? ">" : ">=";
     }
     if (is_logic(o, id)) {
@@ -194,11 +196,11 @@ static void print_infix(printer *o, uint32_t id, int outer)
     // Comparisons of comparisons, and | mixed with &, get brackets: readers of C stumble over them.
     bool brackets = mine < outer, typed = shows_type(o, id, 0);
     if (brackets) print_str(o, "(");
-    print_expr(o, a, mine >= 3 && mine <= 7 ? mine + 1 : mine, typed);
+    print_operand(o, id, a, mine >= 3 && mine <= 7 ? mine + 1 : mine, typed);
     print_str(o, " ");
     print_str(o, text);
     print_str(o, " ");
-    print_expr(o, b, mine + 1, true);
+    print_operand(o, id, b, mine + 1, true);
     if (brackets) print_str(o, ")");
 }
 
@@ -208,7 +210,7 @@ static void print_prefix(printer *o, uint32_t id, int outer)
     bool brackets = outer > UNARY;
     if (brackets) print_str(o, "(");
     print_str(o, i->op == VY_OP_NEG ? "-" : i->type == VY_BOOL ? "!" : "~");
-    print_expr(o, vy_arg(o->p, id, 0), UNARY, true);
+    print_operand(o, id, 0, UNARY, true);
     if (brackets) print_str(o, ")");
 }
 
@@ -222,7 +224,8 @@ static void print_array(printer *o, uint32_t buffer)
 
 void print_element(printer *o, uint32_t id)
 {
-    uint32_t buffer = o->p->insts.data[id].aux, rank = o->p->buffers.data[buffer].rank;
+    const uint32_t buffer = o->p->insts.data[id].aux;
+    const uint32_t rank = print_rank(o, &o->p->buffers.data[buffer]);
     print_array(o, buffer);
     print_str(o, "[");
     for (uint32_t k = 0; k < rank; k++) {
@@ -230,6 +233,7 @@ void print_element(printer *o, uint32_t id)
         print_expr(o, vy_arg(o->p, id, k), ANY, false);
     }
     print_str(o, "]");
+    if (o->vector[buffer] && !o->lanes[id]) print_element_component(o, vy_arg(o->p, id, rank));
     for (uint8_t mark = VY_FLAG_INRANGE; mark <= VY_FLAG_ONCE; mark = (uint8_t)(mark << 1)) {
         if (!(o->p->insts.data[id].flags & mark)) continue;
         print_str(o, " @");
@@ -246,7 +250,7 @@ void print_atomic(printer *o, uint32_t id)
     print_element(o, id);
     for (uint32_t k = rank; k < i->nargs; k++) {
         print_str(o, ", ");
-        print_expr(o, vy_arg(o->p, id, k), ANY, true);
+        print_operand(o, id, k, ANY, true);
     }
     print_str(o, ")");
 }
@@ -277,7 +281,7 @@ static void print_call(printer *o, uint32_t id)
         if (k) print_str(o, ", ");
         bool known = typed;
         if (numbered) known = k == 1 || !vy_id_const(o->p, vy_arg(o->p, id, 0));
-        print_expr(o, vy_arg(o->p, id, k), ANY, known);
+        print_operand(o, id, k, ANY, known);
     }
     print_str(o, ")");
 }
@@ -321,11 +325,11 @@ bool print_compound(printer *o, uint32_t id, uint32_t old)
         op == VY_OP_ADD || op == VY_OP_MUL || op == VY_OP_AND || op == VY_OP_OR || op == VY_OP_XOR;
     // Operands of a sum are in the order of their definition; nothing is defined between these two.
     bool free_order = VY_IS_LEAF(a) || !o->inlined[a] || o->var[old];
-    uint32_t other = a == old ? b : commutes && b == old && free_order ? a : 0;
-    if (!other || print_reads(o, other, old)) return false;
+    const bool second = a != old && commutes && b == old && free_order;
+    if ((a != old && !second) || print_reads(o, second ? a : b, old)) return false;
     print_str(o, " ");
     print_str(o, vy_op_infos[op].text);
     print_str(o, "= ");
-    print_expr(o, other, ANY, true);
+    print_operand(o, id, second ? 0 : 1, ANY, true);
     return true;
 }

@@ -71,7 +71,7 @@ static void print_buffer(printer *o, const vy_buf *b, uint32_t position)
     print_identifier(o, b->name);
     print_str(o, ": ");
     print_str(o, words[b->cls]);
-    print_str(o, vy_type_name(b->type));
+    print_buffer_type(o, b);
     print_dims(o, b);
 }
 

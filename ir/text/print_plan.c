@@ -17,6 +17,15 @@
 enum { MAX_WIDTH = 80, MAX_HEIGHT = 20 };
 
 // ------------------------------------------------------------------------------------------- users
+// Does it use operand k?  One scalar for all components of a group is an operand of the first.
+static bool uses(const printer *o, uint32_t id, uint32_t k)
+{
+    const uint32_t a = vy_arg(o->p, id, k);
+    if (VY_IS_LEAF(a)) return false;
+    return !print_is_later_component(o, id) ||
+           !print_is_broadcast(o, print_group_begin(o, id), k);
+}
+
 static bool make_uses(printer *o)
 {
     const vy_program *p = o->p;
@@ -25,8 +34,7 @@ static bool make_uses(printer *o)
         const vy_inst *i = &p->insts.data[id];
         if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) continue;
         for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a)) o->use_start[a + 1]++;
+            if (uses(o, id, k)) o->use_start[vy_arg(p, id, k) + 1]++;
         }
     }
     for (uint32_t id = 0; id < n; id++) o->use_start[id + 1] += o->use_start[id];
@@ -41,8 +49,7 @@ static bool make_uses(printer *o)
         const vy_inst *i = &p->insts.data[id];
         if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) continue;
         for (uint32_t k = 0; k < i->nargs; k++) {
-            uint32_t a = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(a)) o->uses[fill[a]++] = id;
+            if (uses(o, id, k)) o->uses[fill[vy_arg(p, id, k)]++] = print_group_begin(o, id);
         }
     }
     vy_free(fill);
@@ -110,6 +117,8 @@ static bool may_inline(const printer *o, uint32_t id)
     const vy_inst *i = &o->p->insts.data[id];
     vy_effect e = vy_op_infos[i->op].effect;
     if (i->op == VY_OP_PICK || vy_is_tuple(o->p, id)) return false;
+    if (o->lanes[id] && (i->name || e == VY_WRITE)) return false;
+    if (o->lanes[id]) return print_group_is_operand(o, id);
     if (e == VY_WRITE || i->type == VY_VOID || print_use_count(o, id) != 1) return false;
     return !i->name || is_assignment(o, o->uses[o->use_start[id]], id);
 }
@@ -161,7 +170,7 @@ static bool pop_operand(printer *o, uint32_t a)
     vy_id_vec *s = &o->pending;
     if (VY_IS_LEAF(a) || s->count == 0 || s->data[s->count - 1] != a) return false;
     s->count--;
-    o->inlined[a] = 1;
+    for (uint32_t j = 0; j == 0 || j < o->lanes[a]; j++) o->inlined[a + j] = 1;
     return true;
 }
 
@@ -180,6 +189,17 @@ static void take_within(printer *o, uint32_t a, uint32_t *width, uint32_t *heigh
     pop_operand(o, a);
 }
 
+// Operand k, be it a group, one scalar for all of a group, or a scalar for each component.
+static void take_operand(printer *o, uint32_t id, uint32_t k, uint32_t *width, uint32_t *height)
+{
+    const uint32_t group = print_group_of(o, id, k);
+    const uint32_t n = group || !o->lanes[id] || print_is_broadcast(o, id, k) ? 1 : o->lanes[id];
+    for (uint32_t j = n; j-- > 0;) {
+        const uint32_t a = vy_arg(o->p, id + j, k);
+        if (group || VY_IS_LEAF(a) || !o->lane[a]) take_within(o, a, width, height);
+    }
+}
+
 // Pops the operands of an instruction, the last one first.
 static void take_operands(printer *o, uint32_t id, uint32_t *width, uint32_t *height)
 {
@@ -193,7 +213,7 @@ static void take_operands(printer *o, uint32_t id, uint32_t *width, uint32_t *he
         take_within(o, a[1], width, height);
         return;
     }
-    for (uint32_t k = i->nargs; k-- > 0;) take_within(o, a[k], width, height);
+    for (uint32_t k = i->nargs; k-- > 0;) take_operand(o, id, k, width, height);
 }
 
 static void sort_desc(vy_id_vec *v)
@@ -274,11 +294,12 @@ static void plan_loop(printer *o, uint32_t id)
 bool print_plan(printer *o)
 {
     const vy_program *p = o->p;
-    if (!make_uses(o)) return false;
+    print_find_vectors(o);
+    if (o->failed || !make_uses(o)) return false;
     for (uint32_t id = 1; id < p->insts.count && !o->failed; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         uint32_t width, height;
-        if (op == VY_OP_CARRY || op == VY_OP_RESULT) continue;
+        if (op == VY_OP_CARRY || op == VY_OP_RESULT || print_is_later_component(o, id)) continue;
         if (op == VY_OP_LOOP) {
             plan_loop(o, id);
         } else if (vy_op_infos[op].effect == VY_CTRL) {

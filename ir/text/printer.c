@@ -7,7 +7,9 @@
 bool print_tables(printer *o)
 {
     size_t n = o->p->insts.count;
-    size_t words = (n + 2) + n + n + (n + 1) / 2 + (n + 3) / 4 * 2 + o->p->buffers.count;
+    size_t words = (n + 2) + n + n + (n + 1) / 2 + (n + 3) / 4 * 4;
+    const size_t buffers = o->p->buffers.count;
+    words += buffers + (buffers + 3) / 4;
     o->block = vy_realloc(NULL, words * sizeof *o->block);
     if (!o->block) return false;
     memset(o->block, 0, words * sizeof *o->block);
@@ -15,9 +17,12 @@ bool print_tables(printer *o)
     o->var = o->use_start + n + 2;
     o->name = o->var + n;
     o->array_name = o->name + n;
-    o->width = (uint16_t *)(o->array_name + o->p->buffers.count);
+    o->width = (uint16_t *)(o->array_name + buffers);
     o->height = (uint8_t *)(o->width + (n + 1) / 2 * 2);
     o->inlined = o->height + (n + 3) / 4 * 4;
+    o->lanes = o->inlined + (n + 3) / 4 * 4;
+    o->lane = o->lanes + (n + 3) / 4 * 4;
+    o->vector = o->lane + (n + 3) / 4 * 4;
     return vy_structure_make(o->p, &o->s);
 }
 

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// print_vector.c: scalars that are printed together, as a vector.
+//
+//   v1 = load p[i, 0]    v4 = v1 * s    store y[i, 0], v4        let v1 = p[i];
+//   v2 = load p[i, 1]    v5 = v2 * s    store y[i, 1], v5    →   y[i] = v1 * s;
+//   v3 = load p[i, 2]    v6 = v3 * s    store y[i, 2], v6
+//
+// Exactly those that the front end makes of a vector: instructions of one operation, one after the
+// other, one for each component (a *group*, named by its first instruction).  They load, store or
+// add a row of a buffer of vectors, or compute with a group: each other operand is a group, too,
+// one scalar for all, or what vec3(a, b, c) takes together.  So the text makes the same
+// instructions in the same order; everything else is printed as scalars, and a component of a group
+// as `v1.x`.  Names decide, too: a group has none, or those that the front end gives the components
+// of one variable (v_x, v_y, …).
+//
+// What is a buffer of vectors its declaration says (vy_buf.vector), not what is done with it: a
+// program without them is printed without vectors.
+#include "ir/text/print.h"
+
+#include "ir/text/front.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 4, LONGEST_NAME = 70 };
+
+static const char axes[] = "xyzw";
+
+static const vy_inst *inst(const printer *o, uint32_t id) { return &o->p->insts.data[id]; }
+
+// ------------------------------------------------------------------------------ buffers of vectors
+// What comes before `vec3` in its name; NULL: there is none of this type.
+static const char *prefix(vy_type t)
+{
+    switch (t) {
+    case VY_F16: return "h";
+    case VY_F32: return "";
+    case VY_F64: return "d";
+    case VY_I32: return "i";
+    case VY_U32: return "u";
+    default: return NULL;
+    }
+}
+
+static void print_type(printer *o, vy_type t, uint32_t n)
+{
+    char text[8];
+    snprintf(text, sizeof text, "%svec%u", prefix(t), n);
+    print_str(o, text);
+}
+
+static uint8_t components(const vy_program *p, const vy_buf *b)
+{
+    if (!b->vector || b->rank < 2 || !prefix(b->type) || b->layout.strides) return 0;
+    const vy_dim_node *n = &p->dims.data[b->dims[b->rank - 1].id];
+    return n->op == VY_DIM_CONST && n->value >= 2 && n->value <= MOST ? (uint8_t)n->value : 0;
+}
+
+// A component that is not there can be written as an index of a matrix only.
+static void drop_out_of_range(printer *o)
+{
+    for (uint32_t id = 1; id < o->p->insts.count; id++) {
+        const vy_inst *i = inst(o, id);
+        if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO || !o->vector[i->aux]) continue;
+        const uint32_t last = vy_arg(o->p, id, o->p->buffers.data[i->aux].rank - 1);
+        const vy_scalar *k = vy_id_const(o->p, last);
+        if (k && k->u >= o->vector[i->aux]) o->vector[i->aux] = 0;
+    }
+    for (uint32_t k = 0; k < o->p->leaves.count; k++) {
+        const vy_leaf *l = &o->p->leaves.data[k];
+        if (l->kind == VY_LEAF_LEN && l->axis + 1 == o->p->buffers.data[l->index].rank)
+            o->vector[l->index] = 0;
+    }
+}
+
+static bool is_our_word(const char *name)
+{
+    vy_type t;
+    uint32_t n;
+    for (t = VY_VOID; t < VY_TYPE_COUNT; t++)
+        for (n = 2; prefix(t) && n <= MOST; n++) {
+            char text[8];
+            snprintf(text, sizeof text, "%svec%u", prefix(t), n);
+            if (strcmp(name, text) == 0) return true;
+        }
+    return false;
+}
+
+// Does something that the text must name have the name of a vector type?
+static bool words_are_free(const printer *o)
+{
+    const vy_program *p = o->p;
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        if (vy_is_global(p->buffers.data[b].cls) && is_our_word(p->buffers.data[b].name))
+            return false;
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        if (is_our_word(p->scalars.data[i].name)) return false;
+    for (uint32_t i = 0; i < p->overs.count; i++)
+        if (is_our_word(p->overs.data[i].name)) return false;
+    for (uint32_t i = 0; i < p->module->functions.count; i++)
+        if (is_our_word(p->module->functions.data[i].code->name)) return false;
+    return true;
+}
+
+// The marks of lowered programs are those of single elements.
+static bool find_buffers(printer *o)
+{
+    bool any = false;
+    if (o->p->signature || vy_program_lowered(o->p) || !words_are_free(o)) return false;
+    for (uint32_t b = 1; b < o->p->buffers.count; b++)
+        any |= (o->vector[b] = components(o->p, &o->p->buffers.data[b])) != 0;
+    if (any) drop_out_of_range(o);
+    return any;
+}
+
+// ------------------------------------------------------------------------------------------ groups
+// Are the operands k of the n instructions one value?
+static bool is_one(const printer *o, uint32_t id, uint32_t n, uint32_t k)
+{
+    for (uint32_t j = 1; j < n; j++)
+        if (vy_arg(o->p, id + j, k) != vy_arg(o->p, id, k)) return false;
+    return true;
+}
+
+// The group whose components are operands k of the n instructions, in order; 0: they are not.
+static uint32_t group_of(const printer *o, uint32_t id, uint32_t n, uint32_t k)
+{
+    const uint32_t first = vy_arg(o->p, id, k);
+    if (VY_IS_LEAF(first) || o->lanes[first] != n) return 0;
+    for (uint32_t j = 1; j < n; j++)
+        if (vy_arg(o->p, id + j, k) != first + j) return 0;
+    return first;
+}
+
+static bool are_alike(const printer *o, uint32_t id, uint32_t n)
+{
+    const vy_inst *a = inst(o, id);
+    if (id + n > o->p->insts.count) return false;
+    for (uint32_t j = 1; j < n; j++) {
+        const vy_inst *b = inst(o, id + j);
+        if (b->op != a->op || b->type != a->type || b->flags != a->flags || b->aux != a->aux ||
+            b->nargs != a->nargs)
+            return false;
+    }
+    return true;
+}
+
+// The length of the name of the vector whose component `axis` has this name; 0: there is none.
+static size_t stem(const char *name, char axis)
+{
+    const size_t n = strlen(name);
+    return n > 2 && n <= LONGEST_NAME && name[n - 2] == '_' && name[n - 1] == axis ? n - 2 : 0;
+}
+
+static bool are_named_alike(const printer *o, uint32_t id, uint32_t n)
+{
+    const char *first = vy_string(&o->p->module->names, inst(o, id)->name);
+    const size_t length = stem(first, axes[0]);
+    for (uint32_t j = 0; j < n; j++) {
+        const char *name = vy_string(&o->p->module->names, inst(o, id + j)->name);
+        if (!inst(o, id)->name && !inst(o, id + j)->name) continue;
+        if (!length || stem(name, axes[j]) != length || memcmp(name, first, length) != 0)
+            return false;
+    }
+    return true;
+}
+
+// Elements k, k + 1, … of one row, all of them.
+static bool is_row(const printer *o, uint32_t id, uint32_t n)
+{
+    const uint32_t last = o->p->buffers.data[inst(o, id)->aux].rank - 1;
+    for (uint32_t k = 0; k < last; k++)
+        if (!is_one(o, id, n, k)) return false;
+    for (uint32_t j = 0; j < n; j++) {
+        const uint32_t index = vy_arg(o->p, id + j, last);
+        const vy_scalar *k = vy_id_const(o->p, index);
+        if (!k || k->u != j || vy_id_type(o->p, index) != VY_I32) return false;
+    }
+    return true;
+}
+
+static uint32_t row_at(const printer *o, uint32_t id)
+{
+    const vy_inst *i = inst(o, id);
+    const uint32_t n = o->vector[i->aux];
+    const bool fits = i->op == VY_OP_LOAD || i->op == VY_OP_STORE || i->op == VY_OP_ATOMIC_ADD;
+    return fits && n && are_alike(o, id, n) && is_row(o, id, n) ? n : 0;
+}
+
+// An operation that the language has for vectors, by components.
+static bool goes_by_components(const vy_inst *i)
+{
+    const vy_op_info *info = &vy_op_infos[i->op];
+    const bool fits = info->rule == VY_RULE_F || info->rule == VY_RULE_N ||
+                      info->rule == VY_RULE_I || info->rule == VY_RULE_IB;
+    if (info->effect != VY_PURE || !prefix((vy_type)i->type) || i->nargs > 3) return false;
+    if (i->op == VY_OP_SELECT) return true;
+    return fits && info->form != VY_FORM_SPECIAL && info->form != VY_FORM_LOWERED;
+}
+
+static uint32_t computed_at(const printer *o, uint32_t id)
+{
+    const vy_inst *i = inst(o, id);
+    if (!goes_by_components(i)) return 0;
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        const uint32_t a = vy_arg(o->p, id, k), n = VY_IS_LEAF(a) ? 0 : o->lanes[a];
+        if (!n || !are_alike(o, id, n) || !group_of(o, id, n, k)) continue;
+        return i->op != VY_OP_SELECT || is_one(o, id, n, 0) ? n : 0;
+    }
+    return 0;
+}
+
+static void find_groups(printer *o)
+{
+    for (uint32_t id = 1; id < o->p->insts.count; id++) {
+        const uint32_t n =
+            vy_op_is_memory((vy_op)inst(o, id)->op) ? row_at(o, id) : computed_at(o, id);
+        if (!n || !are_named_alike(o, id, n)) continue;
+        for (uint32_t j = 0; j < n; j++) o->lane[id + j] = (uint8_t)(j + 1);
+        o->lanes[id] = (uint8_t)n;
+        id += n - 1;
+    }
+}
+
+// The words that groups are printed with are no names of values.
+static void reserve_words(printer *o)
+{
+    for (vy_type t = VY_VOID; t < VY_TYPE_COUNT; t++)
+        for (uint32_t n = 2; prefix(t) && n <= MOST; n++) {
+            char text[8];
+            const int length = snprintf(text, sizeof text, "%svec%u", prefix(t), n);
+            print_names_add(o, text, (size_t)length);
+        }
+}
+
+void print_find_vectors(printer *o)
+{
+    if (!find_buffers(o)) return;
+    reserve_words(o);
+    find_groups(o);
+}
+
+// ------------------------------------------------------------------------------------------ asking
+uint32_t print_group_of(const printer *o, uint32_t id, uint32_t k)
+{
+    return o->lanes[id] ? group_of(o, id, o->lanes[id], k) : 0;
+}
+
+bool print_is_broadcast(const printer *o, uint32_t id, uint32_t k)
+{
+    return is_one(o, id, o->lanes[id], k);
+}
+
+// The components of a group have one user, of which the group is an operand.
+bool print_group_is_operand(const printer *o, uint32_t id)
+{
+    const uint32_t user = o->uses[o->use_start[id]];
+    for (uint32_t j = 0; j < o->lanes[id]; j++)
+        if (print_use_count(o, id + j) != 1 || o->uses[o->use_start[id + j]] != user) return false;
+    for (uint32_t k = 0; o->lanes[user] && k < inst(o, user)->nargs; k++)
+        if (print_group_of(o, user, k) == id) return true;
+    return false;
+}
+
+// ---------------------------------------------------------------------------------------- printing
+void print_buffer_type(printer *o, const vy_buf *b)
+{
+    const uint32_t n = print_vector_size(o, b);
+    if (n)
+        print_type(o, b->type, n);
+    else
+        print_str(o, vy_type_name(b->type));
+}
+
+void print_component(printer *o, uint32_t k)
+{
+    const char text[] = {'.', axes[k], 0};
+    print_str(o, text);
+}
+
+void print_element_component(printer *o, uint32_t index)
+{
+    const vy_scalar *k = vy_id_const(o->p, index);
+    if (k && vy_id_type(o->p, index) == VY_I32) {
+        print_component(o, (uint32_t)k->u);
+        return;
+    }
+    print_str(o, "[");
+    print_expr(o, index, 0, false);
+    print_str(o, "]");
+}
+
+uint32_t print_group_name(printer *o, uint32_t id)
+{
+    char text[LONGEST_NAME + 1] = {0};
+    const char *first = vy_string(&o->p->module->names, inst(o, id)->name);
+    memcpy(text, first, stem(first, axes[0]));
+    const uint32_t name = print_names_unique(o, text);
+    return name;
+}
+
+// vec3(a, b, c), or vec3(a)
+static void print_made(printer *o, uint32_t id, uint32_t k)
+{
+    const uint32_t n = print_is_broadcast(o, id, k) ? 1 : o->lanes[id];
+    print_type(o, vy_id_type(o->p, vy_arg(o->p, id, k)), o->lanes[id]);
+    for (uint32_t j = 0; j < n; j++) {
+        print_str(o, j ? ", " : "(");
+        print_expr(o, vy_arg(o->p, id + j, k), 0, true);
+    }
+    print_str(o, ")");
+}
+
+void print_operand(printer *o, uint32_t id, uint32_t k, int precedence, bool typed)
+{
+    const uint32_t group = print_group_of(o, id, k), op = inst(o, id)->op;
+    const bool widens = op != VY_OP_SELECT && !vy_op_is_memory((vy_op)op);
+    if (!o->lanes[id] || (op == VY_OP_SELECT && k == 0) ||
+        (!group && widens && print_is_broadcast(o, id, k)))
+        print_expr(o, vy_arg(o->p, id, k), precedence, typed);
+    else if (!group)
+        print_made(o, id, k);
+    else if (o->inlined[group])
+        print_operation(o, group, precedence);
+    else
+        print_name_of(o, o->name[group]);
+}
