@@ -108,7 +108,7 @@ uint32_t vy_append(vy_builder *b, vy_inst inst, const uint32_t *args, uint32_t v
     return p->insts.count - 1;
 }
 
-static bool commutes(vy_op op)
+bool vy_op_commutes(vy_op op)
 {
     return op == VY_OP_ADD || op == VY_OP_MUL || op == VY_OP_AND || op == VY_OP_OR ||
            op == VY_OP_XOR || op == VY_OP_EQ || op == VY_OP_NE || op == VY_OP_FMA;
@@ -153,7 +153,7 @@ static void note_write(vy_builder *b, vy_op op, uint32_t aux)
 static const uint32_t *in_order(const vy_builder *b, vy_op op, uint32_t nargs, const uint32_t *args,
                                 uint32_t swapped[3])
 {
-    if (nargs < 2 || !commutes(op) || !out_of_order(b->p, args[0], args[1])) return args;
+    if (nargs < 2 || !vy_op_commutes(op) || !out_of_order(b->p, args[0], args[1])) return args;
     swapped[0] = args[1], swapped[1] = args[0];
     if (nargs == 3) swapped[2] = args[2];
     return swapped;

@@ -35,6 +35,8 @@ bool vy_builder_failed(const vy_builder *b);
 // Emits a PURE, READ, WRITE or CONV operation: folds, canonicalises, shares.  Operand ids are of
 // the program being built.  Returns the id of the value (an instruction, a leaf or a shared earlier
 // value), 0 after an error or for VOID operations.
+// May its two operands be exchanged?  The builder chooses their order then.
+bool vy_op_commutes(vy_op op);
 // Its last axis is that of vectors, or is not: it is printed so.
 void vy_build_vector(vy_builder *b, vy_buffer buf, bool vector);
 uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t nargs,

@@ -30,6 +30,7 @@ bool vy_pass_inline_calls(vy_program *p, vy_pass_context *c);      // the same
 bool vy_pass_cse_regions(vy_program *p, vy_pass_context *c);       // repeated constructs
 bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c); // carries that never change
 bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c);     // moves values next to their use
+bool vy_pass_group_vectors(vy_program *p, vy_pass_context *c);     // components of vectors together
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->coarsen elements each
 // options->chunk iterations of a loop become one.
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);

@@ -240,7 +240,7 @@ static inline uint32_t vy_component(uint8_t which, uint32_t k) { return which >>
 typedef struct vy_column {
     const char *name; // `p.at`
     vy_type type;
-    bool vector; // of vectors, which the last axis is
+    bool vector;                                // of vectors, which the last axis is
     uint32_t axes, size[VY_MAX_TYPE_DEPTH + 2]; // behind those that the buffer is declared with
 } vy_column;
 uint32_t vy_columns(const vy_front *f, vy_text_type t);

@@ -8,23 +8,30 @@
 #include <string.h>
 
 // -------------------------------------------------------------------------------------- built in
-static vy_value lower_atomic(vy_lower *l, const vy_ast_expr *e, const vy_builtin_info *b)
+static vy_value lower_exchange(vy_lower *l, const vy_ast_expr *e)
 {
     const vy_ast_expr *target = e->u.ref.list;
     vy_value index[VY_MAX_RANK];
     const vy_buffer buf = vy_lower_place(l, target, index);
     if (vy_lower_stopped(l)) return (vy_value){0};
-    vy_value v = vy_lower_expr(l, target->next);
-    if (b->kind == BF_ATOMIC_CAS) {
-        vy_value w = vy_lower_expr(l, target->next->next);
-        vy_lower_at(l, e->line, e->column);
-        v = vy_atomic_cas(l->b, buf, index, v, w);
-    } else {
-        vy_lower_at(l, e->line, e->column);
-        v = vy_atomic(l->b, b->text + strlen("atomic_"), buf, index, v);
-    }
-    vy_emit_flags(l->b, v.id, target->kind == EX_INDEX ? target->op : 0);
-    return v;
+    const vy_value v = vy_lower_expr(l, target->next), w = vy_lower_expr(l, target->next->next);
+    vy_lower_at(l, e->line, e->column);
+    const vy_value old = vy_atomic_cas(l->b, buf, index, v, w);
+    vy_emit_flags(l->b, old.id, target->kind == EX_INDEX ? target->op : 0);
+    return old;
+}
+
+// One for each component, in v what was there.
+static uint32_t lower_atomic(vy_lower *l, const vy_ast_expr *e, const vy_builtin_info *b,
+                             vy_value *v)
+{
+    const vy_ast_expr *target = e->u.ref.list;
+    vy_value *by = vy_room_take(l, vy_scalars(l->f, target->type));
+    vy_element_at *at = vy_element_find(l, target);
+    if (!vy_lower_stopped(l)) vy_lower_value(l, target->next, by);
+    vy_lower_at(l, e->line, e->column);
+    if (!vy_lower_stopped(l)) vy_element_atomic(l, at, b->text + strlen("atomic_"), by, v);
+    return vy_scalars(l->f, e->type);
 }
 
 static vy_value lower_operation(vy_lower *l, const vy_builtin_info *b, uint32_t n,
@@ -84,7 +91,8 @@ uint32_t vy_lower_builtin(vy_lower *l, const vy_ast_expr *e, vy_value *v)
     vy_value *args[MOST_ARGUMENTS] = {NULL};
     uint32_t n = 0;
     if (vy_lower_stopped(l)) return 1;
-    if (b->kind == BF_ATOMIC || b->kind == BF_ATOMIC_CAS) return v[0] = lower_atomic(l, e, b), 1;
+    if (b->kind == BF_ATOMIC) return lower_atomic(l, e, b, v);
+    if (b->kind == BF_ATOMIC_CAS) return v[0] = lower_exchange(l, e), 1;
     if (b->kind == BF_LEN) return v[0] = lower_len(l, e), 1;
     if (b->kind == BF_LIBRARY)
         return vy_lower_library(l, e, vy_scalars(l->f, e->type), v), vy_scalars(l->f, e->type);

@@ -89,6 +89,7 @@ typedef struct walk {
     vy_element_at *at;
     const vy_value *stored; // NULL: they are loaded
     vy_value *loaded;
+    const char *atomic; // what is done with those that are stored: "add"; NULL: just that
     uint32_t k;
 } walk;
 
@@ -97,7 +98,10 @@ static void touch(walk *w, uint32_t column)
     vy_lower *l = w->l;
     const vy_buffer b = {l->frame[w->at->d->slot + column]};
     uint32_t id = 0;
-    if (w->stored)
+    if (w->atomic)
+        id = (w->loaded[w->k] = vy_atomic(l->b, w->atomic, b, w->at->index, w->stored[w->k])).id,
+        w->k++;
+    else if (w->stored)
         vy_store(l->b, b, w->at->index, w->stored[w->k++]);
     else
         id = (w->loaded[w->k++] = vy_load(l->b, b, w->at->index)).id;
@@ -155,6 +159,12 @@ void vy_element_read(vy_lower *l, vy_element_at *at, vy_value *v)
 void vy_element_write(vy_lower *l, vy_element_at *at, const vy_value *v)
 {
     run(&(walk){.l = l, .at = at, .stored = v});
+}
+
+void vy_element_atomic(vy_lower *l, vy_element_at *at, const char *op, const vy_value *v,
+                       vy_value *old)
+{
+    run(&(walk){.l = l, .at = at, .stored = v, .loaded = old, .atomic = op});
 }
 
 // One scalar.

@@ -28,5 +28,8 @@ void vy_place_write(vy_lower *l, vy_place *p, const vy_value *v);
 vy_element_at *vy_element_find(vy_lower *l, const vy_ast_expr *e); // NULL after an error
 void vy_element_read(vy_lower *l, vy_element_at *at, vy_value *v);
 void vy_element_write(vy_lower *l, vy_element_at *at, const vy_value *v);
+// op: the word after `atomic_`; old: what was there before.
+void vy_element_atomic(vy_lower *l, vy_element_at *at, const char *op, const vy_value *v,
+                       vy_value *old);
 
 #endif

@@ -5,6 +5,7 @@
 //   print_code.c   statements, in program order    print_slot.c   carries and yields as variables
 //   print_expr.c   expressions                     print_name.c   unique names
 //   print_pipe.c   pipelines                print_vector.c what is printed as vectors
+//   print_store.c  stores                   print_operand.c operands of vectors
 //
 // The text must make the builder emit the same instructions in the same order.  Two facts ensure
 // this: expressions are evaluated left to right, and the builder orders the values that a construct
@@ -77,9 +78,10 @@ typedef struct printer {
     uint32_t *name;  // of lets and loop variables, and aliases; index in names
     uint16_t *width; // of a tree that may be written inline; 0: none
     uint8_t *height, *inlined;
-    uint8_t *lanes;  // components of the group that begins here; 0: none does
-    uint8_t *lane;   // 1 + the number of the component that it is; 0: of none
-    uint8_t *vector; // by buffer: components of its rows; 0: it is one of scalars
+    uint8_t *lanes;    // components of the group that begins here; 0: none does
+    uint8_t *lane;     // 1 + the number of the component that it is; 0: of none
+    uint8_t *turned;   // are its two operands exchanged, for those of its group to be alike?
+    uint8_t *vector;   // by buffer: components of its rows; 0: it is one of scalars
     vy_id_vec pending; // print_plan.c
     print_names names;
     print_var_vec vars;
@@ -185,13 +187,21 @@ static inline uint32_t print_group_begin(const printer *o, uint32_t id)
 {
     return print_is_later_component(o, id) ? id - o->lane[id] + 1 : id;
 }
+// Operand k as it is printed.
+static inline uint32_t print_arg(const printer *o, uint32_t id, uint32_t k)
+{
+    return vy_arg(o->p, id, k ^ o->turned[id]);
+}
 uint32_t print_group_of(const printer *o, uint32_t id, uint32_t k); // that operand k is; 0: none
 bool print_is_broadcast(const printer *o, uint32_t id, uint32_t k); // one value for all of a group
 bool print_group_is_operand(const printer *o, uint32_t id);         // of one group, and no more
 void print_buffer_type(printer *o, const vy_buf *b);
-void print_component(printer *o, uint32_t k);
-void print_element_component(printer *o, uint32_t index); // `.x` or `[k]`
+void print_vector_type(printer *o, vy_type t, uint32_t n);
 uint32_t print_group_name(printer *o, uint32_t id);
+
+// print_operand.c
+void print_component(printer *o, uint32_t k);                         // `.x`
+void print_element_component(printer *o, uint32_t index, uint32_t n); // of n: `.x` or `[k]`
 void print_operand(printer *o, uint32_t id, uint32_t k, int precedence, bool typed);
 
 // print_slot.c
@@ -207,6 +217,9 @@ bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner); // els
 // Is value `id`, defined here, best declared as the variable of a later construct?
 bool print_starts_variable(const printer *o, uint32_t id);
 uint32_t print_arm_end(const printer *o); // marker that ends the region being printed
+
+// print_store.c
+void print_store(printer *o, uint32_t id);
 
 // print_code.c
 void print_code(printer *o);

@@ -212,36 +212,6 @@ static void open_checkpoint(printer *o, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------- statements
-// `load` if it is written inline and loads what store `id` stores to, else 0.
-static uint32_t loads_element(const printer *o, uint32_t load, uint32_t id)
-{
-    const vy_inst *store = &o->p->insts.data[id];
-    bool same = !VY_IS_LEAF(load) && o->inlined[load] && op_of(o, load) == VY_OP_LOAD &&
-                o->p->insts.data[load].aux == store->aux &&
-                o->p->insts.data[load].flags == store->flags;
-    uint32_t rank = store->nargs - 1;
-    for (uint32_t k = 0; same && k < rank; k++) same = vy_arg(o->p, load, k) == vy_arg(o->p, id, k);
-    return same ? load : 0;
-}
-
-static void print_store(printer *o, uint32_t id)
-{
-    const uint32_t last = o->p->insts.data[id].nargs - 1u, value = vy_arg(o->p, id, last);
-    print_indent(o);
-    print_element(o, id);
-    // x[i] = x[i] + e
-    uint32_t load = 0;
-    const bool whole = !o->lanes[id] || print_group_of(o, id, last);
-    for (uint32_t k = 0; whole && k < 2 && !load; k++)
-        if (!VY_IS_LEAF(value) && o->inlined[value] && o->p->insts.data[value].nargs == 2)
-            load = loads_element(o, vy_arg(o->p, value, k), id);
-    if (!load || !print_compound(o, value, load)) {
-        print_str(o, " = ");
-        print_operand(o, id, last, 0, true);
-    }
-    print_str(o, ";\n");
-}
-
 static void print_array_declaration(printer *o, uint32_t buffer, const char *word, const char *end)
 {
     const vy_buf *b = &o->p->buffers.data[buffer];

@@ -233,7 +233,8 @@ void print_element(printer *o, uint32_t id)
         print_expr(o, vy_arg(o->p, id, k), ANY, false);
     }
     print_str(o, "]");
-    if (o->vector[buffer] && !o->lanes[id]) print_element_component(o, vy_arg(o->p, id, rank));
+    if (o->vector[buffer] && !o->lanes[id])
+        print_element_component(o, vy_arg(o->p, id, rank), o->vector[buffer]);
     for (uint8_t mark = VY_FLAG_INRANGE; mark <= VY_FLAG_ONCE; mark = (uint8_t)(mark << 1)) {
         if (!(o->p->insts.data[id].flags & mark)) continue;
         print_str(o, " @");

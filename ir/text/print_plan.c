@@ -20,10 +20,9 @@ enum { MAX_WIDTH = 80, MAX_HEIGHT = 20 };
 // Does it use operand k?  One scalar for all components of a group is an operand of the first.
 static bool uses(const printer *o, uint32_t id, uint32_t k)
 {
-    const uint32_t a = vy_arg(o->p, id, k);
+    const uint32_t a = print_arg(o, id, k);
     if (VY_IS_LEAF(a)) return false;
-    return !print_is_later_component(o, id) ||
-           !print_is_broadcast(o, print_group_begin(o, id), k);
+    return !print_is_later_component(o, id) || !print_is_broadcast(o, print_group_begin(o, id), k);
 }
 
 static bool make_uses(printer *o)
@@ -34,7 +33,7 @@ static bool make_uses(printer *o)
         const vy_inst *i = &p->insts.data[id];
         if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) continue;
         for (uint32_t k = 0; k < i->nargs; k++) {
-            if (uses(o, id, k)) o->use_start[vy_arg(p, id, k) + 1]++;
+            if (uses(o, id, k)) o->use_start[print_arg(o, id, k) + 1]++;
         }
     }
     for (uint32_t id = 0; id < n; id++) o->use_start[id + 1] += o->use_start[id];
@@ -49,7 +48,7 @@ static bool make_uses(printer *o)
         const vy_inst *i = &p->insts.data[id];
         if (i->op == VY_OP_CARRY || i->op == VY_OP_RESULT) continue;
         for (uint32_t k = 0; k < i->nargs; k++) {
-            if (uses(o, id, k)) o->uses[fill[vy_arg(p, id, k)]++] = print_group_begin(o, id);
+            if (uses(o, id, k)) o->uses[fill[print_arg(o, id, k)]++] = print_group_begin(o, id);
         }
     }
     vy_free(fill);
@@ -195,7 +194,7 @@ static void take_operand(printer *o, uint32_t id, uint32_t k, uint32_t *width, u
     const uint32_t group = print_group_of(o, id, k);
     const uint32_t n = group || !o->lanes[id] || print_is_broadcast(o, id, k) ? 1 : o->lanes[id];
     for (uint32_t j = n; j-- > 0;) {
-        const uint32_t a = vy_arg(o->p, id + j, k);
+        const uint32_t a = print_arg(o, id + j, k);
         if (group || VY_IS_LEAF(a) || !o->lane[a]) take_within(o, a, width, height);
     }
 }

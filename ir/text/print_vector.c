@@ -17,6 +17,7 @@
 // program without them is printed without vectors.
 #include "ir/text/print.h"
 
+#include "ir/build/edit.h"
 #include "ir/text/front.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ static const char *prefix(vy_type t)
     }
 }
 
-static void print_type(printer *o, vy_type t, uint32_t n)
+void print_vector_type(printer *o, vy_type t, uint32_t n)
 {
     char text[8];
     snprintf(text, sizeof text, "%svec%u", prefix(t), n);
@@ -56,16 +57,9 @@ static uint8_t components(const vy_program *p, const vy_buf *b)
     return n->op == VY_DIM_CONST && n->value >= 2 && n->value <= MOST ? (uint8_t)n->value : 0;
 }
 
-// A component that is not there can be written as an index of a matrix only.
-static void drop_out_of_range(printer *o)
+// The length of a vector is no length of its buffer.
+static void drop_measured(printer *o)
 {
-    for (uint32_t id = 1; id < o->p->insts.count; id++) {
-        const vy_inst *i = inst(o, id);
-        if (!vy_op_is_memory((vy_op)i->op) || i->op == VY_OP_ZERO || !o->vector[i->aux]) continue;
-        const uint32_t last = vy_arg(o->p, id, o->p->buffers.data[i->aux].rank - 1);
-        const vy_scalar *k = vy_id_const(o->p, last);
-        if (k && k->u >= o->vector[i->aux]) o->vector[i->aux] = 0;
-    }
     for (uint32_t k = 0; k < o->p->leaves.count; k++) {
         const vy_leaf *l = &o->p->leaves.data[k];
         if (l->kind == VY_LEAF_LEN && l->axis + 1 == o->p->buffers.data[l->index].rank)
@@ -109,7 +103,7 @@ static bool find_buffers(printer *o)
     if (o->p->signature || vy_program_lowered(o->p) || !words_are_free(o)) return false;
     for (uint32_t b = 1; b < o->p->buffers.count; b++)
         any |= (o->vector[b] = components(o->p, &o->p->buffers.data[b])) != 0;
-    if (any) drop_out_of_range(o);
+    if (any) drop_measured(o);
     return any;
 }
 
@@ -118,20 +112,21 @@ static bool find_buffers(printer *o)
 static bool is_one(const printer *o, uint32_t id, uint32_t n, uint32_t k)
 {
     for (uint32_t j = 1; j < n; j++)
-        if (vy_arg(o->p, id + j, k) != vy_arg(o->p, id, k)) return false;
+        if (print_arg(o, id + j, k) != print_arg(o, id, k)) return false;
     return true;
 }
 
 // The group whose components are operands k of the n instructions, in order; 0: they are not.
 static uint32_t group_of(const printer *o, uint32_t id, uint32_t n, uint32_t k)
 {
-    const uint32_t first = vy_arg(o->p, id, k);
+    const uint32_t first = print_arg(o, id, k);
     if (VY_IS_LEAF(first) || o->lanes[first] != n) return 0;
     for (uint32_t j = 1; j < n; j++)
-        if (vy_arg(o->p, id + j, k) != first + j) return 0;
+        if (print_arg(o, id + j, k) != first + j) return 0;
     return first;
 }
 
+// One operation each, of which none needs another.
 static bool are_alike(const printer *o, uint32_t id, uint32_t n)
 {
     const vy_inst *a = inst(o, id);
@@ -141,6 +136,10 @@ static bool are_alike(const printer *o, uint32_t id, uint32_t n)
         if (b->op != a->op || b->type != a->type || b->flags != a->flags || b->aux != a->aux ||
             b->nargs != a->nargs)
             return false;
+        for (uint32_t k = 0; k < b->nargs; k++) {
+            const uint32_t x = vy_arg(o->p, id + j, k);
+            if (!VY_IS_LEAF(x) && x >= id) return false;
+        }
     }
     return true;
 }
@@ -198,28 +197,68 @@ static bool goes_by_components(const vy_inst *i)
     return fits && info->form != VY_FORM_SPECIAL && info->form != VY_FORM_LOWERED;
 }
 
-static uint32_t computed_at(const printer *o, uint32_t id)
+// Operands of operations that commute are in the order of their definition, whatever the text says:
+// for the printer component j of the group that begins at `first` is operand k of each.
+static void turn(printer *o, uint32_t id, uint32_t n, uint32_t k, uint32_t first)
+{
+    if (inst(o, id)->nargs != 2 || !vy_op_commutes((vy_op)inst(o, id)->op)) return;
+    for (uint32_t j = 1; j < n; j++) o->turned[id + j] = vy_arg(o->p, id + j, k) != first + j;
+}
+
+static void turn_back(printer *o, uint32_t id, uint32_t n)
+{
+    for (uint32_t j = 1; j < n; j++) o->turned[id + j] = 0;
+}
+
+static uint32_t computed_at(printer *o, uint32_t id)
 {
     const vy_inst *i = inst(o, id);
     if (!goes_by_components(i)) return 0;
     for (uint32_t k = 0; k < i->nargs; k++) {
         const uint32_t a = vy_arg(o->p, id, k), n = VY_IS_LEAF(a) ? 0 : o->lanes[a];
-        if (!n || !are_alike(o, id, n) || !group_of(o, id, n, k)) continue;
-        return i->op != VY_OP_SELECT || is_one(o, id, n, 0) ? n : 0;
+        if (!n || !are_alike(o, id, n)) continue;
+        turn(o, id, n, k, a);
+        if (group_of(o, id, n, k)) return i->op != VY_OP_SELECT || is_one(o, id, n, 0) ? n : 0;
+        turn_back(o, id, n);
     }
     return 0;
 }
 
-static void find_groups(printer *o)
+// What an arm or an iteration ends with is assigned to variables, which are scalars.
+static void mark_assigned(printer *o)
 {
     for (uint32_t id = 1; id < o->p->insts.count; id++) {
-        const uint32_t n =
-            vy_op_is_memory((vy_op)inst(o, id)->op) ? row_at(o, id) : computed_at(o, id);
-        if (!n || !are_named_alike(o, id, n)) continue;
+        const vy_inst *i = inst(o, id);
+        const bool ends = i->op == VY_OP_ELSE || vy_op_closes((vy_op)i->op);
+        for (uint32_t k = 0; ends && k < i->nargs; k++) {
+            const uint32_t a = vy_arg(o->p, id, k);
+            if (!VY_IS_LEAF(a)) o->inlined[a] = 1; // until the groups are found
+        }
+    }
+}
+
+static bool is_assigned(const printer *o, uint32_t id, uint32_t n)
+{
+    bool any = false;
+    for (uint32_t j = 0; j < n; j++) any |= o->inlined[id + j] != 0;
+    return any;
+}
+
+static void find_groups(printer *o)
+{
+    mark_assigned(o);
+    for (uint32_t id = 1; id < o->p->insts.count; id++) {
+        const bool memory = vy_op_is_memory((vy_op)inst(o, id)->op);
+        const uint32_t n = memory ? row_at(o, id) : computed_at(o, id);
+        if (!n || !are_named_alike(o, id, n) || (!memory && is_assigned(o, id, n))) {
+            turn_back(o, id, n);
+            continue;
+        }
         for (uint32_t j = 0; j < n; j++) o->lane[id + j] = (uint8_t)(j + 1);
         o->lanes[id] = (uint8_t)n;
         id += n - 1;
     }
+    memset(o->inlined, 0, o->p->insts.count);
 }
 
 // The words that groups are printed with are no names of values.
@@ -267,27 +306,9 @@ void print_buffer_type(printer *o, const vy_buf *b)
 {
     const uint32_t n = print_vector_size(o, b);
     if (n)
-        print_type(o, b->type, n);
+        print_vector_type(o, b->type, n);
     else
         print_str(o, vy_type_name(b->type));
-}
-
-void print_component(printer *o, uint32_t k)
-{
-    const char text[] = {'.', axes[k], 0};
-    print_str(o, text);
-}
-
-void print_element_component(printer *o, uint32_t index)
-{
-    const vy_scalar *k = vy_id_const(o->p, index);
-    if (k && vy_id_type(o->p, index) == VY_I32) {
-        print_component(o, (uint32_t)k->u);
-        return;
-    }
-    print_str(o, "[");
-    print_expr(o, index, 0, false);
-    print_str(o, "]");
 }
 
 uint32_t print_group_name(printer *o, uint32_t id)
@@ -295,33 +316,5 @@ uint32_t print_group_name(printer *o, uint32_t id)
     char text[LONGEST_NAME + 1] = {0};
     const char *first = vy_string(&o->p->module->names, inst(o, id)->name);
     memcpy(text, first, stem(first, axes[0]));
-    const uint32_t name = print_names_unique(o, text);
-    return name;
-}
-
-// vec3(a, b, c), or vec3(a)
-static void print_made(printer *o, uint32_t id, uint32_t k)
-{
-    const uint32_t n = print_is_broadcast(o, id, k) ? 1 : o->lanes[id];
-    print_type(o, vy_id_type(o->p, vy_arg(o->p, id, k)), o->lanes[id]);
-    for (uint32_t j = 0; j < n; j++) {
-        print_str(o, j ? ", " : "(");
-        print_expr(o, vy_arg(o->p, id + j, k), 0, true);
-    }
-    print_str(o, ")");
-}
-
-void print_operand(printer *o, uint32_t id, uint32_t k, int precedence, bool typed)
-{
-    const uint32_t group = print_group_of(o, id, k), op = inst(o, id)->op;
-    const bool widens = op != VY_OP_SELECT && !vy_op_is_memory((vy_op)op);
-    if (!o->lanes[id] || (op == VY_OP_SELECT && k == 0) ||
-        (!group && widens && print_is_broadcast(o, id, k)))
-        print_expr(o, vy_arg(o->p, id, k), precedence, typed);
-    else if (!group)
-        print_made(o, id, k);
-    else if (o->inlined[group])
-        print_operation(o, group, precedence);
-    else
-        print_name_of(o, o->name[group]);
+    return print_names_unique(o, text);
 }

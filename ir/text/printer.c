@@ -7,7 +7,7 @@
 bool print_tables(printer *o)
 {
     size_t n = o->p->insts.count;
-    size_t words = (n + 2) + n + n + (n + 1) / 2 + (n + 3) / 4 * 4;
+    size_t words = (n + 2) + n + n + (n + 1) / 2 + (n + 3) / 4 * 5;
     const size_t buffers = o->p->buffers.count;
     words += buffers + (buffers + 3) / 4;
     o->block = vy_realloc(NULL, words * sizeof *o->block);
@@ -22,7 +22,8 @@ bool print_tables(printer *o)
     o->inlined = o->height + (n + 3) / 4 * 4;
     o->lanes = o->inlined + (n + 3) / 4 * 4;
     o->lane = o->lanes + (n + 3) / 4 * 4;
-    o->vector = o->lane + (n + 3) / 4 * 4;
+    o->turned = o->lane + (n + 3) / 4 * 4;
+    o->vector = o->turned + (n + 3) / 4 * 4;
     return vy_structure_make(o->p, &o->s);
 }
 

@@ -200,7 +200,8 @@ static vy_text_type synth_atomic(vy_front *f, vy_ast_expr *e, const vy_builtin_i
                           : vy_sema_index(f, target, true, vy_marks_allowed(op, target->op));
     if (f->failed) return e->type = VY_BROKEN;
     const vy_text_type stored = part || vy_is_made(t) ? t : target->u.ref.decl->type;
-    if (!rule_fits(b->rule, stored)) {
+    const bool vector = vy_is_vector(f, stored) && b->kind == BF_ATOMIC;
+    if (!rule_fits(b->rule, vector ? vy_element(f, stored) : stored)) {
         rule_error(f, e, b->text, stored);
         return e->type = VY_BROKEN;
     }

@@ -25,6 +25,24 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/diag/e0306_layout_cells.vyre", (
         ("ir/check/check_layout.c", None, "if (!in_cells(a, b, stride)) return false;", "if (!in_cells(a, b, stride)) return true;"),
     )),
+    # Scalars that are printed as vectors.
+    ("text/parse/vectors_printed.vyre", (
+        ("ir/text/print_vector.c", None, "if (!k || k->u != j || vy_id_type", "if (!k || vy_id_type"),
+        ("ir/text/print_vector.c", None, "o->turned[id + j] = vy_arg(o->p, id + j, k) != first + j;", "o->turned[id + j] = 0;"),
+        ("ir/text/print_operand.c", None, "bool beyond = k && k->u >= n;", "bool beyond = false;"),
+        ("ir/text/lower_element.c", None, "w->stored[w->k])", "w->stored[0])"),
+        ("ir/facts/components_stored.c", None, "any |= are_group(f, &a) || form(f, &a, tries);", "any |= are_group(f, &a);"),
+        ("ir/facts/component_finder.c", None, "return !row && i->nargs == 2 && vy_op_commutes", "return false && vy_op_commutes"),
+    )),
+    ("vectors_printed.py", (
+        ("ir/text/print_vector.c", None, "if (!VY_IS_LEAF(x) && x >= id) return false;", "(void)x;"),
+        ("ir/text/print_store.c", None, "if (o->lanes[id] && print_group_of(o, value, k) != load) return 0;", ";"),
+        ("ir/pass/scalar/group_vectors.c", None, "bool ok = connect_write(g, since, id);", "bool ok = true;"),
+        ("ir/pass/scalar/group_vectors.c", None, "return connect_write(g, g->write[m], id);", "return true;"),
+        ("ir/pass/scalar/group_vectors.c", None, "ok = connect(g, r, id);", "ok = true;"),
+        ("ir/facts/components_stored.c", None, "if (vy_arg(f->p, id, k) == t->id[j]) return true;", ";"),
+        ("ir/facts/components.c", None, "f->c->stretch[x] != f->c->stretch[y]", "false"),
+    )),
     # Vectors of the text, as scalars.
     ("text/parse/vectors.vyre", (
         ("ir/text/made_type.c", None, "*which |= (uint8_t)((at - names[i]) << 2 * k);", "*which |= (uint8_t)(k << 2 * k);"),

@@ -74,7 +74,6 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("ir/text/print_expr.c", None, "if (!(o->p->insts.data[id].flags & mark)) continue;",
      "if (!(o->p->insts.data[id].flags & mark) || mark == VY_FLAG_OWNED) continue;"),
     ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, id, w->at->flags);", ""),
-    ("ir/text/lower_call.c", None, "vy_emit_flags(l->b, v.id, target->kind == EX_INDEX ? target->op : 0);", ""),
     # facts that spread: a visited node is never revisited; a value's first user is not notified
     ("ir/core/dataflow.h", "autodiff/facts/activity.c", "d->waits[id] = 0;", ""),
     ("ir/core/dataflow.c", None, "for (uint32_t k = d->first_user[id]; k <", "for (uint32_t k = d->first_user[id] + 1; k <"),

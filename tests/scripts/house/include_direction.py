@@ -51,6 +51,7 @@ CIRCLES = {
     "lowering of code, into which functions are inlined": {
         "ir/text/lower_call.c", "ir/text/lower_constant.c", "ir/text/lower_element.c", "ir/text/lower_expr.c", "ir/text/lower_library.c", "ir/text/lower_matrix.c", "ir/text/lower_member.c", "ir/text/lower_place.c", "ir/text/lower_stmt.c",
         "ir/text/lower_switch.c"},
+    "printer: expressions have operands, operands are expressions": {"ir/text/print_expr.c", "ir/text/print_operand.c"},
     "reverse sweep over nested constructs": {
         "autodiff/reverse/sweep.c", "autodiff/reverse/sweep_control.c", "autodiff/reverse/sweep_loop.c"},
     "reader of SPIR-V: lengths in types are constants, which are operations on values": {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// component_finder.h: what components.c and components_stored.c share.
+#ifndef VYRE_COMPONENT_FINDER_H
+#define VYRE_COMPONENT_FINDER_H
+
+#include "ir/facts/components.h"
+
+typedef struct finder {
+    vy_components *c;
+    const vy_program *p;
+    uint32_t *table, mask;  // of groups that may lack members, by the hash of one
+    uint32_t *uses;         // by instruction: how many
+    uint32_t *start, *user; // of value id: user[start[id] … start[id + 1])
+    vy_id_vec done;         // groups in the order in which they were completed
+} vy_component_finder;
+
+// The complete group that a value is in; 0: none.
+uint32_t vy_component_group(const vy_component_finder *f, uint32_t a);
+// May it be an operation on components?
+bool vy_component_computed(const vy_component_finder *f, uint32_t id);
+// Indices that every member of a group of rows has alike: all but the last.
+uint32_t vy_component_row_indices(const vy_component_finder *f, uint32_t id);
+// What stands for operand k in the comparison of members.
+uint64_t vy_component_operand(const vy_component_finder *f, uint32_t id, uint32_t k, bool row);
+// Are its two operands compared the other way round?
+bool vy_component_exchanged(const vy_component_finder *f, uint32_t id, bool row);
+// Makes `id` component k of a group, or of none; false: out of memory.
+void vy_component_leave(vy_component_finder *f, uint32_t id);
+bool vy_component_enter(vy_component_finder *f, uint32_t id, uint32_t number, uint32_t k);
+// Groups that rows store, once those that follow from rows are found.
+void vy_components_stored(vy_component_finder *f);
+
+#endif

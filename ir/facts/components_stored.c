@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// components_stored.c: groups of values that rows store, from these rows back.
+//
+//   store y[i, 0], a * v.x    store y[i, 1], b * v.y        y[i] = vec2(a, b) * v
+//
+// They are computed alike, from a group among others; what else they need has no common origin.
+#include "ir/facts/component_finder.h"
+
+typedef vy_component_finder finder;
+
+enum { MOST_TRIES = 64 };
+
+static const vy_inst *inst(const finder *f, uint32_t id) { return &f->p->insts.data[id]; }
+
+typedef struct tuple {
+    uint32_t id[VY_MOST_COMPONENTS];
+    uint32_t size;
+} tuple;
+
+static tuple operands(const finder *f, const tuple *t, uint32_t k)
+{
+    tuple a = {.size = t->size};
+    for (uint32_t j = 0; j < t->size; j++)
+        a.id[j] = vy_arg(f->p, t->id[j], k ^ vy_component_exchanged(f, t->id[j], false));
+    return a;
+}
+
+static bool are_constant(const finder *f, const tuple *t)
+{
+    bool all = true;
+    for (uint32_t j = 0; j < t->size; j++) all &= vy_id_const(f->p, t->id[j]) != NULL;
+    return all;
+}
+
+static bool are_one(const tuple *t)
+{
+    bool all = true;
+    for (uint32_t j = 1; j < t->size; j++) all &= t->id[j] == t->id[0];
+    return all;
+}
+
+static bool are_group(const finder *f, const tuple *t)
+{
+    const uint32_t g = vy_component_group(f, t->id[0]);
+    bool all = g && f->c->groups.data[g].size == t->size;
+    for (uint32_t j = 0; all && j < t->size; j++)
+        all = vy_component_group(f, t->id[j]) == g && f->c->component[t->id[j]] == j;
+    return all;
+}
+
+static bool needs_one_of(const finder *f, uint32_t id, const tuple *t)
+{
+    for (uint32_t k = 0; k < inst(f, id)->nargs; k++)
+        for (uint32_t j = 0; j < t->size; j++)
+            if (vy_arg(f->p, id, k) == t->id[j]) return true;
+    return false;
+}
+
+// One operation each, of which none needs another, and which are free to become a group.
+static bool may_group(const finder *f, const tuple *t)
+{
+    for (uint32_t j = 0; j < t->size; j++) {
+        const uint32_t id = t->id[j];
+        if (VY_IS_LEAF(id) || !vy_component_computed(f, id) || vy_component_group(f, id) ||
+            needs_one_of(f, id, t))
+            return false;
+        const vy_inst *a = inst(f, t->id[0]), *b = inst(f, id);
+        if (a->op != b->op || a->type != b->type || a->nargs != b->nargs || a->aux != b->aux ||
+            f->c->stretch[id] != f->c->stretch[t->id[0]])
+            return false;
+        for (uint32_t i = 0; i < j; i++)
+            if (t->id[i] == id) return false;
+    }
+    return true;
+}
+
+// Makes a group of these values if one of their operands is one.
+static bool form(finder *f, const tuple *t, uint32_t *tries)
+{
+    bool any = false;
+    if (!*tries || !may_group(f, t)) return false;
+    --*tries;
+    for (uint32_t k = 0; k < inst(f, t->id[0])->nargs; k++) {
+        const tuple a = operands(f, t, k);
+        const bool one = are_one(&a);
+        if (!one && k == 0 && inst(f, t->id[0])->op == VY_OP_SELECT) return false;
+        if (!one && !are_constant(f, &a)) any |= are_group(f, &a) || form(f, &a, tries);
+    }
+    if (!any || !vy_vec_push(&f->c->groups, (vy_group){.size = t->size})) return false;
+    for (uint32_t k = 0; k < t->size; k++) {
+        vy_component_leave(f, t->id[k]);
+        if (!vy_component_enter(f, t->id[k], f->c->groups.count - 1, k)) return false;
+    }
+    return true;
+}
+
+void vy_components_stored(finder *f)
+{
+    const uint32_t rows = f->done.count;
+    for (uint32_t r = 0; r < rows; r++) {
+        const vy_group *g = &f->c->groups.data[f->done.data[r]];
+        const vy_inst *i = inst(f, g->member[0]);
+        tuple t = {.size = g->size};
+        uint32_t tries = MOST_TRIES;
+        if (i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) continue;
+        for (uint32_t k = 0; k < g->size; k++) t.id[k] = vy_arg(f->p, g->member[k], i->nargs - 1u);
+        form(f, &t, &tries);
+    }
+}

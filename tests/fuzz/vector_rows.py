@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Random programs with buffers of vectors, for how vectors are printed.
+
+Rows are read, computed with and written whole, by components and in another order of these; their
+components are used alone, in loops and arms, with scalars and constants on either side, and combined
+so that what looks like a vector is none (one component computed from another).
+"""
+import random
+
+TYPES = (("vec2", 2), ("vec3", 3), ("vec4", 4))
+AXES = "xyzw"
+
+
+class Maker:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.type, self.n = self.random.choice(TYPES)
+        self.vectors, self.scalars, self.count, self.lines = [], ["s", "t"], 0, []
+
+    def name(self, letter):
+        self.count += 1
+        return "%s%d" % (letter, self.count)
+
+    def number(self):
+        return "%.2f" % self.random.uniform(0.1, 1.9)
+
+    def swizzle(self, n):
+        return "".join(self.random.choice(AXES[:self.n]) for _ in range(n))
+
+    def scalar(self, depth=2):
+        pick = self.random.randrange(6 if depth else 3)
+        if pick == 0:
+            return self.random.choice(self.scalars)
+        if pick == 1 and self.vectors:
+            return "%s.%s" % (self.random.choice(self.vectors), self.random.choice(AXES[:self.n]))
+        if pick <= 2:
+            return self.number()
+        if pick == 3:
+            return "dot(%s, %s)" % (self.vector(depth - 1), self.vector(depth - 1))
+        return "(%s %s %s)" % (self.scalar(depth - 1), self.random.choice("+-*"), self.scalar(depth - 1))
+
+    def vector(self, depth=2):
+        pick = self.random.randrange(12 if depth else 3)
+        if pick == 0 or (pick == 1 and not self.vectors):
+            return self.random.choice(("p[i]", "w[i]", "a[i].at"))
+        if pick == 1:
+            return self.random.choice(self.vectors)
+        if pick == 2:
+            return "%s(%s)" % (self.type, ", ".join(self.scalar(0) for _ in range(self.n)))
+        if pick == 3:
+            return "(%s %s %s)" % (self.scalar(depth - 1), self.random.choice("+-*"), self.vector(depth - 1))
+        if pick == 4:
+            return "(%s).%s" % (self.vector(depth - 1), self.swizzle(self.n))
+        if pick == 5:
+            return "%s(%s)" % (self.random.choice(("sin", "-", "abs", "stop_grad", "tanh")), self.vector(depth - 1))
+        if pick == 6:
+            return "max(%s, %s)" % (self.vector(depth - 1), self.random.choice((self.scalar(0), self.vector(depth - 1))))
+        if pick == 7:
+            return "select(%s > %s, %s, %s)" % (self.scalar(0), self.number(), self.vector(depth - 1), self.vector(depth - 1))
+        return "(%s %s %s)" % (self.vector(depth - 1), self.random.choice("+-*"), self.vector(depth - 1))
+
+    def let(self, indent):
+        made = self.name("v")
+        self.lines.append("%slet %s = %s;" % (indent, made, self.vector()))
+        self.vectors.append(made)
+
+    def change(self, indent):
+        pick, part = self.random.randrange(5), self.random.choice(AXES[:self.n])
+        scalar = self.scalar()
+        self.lines.append(indent + (
+            "y[i] += %s;" % self.vector(), "y[i] = sin(y[i]) * 0.5 + %s;" % self.vector(), "y[i].%s += %s;" % (part, scalar),
+            "atomic_add(g[0], %s);" % self.vector(), "atomic_add(g[1].%s, %s);" % (part, scalar))[pick])
+
+    def block(self, indent, left):
+        for _ in range(self.random.randint(2, 5)):
+            pick = self.random.randrange(9)
+            if pick < 4:
+                self.let(indent)
+            elif pick < 7 or not left:
+                self.change(indent)
+            else:
+                self.lines.append(indent + ("for %s in 0..3 {" % self.name("k") if pick == 7 else "if %s > %s {" % (self.scalar(), self.number())))
+                have = len(self.vectors)
+                self.block(indent + "    ", left - 1)
+                if pick == 7:
+                    self.lines.append("%s    r = tanh(r * p[i] + %s);" % (indent, self.vector()))
+                del self.vectors[have:]
+                self.lines.append(indent + "}")
+
+    def text(self):
+        self.lines.append("    var r = w[i];")
+        self.vectors.append("r")
+        self.block("    ", 2)
+        self.lines.append("    y[i] += r;")
+        return ("struct At { at: %s; }\nprogram f(p: in %s[N], w: in %s[N], a: in At[N], y: inout %s[N], g: inout %s[2], s: f32, t: f32, N: u32) over(i: N) {\n%s\n}\n"
+                % ((self.type,) * 5 + ("\n".join(self.lines),)))
+
+
+def make(seed):
+    return Maker(seed).text()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ONCE
+"""Vectors that survive are printed as vectors, and mean what they are: random programs of
+tests/fuzz/vector_rows.py and their derivatives in both modes.
+
+Each is printed; the text printed again is the same, it computes the same numbers as what it was
+printed from, and so do their derivatives, bit for bit.  A derivative has the numbers, to rounding,
+that it has where no component was moved (-O0).  And vectors
+are printed: in the derivatives there are more statements of vectors than of single components.
+From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of programs.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
+sys.path.insert(0, os.path.join(SRC, "tests", "fuzz"))
+sys.dont_write_bytecode = True
+import vector_rows  # noqa: E402
+
+COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(BUILD, "tools", "vyre-grad")
+NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[-+]?\d+)?)")
+OF_VECTORS = re.compile(r"^ *(?:let \w+ = .*vec[234]?\(|[\w`.]+\[[^]]*\] [-+*]?= |atomic_add\([^,]*\], |let \w+ = [\w`.]+\[[^]]*\];)", re.M)
+OF_COMPONENTS = re.compile(r"^ *(?:[\w`.]+\[[^]]*\]\.[xyzw] |atomic_add\([^,]*\]\.[xyzw]|let \w+ = [\w`.]+\[[^]]*\]\.[xyzw];)", re.M)
+
+
+class Wrong(Exception):
+    pass
+
+
+def call(*words):
+    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Wrong("%s: %s" % (" ".join(words[:2]), done.stderr[:300]))
+    return done.stdout
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def inputs(text):
+    ours = r"(?:^|[ (])`?((?:(?:dot|grad)_)?(?:p|w|a\.at|y|g))`?: (?:in|inout) \w+\["
+    names = dict.fromkeys(re.findall(ours, re.sub(r"@\w+(?:\([^)]*\))? `?[\w.]+`?:", "", text), re.M))
+    words = ["--set", "N=3", "--set", "s=0.7", "--set", "t=1.3"]
+    for k, name in enumerate(names):
+        words += ["--in", "%s=normal:0:1:%d" % (name, k + 1)]
+    return words
+
+
+def numbers(path, text):
+    said = call("run", path, "--engine", "eval", "-O0", *inputs(text))
+    return [(line.split("[")[0], [float(n) for n in NUMBER.findall(line.split("=", 1)[1])]) for line in said.splitlines() if "=" in line]
+
+
+def same(a, b, scale):
+    return len(a) == len(b) and all(
+        n == m and len(x) == len(y) and all(u == v or u != u and v != v or abs(u - v) <= scale * (1 + abs(u)) for u, v in zip(x, y))
+        for (n, x), (m, y) in zip(a, b))
+
+
+def look_printed(path):
+    """Where the printed form of the program in `path` is, and what it is."""
+    once = call("print", path)
+    again = write(path + ".1.vyre", once)
+    if call("print", again) != once:
+        raise Wrong("printed again it is another text")
+    if not same(numbers(path, once), numbers(again, once), 0):
+        raise Wrong("its text computes other numbers")
+    return again, once
+
+
+def derive(mode, path, *options):
+    return call(mode, path, "--wrt", "p,w,a.at", *options, *(["--accumulate", "atomic"] if mode == "grad" else []))
+
+
+def look(path, seed, totals):
+    again, _ = look_printed(write(path, vector_rows.make(seed)))
+    for mode in ("grad", "jvp"):
+        derived, plain = derive(mode, path), derive(mode, path, "-O0")
+        d, _ = look_printed(write(path + ".d.vyre", derived))
+        if not same(numbers(d, derived), numbers(write(path + ".t.vyre", derive(mode, again)), derived), 0):
+            raise Wrong("%s: its text has another derivative" % mode)
+        if not same(numbers(d, derived), numbers(write(path + ".o.vyre", plain), plain), 1e-3):
+            raise Wrong("%s: it has other numbers at -O0" % mode)
+        totals["vectors"] += len(OF_VECTORS.findall(derived))
+        totals["components"] += len(OF_COMPONENTS.findall(derived))
+
+
+def main():
+    seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
+    count = int(os.environ.get("VYRE_COUNT") or 40)
+    totals, wrong = {"vectors": 0, "components": 0}, 0
+    print("seed %d" % seed)
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(count):
+            try:
+                look(os.path.join(folder, "f.vyre"), seed + k, totals)
+            except Wrong as e:
+                wrong += 1
+                print("program %d: %s" % (seed + k, e))
+    print("%d programs: %d wrong; statements of vectors %d, of components %d" % (count, wrong, totals["vectors"], totals["components"]))
+    return wrong > 0 or totals["vectors"] <= totals["components"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
