@@ -6,6 +6,7 @@
 #include "autodiff/driver/program_rule.h"
 #include "autodiff/driver/starts_meet.h"
 #include "autodiff/stages/stages.h"
+#include "ir/core/vector_buffers.h"
 #include "ir/core/derive_as.h"
 #include "ir/core/program_rule.h"
 
@@ -97,7 +98,7 @@ static bool make_pipeline(vy_module *out, vy_diag *diag)
     return p->name && vy_alone(out, p, name, NULL, diag);
 }
 
-static vy_module *derive_text(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+static vy_module *derive_once(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
     vy_module *out = derive(m, options, diag);
     const bool text = out && options->plain_too && options->deterministic && is_exact(out);
@@ -107,6 +108,14 @@ static vy_module *derive_text(const vy_module *m, const vy_grad_options *options
     if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
     vy_module_free(out);
     return NULL;
+}
+
+// What is not said in the text is not kept beside it.
+static vy_module *derive_text(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
+{
+    vy_module *out = derive_once(m, options, diag);
+    if (out) vy_settle_module_vectors(out);
+    return out;
 }
 
 vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)

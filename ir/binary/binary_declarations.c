@@ -68,8 +68,8 @@ static void put_buffers(writer *w, const vy_program *p, const uint32_t *number)
         vy_binary_put(w, f->set);
         vy_binary_put(w, f->binding);
         vy_binary_put(w, f->view_of);
-        vy_binary_put(w, (unsigned)f->workspace | (unsigned)f->owned << 1 |
-                             (unsigned)f->vector << 2);
+        vy_binary_put(w,
+                      (unsigned)f->workspace | (unsigned)f->owned << 1 | (unsigned)f->vector << 2);
         vy_binary_put(w, f->init);
         if (f->init == VY_INIT_COPY) vy_binary_put_string(w, f->init_from);
         vy_binary_put(w, f->line);

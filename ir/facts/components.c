@@ -19,18 +19,10 @@ enum { MOST_LACKING = 32 };
 
 static const vy_inst *inst(const finder *f, uint32_t id) { return &f->p->insts.data[id]; }
 
-static uint32_t vector_size(const vy_program *p, const vy_buf *b)
-{
-    if (!b->vector || b->rank < 2) return 0;
-    const vy_dim_node *n = &p->dims.data[b->dims[b->rank - 1].id];
-    const bool fits = n->op == VY_DIM_CONST && n->value >= 2 && n->value <= VY_MOST_COMPONENTS;
-    return fits ? (uint32_t)n->value : 0;
-}
-
 bool vy_has_vectors(const vy_program *p)
 {
     for (uint32_t b = 1; b < p->buffers.count; b++)
-        if (vector_size(p, &p->buffers.data[b])) return true;
+        if (vy_vector_size(p, &p->buffers.data[b])) return true;
     return false;
 }
 
@@ -58,13 +50,13 @@ static bool touches_row(const finder *f, uint32_t id)
     const vy_inst *i = inst(f, id);
     if (i->op == VY_OP_ATOMIC_ADD && (f->uses[id] || i->name)) return false;
     return (i->op == VY_OP_LOAD || i->op == VY_OP_STORE || i->op == VY_OP_ATOMIC_ADD) &&
-           vector_size(f->p, &f->p->buffers.data[i->aux]);
+           vy_vector_size(f->p, &f->p->buffers.data[i->aux]);
 }
 
 // The size of its group, and which component of it `id` is; 0: it is in none.
 static uint32_t row_component(const finder *f, uint32_t id, uint32_t *component)
 {
-    const uint32_t n = vector_size(f->p, &f->p->buffers.data[inst(f, id)->aux]);
+    const uint32_t n = vy_vector_size(f->p, &f->p->buffers.data[inst(f, id)->aux]);
     const uint32_t index = vy_arg(f->p, id, vy_component_row_indices(f, id));
     const vy_scalar *k = vy_id_const(f->p, index);
     if (!k || k->u >= n || vy_id_type(f->p, index) != VY_I32) return 0;

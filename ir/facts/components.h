@@ -12,8 +12,7 @@
 #define VYRE_COMPONENTS_H
 
 #include "ir/core/flow.h"
-
-enum { VY_MOST_COMPONENTS = 4 };
+#include "ir/core/vector_buffers.h"
 
 typedef struct vy_group {
     uint32_t member[VY_MOST_COMPONENTS]; // by component; 0: none
@@ -31,7 +30,7 @@ typedef struct vy_components {
     uint32_t *stretch;   // by instruction: the one that begins its stretch; itself: a boundary
 } vy_components;
 
-// Does a buffer hold vectors?  Else the program has no groups.
+// Does a buffer hold vectors (vector_buffers.h)?  Else the program has no groups.
 bool vy_has_vectors(const vy_program *p);
 // The tables are in `arena`; false: out of memory.  To be freed with vy_components_free.
 bool vy_components_find(vy_components *c, const vy_program *p, vy_arena *arena);

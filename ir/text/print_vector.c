@@ -18,93 +18,30 @@
 #include "ir/text/print.h"
 
 #include "ir/build/edit.h"
+#include "ir/core/vector_buffers.h"
 #include "ir/text/front.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 4, LONGEST_NAME = 70 };
+enum { LONGEST_NAME = 70 };
 
 static const char axes[] = "xyzw";
 
 static const vy_inst *inst(const printer *o, uint32_t id) { return &o->p->insts.data[id]; }
 
 // ------------------------------------------------------------------------------ buffers of vectors
-// What comes before `vec3` in its name; NULL: there is none of this type.
-static const char *prefix(vy_type t)
-{
-    switch (t) {
-    case VY_F16: return "h";
-    case VY_F32: return "";
-    case VY_F64: return "d";
-    case VY_I32: return "i";
-    case VY_U32: return "u";
-    default: return NULL;
-    }
-}
-
 void print_vector_type(printer *o, vy_type t, uint32_t n)
 {
     char text[8];
-    snprintf(text, sizeof text, "%svec%u", prefix(t), n);
+    snprintf(text, sizeof text, "%svec%u", vy_vector_prefix(t), n);
     print_str(o, text);
-}
-
-static uint8_t components(const vy_program *p, const vy_buf *b)
-{
-    if (!b->vector || b->rank < 2 || !prefix(b->type) || b->layout.strides) return 0;
-    const vy_dim_node *n = &p->dims.data[b->dims[b->rank - 1].id];
-    return n->op == VY_DIM_CONST && n->value >= 2 && n->value <= MOST ? (uint8_t)n->value : 0;
-}
-
-// The length of a vector is no length of its buffer.
-static void drop_measured(printer *o)
-{
-    for (uint32_t k = 0; k < o->p->leaves.count; k++) {
-        const vy_leaf *l = &o->p->leaves.data[k];
-        if (l->kind == VY_LEAF_LEN && l->axis + 1 == o->p->buffers.data[l->index].rank)
-            o->vector[l->index] = 0;
-    }
-}
-
-static bool is_our_word(const char *name)
-{
-    vy_type t;
-    uint32_t n;
-    for (t = VY_VOID; t < VY_TYPE_COUNT; t++)
-        for (n = 2; prefix(t) && n <= MOST; n++) {
-            char text[8];
-            snprintf(text, sizeof text, "%svec%u", prefix(t), n);
-            if (strcmp(name, text) == 0) return true;
-        }
-    return false;
-}
-
-// Does something that the text must name have the name of a vector type?
-static bool words_are_free(const printer *o)
-{
-    const vy_program *p = o->p;
-    for (uint32_t b = 1; b < p->buffers.count; b++)
-        if (vy_is_global(p->buffers.data[b].cls) && is_our_word(p->buffers.data[b].name))
-            return false;
-    for (uint32_t i = 0; i < p->scalars.count; i++)
-        if (is_our_word(p->scalars.data[i].name)) return false;
-    for (uint32_t i = 0; i < p->overs.count; i++)
-        if (is_our_word(p->overs.data[i].name)) return false;
-    for (uint32_t i = 0; i < p->module->functions.count; i++)
-        if (is_our_word(p->module->functions.data[i].code->name)) return false;
-    return true;
 }
 
 // The marks of lowered programs are those of single elements.
 static bool find_buffers(printer *o)
 {
-    bool any = false;
-    if (o->p->signature || vy_program_lowered(o->p) || !words_are_free(o)) return false;
-    for (uint32_t b = 1; b < o->p->buffers.count; b++)
-        any |= (o->vector[b] = components(o->p, &o->p->buffers.data[b])) != 0;
-    if (any) drop_measured(o);
-    return any;
+    return !vy_program_lowered(o->p) && vy_vector_sizes(o->p, o->vector);
 }
 
 // ------------------------------------------------------------------------------------------ groups
@@ -192,7 +129,8 @@ static bool goes_by_components(const vy_inst *i)
     const vy_op_info *info = &vy_op_infos[i->op];
     const bool fits = info->rule == VY_RULE_F || info->rule == VY_RULE_N ||
                       info->rule == VY_RULE_I || info->rule == VY_RULE_IB;
-    if (info->effect != VY_PURE || !prefix((vy_type)i->type) || i->nargs > 3) return false;
+    if (info->effect != VY_PURE || !vy_vector_prefix((vy_type)i->type) || i->nargs > 3)
+        return false;
     if (i->op == VY_OP_SELECT) return true;
     return fits && info->form != VY_FORM_SPECIAL && info->form != VY_FORM_LOWERED;
 }
@@ -265,9 +203,9 @@ static void find_groups(printer *o)
 static void reserve_words(printer *o)
 {
     for (vy_type t = VY_VOID; t < VY_TYPE_COUNT; t++)
-        for (uint32_t n = 2; prefix(t) && n <= MOST; n++) {
+        for (uint32_t n = 2; vy_vector_prefix(t) && n <= VY_MOST_COMPONENTS; n++) {
             char text[8];
-            const int length = snprintf(text, sizeof text, "%svec%u", prefix(t), n);
+            const int length = snprintf(text, sizeof text, "%svec%u", vy_vector_prefix(t), n);
             print_names_add(o, text, (size_t)length);
         }
 }

@@ -250,6 +250,7 @@ static bool prepare(grouping *g)
 bool vy_pass_group_vectors(vy_program *p, vy_pass_context *c)
 {
     grouping g = {0};
+    vy_settle_vectors(p);
     if (!vy_has_vectors(p)) return true;
     const bool ok = vy_rewrite_begin(&g.w, p) && prepare(&g);
     if (ok && anything_apart(&g)) vy_rewrite_run(&g.w, instead, &g);
