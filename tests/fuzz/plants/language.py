@@ -42,6 +42,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/scalar/group_vectors.c", None, "ok = connect(g, r, id);", "ok = true;"),
         ("ir/facts/components_stored.c", None, "if (vy_arg(f->p, id, k) == t->id[j]) return true;", ";"),
         ("ir/facts/components.c", None, "f->c->stretch[x] != f->c->stretch[y]", "false"),
+        ("ir/core/vector_buffers.c", None, "!vy_program_lowered(m->programs.data[i])", "true"),
     )),
     # Vectors of the text, as scalars.
     ("text/parse/vectors.vyre", (

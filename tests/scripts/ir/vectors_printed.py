@@ -92,6 +92,22 @@ def look(path, seed, totals):
         totals["components"] += len(OF_COMPONENTS.findall(derived))
 
 
+def look_text(path):
+    """What a derivative has beside its text decides nothing about its own derivatives; deterministic ones are lowered."""
+    done = subprocess.run([os.path.join(BUILD, "tests", "derive_text"), path], capture_output=True, text=True, check=False)
+    if not done.stdout.rstrip().endswith(" 0 differences"):
+        raise Wrong(done.stdout[:300])
+
+
+# Sums that --deterministic makes exact, added by workgroups that share rows of vectors.
+SHARED = """program f(x: in vec3[N], at: in u32[N], y: inout vec4[4], loss: out f32[1], N: u32) over(i: N) {
+    atomic_add(y[at[i] % 4], vec4(x[i] * x[i], x[i].x));
+    atomic_add(loss[0], dot(x[i], x[i]));
+}
+program g(y: in vec4[4], z: out f32[4]) over(i: 4) { z[i] = dot(y[i], y[i]); }
+"""
+
+
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or 40)
@@ -101,6 +117,9 @@ def main():
         for k in range(count):
             try:
                 look(os.path.join(folder, "f.vyre"), seed + k, totals)
+                if k == 0:
+                    look_text(os.path.join(folder, "f.vyre"))
+                    look_text(write(os.path.join(folder, "shared.vyre"), SHARED))
             except Wrong as e:
                 wrong += 1
                 print("program %d: %s" % (seed + k, e))
