@@ -59,16 +59,16 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/scalar/share_arms.c", None, "if (x->asked[id] == later) return (place)", "if (x->asked[id]) return (place)"),
     )),
     # Programs on which a pass returns at once.
-    ("text/opt/forward.vyre", (
-        ("ir/pass/scalar/forward.c", None, "seen[i->aux] = 1;", "seen[i->aux] = i->op != VY_OP_STORE;"),
+    ("text/opt/forward_stores.vyre", (
+        ("ir/pass/scalar/forward.c", None, "seen[i->aux] = 1;", "seen[i->aux] |= i->op != VY_OP_STORE;"),
     )),
     ("text/opt/forward_loads.vyre", (
-        ("ir/pass/scalar/forward.c", None, "seen[i->aux] = 1;", "seen[i->aux] = i->op != VY_OP_LOAD;"),
+        ("ir/pass/scalar/forward.c", None, "seen[i->aux] = 1;", "seen[i->aux] |= i->op != VY_OP_LOAD;"),
     )),
     ("text/opt/count_do_loops.vyre", (
         ("ir/core/flow.c", None, "vy_is_loop(op) ? VY_LOOPS", "op == VY_OP_LOOP ? VY_LOOPS"),
     )),
-    ("text/opt/cleanup.vyre", (
+    ("text/opt/cleanup_loops.vyre", (
         ("ir/build/cleanup.c", None, "if (!vy_constructs(p)) return true;", "if (!(vy_constructs(p) & VY_IFS)) return true;"),
     )),
     ("text/opt/implied.vyre", (
