@@ -41,10 +41,23 @@ static vy_module *train(vys_session *s, const vy_module *m, const vys_fit *fit,
     return trained;
 }
 
+vys_fit_names vys_fit_names_of(const vys_task *t) { return t->fit; }
+
+// The same names as strings of the task's own module.
+static bool keep_names(vys_task *t, const vy_training *made, vy_diag *d)
+{
+    const vys_bound *losses = vys_binding_buffer(&t->forward, "", made->losses, d);
+    const vys_bound *step = losses ? vys_binding_buffer(&t->forward, "", made->step, d) : NULL;
+    const vys_bound_scalar *count =
+        step ? vys_binding_scalar(&t->forward, "", made->count, d) : NULL;
+    if (count) t->fit = (vys_fit_names){losses->info.name, step->info.name, count->info.name};
+    return count != NULL;
+}
+
 // What the caller does not give: how many steps, and zeros.
 static bool begin_fit(vys_task *t, const vys_fit *fit, const vy_training *made, vy_diag *d)
 {
-    bool ok = vys_set_int(t, made->window, fit->steps, d) &&
+    bool ok = keep_names(t, made, d) && vys_set_int(t, made->window, fit->steps, d) &&
               vys_set_int(t, made->count, fit->steps, d) && vys_task_zeros(t, made->step, d);
     for (uint32_t i = 0; ok && i < made->state_count; i++)
         ok = vys_task_zeros(t, made->states[i], d);

@@ -37,6 +37,15 @@ typedef struct vys_fit {
     uint64_t reserved[4];   // zero
 } vys_fit;
 
+// What a training calls its own: `losses` and so on, or with a number where the program has that
+// name.  They live as long as the task; all NULL: the task is no training.
+typedef struct vys_fit_names {
+    const char *losses; // out f32[steps, 1], of the last run
+    const char *step;   // inout u32[1], of the next step
+    const char *count;  // scalar: steps of the next run, at most vys_fit.steps
+} vys_fit_names;
+VYS_API vys_fit_names vys_fit_names_of(const vys_task *t);
+
 // settings: NULL or as for vys_task_parse; `order`, `of`, `wrt` and `keep_state` are not read.
 // Errors: those of vy_parse and vy_train; E0801.
 VYS_API bool vys_fit_parse(vys_session *s, const char *text, size_t size, const char *file,

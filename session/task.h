@@ -3,6 +3,7 @@
 #ifndef VYRE_SESSION_TASK_H
 #define VYRE_SESSION_TASK_H
 
+#include "session/fit.h"
 #include "session/runner.h"
 #include "session/session.h"
 
@@ -42,6 +43,7 @@ struct vys_task {
     int64_t *compiled_dims; // of the primal: what `runner` was compiled for; NULL: it is not ready
     bool moved;             // something that decides sizes was set since the last run
     bool done;              // the last run succeeded
+    vys_fit_names fit;      // of a training; strings of `source`
     vy_module *checked[4];  // derivatives that vys_check made, to which its result refers
     vys_stats stats;
 };

@@ -203,6 +203,14 @@ static PyObject *parameters(PyObject *self, PyObject *none)
     return out;
 }
 
+// (losses, step, count) of a training.
+static PyObject *fit_names(PyObject *self, PyObject *none)
+{
+    (void)none;
+    const vys_fit_names n = vys_fit_names_of(((task_object *)self)->t);
+    return Py_BuildValue("(zzz)", n.losses, n.step, n.count);
+}
+
 static PyObject *stats(PyObject *self, PyObject *none)
 {
     (void)none;
@@ -268,6 +276,7 @@ static PyMethodDef methods[] = {
     {"parameters", parameters, METH_NOARGS, "[(name, role, of, class, type, rank, shape or None)]"},
     {"check", check, METH_VARARGS,
      "check(tolerance, samples, out_of_range): (passed, unverified, rows)"},
+    {"fit_names", fit_names, METH_NOARGS, "(losses, step, count): what a training calls its own"},
     {"stats", stats, METH_NOARGS, "what session.h's vys_stats has"},
     {0},
 };

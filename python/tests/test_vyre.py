@@ -284,6 +284,19 @@ def test_fit(device, data):
     assert short.steps < 2000 and len(short.losses) == short.steps
 
 
+def test_fit_names(device):
+    """The program has the names that a training would like."""
+    p = vyre.load("""
+program f(w: in f32[1], step: in f32[N], losses: in f32[N], loss: out f32[1], N: u32, count: u32) over(i: N) {
+    let e = w[0] * step[i] - losses[i] * f32(count);
+    atomic_add(loss[0], e * e);
+}""")
+    given = {"w": np.zeros(1, "f4"), "step": np.array([1, 2, 3], "f4"), "losses": np.array([2, 4, 6], "f4"), "count": 3}
+    f = vyre.fit(p, params=["w"], data=given, steps=95, lr="step:0.5:0.5:40", window=30)
+    assert f.steps == 95 == len(f.losses)
+    np.testing.assert_allclose(f.params["w"], [6], rtol=2e-2)
+
+
 def test_fit_errors(device, data):
     p = vyre.load(MODEL)
     with pytest.raises(FloatingPointError, match="at step"):

@@ -115,6 +115,22 @@ class _Task:
         else:
             self.task.set_int(p.name, int(value))
 
+    def give_all(self, program: str, data: Mapping[str, Any], groups: Optional[Sequence[int]] = None) -> None:
+        known = {p.name: p for p in self.parameters}
+        for name, value in data.items():
+            if name not in known:
+                raise TypeError("%s has no parameter %s; it has %s" % (program, name, ", ".join(known)))
+            p = known[name]
+            if p.role == "scalar":
+                self.give_scalar(p, value)
+            elif p.access == "out":
+                self.shape_only(p, value)
+            else:
+                self.give(p, value)
+        if groups is not None:
+            x, y, z = (*groups, 1, 1)[:3] if not isinstance(groups, int) else (groups, 1, 1)
+            self.task.set_groups(int(x), int(y), int(z))
+
     def shape_only(self, p: Parameter, value: Any) -> None:
         """Of an `out` buffer whose shape nothing decides: a shape, or an array that has it."""
         shape = value if isinstance(value, tuple) else np.shape(from_any(value, p.name))
@@ -258,7 +274,7 @@ class Program:
         device = device or default_device()
         task = self._acquire(device, frozenset(data) | ({None} if groups is not None else set()))
         try:
-            self._give(task, groups, data)
+            task.give_all(self._source, data, groups)
             task.task.run()
             return Result(task.results(), task.task.stats()["milliseconds"])
         finally:
@@ -279,25 +295,9 @@ class Program:
         module, name = self._result()
         settings = {k: v for k, v in {"order": 1, "wrt": names(wrt), "of": names(of), "program": name}.items() if v is not None}
         task = _Task(default_or_interpreter()._session.task(module, settings), default_or_interpreter())
-        self._give(task, groups, data)
+        task.give_all(self._source, data, groups)
         passed, unverified, rows = task.task.check(tolerance, samples, allow_out_of_range)
         return Check(passed and unverified is None, unverified, [CheckRow(*row) for row in rows])
-
-    def _give(self, task: _Task, groups, data: Dict[str, Any]) -> None:
-        known = {p.name: p for p in task.parameters}
-        for name, value in data.items():
-            if name not in known:
-                raise TypeError("%s has no parameter %s; it has %s" % (self._source, name, ", ".join(known)))
-            p = known[name]
-            if p.role == "scalar":
-                task.give_scalar(p, value)
-            elif p.access == "out":
-                task.shape_only(p, value)
-            else:
-                task.give(p, value)
-        if groups is not None:
-            x, y, z = (*groups, 1, 1)[:3] if not isinstance(groups, int) else (groups, 1, 1)
-            task.task.set_groups(int(x), int(y), int(z))
 
 
 def default_or_interpreter() -> Device:

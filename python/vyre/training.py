@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence,
 import numpy as np
 
 from .device import Device, default_device
-from .program import Parameter, Program, _Task, names
+from .program import Program, _Task, names
 
 
 class Fit(NamedTuple):
@@ -90,7 +90,7 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
     training = (loss, names(params), optimizer, rate or _rate(optimizer), window, rows[0], rows[1], seed, float(tolerance),
                 schedule, last, factor, period)
     task = _Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training), device)
-    _give(task, data)
+    task.give_all(name, data)
     return _run(task, names(params), steps, window, progress)
 
 
@@ -99,42 +99,28 @@ def _rate(optimizer: Optional[str]) -> float:
     return _core.learning_rate(optimizer or "adam")
 
 
-def _give(task: _Task, data: Mapping[str, Any]) -> None:
-    known = {p.name: p for p in task.parameters}
-    for name, value in data.items():
-        if name not in known:
-            raise TypeError("the program has no parameter %s; it has %s" % (name, ", ".join(known)))
-        p: Parameter = known[name]
-        if p.role == "scalar":
-            task.give_scalar(p, value)
-        elif p.access == "out":
-            task.shape_only(p, value)
-        else:
-            task.give(p, value)
-
-
 def _run(task: _Task, params: Sequence[str], steps: int, window: int, progress) -> Fit:
     update, close = _bar(progress, steps)
     losses, done = [], 0
-    counted = any(p.name == "count" for p in task.parameters)
+    losses_of, step_of, count_of = task.task.fit_names()
     try:
         while done < steps:
             now = min(window, steps - done)
-            if counted and now != window:
-                task.task.set_int("count", now)
+            if now != window:
+                task.task.set_int(count_of, now)
             task.task.run()
             found = task.results()
-            seen = found["losses"].reshape(-1)[:now]
+            seen = found[losses_of].reshape(-1)[:now]
             losses.append(seen)
             if not np.isfinite(seen).all():
                 step = done + int(np.argmin(np.isfinite(seen)))
                 raise FloatingPointError("the loss is %s at step %d: try a smaller learning rate" % (seen[step - done], step))
             done += now
             update(now, float(seen[-1]))
-            if int(found["step"].reshape(-1)[0]) < done:
+            if int(found[step_of].reshape(-1)[0]) < done:
                 break  # by `tolerance`
     finally:
         close()
     found = task.results()
-    count = min(done, int(found["step"].reshape(-1)[0]))
+    count = min(done, int(found[step_of].reshape(-1)[0]))
     return Fit({name: found[name] for name in params}, np.concatenate(losses)[:count], count)
