@@ -13,6 +13,8 @@
 
 #include "ir/cost.h"
 
+#include "vkrt/engine.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,7 +33,9 @@ typedef struct vys_bound {
     uint64_t flat;      // VYS_SHAPE_FLAT
     bool chosen_length; // by vys_binding_choose
     vys_array value;
-    bool borrowed; // value.data is the caller's: not allocated, filled or freed
+    bool borrowed;         // value.data is the caller's: not allocated, filled or freed
+    vkrt_storage *storage; // where it is on the device, instead of value.data; NULL: not there
+    uint64_t storage_offset;
 } vys_bound;
 
 typedef struct vys_bound_scalar {

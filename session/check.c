@@ -70,6 +70,15 @@ static bool derive_forward(checking *c, vy_diag *d)
     return true;
 }
 
+// Contents that a storage has, in memory of ours.
+static bool fetch(const vys_given *g, const vys_bound *x, void *data, vy_diag *d)
+{
+    vkrt_error e = {0};
+    const uint64_t bytes = x->value.count * vy_type_size(x->info.type);
+    if (!g || !g->storage || x->info.cls == VY_OUT) return true;
+    return !vkrt_storage_read(g->storage, g->offset, data, bytes, &e) || vys_vkrt_fail(&e, NULL, d);
+}
+
 static bool collect(checking *c, vy_diag *d)
 {
     const vys_binding *b = &c->t->forward;
@@ -85,6 +94,7 @@ static bool collect(checking *c, vy_diag *d)
             c->filled[i] = calloc(x->value.count + 1, vy_type_size(x->info.type));
             if (!c->filled[i]) return vys_fail_memory(d);
             data = c->filled[i];
+            if (!fetch(g, x, data, d)) return false;
         }
         c->buffers[i] = (vy_eval_buffer){x->info.name, data, x->value.shape, x->value.rank};
     }

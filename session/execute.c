@@ -59,10 +59,33 @@ static void lend(const vys_task *t, vys_bound *b)
 {
     const vys_given *g = b->given;
     const bool changes = b->info.cls == VY_INOUT && t->work.settings.interpreter;
+    if (g && g->storage) {
+        b->borrowed = true;
+        b->value.type = g->type;
+        b->storage = g->storage;
+        b->storage_offset = g->offset;
+        return;
+    }
     if (!g || !g->data || b->info.cls == VY_OUT || changes) return;
     b->borrowed = true;
     b->value.type = g->type;
     b->value.data = g->data;
+}
+
+// A result's shape is decided by the others; that of its storage is compared here.
+static bool check_bound(const vys_binding *b, vy_diag *d)
+{
+    for (uint32_t i = 0; i < b->buffer_count; i++) {
+        const vys_bound *buf = &b->buffers[i];
+        const vys_given *g = buf->given;
+        char have[200] = "", need[200] = "";
+        if (!buf->storage || !memcmp(g->shape, buf->value.shape, sizeof g->shape)) continue;
+        vys_append_shape(have, sizeof have, buf->info.rank, g->shape);
+        vys_append_shape(need, sizeof need, buf->info.rank, buf->value.shape);
+        return vys_fail(d, VYS_SHAPE, "bind it with this shape", "%s is bound as %s, but is %s",
+                        buf->info.name, have, need);
+    }
+    return true;
 }
 
 // The data of the program that runs, decided by t->forward.
@@ -80,7 +103,7 @@ static bool bind(vys_task *t, vy_diag *d)
         buf->ones = !own && vys_begins_as_ones(buf); // a cotangent, a tangent
         lend(t, buf);
     }
-    return vys_binding_fill(b, d) &&
+    return vys_binding_fill(b, d) && check_bound(b, d) &&
            (!t->work.settings.order || vys_binding_tape(b, t->work.settings.tape_limit, d));
 }
 
@@ -92,7 +115,7 @@ static bool keep_state(vys_task *t, vy_diag *d)
         vys_bound *b = &t->data.buffers[i];
         vys_given *g = vys_task_given(t, b->info.name);
         const uint64_t bytes = b->value.count * vy_type_size(b->value.type);
-        if (b->info.cls != VY_INOUT || !g || g->fresh || !bytes) continue;
+        if (b->info.cls != VY_INOUT || !g || g->fresh || g->storage || !bytes) continue;
         if (!g->data) { // zeros were given
             g->data = malloc(bytes);
             if (!g->data) return vys_fail_memory(d);
@@ -144,6 +167,7 @@ static bool note_sizes(vys_task *t, vy_diag *d)
 
 static bool run_once(vys_task *t, vy_diag *d)
 {
+    if (t->no_run) return vys_runner_ready(&t->runner, d);
     return vys_runner_run(&t->runner, &t->work, &t->stats.milliseconds, d);
 }
 
@@ -190,7 +214,7 @@ static bool refill_and_run(vys_task *t, vy_diag *d)
         vys_bound *b = &t->data.buffers[i];
         const vys_given *g = b->given;
         const bool changed = b->info.cls == VY_INOUT && !t->work.settings.keep_state;
-        if (!g || b->info.cls == VY_OUT || !(g->fresh || changed)) continue;
+        if (!g || g->storage || b->info.cls == VY_OUT || !(g->fresh || changed)) continue;
         if (!b->borrowed && !fill(b, d)) return false;
         if (!vys_runner_upload_one(&t->runner, b, d)) return false;
     }
@@ -213,7 +237,8 @@ static bool run(vys_task *t, vy_diag *d)
     return build_and_run(t, d);
 }
 
-bool vys_run(vys_task *t, vy_diag *d)
+// run, with or without the run itself.
+static bool execute(vys_task *t, vy_diag *d)
 {
     if (d->severity == VY_ERROR) return false;
     t->done = run(t, d);
@@ -222,10 +247,30 @@ bool vys_run(vys_task *t, vy_diag *d)
         return false;
     }
     t->moved = false;
-    t->stats.runs++;
     for (uint32_t i = 0; i < t->given_count; i++) t->given[i].fresh = false;
     return true;
 }
+
+bool vys_run(vys_task *t, vy_diag *d)
+{
+    if (!execute(t, d)) return false;
+    t->stats.runs++;
+    return true;
+}
+
+bool vys_prepare(vys_task *t, vy_diag *d)
+{
+    if (d->severity == VY_ERROR) return false;
+    if (t->work.settings.interpreter)
+        return vys_fail(d, VYS_USAGE, "open the session on a device",
+                        "the interpreter has nothing to prepare");
+    t->no_run = true;
+    const bool ok = execute(t, d);
+    t->no_run = t->done = false;
+    return ok;
+}
+
+vkrt_plan *vys_task_plan(const vys_task *t) { return t->compiled_dims ? t->runner.plan : NULL; }
 
 // ----------------------------------------------------------------------------------------- results
 bool vys_read(vys_task *t, const char *name, vy_type type, void *data, uint64_t bytes, vy_diag *d)

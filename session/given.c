@@ -12,6 +12,7 @@
 
 void vys_given_free(vys_given *g)
 {
+    vkrt_storage_destroy(g->storage);
     free(g->name);
     free(g->data);
     *g = (vys_given){0};
@@ -42,11 +43,11 @@ static vys_given *entry(vys_task *t, const char *name)
 
 // ----------------------------------------------------------------------------------------- buffers
 // The program's own, else a cotangent; gradients are results.
-static const vys_bound *settable(const vys_task *t, const char *name, vy_diag *d)
+static const vys_bound *settable(const vys_task *t, const char *name, bool bound, vy_diag *d)
 {
     const vys_bound *b = vys_binding_find(&t->forward, name);
     if (!b) b = vys_binding_buffer(&t->data, "", name, d);
-    if (!b || b->info.cls != VY_OUT || vys_binding_find(&t->forward, name)) return b;
+    if (!b || bound || b->info.cls != VY_OUT || vys_binding_find(&t->forward, name)) return b;
     vys_fail(d, VYS_DATA, "read it after the run", "%s is a gradient: it is a result", name);
     return NULL;
 }
@@ -76,6 +77,7 @@ static bool keep(vys_task *t, const vys_bound *b, vys_given what, vy_type from, 
 {
     vys_given *g = vys_task_given(t, b->info.name);
     const bool same = g && g->state == what.state && g->flat == what.flat && !g->data == !data &&
+                      g->storage == what.storage && g->offset == what.offset &&
                       !memcmp(g->shape, what.shape, sizeof g->shape);
     if (!same) { // else the new elements replace the old ones in place
         vys_array copy = {.rank = 1, .shape = {what.count}};
@@ -87,6 +89,8 @@ static bool keep(vys_task *t, const vys_bound *b, vys_given what, vy_type from, 
         }
         what.name = g->name;
         what.data = copy.data;
+        if (what.storage) vkrt_storage_share(what.storage);
+        vkrt_storage_destroy(g->storage);
         free(g->data);
         *g = what;
         t->moved = true;
@@ -100,7 +104,7 @@ static bool take_given(vys_task *t, const char *name, vy_type type, vys_given wh
                        const void *data, vy_diag *d)
 {
     if (d->severity == VY_ERROR) return false;
-    const vys_bound *b = settable(t, name, d);
+    const vys_bound *b = settable(t, name, what.storage != NULL, d);
     if (!b || !kept_type(t, b, type, &what.type, d)) return false;
     if (what.state == VYS_SHAPE_FULL && rank != b->info.rank)
         return vys_fail(d, VYS_SHAPE, "", "%s has %u axes, but %u are given", name, b->info.rank,
@@ -115,23 +119,43 @@ static bool take_given(vys_task *t, const char *name, vy_type type, vys_given wh
     return keep(t, b, what, type, data, d);
 }
 
-bool vys_set(vys_task *t, const char *name, vy_type type, uint32_t rank, const uint64_t *shape,
-             const void *data, vy_diag *d)
+static bool shaped(const char *name, uint32_t rank, const uint64_t *shape, vys_given *what,
+                   vy_diag *d)
 {
-    vys_given what = {.state = VYS_SHAPE_FULL, .count = 1};
     bool empty = false;
+    *what = (vys_given){.state = VYS_SHAPE_FULL, .count = 1};
     if (d->severity == VY_ERROR) return false;
     if (rank > VYS_MAX_RANK)
         return vys_fail(d, VYS_SHAPE, "", "%s: %u axes are more than any buffer has", name, rank);
     for (uint32_t i = 0; i < rank; i++) {
-        what.shape[i] = shape[i];
+        what->shape[i] = shape[i];
         empty |= !shape[i];
-        if (shape[i] && __builtin_mul_overflow(what.count, shape[i], &what.count))
+        if (shape[i] && __builtin_mul_overflow(what->count, shape[i], &what->count))
             return vys_fail(d, VYS_SHAPE, "make it smaller",
                             "%s has more elements than 64 bits can count", name);
     }
-    if (empty) what.count = 0;
-    return take_given(t, name, type, what, rank, data, d);
+    if (empty) what->count = 0;
+    return true;
+}
+
+bool vys_set(vys_task *t, const char *name, vy_type type, uint32_t rank, const uint64_t *shape,
+             const void *data, vy_diag *d)
+{
+    vys_given what;
+    return shaped(name, rank, shape, &what, d) && take_given(t, name, type, what, rank, data, d);
+}
+
+bool vys_bind(vys_task *t, const char *name, vy_type type, uint32_t rank, const uint64_t *shape,
+              vkrt_storage *storage, uint64_t offset, vy_diag *d)
+{
+    vys_given what;
+    if (!shaped(name, rank, shape, &what, d)) return false;
+    if (t->work.settings.interpreter)
+        return vys_fail(d, VYS_USAGE, "open the session on a device",
+                        "%s: the interpreter has no storages", name);
+    what.storage = storage;
+    what.offset = offset;
+    return take_given(t, name, type, what, rank, NULL, d);
 }
 
 bool vys_set_flat(vys_task *t, const char *name, vy_type type, uint64_t count, const void *data,

@@ -211,15 +211,30 @@ bool vys_runner_prepare_steps(vys_runner *r, const vys_work *w, vys_binding *b,
     return ok;
 }
 
+// What the plan has no use for starts as zeros all the same, if it is a result.
+static bool clear_unused(const vys_runner *r, const vys_bound *b, vy_diag *d)
+{
+    const uint64_t bytes = b->value.count * vy_type_size(b->value.type);
+    vkrt_error e = {0};
+    if (!r->plan || !b->storage || b->info.cls != VY_OUT || !bytes) return true;
+    void *zeros = calloc(1, bytes);
+    if (!zeros) return vys_fail_memory(d);
+    const bool bad = vkrt_storage_write(b->storage, b->storage_offset, zeros, bytes, &e);
+    free(zeros);
+    return !bad || device_fail(r, &e, d);
+}
+
 bool vys_runner_upload_one(vys_runner *r, const vys_bound *b, vy_diag *d)
 {
     const vys_array *a = &b->value;
     uint32_t index;
     vkrt_error e = {0};
     if (!r->plan || !vkrt_plan_find_buffer(r->plan, b->info.name, &index))
-        return true; // the interpreter, or nothing uses it
+        return clear_unused(r, b, d); // the interpreter, or nothing uses it
     const bool bad =
-        b->info.cls == VY_OUT
+        b->storage ? vkrt_plan_bind(r->plan, b->info.name, a->rank, a->shape, b->storage,
+                                    b->storage_offset, &e)
+        : b->info.cls == VY_OUT
             ? vkrt_plan_set_shape(r->plan, b->info.name, a->rank, a->shape, &e)
             : vkrt_plan_set_buffer(r->plan, b->info.name, a->rank, a->shape, a->data, &e);
     return !bad || device_fail(r, &e, d);
@@ -230,6 +245,12 @@ bool vys_runner_upload(vys_runner *r, vy_diag *d)
     for (uint32_t i = 0; i < r->data->buffer_count; i++)
         if (!vys_runner_upload_one(r, &r->data->buffers[i], d)) return false;
     return true;
+}
+
+bool vys_runner_ready(vys_runner *r, vy_diag *d)
+{
+    vkrt_error e = {0};
+    return !vkrt_plan_prepare(r->plan, &e) || device_fail(r, &e, d);
 }
 
 bool vys_runner_run(vys_runner *r, const vys_work *w, double *ms, vy_diag *d)
@@ -247,6 +268,9 @@ bool vys_runner_read_one(const vys_runner *r, const vys_bound *b, void *data, vy
     vkrt_error e = {0};
     if (r->plan && vkrt_plan_find_buffer(r->plan, b->info.name, &index))
         return !vkrt_plan_read(r->plan, b->info.name, data, bytes, &e) || device_fail(r, &e, d);
+    if (b->storage)
+        return !vkrt_storage_read(b->storage, b->storage_offset, data, bytes, &e) ||
+               device_fail(r, &e, d);
     if (bytes && data != b->value.data) memcpy(data, b->value.data, bytes);
     return true;
 }

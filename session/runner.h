@@ -37,6 +37,8 @@ VYS_API bool vys_runner_upload(vys_runner *r, vy_diag *d);
 VYS_API bool vys_runner_upload_one(vys_runner *r, const vys_bound *b, vy_diag *d);
 // Gives it the scalars and numbers of workgroups of the binding again.
 VYS_API bool vys_runner_rescale(vys_runner *r, vy_diag *d);
+// Allocates what it needs: the plan can be recorded or submitted.  On a device only.
+VYS_API bool vys_runner_ready(vys_runner *r, vy_diag *d);
 // Runs once; *ms: time on the device, or in the interpreter.
 VYS_API bool vys_runner_run(vys_runner *r, const vys_work *w, double *ms, vy_diag *d);
 // Fetches `out` and `inout` buffers into the binding.

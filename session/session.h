@@ -38,6 +38,8 @@
 
 #include "session/target.h"
 
+#include "vkrt/engine.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -82,6 +84,12 @@ VYS_API void vys_task_free(vys_task *t); // NULL is fine
 // nothing else decides it.  Errors: E0801 no such buffer; E0806 another rank; E0807 another type.
 VYS_API bool vys_set(vys_task *t, const char *name, vy_type type, uint32_t rank,
                      const uint64_t *shape, const void *data, vy_diag *d);
+// Makes a buffer, input or result (a gradient, too), a part of a storage on the session's device
+// (vkrt/engine.h): it is read and written there, and nothing is copied.  The shape is given as to
+// vys_set, which also ends it.  Runs continue from what is there, but results start as zeros.
+// Errors: those of vys_set; E0801 in the interpreter.
+VYS_API bool vys_bind(vys_task *t, const char *name, vy_type type, uint32_t rank,
+                      const uint64_t *shape, vkrt_storage *storage, uint64_t offset, vy_diag *d);
 // The same for `count` elements whose shape follows from the declaration.
 VYS_API bool vys_set_flat(vys_task *t, const char *name, vy_type type, uint64_t count,
                           const void *data, vy_diag *d);
@@ -98,6 +106,13 @@ VYS_API bool vys_set_groups(vys_task *t, const uint32_t groups[3], vy_diag *d);
 // settings.tape_limit even with the least storage; E0903 a missing feature of the device, a limit
 // that the program would exceed, or out of device memory.
 VYS_API bool vys_run(vys_task *t, vy_diag *d);
+
+// All of vys_run but the run itself: vys_task_plan is then ready to be recorded, submitted with
+// semaphores, written and read in part (vkrt/engine.h).  Results of such runs are read with
+// vkrt_plan_read, or from storages.  Errors: those of vys_run; E0801 in the interpreter.
+VYS_API bool vys_prepare(vys_task *t, vy_diag *d);
+// What runs on the device; valid until the task changes.  NULL: nothing is ready.
+VYS_API vkrt_plan *vys_task_plan(const vys_task *t);
 
 // Copies an entire `out` or `inout` buffer of the last run into data[bytes].  type: the buffer's.
 // Errors: E0801 no such result; E0806 another size; E0807 another type.

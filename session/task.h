@@ -18,9 +18,11 @@ typedef struct vys_given {
     vy_type type; // of the elements kept: the buffer's, or f64
     vys_shape_state state;
     uint64_t shape[VYS_MAX_RANK], flat;
-    uint64_t count; // elements in `data`
-    void *data;     // NULL: zeros
-    bool fresh;     // set since the last run
+    uint64_t count;        // elements in `data`
+    void *data;            // NULL: zeros
+    vkrt_storage *storage; // a holder of it; NULL: the contents are `data`
+    uint64_t offset;
+    bool fresh; // set since the last run
 } vys_given;
 
 struct vys_task {
@@ -43,6 +45,7 @@ struct vys_task {
     int64_t *compiled_dims; // of the primal: what `runner` was compiled for; NULL: it is not ready
     bool moved;             // something that decides sizes was set since the last run
     bool done;              // the last run succeeded
+    bool no_run;            // vys_prepare
     vys_fit_names fit;      // of a training; strings of `source`
     vy_module *checked[4];  // derivatives that vys_check made, to which its result refers
     vys_stats stats;

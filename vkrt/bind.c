@@ -89,8 +89,8 @@ vkrt_status vkrt_plan_set_groups(vkrt_plan *plan, const uint32_t groups[3], vkrt
 
 // --- Buffers -------------------------------------------------------------------------------------
 
-static vkrt_status find_buffer(const vkrt_plan *plan, const char *name, uint32_t *b,
-                               vkrt_error *error)
+vkrt_status vkrt_find_plan_buffer(const vkrt_plan *plan, const char *name, uint32_t *b,
+                                  vkrt_error *error)
 {
     vkrt_status status = idle(plan, error);
     if (status) return status;
@@ -111,33 +111,35 @@ static vkrt_status upload(vkrt_plan *plan, uint32_t b, uint64_t bytes, const voi
 {
     vkrt_plan_buf *state = &plan->buffers[b];
     vkrt_status status = vkrt_plan_allocate(plan, b, bytes, error);
-    if (!status) status = vkrt_buffer_write(plan->device, &state->memory, data, bytes, error);
+    if (!status) status = vkrt_buffer_write(plan->device, &state->memory, 0, data, bytes, error);
     if (status) return status;
     state->contents = true;
     plan->stats.uploaded_bytes += bytes;
     return VKRT_OK;
 }
 
-static vkrt_status set_shape(vkrt_plan *plan, const char *name, uint32_t rank,
-                             const uint64_t *shape, uint32_t *b, uint64_t *bytes, vkrt_error *error)
+vkrt_status vkrt_shape_check(const vkrt_plan *plan, uint32_t b, uint32_t rank,
+                             const uint64_t *shape, uint64_t *bytes, vkrt_error *error)
 {
-    vkrt_status status = find_buffer(plan, name, b, error);
-    if (status) return status;
-    const vy_plan_buffer *declared = &plan->plan->buffers[*b];
-    vkrt_plan_buf *state = &plan->buffers[*b];
+    const vy_plan_buffer *declared = &plan->plan->buffers[b];
     char text[128];
     vkrt_shape_text(rank, shape, text, sizeof text);
     if (rank != declared->rank)
         return vkrt_fail(error, VKRT_BAD_SHAPE, "give one extent per declared axis",
-                         "buffer '%.100s' has %u axes, but shape %s has %u", name, declared->rank,
-                         text, rank);
+                         "buffer '%.100s' has %u axes, but shape %s has %u", declared->name,
+                         declared->rank, text, rank);
     uint64_t count = 1;
     for (uint32_t i = 0; i < rank; i++)
         if (shape[i] > INT64_MAX || __builtin_mul_overflow(count, shape[i], &count))
             return vkrt_fail(error, VKRT_BAD_SHAPE, "use a smaller shape",
-                             "buffer '%.100s': shape %s overflows 64 bits", name, text);
-    status = vkrt_shape_bytes(plan, *b, count, bytes, error);
-    if (status) return status;
+                             "buffer '%.100s': shape %s overflows 64 bits", declared->name, text);
+    return vkrt_shape_bytes(plan, b, count, bytes, error);
+}
+
+void vkrt_shape_take(vkrt_plan *plan, uint32_t b, uint32_t rank, const uint64_t *shape,
+                     uint64_t bytes)
+{
+    vkrt_plan_buf *state = &plan->buffers[b];
     bool same = state->shaped && memcmp(state->shape, shape, rank * sizeof *shape) == 0;
     if (!same) {
         plan->prepared = false;
@@ -147,8 +149,17 @@ static vkrt_status set_shape(vkrt_plan *plan, const char *name, uint32_t rank,
     if (rank) memcpy(state->shape, shape, rank * sizeof *shape);
     state->shaped = true;
     state->flat = false;
-    state->bytes = *bytes;
-    return VKRT_OK;
+    state->bytes = bytes;
+}
+
+static vkrt_status set_shape(vkrt_plan *plan, const char *name, uint32_t rank,
+                             const uint64_t *shape, uint32_t *b, uint64_t *bytes, vkrt_error *error)
+{
+    vkrt_status status = vkrt_find_plan_buffer(plan, name, b, error);
+    if (!status) status = vkrt_shape_check(plan, *b, rank, shape, bytes, error);
+    if (!status) status = vkrt_plan_own(plan, *b, error);
+    if (!status) vkrt_shape_take(plan, *b, rank, shape, *bytes);
+    return status;
 }
 
 vkrt_status vkrt_plan_set_shape(vkrt_plan *plan, const char *name, uint32_t rank,
@@ -172,7 +183,8 @@ vkrt_status vkrt_plan_set_flat(vkrt_plan *plan, const char *name, uint64_t count
                                vkrt_error *error)
 {
     uint32_t b;
-    vkrt_status status = find_buffer(plan, name, &b, error);
+    vkrt_status status = vkrt_find_plan_buffer(plan, name, &b, error);
+    if (!status) status = vkrt_plan_own(plan, b, error);
     if (status) return status;
     vkrt_plan_buf *state = &plan->buffers[b];
     if (plan->plan->buffers[b].rank == 1)
@@ -192,7 +204,7 @@ vkrt_status vkrt_plan_read(vkrt_plan *plan, const char *name, void *data, uint64
                            vkrt_error *error)
 {
     uint32_t b;
-    vkrt_status status = find_buffer(plan, name, &b, error);
+    vkrt_status status = vkrt_find_plan_buffer(plan, name, &b, error);
     if (status) return status;
     const vkrt_plan_buf *state = &plan->buffers[b];
     bool there = state->available || state->contents;

@@ -8,6 +8,12 @@
 vkrt_status vkrt_buffer_create(vkrt_device *device, uint64_t bytes, vkrt_memory_use use,
                                vkrt_buffer *buffer, vkrt_error *error)
 {
+    return vkrt_buffer_create_for(device, bytes, use, 0, buffer, error);
+}
+
+vkrt_status vkrt_buffer_create_for(vkrt_device *device, uint64_t bytes, vkrt_memory_use use,
+                                   VkBufferUsageFlags usage, vkrt_buffer *buffer, vkrt_error *error)
+{
     *buffer = (vkrt_buffer){0};
     if (bytes > UINT64_MAX - 16)
         return vkrt_fail(error, VKRT_LIMIT, "use smaller data", "a buffer beyond 2^64 bytes");
@@ -16,10 +22,11 @@ vkrt_status vkrt_buffer_create(vkrt_device *device, uint64_t bytes, vkrt_memory_
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
         .size = buffer->size,
-        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+        .usage = usage | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT,
     };
-    VkResult r = device->vk.vkCreateBuffer(device->handle, &info, NULL, &buffer->handle);
+    VkResult r =
+        device->vk.vkCreateBuffer(device->handle, &info, device->allocator, &buffer->handle);
     if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "creating a buffer");
     VkMemoryRequirements need;
     device->vk.vkGetBufferMemoryRequirements(device->handle, buffer->handle, &need);
@@ -42,8 +49,8 @@ vkrt_status vkrt_buffer_create(vkrt_device *device, uint64_t bytes, vkrt_memory_
 
 void vkrt_buffer_destroy(vkrt_device *device, vkrt_buffer *buffer)
 {
-    if (buffer->handle && !device->abandoned)
-        device->vk.vkDestroyBuffer(device->handle, buffer->handle, NULL);
+    if (buffer->handle && !buffer->borrowed && !device->abandoned)
+        device->vk.vkDestroyBuffer(device->handle, buffer->handle, device->allocator);
     if (buffer->block) vkrt_block_free(device, buffer->block, buffer->range);
     *buffer = (vkrt_buffer){0};
 }
@@ -88,7 +95,7 @@ static vkrt_status copy_once(vkrt_device *device, const vkrt_buffer *from, uint6
 {
     vkrt_status status = begin_commands(device, error);
     if (status) return status;
-    VkBufferCopy region = {from_offset, to_offset, bytes};
+    VkBufferCopy region = {from->base + from_offset, to->base + to_offset, bytes};
     device->vk.vkCmdCopyBuffer(device->transfer, from->handle, to->handle, 1, &region);
     return end(device, error);
 }
@@ -104,13 +111,13 @@ static vkrt_status need_staging(vkrt_device *device, vkrt_error *error)
 
 static uint64_t piece(uint64_t left) { return left < STAGING_BYTES ? left : STAGING_BYTES; }
 
-vkrt_status vkrt_buffer_write(vkrt_device *device, vkrt_buffer *buffer, const void *data,
-                              uint64_t bytes, vkrt_error *error)
+vkrt_status vkrt_buffer_write(vkrt_device *device, vkrt_buffer *buffer, uint64_t offset,
+                              const void *data, uint64_t bytes, vkrt_error *error)
 {
     if (bytes == 0) return VKRT_OK;
     if (buffer->mapped) {
         if (data)
-            memcpy(buffer->mapped, data, bytes);
+            memcpy(buffer->mapped + offset, data, bytes);
         else
             memset(buffer->mapped, 0, buffer->size);
         return VKRT_OK;
@@ -125,7 +132,8 @@ vkrt_status vkrt_buffer_write(vkrt_device *device, vkrt_buffer *buffer, const vo
     status = need_staging(device, error);
     for (uint64_t at = 0; !status && at < bytes; at += STAGING_BYTES) {
         memcpy(device->staging.mapped, (const char *)data + at, piece(bytes - at));
-        status = copy_once(device, &device->staging, 0, buffer, at, piece(bytes - at), error);
+        status =
+            copy_once(device, &device->staging, 0, buffer, offset + at, piece(bytes - at), error);
     }
     return status;
 }

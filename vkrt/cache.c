@@ -170,7 +170,7 @@ VkPipelineCache vkrt_cache_begin(vkrt_device *device, vkrt_hash kernel, bool *fo
     }
     // Without folder there is nothing to load or save; without memory the kernel is compiled
     // without a cache.
-    if (path && device->vk.vkCreatePipelineCache(device->handle, &info, NULL, &handle))
+    if (path && device->vk.vkCreatePipelineCache(device->handle, &info, device->allocator, &handle))
         handle = VK_NULL_HANDLE;
     free(data);
     free(path);
@@ -224,7 +224,7 @@ void vkrt_cache_end(vkrt_device *device, VkPipelineCache handle, vkrt_hash kerne
     char *path = keep ? file_path(device, kernel) : NULL;
     if (path) save(device, handle, path, kernel);
     free(path);
-    device->vk.vkDestroyPipelineCache(device->handle, handle, NULL);
+    device->vk.vkDestroyPipelineCache(device->handle, handle, device->allocator);
     if (device->cache.written < VKRT_CACHE_TRIM_EVERY) return;
     device->cache.written = 0;
     vkrt_cache_trim(device->cache.dir);

@@ -43,7 +43,8 @@ static VkResult add_pool(vkrt_plan *plan, vkrt_segment *segment, uint32_t sets, 
         .poolSizeCount = 2,
         .pPoolSizes = sizes,
     };
-    VkResult r = plan->device->vk.vkCreateDescriptorPool(plan->device->handle, &info, NULL,
+    VkResult r = plan->device->vk.vkCreateDescriptorPool(plan->device->handle, &info,
+                                                         plan->device->allocator,
                                                          &segment->pools[segment->pool_count]);
     if (r != VK_SUCCESS) return r;
     segment->pool_count++;
@@ -73,6 +74,22 @@ static VkResult allocate_sets(vkrt_plan *plan, vkrt_segment *segment, const vkrt
     return plan->device->vk.vkAllocateDescriptorSets(plan->device->handle, &info, sets);
 }
 
+// What is bound where: plan->infos are within the plan's buffers, which may begin inside a
+// VkBuffer.
+static VkDescriptorBufferInfo placed(const vkrt_plan *plan, const vy_plan_step *step, uint32_t i)
+{
+    VkDescriptorBufferInfo info = plan->infos[i];
+    const bool param = i == plan->plan->kernels[step->kernel].binding_count;
+    if (!param && info.buffer != plan->device->dummy.handle)
+        info.offset += plan->buffers[step->args[i].buffer].memory.base;
+    return info;
+}
+
+static bool is_same(const VkDescriptorBufferInfo *a, const VkDescriptorBufferInfo *b)
+{
+    return a->buffer == b->buffer && a->offset == b->offset && a->range == b->range;
+}
+
 vkrt_status vkrt_descriptors(vkrt_plan *plan, vkrt_segment *segment, uint32_t step,
                              vkrt_error *error)
 {
@@ -85,10 +102,11 @@ vkrt_status vkrt_descriptors(vkrt_plan *plan, vkrt_segment *segment, uint32_t st
         plan->infos[k->binding_count] =
             (VkDescriptorBufferInfo){segment->params->buffer.handle, 0, k->param_bytes};
     bool same = last->segment == segment && last->generation == plan->generation;
-    for (uint32_t i = 0; same && i < count; i++)
-        same = last->key[i].buffer == plan->infos[i].buffer &&
-               last->key[i].offset == plan->infos[i].offset &&
-               last->key[i].range == plan->infos[i].range;
+    for (uint32_t i = 0; i < count; i++) {
+        const VkDescriptorBufferInfo info = placed(plan, &plan->plan->steps[step], i);
+        same = same && is_same(&last->key[i], &info);
+        last->key[i] = info;
+    }
     if (same) return VKRT_OK;
     last->segment = NULL;
     VkResult r = allocate_sets(plan, segment, p, k->binding_count, last->sets);
@@ -102,9 +120,8 @@ vkrt_status vkrt_descriptors(vkrt_plan *plan, vkrt_segment *segment, uint32_t st
             .descriptorCount = 1,
             .descriptorType = param ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
                                     : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-            .pBufferInfo = &plan->infos[i],
+            .pBufferInfo = &last->key[i],
         };
-        last->key[i] = plan->infos[i];
     }
     plan->device->vk.vkUpdateDescriptorSets(plan->device->handle, count, plan->writes, 0, NULL);
     last->segment = segment;

@@ -26,21 +26,20 @@ static void choose_parts(vkrt_device *device, const vkrt_device_desc *desc)
 {
     const bool cpu = strcmp(device->physical.info.type, "CPU") == 0;
     const uint64_t ms = env_number("VYRE_PART_MS");
-    device->part_ns = desc && desc->part_ns ? desc->part_ns
-                      : ms                  ? ms * 1000000
-                      : cpu                 ? UINT64_MAX
-                                            : VKRT_PART_NS;
-    device->part_groups =
-        desc && desc->part_groups ? desc->part_groups : env_number("VYRE_PART_GROUPS");
+    device->part_ns = desc->part_ns ? desc->part_ns
+                      : ms          ? ms * 1000000
+                      : cpu         ? UINT64_MAX
+                                    : VKRT_PART_NS;
+    device->part_groups = desc->part_groups ? desc->part_groups : env_number("VYRE_PART_GROUPS");
 }
 
 // What every device needs, opened or wrapped: commands, the dummy buffer, the pipeline cache.
 static vkrt_status set_up(vkrt_device *device, const vkrt_device_desc *desc, vkrt_error *error)
 {
-    device->force_staging = desc && desc->force_staging;
+    device->force_staging = desc->force_staging;
     for (int i = 0; i < 3; i++) {
         uint32_t limit = device->physical.info.max_group_count[i];
-        uint32_t asked = desc ? desc->max_group_count[i] : 0;
+        uint32_t asked = desc->max_group_count[i];
         device->max_group_count[i] = asked && asked < limit ? asked : limit;
     }
     choose_parts(device, desc);
@@ -50,7 +49,8 @@ static vkrt_status set_up(vkrt_device *device, const vkrt_device_desc *desc, vkr
         .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
         .queueFamilyIndex = device->physical.queue_family,
     };
-    VkResult r = device->vk.vkCreateCommandPool(device->handle, &pool, NULL, &device->command_pool);
+    VkResult r = device->vk.vkCreateCommandPool(device->handle, &pool, device->allocator,
+                                                &device->command_pool);
     VkCommandBufferAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
         .commandPool = device->command_pool,
@@ -61,12 +61,13 @@ static vkrt_status set_up(vkrt_device *device, const vkrt_device_desc *desc, vkr
         r = device->vk.vkAllocateCommandBuffers(device->handle, &info, &device->transfer);
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     if (r == VK_SUCCESS)
-        r = device->vk.vkCreateFence(device->handle, &fence, NULL, &device->transfer_fence);
+        r = device->vk.vkCreateFence(device->handle, &fence, device->allocator,
+                                     &device->transfer_fence);
     if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "setting up the device");
     vkrt_status status =
         vkrt_buffer_create(device, DUMMY_BYTES, VKRT_MEMORY_DATA, &device->dummy, error);
-    if (!status) status = vkrt_buffer_write(device, &device->dummy, NULL, DUMMY_BYTES, error);
-    if (!status) vkrt_cache_open(device, desc ? desc->cache_dir : NULL);
+    if (!status) status = vkrt_buffer_write(device, &device->dummy, 0, NULL, DUMMY_BYTES, error);
+    if (!status) vkrt_cache_open(device, desc->cache_dir);
     return status;
 }
 
@@ -98,13 +99,20 @@ static vkrt_status create_handle(vkrt_device *device, vkrt_error *error)
         .enabledExtensionCount = chain.extension_count,
         .ppEnabledExtensionNames = chain.extensions,
     };
-    VkResult r =
-        device->instance_vk.CreateDevice(device->physical.handle, &info, NULL, &device->handle);
+    VkResult r = device->instance_vk.CreateDevice(device->physical.handle, &info, device->allocator,
+                                                  &device->handle);
     if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "opening the device");
     device->owns_handle = true;
     vkrt_load_device(&device->instance_vk, device->handle, &device->vk);
     device->vk.vkGetDeviceQueue(device->handle, device->physical.queue_family, 0, &device->queue);
     return VKRT_OK;
+}
+
+static void take_allocator(vkrt_device *device, const vkrt_device_desc *desc)
+{
+    if (!desc->allocator) return;
+    device->callbacks = *(const VkAllocationCallbacks *)desc->allocator;
+    device->allocator = &device->callbacks;
 }
 
 static vkrt_status finish(vkrt_device *device, vkrt_status status, vkrt_device **out)
@@ -122,18 +130,21 @@ vkrt_status vkrt_device_create(vkrt_instance *instance, const vkrt_device_desc *
 {
     *out = NULL;
     uint32_t index;
-    const char *wanted = desc ? desc->device : NULL;
-    vkrt_status status = vkrt_instance_find_device(instance, wanted, &index, error);
+    vkrt_device_desc d;
+    vkrt_status status =
+        vkrt_take_desc(&d, sizeof d, VKRT_DEVICE_DESC_FIRST, desc, "vkrt_device_desc", error);
+    if (!status) status = vkrt_instance_find_device(instance, d.device, &index, error);
     if (status) return status;
     vkrt_device *device = calloc(1, sizeof *device);
     if (!device) return vkrt_fail_memory(error);
     device->instance = instance;
     device->instance_vk = instance->vk;
     device->physical = instance->devices[index];
-    device->features = device->physical.info.features & ~(desc ? desc->without : 0);
-    device->inspecting = desc && desc->inspect;
+    device->features = device->physical.info.features & ~d.without;
+    device->inspecting = d.inspect;
+    take_allocator(device, &d);
     status = create_handle(device, error);
-    if (!status && !device->inspecting) status = set_up(device, desc, error);
+    if (!status && !device->inspecting) status = set_up(device, &d, error);
     return finish(device, status, out);
 }
 
@@ -175,14 +186,23 @@ vkrt_status vkrt_device_wrap(const vkrt_wrap_desc *wrap, const vkrt_device_desc 
                              vkrt_device **out, vkrt_error *error)
 {
     *out = NULL;
-    if (!wrap->instance || !wrap->physical_device || !wrap->device || !wrap->queue)
+    vkrt_wrap_desc w;
+    vkrt_device_desc d;
+    vkrt_status status =
+        vkrt_take_desc(&w, sizeof w, VKRT_WRAP_DESC_FIRST, wrap, "vkrt_wrap_desc", error);
+    if (!status)
+        status =
+            vkrt_take_desc(&d, sizeof d, VKRT_DEVICE_DESC_FIRST, desc, "vkrt_device_desc", error);
+    if (status) return status;
+    if (!w.instance || !w.physical_device || !w.device || !w.queue)
         return vkrt_fail(error, VKRT_BAD_ARGUMENT, "give all four",
                          "instance, physical device, device or queue is NULL");
     vkrt_device *device = calloc(1, sizeof *device);
     if (!device) return vkrt_fail_memory(error);
-    vkrt_status status = adopt(device, wrap, error);
-    if (!status && desc) device->features &= ~desc->without;
-    if (!status) status = set_up(device, desc, error);
+    take_allocator(device, &d);
+    status = adopt(device, &w, error);
+    device->features &= ~d.without;
+    if (!status) status = set_up(device, &d, error);
     return finish(device, status, out);
 }
 
@@ -204,11 +224,12 @@ void vkrt_device_destroy(vkrt_device *device)
         vkrt_buffer_destroy(device, &device->dummy);
         vkrt_memory_destroy(device);
         if (!device->abandoned) {
-            device->vk.vkDestroyFence(device->handle, device->transfer_fence, NULL);
-            device->vk.vkDestroyCommandPool(device->handle, device->command_pool, NULL);
+            device->vk.vkDestroyFence(device->handle, device->transfer_fence, device->allocator);
+            device->vk.vkDestroyCommandPool(device->handle, device->command_pool,
+                                            device->allocator);
         }
         if (device->owns_handle && !device->abandoned)
-            device->vk.vkDestroyDevice(device->handle, NULL);
+            device->vk.vkDestroyDevice(device->handle, device->allocator);
     }
     free(device);
 }

@@ -20,7 +20,7 @@ static void copy_edge(const filling *f, VkBuffer source, uint64_t source_at, uin
     if (bytes == 0) return;
     // Element size divides 4 or is a multiple of it, so the pattern's offset follows from the
     // address.
-    VkBufferCopy edge = {source_at + offset % 4, offset, bytes};
+    VkBufferCopy edge = {source_at + offset % 4, f->b->memory.base + offset, bytes};
     f->plan->device->vk.vkCmdCopyBuffer(f->segment->commands, source, f->b->memory.handle, 1,
                                         &edge);
 }
@@ -47,13 +47,14 @@ static void fill_doubling(const filling *f, uint64_t offset, uint64_t bytes)
 {
     const struct VolkDeviceTable *vk = &f->plan->device->vk;
     VkBuffer buffer = f->b->memory.handle;
+    const uint64_t base = f->b->memory.base;
     uint64_t piece[512], done = sizeof piece < bytes ? sizeof piece : bytes;
     for (size_t i = 0; i < 512; i++) piece[i] = f->pattern;
-    vk->vkCmdUpdateBuffer(f->segment->commands, buffer, offset, done, piece);
+    vk->vkCmdUpdateBuffer(f->segment->commands, buffer, base + offset, done, piece);
     vkrt_note(f->plan, f->b, (vkrt_bound){offset, done}, true, TRANSFER);
     while (done < bytes) {
         uint64_t n = done < bytes - done ? done : bytes - done;
-        VkBufferCopy region = {offset, offset + done, n};
+        VkBufferCopy region = {base + offset, base + offset + done, n};
         vkrt_order(f->plan, f->segment, f->b, (vkrt_bound){offset, n}, false);
         vk->vkCmdCopyBuffer(f->segment->commands, buffer, buffer, 1, &region);
         vkrt_note(f->plan, f->b, (vkrt_bound){offset, n}, false, TRANSFER);
@@ -81,7 +82,8 @@ static vkrt_status fill(const filling *f, uint64_t offset, uint64_t bytes, vkrt_
         fill_doubling(f, offset + head, middle);
     else if (middle)
         f->plan->device->vk.vkCmdFillBuffer(f->segment->commands, f->b->memory.handle,
-                                            offset + head, middle, (uint32_t)f->pattern);
+                                            f->b->memory.base + offset + head, middle,
+                                            (uint32_t)f->pattern);
     vkrt_note(f->plan, f->b, (vkrt_bound){offset, bytes}, true, TRANSFER);
     f->segment->commands_count++;
     return VKRT_OK;
@@ -163,6 +165,8 @@ vkrt_status vkrt_record_copy(vkrt_plan *plan, vkrt_segment *segment, const vy_pl
     const vkrt_bound read = {region.srcOffset, bytes}, written = {region.dstOffset, bytes};
     vkrt_order(plan, segment, from, read, false);
     vkrt_order(plan, segment, to, written, true);
+    region.srcOffset += from->memory.base;
+    region.dstOffset += to->memory.base;
     plan->device->vk.vkCmdCopyBuffer(segment->commands, from->memory.handle, to->memory.handle, 1,
                                      &region);
     vkrt_note(plan, from, read, false, TRANSFER);

@@ -37,7 +37,8 @@ static VkResult make_sets(vkrt_device *device, const vkrt_interface *face, inspe
                 .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
             };
         }
-        r = VK_CALL(CreateDescriptorSetLayout)(device->handle, &info, NULL, &made->sets[set]);
+        r = VK_CALL(CreateDescriptorSetLayout)(device->handle, &info, device->allocator,
+                                               &made->sets[set]);
     }
     free(slots);
     return r;
@@ -62,9 +63,10 @@ static VkResult make_pipeline(vkrt_device *device, const vkrt_interface *face,
     };
     VkResult r = make_sets(device, face, made);
     if (r == VK_SUCCESS)
-        r = VK_CALL(CreatePipelineLayout)(device->handle, &layout, NULL, &made->layout);
+        r = VK_CALL(CreatePipelineLayout)(device->handle, &layout, device->allocator,
+                                          &made->layout);
     if (r == VK_SUCCESS)
-        r = VK_CALL(CreateShaderModule)(device->handle, &module, NULL, &made->module);
+        r = VK_CALL(CreateShaderModule)(device->handle, &module, device->allocator, &made->module);
     if (r != VK_SUCCESS) return r;
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
@@ -75,17 +77,17 @@ static VkResult make_pipeline(vkrt_device *device, const vkrt_interface *face,
                   .pName = entry},
         .layout = made->layout,
     };
-    return VK_CALL(CreateComputePipelines)(device->handle, VK_NULL_HANDLE, 1, &info, NULL,
-                                           &made->pipeline);
+    return VK_CALL(CreateComputePipelines)(device->handle, VK_NULL_HANDLE, 1, &info,
+                                           device->allocator, &made->pipeline);
 }
 
 static void unmake(vkrt_device *device, inspected *made)
 {
-    VK_CALL(DestroyPipeline)(device->handle, made->pipeline, NULL);
-    VK_CALL(DestroyShaderModule)(device->handle, made->module, NULL);
-    VK_CALL(DestroyPipelineLayout)(device->handle, made->layout, NULL);
+    VK_CALL(DestroyPipeline)(device->handle, made->pipeline, device->allocator);
+    VK_CALL(DestroyShaderModule)(device->handle, made->module, device->allocator);
+    VK_CALL(DestroyPipelineLayout)(device->handle, made->layout, device->allocator);
     for (uint32_t i = 0; i < VKRT_INTERFACE_SETS; i++)
-        VK_CALL(DestroyDescriptorSetLayout)(device->handle, made->sets[i], NULL);
+        VK_CALL(DestroyDescriptorSetLayout)(device->handle, made->sets[i], device->allocator);
 }
 
 // --- Statistics ----------------------------------------------------------------------------------

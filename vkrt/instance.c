@@ -49,8 +49,7 @@ const char *vkrt_instance_message(vkrt_instance *instance, uint32_t index)
 
 static bool validation_wanted(const vkrt_instance_desc *desc)
 {
-    if (desc && desc->validation != VKRT_VALIDATION_ENV)
-        return desc->validation == VKRT_VALIDATION_ON;
+    if (desc->validation != VKRT_VALIDATION_ENV) return desc->validation == VKRT_VALIDATION_ON;
     const char *env = getenv("VYRE_VALIDATION");
     return env && env[0] && strcmp(env, "0") != 0;
 }
@@ -196,11 +195,15 @@ vkrt_status vkrt_instance_create(const vkrt_instance_desc *desc, vkrt_instance *
                                  vkrt_error *error)
 {
     *out = NULL;
+    vkrt_instance_desc d;
+    vkrt_status status =
+        vkrt_take_desc(&d, sizeof d, VKRT_INSTANCE_DESC_FIRST, desc, "vkrt_instance_desc", error);
+    if (status) return status;
     vkrt_instance *in = calloc(1, sizeof *in);
     if (!in) return vkrt_fail_memory(error);
     mtx_init(&in->lock, mtx_plain);
-    bool validation = validation_wanted(desc);
-    vkrt_status status = vkrt_load_global(desc ? desc->loader : NULL, &in->global, error);
+    bool validation = validation_wanted(&d);
+    status = vkrt_load_global(d.loader, &in->global, error);
     in->version = VK_API_VERSION_1_0;
     if (!status && in->global.EnumerateInstanceVersion)
         in->global.EnumerateInstanceVersion(&in->version);

@@ -5,7 +5,7 @@
 
 #include "vkrt/volk_hidden.h"
 
-#include "vkrt/vkrt.h"
+#include "vkrt/engine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,17 @@ vkrt_status vkrt_fail_vk(vkrt_error *error, VkResult result, const char *what);
 vkrt_status vkrt_device_fail(vkrt_device *device, vkrt_error *error, VkResult result,
                              const char *what);
 vkrt_status vkrt_fail_groups(const char *name, vkrt_error *error); // group counts were not given
+
+// --- desc.c --------------------------------------------------------------------------------------
+// Copies a caller's descriptor, which begins with its size, into *to, of `known` bytes.  from NULL:
+// all zero.  `first`: the size where none is given; 0: it must be.  `what`: the type's name.
+vkrt_status vkrt_take_desc(void *to, size_t known, size_t first, const void *from, const char *what,
+                           vkrt_error *error);
+// Sizes in version 0.1: they stay as they are when members are added.
+#define VKRT_INSTANCE_DESC_FIRST sizeof(vkrt_instance_desc)
+#define VKRT_DEVICE_DESC_FIRST sizeof(vkrt_device_desc)
+#define VKRT_WRAP_DESC_FIRST sizeof(vkrt_wrap_desc)
+#define VKRT_PLAN_DESC_FIRST sizeof(vkrt_plan_desc)
 
 // --- loader.c ------------------------------------------------------------------------------------
 // Functions of one VkInstance.  volk keeps these in globals, which two instances would fight over.
@@ -139,7 +150,9 @@ typedef struct vkrt_block {
 
 typedef struct vkrt_buffer {
     VkBuffer handle;   // VK_NULL_HANDLE: nothing allocated
-    VkDeviceSize size; // of the VkBuffer: a multiple of 16
+    VkDeviceSize base; // where it begins in the VkBuffer; of ours 0
+    VkDeviceSize size; // from there on; of ours a multiple of 16
+    bool borrowed;     // the handle belongs to a storage or to the caller
     vkrt_block *block;
     vkrt_range range; // within the block
     char *mapped;     // host address, or NULL
@@ -154,12 +167,26 @@ void vkrt_memory_destroy(vkrt_device *device);
 
 vkrt_status vkrt_buffer_create(vkrt_device *device, uint64_t bytes, vkrt_memory_use use,
                                vkrt_buffer *buffer, vkrt_error *error);
+// The same with further usages of Vulkan.
+vkrt_status vkrt_buffer_create_for(vkrt_device *device, uint64_t bytes, vkrt_memory_use use,
+                                   VkBufferUsageFlags usage, vkrt_buffer *buffer,
+                                   vkrt_error *error);
 void vkrt_buffer_destroy(vkrt_device *device, vkrt_buffer *buffer);
-// data == NULL writes zeros.  Both wait until the copy is done.
-vkrt_status vkrt_buffer_write(vkrt_device *device, vkrt_buffer *buffer, const void *data,
-                              uint64_t bytes, vkrt_error *error);
+// data == NULL writes zeros into all of it, which must be ours.  Both wait until the copy is done.
+vkrt_status vkrt_buffer_write(vkrt_device *device, vkrt_buffer *buffer, uint64_t offset,
+                              const void *data, uint64_t bytes, vkrt_error *error);
 vkrt_status vkrt_buffer_read(vkrt_device *device, const vkrt_buffer *buffer, uint64_t offset,
                              void *data, uint64_t bytes, vkrt_error *error);
+
+// --- storage.c -----------------------------------------------------------------------------------
+struct vkrt_storage {
+    vkrt_device *device;
+    vkrt_buffer buffer;
+    uint64_t bytes;
+    uint32_t holders; // its creator and the plans that have it bound
+    uint32_t busy;    // runs in flight of such plans
+};
+uint64_t vkrt_storage_alignment(const vkrt_device *device); // of where one may begin
 
 // --- cache.c, trim.c -----------------------------------------------------------------------------
 // Files vkrt-DEVICE-KERNEL.bin, in hexadecimal digits.
@@ -229,6 +256,8 @@ struct vkrt_device {
     struct VolkDeviceTable vk;
     VkDevice handle;
     VkQueue queue;
+    VkAllocationCallbacks callbacks; // the caller's, if `allocator` refers to them
+    const VkAllocationCallbacks *allocator;
     bool owns_handle, lost, force_staging;
     bool inspecting; // compiles for vkrt_device_inspect; has no memory and runs nothing
     vkrt_physical physical;

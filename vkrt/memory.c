@@ -63,7 +63,7 @@ static bool reserve_holes(vkrt_block *block)
 static void destroy_block(vkrt_device *device, vkrt_block *block)
 {
     if (block->memory && !device->abandoned)
-        device->vk.vkFreeMemory(device->handle, block->memory, NULL);
+        device->vk.vkFreeMemory(device->handle, block->memory, device->allocator);
     free(block->free);
     free(block);
 }
@@ -89,7 +89,7 @@ static vkrt_block *add_block(vkrt_device *device, uint32_t type, VkDeviceSize si
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .allocationSize = size,
                                  .memoryTypeIndex = type};
-    *r = device->vk.vkAllocateMemory(device->handle, &info, NULL, &block->memory);
+    *r = device->vk.vkAllocateMemory(device->handle, &info, device->allocator, &block->memory);
     bool visible = (device->memory.memoryTypes[type].propertyFlags & VISIBLE) == VISIBLE;
     if (*r == VK_SUCCESS && visible)
         *r = device->vk.vkMapMemory(device->handle, block->memory, 0, VK_WHOLE_SIZE, 0,

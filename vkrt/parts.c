@@ -59,6 +59,7 @@ uint64_t vkrt_part_take(const vkrt_dispatch *d, uint64_t left, bool *alone)
     for (uint32_t axis = 0; axis < 3; axis++) splits = splits && vkrt_splits(d, axis);
     uint64_t most = splits && device->part_groups ? device->part_groups : UINT64_MAX;
     *alone = false;
+    if (s->external) return left;
     if (device->part_ns != UINT64_MAX) {
         *alone = !is_known(d);
         if (*alone && !empty) return 0;

@@ -133,10 +133,11 @@ static vkrt_hash kernel_hash(const vy_kernel *k)
 static void destroy_pipeline(vkrt_device *device, vkrt_pipeline *p)
 {
     if (!device->abandoned) {
-        device->vk.vkDestroyPipeline(device->handle, p->handle, NULL);
-        device->vk.vkDestroyPipelineLayout(device->handle, p->layout, NULL);
+        device->vk.vkDestroyPipeline(device->handle, p->handle, device->allocator);
+        device->vk.vkDestroyPipelineLayout(device->handle, p->layout, device->allocator);
         for (uint32_t i = 0; i < VKRT_MAX_SETS; i++)
-            device->vk.vkDestroyDescriptorSetLayout(device->handle, p->set_layouts[i], NULL);
+            device->vk.vkDestroyDescriptorSetLayout(device->handle, p->set_layouts[i],
+                                                    device->allocator);
     }
     free(p);
 }
@@ -177,7 +178,7 @@ static VkResult create_set_layouts(vkrt_device *device, const vy_kernel *k, vkrt
             .bindingCount = bindings_of(k, count, set, slots),
             .pBindings = slots,
         };
-        r = device->vk.vkCreateDescriptorSetLayout(device->handle, &info, NULL,
+        r = device->vk.vkCreateDescriptorSetLayout(device->handle, &info, device->allocator,
                                                    &p->set_layouts[set]);
     }
     free(slots);
@@ -197,7 +198,7 @@ static VkResult create_layout(vkrt_device *device, const vy_kernel *k, vkrt_pipe
         .pushConstantRangeCount = pushed && k->param_bytes > 0,
         .pPushConstantRanges = &range,
     };
-    return device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, &p->layout);
+    return device->vk.vkCreatePipelineLayout(device->handle, &info, device->allocator, &p->layout);
 }
 
 static VkResult create_pipeline(vkrt_device *device, const vy_kernel *k, VkPipelineCache cache,
@@ -215,10 +216,12 @@ static VkResult create_pipeline(vkrt_device *device, const vy_kernel *k, VkPipel
                   .pName = k->entry},
         .layout = p->layout,
     };
-    VkResult r = device->vk.vkCreateShaderModule(device->handle, &module, NULL, &info.stage.module);
+    VkResult r = device->vk.vkCreateShaderModule(device->handle, &module, device->allocator,
+                                                 &info.stage.module);
     if (r != VK_SUCCESS) return r;
-    r = device->vk.vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, &p->handle);
-    device->vk.vkDestroyShaderModule(device->handle, info.stage.module, NULL);
+    r = device->vk.vkCreateComputePipelines(device->handle, cache, 1, &info, device->allocator,
+                                            &p->handle);
+    device->vk.vkDestroyShaderModule(device->handle, info.stage.module, device->allocator);
     return r;
 }
 

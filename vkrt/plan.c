@@ -138,7 +138,10 @@ static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
 {
     *out = NULL;
     uint32_t depth;
+    vkrt_plan_desc d;
     vkrt_status status = vkrt_check_plan(plan, &depth, error);
+    if (!status)
+        status = vkrt_take_desc(&d, sizeof d, VKRT_PLAN_DESC_FIRST, desc, "vkrt_plan_desc", error);
     if (!status && device->inspecting)
         status = vkrt_fail(error, VKRT_BAD_ARGUMENT, "open it without vkrt_device_desc.inspect",
                            "the device was opened for inspection only");
@@ -151,7 +154,7 @@ static vkrt_status create(vkrt_device *device, const vy_plan *plan, void *owned,
     x->plan = plan;
     x->owned = owned;
     x->max_depth = depth;
-    x->desc = desc ? *desc : (vkrt_plan_desc){0};
+    x->desc = d;
     x->watch = watch_buffer(plan);
     status = allocate_arrays(x) ? compile_kernels(x, error) : vkrt_fail_memory(error);
     if (status) {
@@ -177,11 +180,14 @@ void vkrt_plan_destroy(vkrt_plan *x)
     if (!x->device->abandoned && x->in_flight) // the segments that would follow are dropped
         x->device->vk.vkWaitForFences(x->device->handle, 1, &x->in_flight->fence, VK_TRUE,
                                       UINT64_MAX);
+    vkrt_plan_hold(x, false);
+    vkrt_semaphores_free(&x->waits);
+    vkrt_semaphores_free(&x->signals);
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) vkrt_segment_destroy(x, &x->segments[i]);
     for (uint32_t i = 0; x->pipelines && i < x->plan->kernel_count; i++)
         vkrt_pipeline_put(x->device, x->pipelines[i]);
     for (uint32_t i = 0; x->buffers && i < x->plan->buffer_count; i++) {
-        vkrt_buffer_destroy(x->device, &x->buffers[i].memory);
+        vkrt_plan_release(x, i);
         free(x->buffers[i].shape);
     }
     for (uint32_t i = 0; x->step_sets && i < x->plan->step_count; i++) free(x->step_sets[i].key);

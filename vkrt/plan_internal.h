@@ -53,6 +53,7 @@ typedef struct vkrt_plan_buf {
     uint64_t *shape;             // rank entries
     uint64_t flat_count, bytes;
     vkrt_buffer memory;
+    vkrt_storage *storage;    // whose part `memory` is; NULL: it is the plan's own
     vkrt_spans read, written; // of the recorder
 } vkrt_plan_buf;
 
@@ -61,8 +62,17 @@ typedef struct vkrt_param_chunk {
     struct vkrt_param_chunk *next;
 } vkrt_param_chunk;
 
+typedef struct vkrt_semaphores { // the caller's
+    VkSemaphore *handles;
+    uint64_t *values;
+    VkPipelineStageFlags *stages; // that wait
+    uint32_t count;
+    bool timeline; // some have values
+} vkrt_semaphores;
+
 typedef struct vkrt_segment {
     bool valid;
+    bool external; // `commands` is the caller's: all of a run, without fence and queries
     vkrt_cursor start, end;
     VkCommandBuffer commands;
     VkFence fence;
@@ -129,9 +139,12 @@ struct vkrt_plan {
     vkrt_segment segments[VKRT_KEPT_SEGMENTS];
     uint32_t segment_index;
     vkrt_segment *in_flight;
-    vkrt_step_sets *step_sets; // per step
-    uint64_t generation;       // counts recordings
-    bool remeasured;           // a kernel was measured in this run: the next run records anew
+    vkrt_semaphores waits, signals; // of the current run, until they are submitted
+    bool holds;                     // its storages are busy
+    uint32_t recordings;            // in command buffers of the caller
+    vkrt_step_sets *step_sets;      // per step
+    uint64_t generation;            // counts recordings
+    bool remeasured;                // a kernel was measured in this run: the next run records anew
     uint64_t started_ns;
     vkrt_stats stats;
     vkrt_dispatch_time *times;
@@ -171,6 +184,34 @@ vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, 
                              vkrt_error *error);
 void vkrt_shape_text(uint32_t rank, const uint64_t *shape, char *text, size_t size);
 
+// Rank and size of a shape that the caller gives; then its effect.
+vkrt_status vkrt_shape_check(const vkrt_plan *plan, uint32_t b, uint32_t rank,
+                             const uint64_t *shape, uint64_t *bytes, vkrt_error *error);
+void vkrt_shape_take(vkrt_plan *plan, uint32_t b, uint32_t rank, const uint64_t *shape,
+                     uint64_t bytes);
+
+// --- bind.c --------------------------------------------------------------------------------------
+// A buffer by its name, while the plan is not running; BUSY, BAD_ARGUMENT.
+vkrt_status vkrt_find_plan_buffer(const vkrt_plan *plan, const char *name, uint32_t *b,
+                                  vkrt_error *error);
+
+// --- hold.c --------------------------------------------------------------------------------------
+vkrt_status vkrt_plan_own(vkrt_plan *plan, uint32_t b, vkrt_error *error); // unbinds a storage
+void vkrt_plan_release(vkrt_plan *plan, uint32_t b);
+vkrt_status vkrt_plan_unrecorded(const vkrt_plan *plan, vkrt_error *error); // else BUSY
+vkrt_status vkrt_plan_check_bound(const vkrt_plan *plan, vkrt_error *error);
+void vkrt_plan_hold(vkrt_plan *plan, bool runs); // its storages are busy, or no longer
+
+// --- semaphore.c ---------------------------------------------------------------------------------
+vkrt_status vkrt_semaphores_take(vkrt_plan *plan, const vkrt_submit_desc *desc, vkrt_error *error);
+void vkrt_semaphores_free(vkrt_semaphores *s);
+// Submits with what the run still waits for, and what it signals if this is its last submission.
+VkResult vkrt_semaphores_submit(vkrt_plan *plan, const VkCommandBuffer *commands, VkFence fence,
+                                bool last);
+
+// --- run.c ---------------------------------------------------------------------------------------
+void vkrt_plan_begin(vkrt_plan *plan); // a run from the start: no buffer is available yet
+
 // --- cursor.c ------------------------------------------------------------------------------------
 bool vkrt_cursor_alloc(const vkrt_plan *plan, vkrt_cursor *cursor);
 void vkrt_cursor_free(vkrt_cursor *cursor);
@@ -184,6 +225,10 @@ void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments, which 
 
 // --- record.c ------------------------------------------------------------------------------------
 vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *segment, vkrt_error *error);
+// The commands alone, between a barrier after the stages `before` and one for the stages `after`.
+vkrt_status vkrt_record_commands(vkrt_plan *plan, vkrt_segment *segment,
+                                 VkPipelineStageFlags before, VkPipelineStageFlags after,
+                                 vkrt_error *error);
 void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *segment);
 
 // --- barrier.c -----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ static VkResult create_segment(vkrt_plan *plan, vkrt_segment *s)
     if (!s->commands) r = device->vk.vkAllocateCommandBuffers(device->handle, &info, &s->commands);
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     if (r == VK_SUCCESS && !s->fence)
-        r = device->vk.vkCreateFence(device->handle, &fence, NULL, &s->fence);
+        r = device->vk.vkCreateFence(device->handle, &fence, device->allocator, &s->fence);
     if (r != VK_SUCCESS || s->queries || device->physical.timestamp_bits == 0) return r;
     s->timed_capacity = plan->desc.time_dispatches ? VKRT_TIMED_DISPATCHES : 0;
     VkQueryPoolCreateInfo queries = {
@@ -33,14 +33,14 @@ static VkResult create_segment(vkrt_plan *plan, vkrt_segment *s)
     };
     if (!s->timed_steps) s->timed_steps = calloc(s->timed_capacity + 1, sizeof *s->timed_steps);
     if (!s->timed_steps) return VK_ERROR_OUT_OF_HOST_MEMORY;
-    return device->vk.vkCreateQueryPool(device->handle, &queries, NULL, &s->queries);
+    return device->vk.vkCreateQueryPool(device->handle, &queries, device->allocator, &s->queries);
 }
 
 static void drop_bindings(vkrt_plan *plan, vkrt_segment *s)
 {
     vkrt_device *device = plan->device;
     for (uint32_t i = 0; i < s->pool_count && !device->abandoned; i++)
-        device->vk.vkDestroyDescriptorPool(device->handle, s->pools[i], NULL);
+        device->vk.vkDestroyDescriptorPool(device->handle, s->pools[i], device->allocator);
     s->pool_count = 0;
     while (s->params) {
         vkrt_param_chunk *chunk = s->params;
@@ -58,8 +58,8 @@ void vkrt_segment_destroy(vkrt_plan *plan, vkrt_segment *s)
     if (!device->abandoned) {
         if (s->commands)
             device->vk.vkFreeCommandBuffers(device->handle, device->command_pool, 1, &s->commands);
-        device->vk.vkDestroyFence(device->handle, s->fence, NULL);
-        device->vk.vkDestroyQueryPool(device->handle, s->queries, NULL);
+        device->vk.vkDestroyFence(device->handle, s->fence, device->allocator);
+        device->vk.vkDestroyQueryPool(device->handle, s->queries, device->allocator);
     }
     vkrt_cursor_free(&s->start);
     vkrt_cursor_free(&s->end);
@@ -102,7 +102,7 @@ static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *er
     uint32_t most = s->timed_capacity ? s->timed_capacity : VKRT_SEGMENT_DISPATCHES;
     bool ends = false;
     for (s->visited = 0; !status && vkrt_cursor_settle(plan); s->visited++) {
-        if (s->visited >= most || plan->resized || ends) break;
+        if ((s->visited >= most && !s->external) || plan->resized || ends) break;
         uint32_t at = plan->at.step;
         const vy_plan_step *step = &plan->plan->steps[at];
         if (step->kind == VY_STEP_READBACK) break;
@@ -123,16 +123,10 @@ static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *er
     return status;
 }
 
-vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
+vkrt_status vkrt_record_commands(vkrt_plan *plan, vkrt_segment *s, VkPipelineStageFlags before,
+                                 VkPipelineStageFlags after, vkrt_error *error)
 {
     const struct VolkDeviceTable *vk = &plan->device->vk;
-    s->valid = false;
-    drop_bindings(plan, s);
-    VkResult r = create_segment(plan, s);
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    if (r == VK_SUCCESS) r = vk->vkBeginCommandBuffer(s->commands, &begin);
-    if (r != VK_SUCCESS) return vkrt_device_fail(plan->device, error, r, "recording");
-    vkrt_cursor_copy(plan, &s->start, &plan->at);
     s->commands_count = s->dispatches = s->barriers = s->timed_count = s->pieces = 0;
     s->planned_ns = 0;
     s->sole = NULL;
@@ -144,8 +138,7 @@ vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
         vk->vkCmdResetQueryPool(s->commands, s->queries, 0, 2 + 2 * s->timed_capacity);
         vk->vkCmdWriteTimestamp(s->commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, s->queries, 0);
     }
-    // Waiting for a fence does not make an earlier submission's writes visible to this one.
-    vkrt_full_barrier(plan->device, s->commands, COMPUTE | TRANSFER, COMPUTE | TRANSFER);
+    vkrt_full_barrier(plan->device, s->commands, before, COMPUTE | TRANSFER);
     for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
         vkrt_plan_buf *b = &plan->buffers[i];
         if (b->fresh && b->zero_first) vkrt_zero(plan, s, b, 0, b->bytes);
@@ -153,7 +146,23 @@ vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
     vkrt_status status = record_steps(plan, s, error);
     if (s->queries)
         vk->vkCmdWriteTimestamp(s->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, s->queries, 1);
-    vkrt_full_barrier(plan->device, s->commands, COMPUTE | TRANSFER, VK_PIPELINE_STAGE_HOST_BIT);
+    vkrt_full_barrier(plan->device, s->commands, COMPUTE | TRANSFER, after);
+    return status;
+}
+
+vkrt_status vkrt_record(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
+{
+    const struct VolkDeviceTable *vk = &plan->device->vk;
+    s->valid = false;
+    drop_bindings(plan, s);
+    VkResult r = create_segment(plan, s);
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    if (r == VK_SUCCESS) r = vk->vkBeginCommandBuffer(s->commands, &begin);
+    if (r != VK_SUCCESS) return vkrt_device_fail(plan->device, error, r, "recording");
+    vkrt_cursor_copy(plan, &s->start, &plan->at);
+    // Waiting for a fence does not make an earlier submission's writes visible to this one.
+    vkrt_status status =
+        vkrt_record_commands(plan, s, COMPUTE | TRANSFER, VK_PIPELINE_STAGE_HOST_BIT, error);
     r = vk->vkEndCommandBuffer(s->commands);
     if (!status && r != VK_SUCCESS) status = vkrt_device_fail(plan->device, error, r, "recording");
     if (status) return status;

@@ -120,13 +120,9 @@ static vkrt_status next_segment(vkrt_plan *plan, vkrt_segment **out, vkrt_error 
 static vkrt_status submit_segment(vkrt_plan *plan, vkrt_segment *s, vkrt_error *error)
 {
     vkrt_device *device = plan->device;
-    VkSubmitInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-        .commandBufferCount = 1,
-        .pCommandBuffers = &s->commands,
-    };
+    const bool last = !vkrt_cursor_settle(plan);
     VkResult r = device->vk.vkResetFences(device->handle, 1, &s->fence);
-    if (r == VK_SUCCESS) r = device->vk.vkQueueSubmit(device->queue, 1, &info, s->fence);
+    if (r == VK_SUCCESS) r = vkrt_semaphores_submit(plan, &s->commands, s->fence, last);
     if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "submitting");
     plan->in_flight = s;
     s->submitted_ns = vkrt_now_ns();
@@ -134,6 +130,14 @@ static vkrt_status submit_segment(vkrt_plan *plan, vkrt_segment *s, vkrt_error *
     plan->stats.dispatches += s->dispatches;
     plan->stats.barriers += s->barriers;
     return VKRT_OK;
+}
+
+// What the run still waits for or signals, once there is nothing to submit.
+static vkrt_status signal_end(vkrt_plan *plan, vkrt_error *error)
+{
+    if (!plan->waits.count && !plan->signals.count) return VKRT_OK;
+    const VkResult r = vkrt_semaphores_submit(plan, NULL, VK_NULL_HANDLE, true);
+    return r == VK_SUCCESS ? VKRT_OK : vkrt_device_fail(plan->device, error, r, "submitting");
 }
 
 // Goes on until something is in flight or the plan is at its end.
@@ -153,13 +157,27 @@ static vkrt_status advance(vkrt_plan *plan, vkrt_error *error)
         if (status) return status;
         if (segment->commands_count > 0) return submit_segment(plan, segment, error);
     }
-    return VKRT_OK;
+    return signal_end(plan, error);
+}
+
+void vkrt_plan_begin(vkrt_plan *plan)
+{
+    for (uint32_t b = 0; b < plan->plan->buffer_count; b++)
+        plan->buffers[b].available = plan->buffers[b].fresh = false;
+    vkrt_cursor_reset(plan);
 }
 
 vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error)
 {
-    vkrt_status status = VKRT_OK;
-    if (plan->in_flight || !plan->prepared) status = vkrt_plan_prepare(plan, error);
+    return vkrt_plan_submit_with(plan, NULL, error);
+}
+
+vkrt_status vkrt_plan_submit_with(vkrt_plan *plan, const vkrt_submit_desc *desc, vkrt_error *error)
+{
+    vkrt_submit_desc with;
+    vkrt_status status = vkrt_take_desc(&with, sizeof with, 0, desc, "vkrt_submit_desc", error);
+    if (!status && (plan->in_flight || !plan->prepared)) status = vkrt_plan_prepare(plan, error);
+    if (!status) status = vkrt_semaphores_take(plan, &with, error);
     if (status) return status;
     if (plan->device->lost)
         return vkrt_device_fail(plan->device, error, VK_ERROR_DEVICE_LOST, "submitting");
@@ -171,10 +189,9 @@ vkrt_status vkrt_plan_submit(vkrt_plan *plan, vkrt_error *error)
     plan->segment_index = 0;
     if (plan->remeasured) vkrt_plan_invalidate(plan);
     plan->remeasured = false;
-    for (uint32_t b = 0; b < plan->plan->buffer_count; b++)
-        plan->buffers[b].available = plan->buffers[b].fresh = false;
-    vkrt_cursor_reset(plan);
+    vkrt_plan_begin(plan);
     status = advance(plan, error);
+    vkrt_plan_hold(plan, plan->in_flight != NULL);
     if (status) plan->prepared = false; // availability is unknown: prepare again next time
     return status;
 }
@@ -204,13 +221,17 @@ static vkrt_status wait_for(vkrt_plan *plan, uint64_t timeout_ns, bool each, con
         VkResult r = device->vk.vkWaitForFences(device->handle, 1, &s->fence, VK_TRUE, left);
         if (r == VK_TIMEOUT) return fail_timeout(s, (double)timeout_ns * 1e-9, fix, error);
         plan->in_flight = NULL;
-        if (r != VK_SUCCESS) return vkrt_device_fail(device, error, r, "waiting for the device");
+        if (r != VK_SUCCESS) {
+            vkrt_plan_hold(plan, false);
+            return vkrt_device_fail(device, error, r, "waiting for the device");
+        }
         status = collect_times(plan, s, error);
         plan->stats.host_ns = vkrt_now_ns() - plan->started_ns;
         if (!status) status = advance(plan, error);
         if (status) plan->prepared = false;
         if (each) began = vkrt_now_ns();
     }
+    vkrt_plan_hold(plan, plan->in_flight != NULL);
     return status;
 }
 

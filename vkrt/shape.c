@@ -39,15 +39,22 @@ vkrt_status vkrt_plan_allocate(vkrt_plan *plan, uint32_t b, uint64_t bytes, vkrt
     // Scratch memory, whose size may change often during a run, only grows.
     bool scratch = plan->plan->buffers[b].role == VY_ROLE_WORKSPACE;
     bool wasteful = !scratch && memory->size / 2 > bytes + 4096;
-    if (memory->handle && memory->size >= bytes && !wasteful) return VKRT_OK;
+    const bool bound = plan->buffers[b].storage != NULL;
+    if (memory->handle && memory->size >= bytes && (!wasteful || bound)) return VKRT_OK;
+    if (bound)
+        return vkrt_fail(error, VKRT_BAD_SHAPE, "bind a larger storage",
+                         "buffer '%.100s' now needs %llu bytes, but is bound to %llu",
+                         plan->plan->buffers[b].name, (unsigned long long)bytes,
+                         (unsigned long long)memory->size);
+    vkrt_status status = memory->handle ? vkrt_plan_unrecorded(plan, error) : VKRT_OK;
+    if (status) return status;
     if (memory->handle) vkrt_plan_invalidate(plan); // recorded commands name the old buffer
     const bool counts = scratch && b != plan->watch;
     plan->stats.device_bytes -= memory->size;
     if (counts) plan->stats.workspace_bytes -= memory->size;
     vkrt_buffer_destroy(plan->device, memory);
-    vkrt_status status =
-        vkrt_buffer_create(plan->device, bytes, scratch ? VKRT_MEMORY_SCRATCH : VKRT_MEMORY_DATA,
-                           memory, error);
+    status = vkrt_buffer_create(plan->device, bytes,
+                                scratch ? VKRT_MEMORY_SCRATCH : VKRT_MEMORY_DATA, memory, error);
     plan->stats.device_bytes += memory->size;
     if (counts) plan->stats.workspace_bytes += memory->size;
     return status;
@@ -345,7 +352,8 @@ vkrt_status vkrt_plan_prepare(vkrt_plan *plan, vkrt_error *error)
         state->available = false;
     }
     vkrt_cursor_reset(plan);
-    status = vkrt_plan_provide_all(plan, error);
+    status = vkrt_plan_check_bound(plan, error);
+    if (!status) status = vkrt_plan_provide_all(plan, error);
     plan->prepared = !status;
     return status;
 }

@@ -97,7 +97,10 @@ typedef enum vkrt_validation {
     VKRT_VALIDATION_ON, // Khronos validation with synchronisation validation
 } vkrt_validation;
 
-typedef struct vkrt_instance_desc { // zero: defaults
+// A descriptor begins with its size, so that later versions can have more members: sizeof the
+// struct, or 0, then it is as version 0.1 has it.  All zero: defaults.
+typedef struct vkrt_instance_desc {
+    size_t size;
     vkrt_validation validation;
     vkrt_loader loader; // NULL: libvulkan.so.1
 } vkrt_instance_desc;
@@ -151,10 +154,11 @@ VKRT_API uint32_t vkrt_instance_message_count(vkrt_instance *instance);
 // Text of message `index`, NULL beyond the first 256 (they are only counted).
 VKRT_API const char *vkrt_instance_message(vkrt_instance *instance, uint32_t index);
 
-typedef struct vkrt_device_desc { // zero: defaults
-    const char *device;           // see vkrt_instance_find_device
-    vy_features without;          // features not to use although the device has them
-    uint32_t max_group_count[3];  // split dispatches at these counts already; 0: the device's limit
+typedef struct vkrt_device_desc {
+    size_t size;
+    const char *device;          // see vkrt_instance_find_device
+    vy_features without;         // features not to use although the device has them
+    uint32_t max_group_count[3]; // split dispatches at these counts already; 0: the device's limit
     // Target maximum time of a submission, so that watchdogs do not end it: larger dispatches run
     // in parts, sized by measured times.  0: VYRE_PART_MS, else 100 ms, on CPUs any time;
     // UINT64_MAX: any time.
@@ -168,6 +172,9 @@ typedef struct vkrt_device_desc { // zero: defaults
     // none.  It is kept within VYRE_CACHE_MIB mebibytes (256) and 4,096 files by removing the least
     // recently used.
     const char *cache_dir;
+    // const VkAllocationCallbacks *, copied: for host memory of all Vulkan objects that are made on
+    // the device (and for itself, where it is opened here); NULL: the driver's own.
+    const void *allocator;
 } vkrt_device_desc;
 
 // Opens a device with every feature of our list that it has.  `desc` may be NULL.
@@ -179,6 +186,7 @@ VKRT_API vkrt_status vkrt_device_create(vkrt_instance *instance, const vkrt_devi
 // instance and the queue must outlive the vkrt_device; vkrt submits to `queue` only inside vkrt
 // calls, during which the caller must keep other threads from using it.
 typedef struct vkrt_wrap_desc {
+    size_t size;
     void *instance, *physical_device, *device, *queue; // VkInstance, VkPhysicalDevice, …
     uint32_t queue_family;
     uint32_t api_version; // the instance was created with; 0: VK_API_VERSION_1_1
@@ -252,7 +260,8 @@ VKRT_API void vkrt_inspection_free(vkrt_inspection *inspection);
 
 // --- Plans ---------------------------------------------------------------------------------------
 
-typedef struct vkrt_plan_desc {   // zero: defaults
+typedef struct vkrt_plan_desc {
+    size_t size;
     bool time_dispatches;         // also time each dispatch
     uint64_t max_workspace_bytes; // that WORKSPACE buffers may take together; 0: no limit
     // The longest time that vkrt_plan_run waits for one submission; 0: ten minutes; UINT64_MAX: for

@@ -842,7 +842,7 @@ static void test_no_vulkan(void **state)
 {
     needs_device(state);
     vkrt_instance *in;
-    vkrt_instance_desc desc = {VKRT_VALIDATION_OFF, no_functions};
+    vkrt_instance_desc desc = {.validation = VKRT_VALIDATION_OFF, .loader = no_functions};
     fails(vkrt_instance_create(&desc, &in, &error), VKRT_NO_LOADER, "loader", NULL);
     assert_null(in);
     char *before = getenv("VK_ICD_FILENAMES") ? strdup(getenv("VK_ICD_FILENAMES")) : NULL;
@@ -992,7 +992,7 @@ static void test_faults(void **state)
     void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
     *(void **)&true_instance_function = dlsym(library, "vkGetInstanceProcAddr");
-    vkrt_instance_desc desc = {VKRT_VALIDATION_ON, instance_function};
+    vkrt_instance_desc desc = {.validation = VKRT_VALIDATION_ON, .loader = instance_function};
     vkrt_instance *in;
     ok(vkrt_instance_create(&desc, &in, &error));
 #define X(name, parameters, arguments) #name,
