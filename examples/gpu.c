@@ -191,7 +191,9 @@ bool gpu_make_buffer(gpu *g, gpu_buffer *b, uint64_t bytes)
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = bytes ? bytes : 4, // a size of 0 is not allowed
                                      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                              VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT};
+                                              VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     if (!good(vkCreateBuffer(g->device, &info, NULL, &b->handle), "vkCreateBuffer")) return false;
     vkGetBufferMemoryRequirements(g->device, b->handle, &needs);
     vkGetPhysicalDeviceMemoryProperties(g->physical, &memory);
