@@ -49,6 +49,15 @@ uint32_t vy_library_call(vy_fn *f, vy_op op, vy_type t, bool plain, uint32_t aux
     return vy_op_n(f, SpvOpFunctionCall, vy_spv_type(m, t), n + 1, operands);
 }
 
+// By these names the reader finds them (spirv/read/library.c): polygamma_3_f32.
+static void name_function(vy_spv *m, const vy_lib_call *call)
+{
+    char name[40];
+    const char *text = vy_library_name(call->item), *type = strrchr(text, '_');
+    snprintf(name, sizeof name, "%.*s_%u%s", (int)(type - text), text, call->order, type);
+    vy_spv_name(m, call->id, call->order ? name : text);
+}
+
 static bool emit_function(vy_spv *m, const vy_program *p, const vy_lib_call *call)
 {
     vy_type t = vy_library_type(call->item);
@@ -70,7 +79,7 @@ static bool emit_function(vy_spv *m, const vy_program *p, const vy_lib_call *cal
         f.facts = &facts;
         f.block = label;
         f.exact = f.library = true;
-        vy_spv_name(m, call->id, vy_library_name(call->item));
+        name_function(m, call);
         ok = vy_emit_body(&f);
         VY_PUT(m, &f.code, SpvOpReturnValue, f.returned);
         m->lib_nesting += f.nesting; // upper bound: each may call the next at its deepest point

@@ -90,10 +90,33 @@ static bool pass_arguments(reading *r, uint32_t function)
     return true;
 }
 
+static bool is_one(const reading *r, uint32_t type, vy_type scalar) // value of it
+{
+    const read_type *t = read_type_of(r, type);
+    return t->scalars == 1 && t->scalar == scalar;
+}
+
+static bool call_library(reading *r, const read_library_call *call)
+{
+    const uint32_t n = read_length(&r->w, r->at) - 4;
+    vy_value x[2], *v = read_room(r, word(r, 1));
+    if (!v) return false;
+    bool fits = n == call->arity && is_one(r, word(r, 1), call->type);
+    for (uint32_t k = 0; k < n && fits; k++) {
+        fits = is_one(r, read_type_id(r, word(r, 4 + k)), call->type);
+        if (fits) x[k] = read_scalar(r, word(r, 4 + k), 0);
+    }
+    if (!fits) return wrong(r, "an argument of another type");
+    v[0] = read_library_value(r->b, call, x);
+    return read_define(r, word(r, 2), 1, v);
+}
+
 bool read_call(reading *r)
 {
     const uint32_t at = r->at, id = word(r, 2), function = word(r, 3), type = word(r, 1);
     if (read_op_of(&r->w, function) != SpvOpFunction) return wrong(r, "a call of no function");
+    const read_library_call *operation = read_library_of(r, function);
+    if (operation) return call_library(r, operation);
     const uint32_t n = read_type_of(r, type)->scalars;
     vy_value *v = read_room(r, type);
     vy_var *results = vy_arena_alloc(&r->building, (n + 1) * sizeof *results);

@@ -96,7 +96,7 @@ static bool see(carried *c, uint32_t at, SpvOp op)
     case SpvOpAtomicStore: return add_pointer(c, read_word(w, at, 1));
     case SpvOpExtInst: return add_pointers(c, at, 5) && add_value(c, read_word(w, at, 2));
     case SpvOpFunctionCall:
-        c->calls = true;
+        c->calls |= !read_library_of(c->r, read_word(w, at, 3));
         return add_pointers(c, at, 4) && add_value(c, read_word(w, at, 2));
     case SpvOpReturnValue: return add_result(c, read_word(w, at, 1));
     default: break;

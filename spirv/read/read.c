@@ -104,15 +104,6 @@ static bool room(reading *r)
            read_no_memory(r);
 }
 
-static bool is_exact(const reading *r) // all floats of it: some operation is decorated so
-{
-    for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at))
-        if (read_op(&r->w, at) == SpvOpDecorate &&
-            read_word(&r->w, at, 2) == SpvDecorationNoContraction)
-            return true;
-    return false;
-}
-
 // Before the program is checked: guards decide which control flow is uniform.
 static bool finish(vy_program *p, void *user)
 {
@@ -128,11 +119,11 @@ static bool finish(vy_program *p, void *user)
 static bool build(reading *r)
 {
     uint32_t size[3];
-    if (!room(r) || !find_entry(r)) return false;
+    if (!room(r) || !find_entry(r) || (!r->library && !read_library(r))) return false;
     const char *name = read_string(&r->w, r->entry, 3);
     r->b = vy_program_begin(r->m, *name ? name : "main");
     if (!r->b) return read_no_memory(r);
-    if (is_exact(r)) vy_exact(r->b);
+    if (r->exact) vy_exact(r->b);
     vy_shader(r->b);
     bool ok = read_declarations(r) && find_workgroup(r, size);
     if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);

@@ -201,6 +201,19 @@ void read_place_scalar(reading *r, const read_object *o, const read_field *f, ui
                        vy_value scalar);
 void read_forget_places(vy_program *p);
 
+// ---- library.c: functions of our library are the operations that they compute
+typedef struct read_library_call {
+    char name[40];  // of the operation
+    vy_type type;   // of its operands and its result
+    uint32_t order; // of polygamma; 0: it is another
+    uint32_t arity;
+} read_library_call;
+
+// Finds those of the module, and whether the shader is exact.
+bool read_library(reading *r);
+const read_library_call *read_library_of(const reading *r, uint32_t function); // or NULL
+vy_value read_library_value(vy_builder *b, const read_library_call *call, const vy_value *x);
+
 // ---- call.c: functions; control.c: blocks and constructs
 bool read_function(reading *r, uint32_t id, const vy_var *results);
 bool read_call(reading *r);
@@ -263,13 +276,16 @@ struct reading {
     read_words w;
     const vy_read_options *options;
     const char *file;
-    vy_arena arena;       // of all builds
-    uint8_t *facts;       // by id: READ_OUTLIVES
-    uint8_t **uses;       // by id of a variable: of its fields, then of its scalars; NULL: none
-    bool noted;           // something is new, so it must be built again
-    uint32_t entry, main; // OpEntryPoint, its function
-    uint32_t source;      // the file that lines count in
-    uint32_t at;          // the instruction that is being read
+    vy_arena arena;     // of all builds
+    uint8_t *facts;     // by id: READ_OUTLIVES
+    uint8_t **uses;     // by id of a variable: of its fields, then of its scalars; NULL: none
+    uint8_t *decorated; // by id: see same.h
+    read_library_call **library; // by id of a function: the operation that it is, or NULL
+    bool exact;                  // all floats of it: some operation is decorated so
+    bool noted;                  // something is new, so it must be built again
+    uint32_t entry, main;        // OpEntryPoint, its function
+    uint32_t source;             // the file that lines count in
+    uint32_t at;                 // the instruction that is being read
     uint32_t line, column;
 
     vy_arena building; // of this build, as is all that follows

@@ -18,14 +18,14 @@ static bool wrong(read_fault *f, uint32_t at, const char *what)
 typedef struct op_row {
     bool type, result;
     uint32_t least; // words of operands that are always there
-    const char *name;
+    const char *name, *operands;
 } op_row;
 
 static const op_row *row_of(SpvOp op)
 {
     static const op_row rows[] = {
 #define X(name, number, type, result, least, version, operands, capabilities)                      \
-    {type, result, least, "Op" #name},
+    {type, result, least, "Op" #name, operands},
         SPV_OPCODES(X)
 #undef X
     };
@@ -61,6 +61,12 @@ const char *read_op_name(SpvOp op)
 {
     const op_row *row = row_of(op);
     return row ? row->name : "an unknown instruction";
+}
+
+const char *read_operand_kinds(SpvOp op)
+{
+    const op_row *row = row_of(op);
+    return row ? row->operands : "";
 }
 
 const char *read_string(const read_words *m, uint32_t at, uint32_t i)

@@ -67,5 +67,7 @@ const char *read_string(const read_words *m, uint32_t at, uint32_t i);
 void read_has_result(SpvOp op, bool *result, bool *type);
 bool read_ends_block(SpvOp op);     // branches, returns, …
 const char *read_op_name(SpvOp op); // "OpLoad"; "an unknown instruction"
+// Of its operands after the result's id, as in the grammar: "IdRef LiteralInteger*".
+const char *read_operand_kinds(SpvOp op);
 
 #endif

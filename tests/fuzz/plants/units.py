@@ -38,6 +38,15 @@ UNITS = {
         ("autodiff/shapes/strides.c", None, "if (j == t->count) return -1;", ""),
         ("autodiff/affine/flat_terms.c", None, "second.minus ^= op == VY_OP_SUB;", ""),
     ),
+    "test_read_library": (
+        ("spirv/read/same.c", None, "return c->partner[b] == a;", "return true;"),
+        ("spirv/read/same.c", None, "c->a.decorated[a] != c->b.decorated[b] ||", ""),
+        ("spirv/read/same.c", None, "return !global || same_instructions(c, at, bt);", "return true;"),
+        ("spirv/read/same.c", None, "if (ids ? !same_ids(c, a, b) : a != b) return false;", "if (ids && !same_ids(c, a, b)) return false;"),
+        ("spirv/read/library.c", None, "*is = false;\n    if (call->arity == 0", "*is = true;\n    if (call->arity != 0"),
+        ("spirv/read/library.c", None, "(!r->exact || find_functions(r, true))", "true"),
+        ("spirv/read/library.c", None, "if (w->seen[function] || r->library[function]) return true;", "if (w->seen[function]) return true;"),
+    ),
     "test_low_bits": (
         ("ir/facts/low_bits.c", None, "if (!y.bits) return keep(0, 0);", ""),
         ("ir/facts/low_bits.c", None, "least(x.count + zeros(y), y.count + zeros(x))", "least(x.count + zeros(y), y.count + 1)"),

@@ -27,7 +27,7 @@ IR = ["ir/core", "ir/check", "ir/build", "ir/host", "ir/text", "ir/binary", "ir/
 AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/shapes", "autodiff/facts", "autodiff/storage", "autodiff/rewrite", "autodiff/reverse", "autodiff/forward",
             "autodiff/stages", "autodiff/gather", "autodiff/deterministic", "autodiff/driver", "autodiff/train", "autodiff/explain",
             "autodiff/verify"]
-SPIRV = ["spirv/words", "spirv/read", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/target", "spirv/plan", "spirv/driver", "spirv/write"]
+SPIRV = ["spirv/words", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/target", "spirv/plan", "spirv/driver", "spirv/read", "spirv/write"]
 ROOMS = (IR + AUTODIFF, IR + SPIRV)  # autodiff and spirv do not use each other
 TOOLS = ["tools/data", "tools/command", "tools/verbs/explain", "tools/verbs/check", "tools/verbs/bench", "tools/verbs/fit", "tools/verbs",
          "tools"]
