@@ -181,7 +181,7 @@ static vy_module *read_module(const void *data, size_t size, const char *file,
     vy_module *m = vy_module_new();
     if (!m) return NULL;
     reading r = {.m = m, .options = options, .file = file};
-    if (begin_reading(&r, data, size) && build_all(&r)) vy_module_check(m);
+    if (begin_reading(&r, data, size)) build_all(&r); // which checks its program
     if (is_of_sizes(&m->diag)) read_name_sizes(&r);
     vy_vec_free(&r.notes);
     vy_vec_free(&r.values);
