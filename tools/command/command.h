@@ -43,6 +43,7 @@ bool verb_inspect(command *c, vy_diag *d);
 bool verb_devices(command *c, vy_diag *d);
 bool verb_explain_error(command *c, vy_diag *d);
 bool verb_completions(command *c, vy_diag *d);
+bool verb_man(command *c, vy_diag *d);
 bool help_topic(command *c, vy_diag *d); // c->o.topic
 
 // source.c

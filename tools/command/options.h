@@ -46,7 +46,8 @@ enum {
     X(EXPLAIN_ERROR, "explain-error", verb_explain_error, TAKES_WORD,                              \
       "CODE: what a message's code means, and what to do")                                         \
     X(COMPLETIONS, "completions", verb_completions, TAKES_WORD,                                    \
-      "bash|zsh|fish: what completes these verbs and options in that shell")
+      "bash|zsh|fish: what completes these verbs and options in that shell")                       \
+    X(MAN, "man", verb_man, TAKES_OUTPUT, "the manual page, for man -l")
 
 typedef enum verb {
 #define X(id, ...) VERB_##id,

@@ -13,6 +13,12 @@ libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root"
 include=$(pkg-config --cflags vyre)
 
+# The manual page and the completions of three shells.
+for said in man/man1/vyre-grad.1 bash-completion/completions/vyre-grad zsh/site-functions/_vyre-grad \
+    fish/vendor_completions.d/vyre-grad.fish; do
+    [ -s "$(find "$root" -path "*/share/$said")" ] || { echo "$said is not installed"; exit 1; }
+done
+
 # Every installed header is self-contained, also in strict C11.
 for header in $(cd "$root" && find . -path '*/include/vyre/*.h'); do
     name=${header#*/include/vyre/}
@@ -150,7 +156,7 @@ printf '#include "vkrt/vkrt.h"\nint main(void) { return 0; }\n' >vkrt.c
 cc -std=c11 vkrt.c -o vkrt $(pkg-config --cflags --libs vkrt)
 LD_LIBRARY_PATH=$libdir ./vkrt
 
-command=$(find "$root" -name vyre-grad -type f)
+command=$(find "$root" -path "*/bin/vyre-grad" -type f)
 printf 'program p(x: in f32[2], y: out f32[2]) over(i: 2) { y[i] = x[i]; }\n' >p.vyre
 "$command" print p.vyre
 rm -rf "$root"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROOT, BUILD = os.environ["SRC"], os.environ["BUILD"]
-TOP = {".ci", ".clang-format", ".gitattributes", ".gitignore", "CONTRIBUTING.md", "LICENSE", "README.md", "autodiff", "docs", "examples", "ir",
+TOP = {".ci", ".clang-format", ".gitattributes", ".gitignore", "CONTRIBUTING.md", "LICENSE", "README.md", "CHANGELOG.md", "autodiff", "debian", "docs", "editors", "examples", "ir",
        "meson.build", "meson_options.txt", "pyproject.toml", "python", "session", "shaders", "spirv", "tests", "tools", "vkrt"}
 with open(os.path.join(BUILD, "meson-info", "intro-targets.json")) as f:
     built = {s for t in json.load(f) for part in t["target_sources"]

@@ -33,7 +33,8 @@
     X(INFO, "info", , 0, "")                                                                       \
     X(DEVICES, "devices", , 0, "")                                                                 \
     X(EXPLAIN_ERROR, "explain-error", , TAKES_WORD, "")                                            \
-    X(COMPLETIONS, "completions", , TAKES_WORD, "")
+    X(COMPLETIONS, "completions", , TAKES_WORD, "")                                                \
+    X(MAN, "man", , 0, "")
 #include "tools/command/options.c"
 
 // cmocka has a macro `fail`, so it comes after them.
