@@ -19,7 +19,7 @@ with open(os.path.join(SRC, "docs", "shaders.md"), encoding="utf-8") as f:
 command = re.compile(r"^```\n\$ vyre-grad ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 shown = command.findall(readme)
 for words, expected in shown + command.findall(shaders):
-    if words.startswith("run") and "features:" not in devices:
+    if words.startswith(("run", "fit")) and "features:" not in devices:
         continue
     got = subprocess.run([VYRE] + words.split(), cwd=SRC, capture_output=True, text=True).stdout
     number = re.compile(r"\d+\.\d+|\b\d+(?= words| instructions)")  # passes may change

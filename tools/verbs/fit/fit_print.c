@@ -151,6 +151,7 @@ static bool print_json(const fit *f, command *c, vy_diag *d)
         const bound_buffer *b = fit_buffer(f, c->o.params.data[i]);
         ok = add_array(results, b->info.name, &b->value);
     }
+    ok = ok && json_integer(top, "workspace_bytes", vys_runner_workspace(&f->run));
     cJSON *time = ok ? cJSON_AddObjectToObject(top, "time_ms") : NULL;
     ok = time && json_number(time, "compile", f->compile_ms, 6) &&
          json_number(time, "device", f->device_ms, 6) &&
