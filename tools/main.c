@@ -48,6 +48,7 @@ static bool finish(command *c, vy_diag *d)
     if (c->out.failed) return fail_memory(d);
     if (to_file && !output_add(&c->files, c->o.output, c->out.data, c->out.size, d)) return false;
     if (!output_commit(&c->files, d)) return false;
+    if (c->stream.size) return stdout_write(c->stream.data, c->stream.size, d);
     return to_file || stdout_write(c->out.data, c->out.size, d);
 }
 
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
     if (!ok) report(&c, &d, json);
     output_discard(&c.files);
     text_free(&c.out);
+    text_free(&c.stream);
     text_free(&c.contents);
     text_free(&c.words);
     vys_work_free(&c.work);

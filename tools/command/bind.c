@@ -48,9 +48,20 @@ bool specs_parse(specs *s, const char *option, const names *arguments, vy_diag *
         }
         spec *now = &s->data[s->count++];
         if (!spec_parse(now, option, word, d)) return false;
+        if (!folders && now->kind == SPEC_STREAM) // they may be read again
+            return fail(d, TOOL_SPEC, "write it into a file", "%s %s: --in alone reads stdin",
+                        option, word);
         spec *first = specs_find(s, now->name);
         if (first != now) return fail(d, TOOL_USAGE, "", "%s gives %s twice", option, now->name);
     }
+    return true;
+}
+
+bool outputs_parse(specs *s, const options *o, vy_diag *d)
+{
+    if (!specs_parse(s, "--out", &o->out, d)) return false;
+    for (uint32_t i = 0; i < s->count; i++)
+        s->data[i].frames = o->frames && s->data[i].kind == SPEC_PNG;
     return true;
 }
 
@@ -175,7 +186,7 @@ static bool take_shape(bound_buffer *buf, vy_diag *d)
     }
     if (!spec_has_count(s)) return true;
     // A file of the same rank has its own shape; anything else of rank 0 or 1 is taken as flat.
-    const bool shaped = s->kind == SPEC_NPY || s->kind == SPEC_PNG;
+    const bool shaped = spec_is_file(s) && s->kind != SPEC_BIN;
     if (shaped && s->file.rank == rank) {
         memcpy(buf->value.shape, s->file.shape, sizeof s->file.shape);
         buf->state = VYS_SHAPE_FULL;

@@ -21,6 +21,7 @@ typedef struct specs {
     names folders; // @DIR/, without the @
 } specs;
 bool specs_parse(specs *s, const char *option, const names *arguments, vy_diag *d);
+bool outputs_parse(specs *s, const options *o, vy_diag *d); // --out
 // Takes over what the SPEC owns, also where memory for it is missing.
 bool specs_add(specs *s, spec now, vy_diag *d);
 void specs_free(specs *s);

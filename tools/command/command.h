@@ -19,6 +19,7 @@ typedef struct command {
     vys_work work;          // its derivatives and their options
     const vy_module *final; // a module that runs and will not be differentiated again, or NULL
     text out;               // goes to stdout if the command succeeds
+    text stream;            // --out NAME=@-: goes there instead
     outputs files;          // the same for files
     gpu *gpu;               // once opened
     bool ends_reported;     // gradients that are zero by rule have been reported
@@ -75,8 +76,8 @@ bool optimize_final(command *c, vy_module *m, bool for_eval, vys_binding *data, 
 
 // emit.c: NAME.vyre, .spv, .h and .json of the module's result, which it optimises.
 bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d);
-// --out NAME=@FILE: whether this array can be written so, and writing it: as .npy, as the picture
-// .png, or its bytes.
+// results.c: --out NAME=@FILE.  Whether an array can be written so; and writing it:
+// as .npy, as the picture .png or several, or its bytes.
 bool check_output(const spec *to, const array *a, vy_diag *d);
 bool write_array(command *c, const spec *to, const array *a, vy_diag *d);
 

@@ -80,7 +80,8 @@ static const option table[] = {
     {0,   OPT_FLAG,   AT(jvp),           VERB_BIT(RUN) | VERB_BIT(BENCH), "--jvp", NULL, "forward mode: tangents dot_O along dot_W"},
     {0,   OPT_LIST,   AT(set),           SIZES,  "--set",           "NAME=VALUE", "a scalar"},
     {0,   OPT_LIST,   AT(in),            SIZES,  "--in",            "NAME=SPEC",  "contents of a buffer; NAME[2,3]=SPEC also gives the shape; @DIR/: DIR/NAME.npy for each not named"},
-    {0,   OPT_LIST,   AT(out),           VERB_BIT(RUN) | VERB_BIT(FIT), "--out",           "NAME=@FILE", "write a result to FILE.npy, FILE.png (a picture) or FILE.bin; @DIR/: each not named to DIR/NAME.npy"},
+    {0,   OPT_LIST,   AT(out),           VERB_BIT(RUN) | VERB_BIT(FIT), "--out",           "NAME=@FILE", "write a result to FILE.npy, FILE.png (a picture; .png:linear: of linear light) or FILE.bin, or .npy to stdout: @-; @DIR/: each not named to DIR/NAME.npy"},
+    {0,   OPT_FLAG,   AT(frames),        VERB_BIT(RUN) | VERB_BIT(FIT), "--frames", NULL, "the leading axis of what --out writes as .png counts pictures: NAME000.png, …"},
     {0,   OPT_LIST,   AT(ct),            VERB_BIT(RUN) | VERB_BIT(CHECK) | VERB_BIT(BENCH), "--ct",            "O=SPEC",     "cotangent of an output"},
     {0,   OPT_LIST,   AT(dot),           VERB_BIT(RUN) | VERB_BIT(BENCH), "--dot",           "W=SPEC",     "tangent of an input, for --jvp; default: ones"},
     {0,   OPT_TEXT,   AT(groups),        SIZES,  "--groups",        "X,Y,Z",      "workgroups, for programs without `over`"},
@@ -333,9 +334,32 @@ static bool read_verb(options *o, const char *word, vy_diag *d)
     return fail(d, TOOL_USAGE, near ? fix : NULL, "unknown verb `%.60s`", word);
 }
 
+static uint32_t streams(const names *specs)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < specs->count; i++) {
+        const char *equals = strchr(specs->data[i], '=');
+        n += equals && !strcmp(equals, "=@-");
+    }
+    return n;
+}
+
+// stdin and stdout hold one thing each.
+static bool check_streams(const options *o, vy_diag *d)
+{
+    const uint32_t in = streams(&o->in), out = streams(&o->out);
+    if (in + (o->file && !strcmp(o->file, "-")) > 1)
+        return fail(d, TOOL_USAGE, "write all but one into files", "stdin is to be read twice");
+    if (out > 1 || (out && (o->json || o->output)))
+        return fail(d, TOOL_USAGE, "write the others into files",
+                    "--out NAME=@- has stdout for itself");
+    return true;
+}
+
 static bool consistent(const options *o, vy_diag *d)
 {
     if (o->help || o->version) return true;
+    if (!check_streams(o, d)) return false;
     if (verb_takes(o->verb, TAKES_FILE) && !o->file && !o->peak)
         return fail(d, TOOL_USAGE, NULL, "`%s` needs a FILE", verb_name(o->verb));
     if (verb_takes(o->verb, TAKES_WORD) && !o->file)

@@ -72,7 +72,8 @@ typedef struct options {
     const char *optimizer, *lr, *batch, *resume, *write_pipeline, *plot;
     names of, wrt, enable, params;                                              // split at commas
     names set, in, out, ct, dot, define, include, spec, shape, sampler, assume; // as written
-    bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate, keep_domain;
+    bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate, keep_domain,
+        frames;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target, written_for, allow;
     uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;

@@ -13,6 +13,7 @@ typedef enum spec_kind {
     SPEC_LIST,
     SPEC_NPY,
     SPEC_PNG,
+    SPEC_STREAM, // stdin, .npy or .png; stdout, .npy
     SPEC_BIN,
     SPEC_CONST, // zeros, ones too
     SPEC_IOTA,
@@ -31,7 +32,9 @@ typedef struct spec {
     char *text;  // owned: the list, the path, the constant
     double a, b; // LO and HI, MEAN and STD
     uint64_t seed;
-    array file; // of a file: what was read (spec_load)
+    bool linear; // SPEC_PNG: numbers are linear light, not sRGB's
+    bool frames; // … the leading axis counts pictures; the command sets it
+    array file;  // of a file: what was read (spec_load)
     size_t file_bytes;
 } spec;
 
@@ -53,13 +56,19 @@ uint64_t splitmix64(uint64_t x); // the output of the generator whose state is x
 bool npy_read(const void *data, size_t size, const char *name, array *a, vy_diag *d);
 void npy_write(const array *a, text *out);
 
-// png.c.  Pictures are arrays of floats [H, W] or [H, W, 3], 0 … 1; their colour channels last.
+// png.c.  Pictures are arrays [H, W] or [H, W, 3], of floats 0 … 1 or of bytes; their colour
+// channels last.
 // Whether the elements of `name` can be one (E0806, E0807).
 bool picture_check(const char *name, vy_type type, uint32_t rank, const uint64_t *shape,
-                   vy_diag *d);
-bool picture_write(const array *a, text *out, vy_diag *d); // of what picture_check accepts
-// Allocates a f32 [H, W] of a grey picture, [H, W, 3] of any other.
-bool picture_read(const void *bytes, size_t size, const char *name, array *a, vy_diag *d);
+                   bool linear, vy_diag *d);
+// Of what picture_check accepts.
+bool picture_write(const array *a, bool linear, text *out, vy_diag *d);
+// Whether `bytes` begin like a file of ours.
+bool picture_begins(const void *bytes, size_t size);
+// Allocates a [H, W] of a grey picture, [H, W, 3] of any other: f32, or the bytes of the file, for
+// a buffer of `type` that holds integers.
+bool picture_read(const void *bytes, size_t size, const char *name, vy_type type, bool linear,
+                  array *a, vy_diag *d);
 // Rows of one byte a pixel, or of three if in colour.
 bool png_encode(const unsigned char *pixels, uint32_t width, uint32_t height, bool colour,
                 text *out, vy_diag *d);

@@ -42,10 +42,12 @@ static bool load(spec *s, vy_type type, vy_diag *d)
     text bytes = {0};
     if (s->file.data) return true;
     bool ok = file_read(s->text, DATA_LIMIT, &bytes, d);
-    if (ok && s->kind == SPEC_NPY) {
+    const bool picture = ok && (s->kind == SPEC_PNG ||
+                                (s->kind == SPEC_STREAM && picture_begins(bytes.data, bytes.size)));
+    if (ok && !picture && s->kind != SPEC_BIN) {
         ok = npy_read(bytes.data, bytes.size, s->text, &s->file, d);
-    } else if (ok && s->kind == SPEC_PNG) {
-        ok = picture_read(bytes.data, bytes.size, s->text, &s->file, d);
+    } else if (picture) {
+        ok = picture_read(bytes.data, bytes.size, s->text, type, s->linear, &s->file, d);
     } else if (ok && bytes.size % vy_type_size(type)) {
         ok = fail(d, TOOL_DATA, "", "%s has %zu bytes, which is not a multiple of the %u of one %s",
                   s->text, bytes.size, vy_type_size(type), vy_type_name(type));
@@ -180,6 +182,7 @@ bool spec_fill(spec *s, vy_type declared, array *a, vy_diag *d)
     case SPEC_LIST: return fill_list(s, a, d);
     case SPEC_NPY:
     case SPEC_PNG:
+    case SPEC_STREAM:
     case SPEC_BIN: return load(s, declared, d) && convert(s, a, d);
     case SPEC_CONST: return fill_const(s, a, d);
     default: return generate(s, a, d);

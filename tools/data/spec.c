@@ -62,11 +62,13 @@ static const char *after(const char *string, const char *prefix)
     return strncmp(string, prefix, n) ? NULL : string + n;
 }
 
+#define LINEAR ":linear"
+
 // Of a path; SPEC_LIST: none of ours.
 static spec_kind file_kind(const char *path)
 {
     if (ends_in(path, ".npy")) return SPEC_NPY;
-    if (ends_in(path, ".png")) return SPEC_PNG;
+    if (ends_in(path, ".png") || ends_in(path, ".png" LINEAR)) return SPEC_PNG;
     return ends_in(path, ".bin") ? SPEC_BIN : SPEC_LIST;
 }
 
@@ -77,7 +79,8 @@ static bool parse_kind(spec *s, const char *value, const char **kept)
     *kept = "";
     if (value[0] == '@') {
         *kept = value + 1;
-        s->kind = file_kind(value);
+        s->kind = strcmp(value, "@-") ? file_kind(value) : SPEC_STREAM;
+        s->linear = s->kind == SPEC_PNG && ends_in(value, LINEAR);
         return s->kind != SPEC_LIST;
     }
     if (!strcmp(value, "zeros")) return s->kind = SPEC_CONST, *kept = "0", true;
@@ -97,7 +100,8 @@ static bool parse_kind(spec *s, const char *value, const char **kept)
 
 bool spec_is_file(const spec *s)
 {
-    return s->kind == SPEC_NPY || s->kind == SPEC_PNG || s->kind == SPEC_BIN;
+    return s->kind == SPEC_NPY || s->kind == SPEC_PNG || s->kind == SPEC_BIN ||
+           s->kind == SPEC_STREAM;
 }
 
 bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
@@ -124,6 +128,6 @@ bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
                     argument, equals + 1);
     }
     s->name = strndup(argument, (size_t)(bracket - argument));
-    s->text = strdup(kept);
+    s->text = s->linear ? strndup(kept, strlen(kept) - strlen(LINEAR)) : strdup(kept);
     return (s->name && s->text) || fail_memory(d);
 }

@@ -215,31 +215,6 @@ bool verb_compile(command *c, vy_diag *d)
     return ok;
 }
 
-bool check_output(const spec *to, const array *a, vy_diag *d)
-{
-    if (!spec_is_file(to))
-        return fail(d, TOOL_SPEC, "write --out NAME=@file.npy, NAME=@file.png or NAME=@file.bin",
-                    "--out %s: a file is expected", to->name);
-    return to->kind != SPEC_PNG || (png_available("--out", to->text, d) &&
-                                    picture_check(to->name, a->type, a->rank, a->shape, d));
-}
-
-bool write_array(command *c, const spec *to, const array *a, vy_diag *d)
-{
-    const size_t bytes = (size_t)(a->count * vy_type_size(a->type));
-    if (to->kind == SPEC_BIN) return output_add(&c->files, to->text, a->data, bytes, d);
-    text file = {0};
-    bool ok = true;
-    if (to->kind == SPEC_NPY)
-        npy_write(a, &file);
-    else
-        ok = picture_write(a, &file, d);
-    ok = ok &&
-         (file.failed ? fail_memory(d) : output_add(&c->files, to->text, file.data, file.size, d));
-    text_free(&file);
-    return ok;
-}
-
 bool verb_print(command *c, vy_diag *d)
 {
     unsigned wanted = FORM_TEXT;

@@ -221,7 +221,7 @@ static bool session_run(session *s, command *c, vy_diag *d)
     vys_entry what;
     if (!select_entry(c, c->module, &what, d) || !choose_outputs(s, c, what, d) ||
         !specs_read(&s->in, &c->o.in, what, d) || !parse_given(s, &c->o, d) ||
-        !specs_parse(&s->out, "--out", &c->o.out, d))
+        !outputs_parse(&s->out, &c->o, d))
         return false;
     vys_entry forward = what;
     if (!order_sums(c, &forward, d) || !bind_forward(s, c, forward, &s->forward, d)) return false;

@@ -5,6 +5,11 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/check/dead_store.vyre", (
         ("tools/verbs/check/check_device.c", None, "ok = ok && check_derive(k, c, false,", "k->source = source, c->module = parsed, c->work.module = parsed;\n    ok = ok && check_derive(k, c, false,"),
     )),
+    # Pictures and pipes.
+    ("text/cmd/pictures.vyre", (
+        ("tools/command/results.c", None, "one.data = a->data ? (char *)a->data + index *", "one.data = a->data ? (char *)a->data + 0 *"),
+        ("tools/data/fill.c", None, "picture_begins(bytes.data, bytes.size)", "false"),
+    )),
     ("text/explain/checkpoints.vyre", (
         ("autodiff/explain/pipe_steps.c", None, "!contains(each, counter))) return", "true)) return"),
         ("autodiff/explain/pipe_run.c", None, "is_counter(d, step) : r->marked[d->a] || r->marked[d->b];", "is_counter(d, step) : r->marked[d->a];"),

@@ -137,8 +137,7 @@ bool fit_options(fit *f, command *c, vy_diag *d)
     const options *o = &c->o;
     const bool ok = check_options(o, d) && take_optimiser(f, c, d) && parse_rate(f, c, d) &&
                     parse_tolerance(f, c, d) && parse_batch(f, c, d) &&
-                    specs_parse(&f->out, "--out", &o->out, d) &&
-                    (!o->plot || fit_plot_check(o->plot, d)) &&
+                    outputs_parse(&f->out, o, d) && (!o->plot || fit_plot_check(o->plot, d)) &&
                     (!o->resume || fit_load(&f->resumed, o->resume, d));
     f->train.batch = f->batch.data, f->train.batch_count = f->batch.count;
     return ok;
