@@ -25,7 +25,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 3 }; // of making programs: each drops those that cannot be made
+// Of making programs: each drops those that cannot be made; and of finding later values to keep,
+// each of which frees others.
+enum { ROUNDS = 3 };
 
 // ------------------------------------------------------------------------------------------ tables
 static bool is_plain(const vy_program *p)
@@ -233,11 +235,19 @@ static void leave_all(gather *g)
     }
 }
 
-// What is kept for one place the others need not recompute.
-static void use_kept(gather *g)
+static void need_again(gather *g)
 {
     for (uint32_t k = 0; k < g->site_count && g->kept.count && !g->failed; k++)
         if (g->sites[k].gathered) g->sites[k].gathered = gather_need(g, &g->sites[k]);
+}
+
+// What is kept for one place the others need not recompute.
+static void use_kept(gather *g)
+{
+    need_again(g);
+    for (int round = 0; round < ROUNDS && g->kept.count && !g->failed && gather_keep_later(g);
+         round++)
+        need_again(g);
 }
 
 static bool take_apart(gather *g, vy_gather_notes *notes)

@@ -15,6 +15,7 @@
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
 //   gather_kept.c   what of that the reverse program keeps
+//   gather_later.c  … rather a value that is computed from it
 //   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to a point
 //   gather_programs.c  which additions one program gathers
@@ -128,6 +129,7 @@ typedef struct gather {
     uint8_t *counted;     // by instruction; scratch
     uint32_t *keep;       // by instruction: 1 + index in kept
     gather_kept_vec kept;
+    uint32_t named; // how many of them have a name
     gather_site *sites;
     uint32_t site_count;
     gather_site **classes; // the first site of each
@@ -237,6 +239,10 @@ uint32_t gather_array_at(const gather *g, uint32_t load);
 const vy_buf *gather_array(const gather *g, uint32_t id);
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if necessary.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
+// ---- gather_later.c
+// Keeps later values in place of kept ones, as many or fewer.  True: some are; what the sites need
+// has to be marked again.
+bool gather_keep_later(gather *g);
 // ---- gather_clone.c
 typedef struct gather_clone {
     gather *g;

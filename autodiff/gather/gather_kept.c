@@ -136,7 +136,7 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
         const char *of =
             array ? array->name : vy_string(&p->module->names, p->insts.data[kept->id].name);
         char text[80];
-        for (uint32_t number = k + 1;; number++) {
+        for (uint32_t number = g->named + 1;; number++) {
             snprintf(text, sizeof text, "kept%u%s%.40s", number, *of ? "_" : "", of);
             if (is_free(g, text)) break;
         }
@@ -145,6 +145,7 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
             g->failed = true;
             return 0;
         }
+        g->named++;
     }
     const vy_buf_vec *have = &vy_builder_program(b)->buffers;
     for (uint32_t i = p->buffers.count; kept->link && i < have->count; i++) // kept ones come last
