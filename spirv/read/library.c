@@ -112,39 +112,83 @@ static uint32_t parameters(const read_words *w, uint32_t function)
     return at && read_op(w, at) == SpvOpTypeFunction ? read_length(w, at) - 3 : 0;
 }
 
-// Whether the function is what the call is compiled to.  False: no memory.
-static bool is_operation(reading *r, uint32_t function, const read_library_call *call, bool exact,
-                         bool *is)
+// What calls are compiled to, each once however many functions have its name.
+typedef struct compiled_call {
+    read_library_call call;
+    vy_compiled *code; // NULL: there is no such operation
+} compiled_call;
+VY_VEC_TYPE(compiled_call_vec, compiled_call);
+
+static bool same_call(const read_library_call *x, const read_library_call *y)
+{
+    return x->type == y->type && x->order == y->order && x->arity == y->arity &&
+           !strcmp(x->name, y->name);
+}
+
+static vy_compiled *compile(const read_library_call *call, bool exact)
 {
     vy_diag unused;
-    const uint64_t before = vy_memory_failures();
-    *is = false;
-    if (call->arity == 0 || call->arity > 2) return true;
+    if (call->arity == 0 || call->arity > 2) return NULL;
     vy_module *m = vy_module_new();
     const vy_program *p = m ? one_operation(m, call, exact) : NULL;
-    vy_compiled *c = p ? vy_compile(p, NULL, &unused) : NULL;
-    const bool ok = (!c || is_called_in(r, function, c, is)) && vy_memory_failures() == before;
-    vy_compiled_free(c);
+    vy_compiled *code = p ? vy_compile(p, NULL, &unused) : NULL;
     vy_module_free(m);
-    return ok || read_no_memory(r);
+    return code;
+}
+
+// False: no memory.
+static bool code_of(compiled_call_vec *known, const read_library_call *call, bool exact,
+                    const vy_compiled **code)
+{
+    const uint64_t before = vy_memory_failures();
+    for (uint32_t k = 0; k < known->count; k++) {
+        *code = known->data[k].code;
+        if (same_call(&known->data[k].call, call)) return true;
+    }
+    const compiled_call one = {*call, compile(call, exact)};
+    *code = one.code;
+    if (vy_memory_failures() == before && vy_vec_push(known, one)) return true;
+    vy_compiled_free(one.code);
+    return false;
+}
+
+static void forget(compiled_call_vec *known)
+{
+    for (uint32_t k = 0; k < known->count; k++) vy_compiled_free(known->data[k].code);
+    vy_vec_free(known);
 }
 
 // --------------------------------------------------------------------------------------- functions
+// Enters function `id` if it is what the operation of this name is compiled to.
+static bool find_function(reading *r, compiled_call_vec *known, uint32_t id, const char *name,
+                          bool exact)
+{
+    read_library_call call;
+    const vy_compiled *code;
+    bool is = false;
+    r->library[id] = NULL;
+    if (!of_name(name, &call)) return true;
+    call.arity = parameters(&r->w, id);
+    if (!code_of(known, &call, exact, &code) || (code && !is_called_in(r, id, code, &is)))
+        return read_no_memory(r);
+    if (!is) return true;
+    r->library[id] = vy_arena_alloc(&r->arena, sizeof call);
+    if (!r->library[id]) return read_no_memory(r);
+    *r->library[id] = call;
+    return true;
+}
+
 static bool find_functions(reading *r, bool exact)
 {
-    for (uint32_t at = READ_HEADER; at < r->w.functions; at = read_next(&r->w, at)) {
+    compiled_call_vec known = {0};
+    bool ok = true;
+    for (uint32_t at = READ_HEADER; ok && at < r->w.functions; at = read_next(&r->w, at)) {
         const uint32_t id = read_word(&r->w, at, 1);
-        read_library_call call;
-        bool is;
-        if (read_op(&r->w, at) != SpvOpName || read_op_of(&r->w, id) != SpvOpFunction) continue;
-        if (!of_name(read_string(&r->w, at, 2), &call)) continue;
-        call.arity = parameters(&r->w, id);
-        if (!is_operation(r, id, &call, exact, &is)) return false;
-        r->library[id] = is ? vy_arena_alloc(&r->arena, sizeof call) : NULL;
-        if (is && !r->library[id]) return read_no_memory(r);
-        if (is) *r->library[id] = call;
+        if (read_op(&r->w, at) == SpvOpName && read_op_of(&r->w, id) == SpvOpFunction)
+            ok = find_function(r, &known, id, read_string(&r->w, at, 2), exact);
     }
-    return true;
+    forget(&known);
+    return ok;
 }
 
 // Whether what the entry point executes, but for operations, is decorated as exact.
