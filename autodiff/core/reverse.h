@@ -11,6 +11,7 @@
 #define VYRE_REVERSE_H
 
 #include "autodiff/core/build.h"
+#include "autodiff/core/keep_plan.h"
 #include "autodiff/transform.h"
 #include "ir/build/edit.h"
 
@@ -29,6 +30,7 @@ typedef struct reverse {
     uint32_t links; // the first of those that all builds share; 0: none yet
     // Of a host program (ir/core/host.h): derives what it dispatches, in `out`; see vy_transform.
     vy_derive_call *derive;
+    keep_plan *keep; // or NULL: of it nothing is kept in place of states
     bool forward; // forward mode: tangents, not adjoints
     bool failed;
     bool lacks_bound;    // the error is that nothing bounds a trip count (vy_tape_no_bound)

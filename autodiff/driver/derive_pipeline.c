@@ -11,6 +11,7 @@
 //   5. as steps again (ir/host/lower.c), with states that are their own tape (states.c), in a
 //      module with what it dispatches; neighbouring stages become one (fuse_stages.c)
 #include "autodiff/driver/gather_left.h"
+#include "autodiff/driver/keep_values.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/forward/forward.h"
 #include "autodiff/reverse/sweeps.h"
@@ -42,12 +43,29 @@ static bool drop_dead_stores(vy_program *p)
     return true;
 }
 
+// The reverse of `host`, with values kept in place of states: where stages are joined, so that what
+// computes them for the reverse is a part of what computes them anyway.  (What is differentiated
+// again would have more stages to differentiate.)  NULL: work's diag.
+static vy_program *reverse_host(vy_program *host, const reverse_observer *observer, reverse *r)
+{
+    keep_plan *k = r->keep;
+    const bool joined = !r->options->apart || (observer && observer->joins);
+    if (r->options->again || !joined) return vy_attempt(r, host);
+    k->made = vy_arena_room(&k->arena, host->insts.count, sizeof *k->made);
+    if (!k->made) {
+        vy_fail_oom(r->out);
+        return NULL;
+    }
+    vy_program *p = vy_attempt(r, host);
+    return p ? vy_keep_values(r, host, p) : NULL;
+}
+
 // The derivative of `host`, which it may rewrite, as a host program; NULL: work's diag.
 static vy_program *derive_host(vy_program *host, const vy_grad_options *options,
                                const reverse_observer *observer, reverse *r)
 {
     if (options->forward) return vy_forward(r, host, host) ? host : NULL;
-    vy_program *p = vy_attempt(r, host);
+    vy_program *p = reverse_host(host, observer, r);
     if (p && observer) observer->note(observer->user, r, p);
     if (p && drop_dead_stores(p) && vy_drop_unused(p, VY_DROP_MADE)) {
         keep_gradients(p);
@@ -76,11 +94,13 @@ static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint3
 {
     const vy_grad_options *options = t->options;
     char text[320];
+    keep_plan keep = {0};
     reverse r = {.p = host,
                  .options = options,
                  .out = work,
                  .forward = options->forward,
                  .derive = t->call,
+                 .keep = &keep,
                  .plan = {.hints = hints}};
     vy_program *p = derive_host(host, options, t->observer, &r);
     t->lacks_bound |= r.lacks_bound;
@@ -89,6 +109,8 @@ static vy_pipeline *differentiate(vy_module *work, vy_program *host, const uint3
     vy_pipeline *l = p ? vy_host_lower(p, text) : NULL;
     if (p != host) vy_program_free(p);
     if (!options->forward) vy_reverse_free(&r);
+    vy_vec_free(&keep.forms);
+    vy_arena_free(&keep.arena);
     return l;
 }
 

@@ -73,6 +73,7 @@ static bool drop_of_pipeline(vy_pipeline *l, vy_arena *arena)
         keep[s->buffer.id] = 1;
         for (uint32_t k = 0; k < s->arg_count; k++) keep[s->args[k].buffer.id] = 1;
     }
+    keep[0] = 0; // of steps that name none: it stays 0
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (b->cls != VY_IN || b->workspace) keep[i] = 1;
@@ -81,6 +82,15 @@ static bool drop_of_pipeline(vy_pipeline *l, vy_arena *arena)
     for (uint32_t i = 1; i < p->dims.count; i++) // whose open length something may use
         if (p->dims.data[i].op == VY_DIM_UNKNOWN) keep[p->dims.data[i].value] = 1;
     return vy_pipe_keep_buffers(l->signature, &l->steps, keep);
+}
+
+bool vy_drop_unread_of(vy_pipeline *l)
+{
+    vy_arena arena = {0};
+    const bool ok = drop_of_pipeline(l, &arena);
+    vy_arena_free(&arena);
+    if (!ok) vy_fail_oom(l->module);
+    return ok;
 }
 
 bool vy_drop_unread(vy_module *m)

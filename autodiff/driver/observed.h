@@ -14,6 +14,7 @@ typedef struct reverse_observer {
     void *user;
     struct vy_gather_notes *gathers; // or NULL
     bool narrow;                     // sums of half floats stay as they are
+    bool joins;                      // the stages of a pipeline, `apart` here, are joined later
     // A tape of a pipeline became a part of that buffer (ir/host/states.c).  Or NULL.
     void (*moved)(void *user, const char *tape, const char *into);
     // What became of a repeat that requests `checkpoint(revolve, k)` (ir/host/host_build.h), or

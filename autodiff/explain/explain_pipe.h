@@ -46,7 +46,7 @@ typedef struct pipe_explaining {
 
 // ---- pipe_requests.c
 // Notes the derivatives of module m that `result`, a host program, dispatches.
-void vy_requests_take(pipe_explaining *w, const vy_module *m, const vy_program *result);
+void vy_requests_take(pipe_explaining *w, const reverse *r, const vy_program *result);
 void vy_requests_free(request_notes *n);
 void vy_explain_requests(pipe_explaining *w);
 

@@ -22,7 +22,7 @@ static void observe(void *user, const reverse *r, const vy_program *result)
 {
     pipe_explaining *w = user;
     vy_notes_take(&w->x.notes, r, result);
-    vy_requests_take(w, r->out, result);
+    vy_requests_take(w, r, result);
 }
 
 static void observe_move(void *user, const char *tape, const char *into)
@@ -280,6 +280,7 @@ static bool make_all(pipe_explaining *w, const vy_module *m, const vy_grad_optio
 {
     const reverse_observer observer = {.note = observe,
                                        .user = w,
+                                       .joins = !options->apart,
                                        .moved = observe_move,
                                        .revolved = observe_schedule};
     vy_grad_options apart = *options;

@@ -5,6 +5,7 @@
 #include "autodiff/storage/storage.h"
 #include "ir/core/host.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *copy(notes *n, const char *s)
@@ -48,6 +49,20 @@ static const char *dispatch_after(notes *n, const reverse *r, uint32_t id)
     return NULL;
 }
 
+// A result of a dispatch: which one.
+static const char *result_name(notes *n, const reverse *r, uint32_t id)
+{
+    const vy_host_call *call = vy_host_call_of(r->p, vy_arg(r->p, id, 0));
+    const vy_program *p = vy_host_callee(r->out, call);
+    char text[200];
+    uint32_t given = r->p->insts.data[id].aux + 1, b = 0;
+    while (given && ++b < p->buffers.count)
+        given -= vy_pipe_binds(&p->buffers.data[b]) && vy_host_gives(&p->buffers.data[b]);
+    if (b >= p->buffers.count) return NULL;
+    snprintf(text, sizeof text, "%.80s of `%.80s`", p->buffers.data[b].name, p->name);
+    return copy(n, text);
+}
+
 // What a log holds (autodiff/core/undo_plan.h).
 static void take_log(notes *n, const reverse *r, const undo_log *log, note_value *v)
 {
@@ -76,6 +91,7 @@ static void take_values(notes *n, const reverse *r, const vy_program *result)
                         .why = why_kept(r, id)};
         if (i->op == VY_OP_LOAD) v.from = copy(n, vy_buffer_name(r, i->aux));
         v.rank = vy_tensor_rank(r, id);
+        if (i->op == VY_OP_PICK) v.from = result_name(n, r, id);
         const char *from = vy_tensor_name(r, id);
         if (from && !v.from) v.from = copy(n, from);
         v.before = dispatch_after(n, r, id);

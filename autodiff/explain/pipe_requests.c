@@ -101,22 +101,30 @@ static uint32_t dispatch_of(const vy_program *result, const vy_derived *d)
     return 0;
 }
 
-void vy_requests_take(pipe_explaining *w, const vy_module *m, const vy_program *result)
+static void take_request(pipe_explaining *w, const vy_module *m, const vy_program *result,
+                         const vy_derived *d)
 {
-    for (uint32_t i = 0; vy_module_derived(m, i) && !w->x.failed; i++) {
-        const vy_derived *d = vy_module_derived(m, i);
-        const uint32_t at = dispatch_of(result, d);
-        if (!at) continue;
-        note_request n = {.line = result->insts.data[at].line,
-                          .of = vy_explain_text(&w->x, name_of(m, d->source)),
-                          .name = vy_explain_text(&w->x, name_of(m, d->result)),
-                          .first = w->requests.results.count};
-        take_programs(w, m, d, &n);
-        for (uint32_t b = 1; b < d->role_count; b++)
-            if (vy_is_gradient(d->roles[b].kind)) take_result(w, m, d, b);
-        n.count = w->requests.results.count - n.first;
-        if (!vy_vec_push(&w->requests.requests, n)) w->x.failed = true;
-    }
+    const uint32_t at = dispatch_of(result, d);
+    if (!at) return;
+    note_request n = {.line = result->insts.data[at].line,
+                      .of = vy_explain_text(&w->x, name_of(m, d->source)),
+                      .name = vy_explain_text(&w->x, name_of(m, d->result)),
+                      .first = w->requests.results.count};
+    take_programs(w, m, d, &n);
+    for (uint32_t b = 1; b < d->role_count; b++)
+        if (vy_is_gradient(d->roles[b].kind)) take_result(w, m, d, b);
+    n.count = w->requests.results.count - n.first;
+    if (!vy_vec_push(&w->requests.requests, n)) w->x.failed = true;
+}
+
+void vy_requests_take(pipe_explaining *w, const reverse *r, const vy_program *result)
+{
+    const vy_derived *d;
+    for (uint32_t i = 0; (d = vy_module_derived(r->out, i)) && !w->x.failed; i++)
+        take_request(w, r->out, result, d);
+    for (uint32_t i = 0; r->keep && i < r->keep->forms.count && !w->x.failed; i++)
+        if (r->keep->forms.data[i]->known)
+            take_request(w, r->out, result, &r->keep->forms.data[i]->rest);
 }
 
 void vy_requests_free(request_notes *n)

@@ -11,6 +11,7 @@
 // Gradients of float scalars are tensors of one element, added up in grad_NAME of the scalar.
 #include "autodiff/core/adjoint.h"
 #include "autodiff/core/dispatched.h"
+#include "autodiff/reverse/keep.h"
 #include "autodiff/reverse/sweep_dispatch.h"
 #include "autodiff/transform.h"
 #include "ir/core/program_rule.h"
@@ -85,6 +86,19 @@ static bool has_open_shapes(const dispatch *d)
     return false;
 }
 
+// What is kept in place of states is read, where the primal has it written (core/keep_plan.h).
+static void read_kept(dispatch *d)
+{
+    keep_plan *k = d->r->keep;
+    if (!k || !d->made) return;
+    if (k->made) k->made[d->id] = d->made;
+    const keep_form *form = vy_keep_before(d->r, d->id, d->made, &d->keeper);
+    if (!form) return;
+    d->made = &form->rest;
+    const vy_host_call call = vy_made_call(d->made);
+    d->derived = vy_host_callee(d->r->out, &call);
+}
+
 static bool derive(dispatch *d)
 {
     const uint32_t buffers = d->callee->buffers.count, n = buffers + d->call->scalars;
@@ -119,6 +133,7 @@ static bool derive(dispatch *d)
     request.in_place = request.seed_buffer;
     if (!request.wrt_count) return false;
     d->made = vy_derive_dispatched(d->r, d->id, d->call, &request, &d->derived);
+    read_kept(d);
     return d->made != NULL;
 }
 
@@ -153,6 +168,16 @@ static bool is_read(const dispatch *d, uint32_t buffer)
     return vy_host_reads(d->r->out, &made, buffer);
 }
 
+// The result of the keeper that a parameter of the derivative is: they have one order.
+static uint32_t kept_operand(dispatch *d, uint32_t buffer)
+{
+    uint32_t pick = d->keeper + 1;
+    for (uint32_t i = 1; i < buffer; i++)
+        pick += d->made->roles[i].kind == VY_IS_PARAMETER &&
+                vy_pipe_binds(&d->derived->buffers.data[i]);
+    return vy_primal(d->r, pick);
+}
+
 static uint32_t operand_for(dispatch *d, uint32_t buffer)
 {
     const vy_derivative_role *role = &d->made->roles[buffer];
@@ -171,6 +196,9 @@ static uint32_t operand_for(dispatch *d, uint32_t buffer)
             const uint32_t b = r->p->insts.data[p->operand].aux;
             return load_slice(r, r->build.buffers[b].adjoint, p->operand);
         }
+        break;
+    case VY_IS_PARAMETER:
+        if (d->keeper) return kept_operand(d, buffer);
         break;
     default: break;
     }

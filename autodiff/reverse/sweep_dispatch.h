@@ -31,6 +31,7 @@ typedef struct dispatch {
     bound_param *params;
     const vy_derived *made;
     const vy_program *derived; // its parameters
+    uint32_t keeper;           // the DISPATCH that writes what it takes of kept values; 0: none
     vy_arena arena;
 } dispatch;
 
