@@ -71,6 +71,16 @@ BEGUN = {
     "chained": "program chained(@workspace @init(y) b: inout f32[N], x: in f32[N], @init(x) y: out f32[N], N: u32) over(i: N) {\n"
                "    b[i] = 0.5 * b[i] * x[i];\n    if i % 2 == 1 { y[i] = sin(y[i]) + b[i]; }\n}\n",
 }
+# Linear in what is around an element of u, which a derivative may keep in place of u
+# (autodiff/core/keep_plan.h): always; only where u has no other use.
+AROUND = {
+    "around": "program around(a: in f32[N], u: in f32[N], k: in f32[N], v: out f32[N], N: u32) over(i: N) {\n"
+              "    var s = 0.0;\n    if i > 0 { s += u[i - 1]; }\n    if i + 1 < N { s += u[i + 1]; }\n"
+              "    if i + 2 < N { s -= 0.3 * u[i + 2]; }\n    v[i] = 0.4 * u[i] - 0.3 * a[i] + 0.2 * k[i] * k[i] * (s - 2 * u[i]);\n}\n",
+    "beside": "program beside(a: in f32[N], u: in f32[N], k: in f32[N], v: out f32[N], N: u32) over(i: N) {\n"
+              "    let s = u[max(i, 1u) - 1] + u[min(i + 1, N - 1)] - u[N - 1 - i] - 2 * u[i];\n"
+              "    v[i] = 0.4 * u[i] + sin(a[i]) * 0.3 + k[i] * sin(k[i]) * 0.2 * s;\n}\n",
+}
 # What overwrites a vector in part, which a derivative may undo (autodiff/reverse/undo_form.c).
 PARTIAL = {
     "ends": "program ends(x: inout f32[N], k: in f32[N], N: u32) over(one: 1) {\n"
@@ -96,8 +106,8 @@ INNER = "in v, in v, in p, inout v, out v"
 
 
 class Pipeline:
-    def __init__(self, r, inners, own=None, walled=None):
-        self.r, self.inners, self.own, self.walled = r, inners, own, walled
+    def __init__(self, r, inners, own=None, walled=None, kept=None):
+        self.r, self.inners, self.own, self.walled, self.kept = r, inners, own, walled, kept
         self.used, self.lines, self.made = set(), [], 0
         self.whole = ["x", "k"]          # vectors that can be read
         self.written = []                # and written
@@ -256,7 +266,10 @@ class Pipeline:
         pick = lambda: r.choice(places + ["x", "k", "p[t]"])
         if count != ahead:
             first, second = r.choice(places), pick()
-            self.line(depth + 1, "%s(%s, %s, %s);" % (r.choice(("map2", "linear", "map2")), first, second, new))
+            name = r.choice(("map2", "linear", "map2"))
+            around = count and self.kept and self.kept.random() < 0.5 and self.kept.choice(list(AROUND))
+            self.used.update([around] if around else [])
+            self.line(depth + 1, "%s(%s, %s, k, %s);" % (around, second, first, new) if around else "%s(%s, %s, %s);" % (name, first, second, new))
         else:  # the oldest is written over
             self.line(depth + 1, "map2(%s, k, %s);" % (r.choice(places[1:] + ["x"]), new))
         for _ in range(r.choice((0, 0, 0, 1, 2))):
@@ -421,7 +434,7 @@ class Pipeline:
 
 
 def text_of(name):
-    return COUNT if name == "count" else PARTIAL[name] if name in PARTIAL else PROGRAMS[name][1]
+    return COUNT if name == "count" else {**PARTIAL, **AROUND}.get(name) or PROGRAMS[name][1]
 
 
 def begin(texts, r):
@@ -461,7 +474,7 @@ def make(seed, flat=True):
         texts.append(flatten(q.inner(name), own) if flat else q.inner(name))
         inners.append(name)
         used |= q.used
-    q = Pipeline(r, inners, random.Random("sizes %s" % seed), random.Random("walls %s" % seed))
+    q = Pipeline(r, inners, random.Random("sizes %s" % seed), random.Random("walls %s" % seed), random.Random("kept %s" % seed))
     texts.insert(r.randint(0, len(texts)), flatten(q.outer(), own) if flat else q.outer())  # in any order
     begun = begin(texts, random.Random("begun %s" % seed))
     programs = "".join(begun) + "".join(text_of(n) for n in sorted(used | q.used))

@@ -149,6 +149,16 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/text/parse_pipe.c", None, "return has ? ops[assignment - TK_SET_ADD] : TK_END;", "return has ? TK_ADD : TK_END;"),
         ("ir/eval/eval_pipeline.c", None, "r->depth--;\n    return r->pipeline", "return r->pipeline"),
     )),
+    # Values kept in place of states.
+    ("text/grad/pipeline/keep.vyre", (
+        ("autodiff/driver/keep_values.c", None, "operand_of(x->w.p, id, callee, b->role.parameter);", "operand_of(x->w.p, id, callee, 1);"),
+        ("autodiff/driver/keep_values.c", None, "any |= counts(r->p, vy_arg(r->p, operand, k), 0);", ";"),
+        ("autodiff/driver/keep_values.c", None, "f->known = false;", ";"),
+        ("autodiff/driver/keep_form.c", None, "price_of_keeping(x) + least < price_of(x->stage)", "1 < price_of(x->stage)"),
+        ("autodiff/driver/drop_unread.c", None, "keep[0] = 0;", ";"),
+        ("autodiff/reverse/sweep_dispatch.c", None, "uint32_t pick = d->keeper + 1;", "uint32_t pick = d->keeper + 2;"),
+        ("autodiff/reverse/keep_programs.c", None, "vy_rewrite_as(&x->w, id, x->load[k]);", "vy_rewrite_as(&x->w, id, x->load[0]);"),
+    )),
     # What is kept within --tape-limit.
     ("text/grad/pipeline/limit.vyre", (
         ("session/derive.c", None, "|| bytes < w->least_bytes) w->least", "|| true) w->least"),

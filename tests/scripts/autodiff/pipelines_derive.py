@@ -3,7 +3,7 @@
 """Gradients of random pipelines (tests/fuzz/pipelines.py) past `vyre-grad check`: differences, dual
 numbers, races, with atomics, with gathers, with sums in a fixed order; of each fifth one the second derivative.  What passes
 something as flat(…) computes what it computes without, and what keeps less for --tape-limit the same
-gradients, in f64 to 1e-9.  The text of a derivative (of each third one, or of a repeat with the schedule
+gradients, in f64 to 1e-9; so does what keeps states (-O1) in place of values that are computed from them.  The text of a derivative (of each third one, or of a repeat with the schedule
 of revolve; with --deterministic at times) has the second derivative that --order 2 makes, and so has
 a pipeline that dispatches it.
 
@@ -62,6 +62,13 @@ def limited(path, args, counts):
         if differ(usual, less):
             return limit
     return None
+
+
+def kept(path, args, counts):
+    """Are the gradients others if states are kept, and not what is computed from them (-O1)?"""
+    values, states = gradients(path, args), gradients(path, [*args, "-O1"])
+    counts["kept"] += 1
+    return values is None or states is None or differ(values, states)
 
 
 STATES = """program gathers(x: in f32[N], k: in f32[N], y: out f32[N], N: u32) over(i: N) {
@@ -144,6 +151,8 @@ def check(path, seed, counts):
     counts["flat"] += text != plain
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
+    if re.search(r"(around|beside)\(.*;", text) and kept(path, [*values[:2], "--set", "T=4", *values[4:], *BUFFERS], counts):
+        return "with values kept in place of states the gradients are others"
     limit = seed % 4 == 0 and limited(path, [*values[:2], "--set", "T=9", *values[4:], *BUFFERS, "--accumulate", way], counts)
     if limit:
         return "--tape-limit %s changes the gradients" % limit
@@ -171,7 +180,7 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or 120 // int(os.environ.get("VYRE_SHARE", "1")))
     print("VYRE_SEED=%d VYRE_COUNT=%d" % (seed, count))
-    counts, bad = {"right": 0, "refused": 0, "overlapping": 0, "flat": 0, "limited": 0, "again": 0, "stand-ins": 0}, 0
+    counts, bad = {"right": 0, "refused": 0, "overlapping": 0, "flat": 0, "kept": 0, "limited": 0, "again": 0, "stand-ins": 0}, 0
     with tempfile.TemporaryDirectory() as folder:
         for k in range(seed, seed + count):
             why = check(os.path.join(folder, "p.vyre"), k, counts)
