@@ -2,10 +2,10 @@
 // keep_plan.h: part of the storage plan of a host program: values of a dispatch that the forward
 // sweep keeps for the reverse, in place of the states that they are computed from.
 //
-//   repeat t in 0..T { step(s[t], k, s[t + 1]); }    step's reverse needs f(s[t]), nothing else of s
+//   repeat t in 0..T { step(s[t % 2], k, s[(t + 1) % 2]); }    its reverse needs f(s[t % 2]) only
 //
-// The derivative of `step` that computes f(s[t]) again takes s[t], so all states would be kept.  A
-// *form* splits it: the *keeper* writes f(s[t]), and the rest of the derivative reads it.
+// The derivative of `step` that computes f(…) again takes the state, so all would be kept.  A *form*
+// splits it: the *keeper* writes f(…), and the rest of the derivative reads that.
 //
 //   keep(s, k, f: out)            step_grad(f: in, ct: in, grad_s: out)
 //

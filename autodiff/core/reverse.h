@@ -31,7 +31,7 @@ typedef struct reverse {
     // Of a host program (ir/core/host.h): derives what it dispatches, in `out`; see vy_transform.
     vy_derive_call *derive;
     keep_plan *keep; // or NULL: of it nothing is kept in place of states
-    bool forward; // forward mode: tangents, not adjoints
+    bool forward;    // forward mode: tangents, not adjoints
     bool failed;
     bool lacks_bound;    // the error is that nothing bounds a trip count (vy_tape_no_bound)
     bool varies_in_size; // or that a tape would have entries of different sizes (vy_tape_is_steady)

@@ -7,8 +7,8 @@
 //
 // **Worth.**  What is kept is no larger than the states that need not be kept then.  The rest saves
 // the operations and loads of the values; the keeper costs what it adds to the program that it
-// stands before, for the two are joined (ir/host/fuse_stages.c) and share what both compute.  A form
-// pays if this is less by the prices of ir/facts/price.h.
+// stands before, for the two are joined (ir/host/fuse_stages.c) and share what both compute.  A
+// form pays if this is less by the prices of ir/facts/price.h.
 #include "autodiff/driver/keep_form.h"
 
 #include "autodiff/driver/drop_unread.h"

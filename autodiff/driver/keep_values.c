@@ -181,7 +181,7 @@ static vy_program *with_forms(keeping *x, vy_program *host)
     return vy_rewrite_take(&x->w, ok && x->forms);
 }
 
-// ------------------------------------------------------------------------------------- both of them
+// ------------------------------------------------------------------------------------ both of them
 static void swap(vy_program *a, vy_program *b)
 {
     const vy_program was = *a;
@@ -189,8 +189,8 @@ static void swap(vy_program *a, vy_program *b)
     *b = was;
 }
 
-// Gives up the forms of which the second plan computes again what they are to keep, as happens where
-// the states are kept for something else.  Returns whether there are any.
+// Gives up the forms of which the second plan computes again what they are to keep, as happens
+// where the states are kept for something else.  Returns whether there are any.
 static bool give_up(const reverse *second)
 {
     const vy_program *h = second->p;
