@@ -4,8 +4,8 @@
 //
 //   repeat t in 0..T { step(s[t % 2], k, s[(t + 1) % 2]); }    its reverse needs f(s[t % 2]) only
 //
-// The derivative of `step` that computes f(…) again takes the state, so all would be kept.  A *form*
-// splits it: the *keeper* writes f(…), and the rest of the derivative reads that.
+// The derivative of `step` that computes f(…) again takes the state, so all would be kept.  A
+// *form* splits it: the *keeper* writes f(…), and the rest of the derivative reads that.
 //
 //   keep(s, k, f: out)            step_grad(f: in, ct: in, grad_s: out)
 //
