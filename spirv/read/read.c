@@ -112,8 +112,8 @@ static bool finish(vy_program *p, void *user)
     vy_pass_context c = {0};
     const bool keep = r->options && r->options->keep_domain;
     return vy_pass_dce(p, &c) && (keep || read_domain(p)) && read_launch(p) && read_lockstep(p) &&
-           vy_pass_count_loops(p, &c) && read_subgroup_arms(p) && vy_pass_dce(p, &c) &&
-           vy_pass_cleanup(p, &c);
+           read_steps(p) && vy_pass_count_loops(p, &c) && read_subgroup_arms(p) &&
+           vy_pass_dce(p, &c) && vy_pass_cleanup(p, &c);
 }
 
 static bool build(reading *r)

@@ -247,6 +247,8 @@ bool read_domain(vy_program *p);
 // ---- launch.c: what the shape of the workgroup tells of its ids, where there is no domain
 bool read_launch(vy_program *p);
 
+// ---- steps.c: assumes of scalars by which loops count that they are positive
+bool read_steps(vy_program *p);
 // ---- lockstep.c: loops with barriers end for a workgroup together
 bool read_lockstep(vy_program *p);
 // ---- subgroup_arms.c: operations among lanes are taken out of arms that entire subgroups take

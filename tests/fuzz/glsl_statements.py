@@ -91,7 +91,7 @@ class Statements(Expressions):
     def s_count(self, depth, loop):
         k = self.fresh("k")
         bound, most = self.trips()
-        kind = self.r.randrange(4)
+        kind = self.r.randrange(5)
         t = "uint" if bound.endswith("u") or not bound.isdigit() else "int"
         bound = bound if t == "int" or not bound.isdigit() else bound + "u"
         head = "for (%s %s = 0; %s < %s; %s++) {" % (t, k, k, bound, k)
@@ -99,6 +99,8 @@ class Statements(Expressions):
             head = "for (int %s = %s - 1; %s >= 0; %s--) {" % (k, bound, k, k)
         if kind == 2:
             head = "for (%s %s = 0; %s < %s; %s += 2) {" % (t, k, k, bound, k)
+        if kind == 3:
+            head = "for (%s %s = 0; %s < %s; %s += %s) {" % (t, k, k, bound, k, "hop" if t == "int" else "step")
         return [head, *self.body(k, t, most, depth), "}"]
 
     def body(self, k, t, most, depth):

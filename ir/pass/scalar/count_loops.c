@@ -6,7 +6,8 @@
 // So its trip count is known before it runs: the derivative needs no run that counts, its tapes
 // have a size, and k is an affine index.  Loops that others wrote count in many ways:
 //
-//   - up or down, to what may be reached or not, by a constant or by what is surely positive;
+//   - up or down, to what may be reached or not, by a constant or by what is surely positive, as a
+//     scalar is of which the program assumes it, `assume(1 <= step)`;
 //   - tested as a number of the other sign, `u32(k) < n`: then it is counted in that type, since
 //     additions wrap alike in both;
 //   - tested where the iteration ends, before or after the step: then the first one always runs;
@@ -214,7 +215,8 @@ static bool find_loops(counting *x, bool *any)
     x->loops = vy_rewrite_table(&x->w, p->insts.count * sizeof *x->loops);
     for (uint32_t id = 1; id < p->insts.count && !x->w.oom; id++) {
         vy_counting_loop c = {0};
-        if (p->insts.data[id].op != VY_OP_WHILE || !vy_find_counter(&x->w, id, &c)) continue;
+        if (p->insts.data[id].op != VY_OP_WHILE || !vy_find_counter(&x->w, id, &c) || c.unsure)
+            continue;
         x->loops[id] = c;
         *any = true;
     }

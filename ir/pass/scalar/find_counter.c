@@ -48,6 +48,19 @@ uint32_t vy_counting_ahead(vy_rewrite *w, uint32_t loop, uint32_t id)
     return vy_emit(w->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
 }
 
+// Does the program assume that this scalar is positive?
+static bool is_assumed(const vy_program *p, uint32_t scalar)
+{
+    for (uint32_t k = 0; k < p->assumes.count; k++) {
+        const vy_dim_node *least = &p->dims.data[p->assumes.data[k].least.id];
+        const vy_dim_node *most = &p->dims.data[p->assumes.data[k].most.id];
+        if (least->op == VY_DIM_CONST && least->value >= 1 && most->op == VY_DIM_SCALAR &&
+            most->value == (int64_t)scalar)
+            return true;
+    }
+    return false;
+}
+
 static bool is_positive(const vy_rewrite *w, uint32_t id, uint32_t depth)
 {
     const vy_program *p = w->p;
@@ -55,6 +68,7 @@ static bool is_positive(const vy_rewrite *w, uint32_t id, uint32_t depth)
     if (c) return c->i > 0;
     if (VY_IS_LEAF(id)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+        if (l->kind == VY_LEAF_SCALAR) return is_assumed(p, l->index);
         return l->kind == VY_LEAF_BUILTIN &&
                (l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE);
     }
@@ -181,6 +195,25 @@ static change change_of(const vy_rewrite *w, uint32_t carry, uint32_t next, cons
     return same_change(&a, &b) ? a : (change){0};
 }
 
+// Large unsigned numbers are negative ones to a counter with a sign.
+static bool fits(const vy_rewrite *w, uint32_t step, vy_type counter)
+{
+    const vy_type t = vy_id_type(w->p, step);
+    return vy_type_size(t) == vy_type_size(counter) &&
+           (vy_type_is_signed(t) || !vy_type_is_signed(counter));
+}
+
+// A step that is not known: positive surely, or if it is assumed of the scalar that it is.
+static bool goes_ahead(const vy_rewrite *w, uint32_t step, vy_counting_loop *c)
+{
+    const bool scalar =
+        VY_IS_LEAF(step) && w->p->leaves.data[VY_LEAF_INDEX(step)].kind == VY_LEAF_SCALAR;
+    if (scalar && !fits(w, step, c->type)) return false;
+    if (is_positive(w, step, 0)) return true;
+    c->unsure = scalar ? step : 0;
+    return scalar;
+}
+
 static bool find_step(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
 {
     const vy_program *p = w->p;
@@ -195,7 +228,7 @@ static bool find_step(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
         k && vy_id_type(p, vy_counting_plain(w, by.step)) == VY_U32 ? k->u >> 31 : k && k->i < 0;
     c->step = by.step;
     c->down = by.down != negative;
-    return k ? k->u != 0 : is_positive(w, vy_counting_plain(w, by.step), 0);
+    return k ? k->u != 0 : goes_ahead(w, vy_counting_plain(w, by.step), c);
 }
 
 // ---------------------------------------------------------------------------------------- the test

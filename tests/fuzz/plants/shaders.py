@@ -17,6 +17,12 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
          "if (op == SpvOpPhi || !result) return true;"),
         ("spirv/read/memory.c", None, "t->e.field = before + read_type_of(t->r, member)->fields;", "t->e.field = before + 1;"),
     )),
+    ("text/shader/steps.comp", (
+        ("ir/pass/scalar/find_counter.c", None, "if (scalar && !fits(w, step, c->type)) return false;", ""),
+        ("ir/pass/scalar/find_counter.c", None, "most->op == VY_DIM_SCALAR &&", ""),
+        ("ir/pass/scalar/count_loops.c", None, "c.unsure)\n", "false)\n"),
+        ("spirv/read/steps.c", None, "of[VY_LEAF_INDEX(c.unsure)] == COMPARED)", "false)"),
+    )),
     ("text/shader/choice.comp", (
         ("spirv/read/switch.c", None, "vy_set(r->b, c->falls, vy_bool(r->b, false));", ""),
         ("spirv/read/switch.c", None, "e.falls = t->next ? c->falls : (vy_var){0};", ""),
