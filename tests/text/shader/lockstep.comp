@@ -3,7 +3,7 @@
 //
 // RUN: vyre-grad print %s | grep -E "while|for"
 /* EXPECT
-        while {
+        for t in v3..v4 step C {
             for j in 0..4 {
 */
 // RUN: vyre-grad run %s --engine eval,vulkan --groups 4 --set batches=2 --set T=6 --set C=8 --set heads=2 --in k[48]=uniform:-1:1:1 --in v[48]=uniform:-1:1:2 --in y[48]=zeros --grad --seed ones
