@@ -49,7 +49,7 @@ class Glsl(Statements):
             self.groups = (2, 1, 1)
         if self.kind == "lanes":
             self.local, self.groups = (r.choice((16, 32)), 1), (1, 1, 1)
-        self.values = {"n": n, "w": w, "h": h, "hop": r.randrange(1, 4), "step": r.randrange(1, 4)}
+        self.values = {"n": n, "w": w, "h": h, "hop": r.randrange(1, 4), "leap": r.randrange(1, 4)}
         self.elements = n + r.randrange(3)
 
     # ---- interface
@@ -66,7 +66,7 @@ class Glsl(Statements):
         return "layout(%s%s, set = %d, binding = %d) %s" % (standard, order, self.r.randrange(2), self.binding, words)
 
     def push(self):
-        members = ["uint n;", "uint w;", "uint h;", "int hop;", "uint step;"]  # by steps loops count: no expression has them
+        members = ["uint n;", "uint w;", "uint h;", "int hop;", "uint leap;"]  # by steps loops count: no expression has them
         self.sizes = {name: self.values[name] for name in ("w", "h")}
         self.globals += [(name, "uint", False) for name in "nwh"]
         for t in self.r.sample(("float", "vec2", "float", "int", "vec4", "mat2"), self.r.randrange(4)):

@@ -100,7 +100,7 @@ class Statements(Expressions):
         if kind == 2:
             head = "for (%s %s = 0; %s < %s; %s += 2) {" % (t, k, k, bound, k)
         if kind == 3:
-            head = "for (%s %s = 0; %s < %s; %s += %s) {" % (t, k, k, bound, k, "hop" if t == "int" else "step")
+            head = "for (%s %s = 0; %s < %s; %s += %s) {" % (t, k, k, bound, k, "hop" if t == "int" else "leap")
         return [head, *self.body(k, t, most, depth), "}"]
 
     def body(self, k, t, most, depth):
