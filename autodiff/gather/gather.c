@@ -66,23 +66,28 @@ static void free_stages(vy_program **stages, uint32_t count)
     for (uint32_t k = 0; k < count; k++) vy_program_free(stages[k]);
 }
 
-// Names the form for small buffers, if there is one: if it is the only form, as usual, else with
-// `_few` at the end.
-static bool name_tree(gather *g, uint32_t k, const gather_stage *last)
+// The program's name with `ending`, and a number if there is one of that name; NULL: memory.
+static const char *name_form(gather *g, const gather_program *q, const char *ending)
 {
-    gather_program *q = &g->programs[k];
     char text[340];
-    if (!last->tree) return true;
-    q->tree = q->name;
-    if (!last->iterations.id) return true;
     for (uint32_t number = 1;; number++) {
-        int n = snprintf(text, sizeof text, "%.300s_few", q->name);
+        int n = snprintf(text, sizeof text, "%.300s_%s", q->name, ending);
         if (number > 1) snprintf(text + n, sizeof text - (size_t)n, "%u", number);
         bool taken = vy_module_find(g->m, text) || vy_module_find_pipeline(g->m, text);
         if (!taken && !gather_has_name(g, q, text)) break;
     }
-    q->tree = vy_arena_strdup(&g->m->arena, text, strlen(text));
-    return q->tree != NULL;
+    return vy_arena_strdup(&g->m->arena, text, strlen(text));
+}
+
+// Names the other forms of program k, of which `last` is the last.  That for small buffers, if it
+// is the only form, has the name of the program itself.
+static bool name_forms(gather *g, uint32_t k, const gather_stage *last)
+{
+    gather_program *q = &g->programs[k];
+    const bool alone = last->form == GATHER_TREE && !last->iterations.id;
+    if (last->form == GATHER_TREE) q->tree = alone ? q->name : name_form(g, q, "few");
+    if (last->form == GATHER_TOTAL) q->partial = name_form(g, q, "partial");
+    return (last->form != GATHER_TREE || q->tree) && (last->form != GATHER_TOTAL || q->partial);
 }
 
 // The gather programs; those that cannot be made lose their sites.  False: some have, or memory.
@@ -94,7 +99,7 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
         if (!g->programs[k].sites) continue;
         uint32_t made = gather_make_forms(g, k, stages + *count, g->stages + *count);
         *count += made;
-        g->failed |= made && !name_tree(g, k, &g->stages[*count - 1]);
+        g->failed |= made && !name_forms(g, k, &g->stages[*count - 1]);
         if (made && !g->failed) continue;
         all = false;
         for (uint32_t j = 0; j < g->site_count; j++) {

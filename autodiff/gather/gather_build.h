@@ -25,6 +25,7 @@
 //   gather_trim.c   … with the parameters that it needs
 //   gather_name.c   … names that are free in it
 //   gather_tree.c   … in which a workgroup sums an element
+//   gather_partial.c … or invocations make partial sums of it
 //   gather_forms.c  … with that, without, or in both forms
 //   gather_rest.c   the reverse program without the additions
 //   gather_notes.c  what became of the additions, for readers
@@ -70,6 +71,7 @@ typedef struct gather_site {
     uint32_t points;         // class of sites that are added to at the same points
     double adding;           // what the addition would cost, for all points of an invocation
     uint32_t program;        // 1 + index
+    uint32_t part;           // link of the buffer of its partial sums; 0: none yet
 } gather_site;
 
 typedef struct gather_program {
@@ -82,13 +84,22 @@ typedef struct gather_program {
     double adding, walking;
     uint32_t length; // instructions of its walks
     const char *name;
-    const char *tree; // the program with a workgroup for each element of a small buffer, or NULL
+    const char *tree;    // the program with a workgroup for each element of a small buffer, or NULL
+    const char *partial; // that of partial sums, or NULL
 } gather_program;
+
+// How the points of an element are divided.
+typedef enum gather_form {
+    GATHER_WHOLE,   // an invocation has all of them
+    GATHER_TREE,    // the lanes of a workgroup share them (gather_tree.c)
+    GATHER_PARTIAL, // invocations share them: each stores what its part adds up to …
+    GATHER_TOTAL,   // … and this adds these up (gather_partial.c)
+} gather_form;
 
 // A program that has been made.
 typedef struct gather_stage {
     uint32_t program; // index
-    bool tree;
+    gather_form form;
     vy_dim iterations; // of the reverse program: how often it is dispatched, 0 or 1; id 0: once
 } gather_stage;
 
@@ -281,10 +292,10 @@ bool gather_make_programs(gather *g);
 // Has another of the programs, which are not in the module yet, this name?
 bool gather_has_name(const gather *g, const gather_program *q, const char *name);
 // ---- gather_make.c
-// Program k, still with all parameters of the reverse program; NULL: refused, or memory.  small:
-// NULL, or makes the form in which a workgroup sums an element, and receives the dimension of g->r
-// that is 1 where the buffer is small, else 0.
-vy_program *gather_make(gather *g, uint32_t k, vy_dim *small);
+// Program k in that form, still with all parameters of the reverse program; NULL: refused, or
+// memory.  small: of a tree, receives the dimension of g->r that is 1 where the buffer is small,
+// else 0.
+vy_program *gather_make(gather *g, uint32_t k, gather_form form, vy_dim *small);
 // Gives it its name, and only the parameters that it uses; whole: it replaces the reverse program
 // and keeps all of them.  False: m's diag.
 bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole);
@@ -294,6 +305,10 @@ enum { GATHER_LANES = 64, GATHER_SUMS = 32 }; // of a workgroup; sums that it ha
 vy_dim gather_is_small(const gather *g, const gather_site *site, vy_builder *b);
 // Opens an `if` in which sum[k] are the sums of all lanes.
 void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
+// ---- gather_partial.c
+enum { GATHER_SHARES = 64 }; // partial sums of an element
+// Are sums of the site's elements to be made of partial sums?
+bool gather_is_partial(const gather *g, const gather_site *site);
 // ---- gather_forms.c
 // Makes program k for large buffers, for small ones or, where sizes decide, for both: made[],
 // stage[].  Returns how many that are; 0: refused, or memory.

@@ -106,7 +106,7 @@ static double built_cost(gather *g, uint32_t k)
         vy_pass_licm,      vy_pass_fuse_loops, vy_pass_fuse_ifs,
         vy_pass_ifconvert, vy_pass_dce,        vy_pass_cleanup,
     };
-    vy_program *p = gather_make(g, k, NULL);
+    vy_program *p = gather_make(g, k, GATHER_WHOLE, NULL);
     if (!p) return g->failed ? -1 : 0;
     bool ok = true;
     for (size_t j = 0; j < sizeof passes / sizeof *passes && ok; j++)

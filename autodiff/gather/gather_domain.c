@@ -47,6 +47,14 @@ static void name_axis(gather_making *w, const gather_site *site, uint32_t axis, 
         snprintf(text, 64, "%.40s_%u", name ? name : "e", number);
 }
 
+static void add_shares(gather_making *w)
+{
+    char text[32] = "s";
+    for (uint32_t k = 2; !gather_name_is_free(w->b, text); k++)
+        snprintf(text, sizeof text, "s%u", k);
+    w->lane = vy_over(w->b, text, vy_dim_const(w->b, GATHER_SHARES));
+}
+
 static void add_lanes(gather_making *w)
 {
     char text[32] = "t";
@@ -84,6 +92,7 @@ void gather_make_domain(gather_making *w, const gather_site *site)
     vy_program *p = vy_builder_program(w->b);
     char text[64];
     p->overs.count = 0;
+    if (w->form == GATHER_PARTIAL) add_shares(w);
     for (uint32_t k = 1; k < p->buffers.count; k++)
         p->buffers.data[k].owned = false; // another domain
     for (uint32_t k = 0; k < site->access.rank; k++) {
@@ -96,12 +105,12 @@ void gather_make_domain(gather_making *w, const gather_site *site)
     }
     for (uint32_t k = 0; k < p->leaves.count; k++) {
         vy_leaf *l = &p->leaves.data[k];
-        if (l->kind == VY_LEAF_OVER && l->index >= w->n) vy_leaf_drop(l);
+        if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
     }
-    if (w->tree) {
+    if (w->form == GATHER_TREE) {
         add_lanes(w);
     } else {
-        p->has_workgroup &= w->n == w->g->r->overs.count;
+        p->has_workgroup &= p->overs.count == w->g->r->overs.count;
         vy_default_workgroup(p);
     }
 }

@@ -79,19 +79,40 @@ static int64_t constant(const gather *g, vy_dim d)
     return n->op == VY_DIM_CONST ? n->value : -1;
 }
 
+static bool is_partial(const gather *g, uint32_t k)
+{
+    bool all = divides(g, k);
+    for (uint32_t j = 0; j < g->site_count && all; j++)
+        if (g->sites[j].program == k + 1) all = gather_is_partial(g, &g->sites[j]);
+    return all;
+}
+
+// Partial sums, and what adds them up.
+static uint32_t make_partial(gather *g, uint32_t k, vy_program **made, gather_stage *stage)
+{
+    made[0] = gather_make(g, k, GATHER_PARTIAL, NULL);
+    made[1] = made[0] ? gather_make(g, k, GATHER_TOTAL, NULL) : NULL;
+    stage[0] = (gather_stage){.program = k, .form = GATHER_PARTIAL};
+    stage[1] = (gather_stage){.program = k, .form = GATHER_TOTAL};
+    if (made[1]) return 2;
+    vy_program_free(made[0]);
+    return 0;
+}
+
 uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage)
 {
     uint32_t n = 0;
+    if (is_partial(g, k)) return make_partial(g, k, made, stage);
     const bool only = g->programs[k].small;
     vy_dim small = {0};
-    vy_program *tree = has_tree(g, k) ? gather_make(g, k, &small) : NULL;
+    vy_program *tree = has_tree(g, k) ? gather_make(g, k, GATHER_TREE, &small) : NULL;
     if (tree && !only && constant(g, small) == 0) {
         vy_program_free(tree);
         tree = NULL;
     }
     const bool both = tree && !only && constant(g, small) < 0;
     if (!g->failed && !only && (!tree || both)) {
-        made[n] = gather_make(g, k, NULL);
+        made[n] = gather_make(g, k, GATHER_WHOLE, NULL);
         stage[n] = (gather_stage){.program = k};
         if (both) stage[n].iterations = one_less(g, small);
         n += made[n] != NULL;
@@ -102,7 +123,7 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
     }
     if (!tree) return n;
     made[n] = tree;
-    stage[n] = (gather_stage){.program = k, .tree = true};
+    stage[n] = (gather_stage){.program = k, .form = GATHER_TREE};
     if (both) stage[n].iterations = small;
     return n + 1;
 }

@@ -171,10 +171,11 @@ static bool walk(gather_making *w, const gather_site *first)
                     .point = point,
                     .user = w,
                     .memo = &w->memo,
-                    .wants_taps = !w->tree && gather_flat(w->g, w->group, w->count)};
+                    .wants_taps = w->form == GATHER_WHOLE && gather_flat(w->g, w->group, w->count)};
     bool ok = true;
     w->walk = &l;
-    if (w->tree) l.lanes = (vy_lanes){w->lane, GATHER_LANES};
+    if (w->form == GATHER_TREE) l.lanes = (vy_lanes){w->lane, GATHER_LANES};
+    if (w->form == GATHER_PARTIAL) l.lanes = (vy_lanes){w->lane, GATHER_SHARES};
     for (uint32_t k = 0; k < w->n && ok; k++) {
         vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
         ok = vy_vec_push(&l.ids, e);
@@ -266,9 +267,9 @@ static void copy_back_dims(gather_making *w)
     }
 }
 
-vy_program *gather_make(gather *g, uint32_t k, vy_dim *small)
+vy_program *gather_make(gather *g, uint32_t k, gather_form form, vy_dim *small)
 {
-    gather_making w = {.g = g, .index = k, .tree = small != NULL};
+    gather_making w = {.g = g, .index = k, .form = form};
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) return NULL;
     w.sum = vy_arena_alloc(&g->arena, (g->site_count + 1) * sizeof *w.sum);
@@ -287,8 +288,11 @@ vy_program *gather_make(gather *g, uint32_t k, vy_dim *small)
         if (g->sites[j].program == k + 1) gather_assume_rows(g, &g->sites[j], w.b);
     const bool rows = gather_begin_rows(&w, &g->sites[g->programs[k].first]);
     gather_begin_sums(&w);
-    bool ok = make_walks(&w);
-    gather_end_sums(&w);
+    bool ok = form == GATHER_TOTAL ? gather_add_partial(&w) : make_walks(&w);
+    if (form == GATHER_PARTIAL)
+        gather_store_partial(&w);
+    else
+        gather_end_sums(&w);
     if (rows) vy_end(w.b);
     vy_lattice_forget(&w.memo);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);

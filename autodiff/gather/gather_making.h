@@ -21,8 +21,8 @@ typedef struct gather_making {
     uint32_t count;
     uint32_t *map;
     const vy_lattice *walk;
-    bool tree;     // lanes of a workgroup share the points of an element
-    vy_value lane; // … which of them this is
+    gather_form form;
+    vy_value lane; // where invocations share the points of an element: which of them this is
 } gather_making;
 
 // ---- gather_domain.c
@@ -33,7 +33,11 @@ void gather_make_domain(gather_making *w, const gather_site *site);
 uint32_t gather_first_of(const gather *g, const gather_site *site);
 // Opens an `if` that the elements of the last row fail which there are not; false: rows are full.
 bool gather_begin_rows(gather_making *w, const gather_site *site);
+bool gather_makes_sum(const gather_making *w, uint32_t k); // its first single site of an element
 void gather_begin_sums(gather_making *w);
 void gather_end_sums(gather_making *w); // stores them
+// ---- gather_partial.c
+void gather_store_partial(gather_making *w); // the sums, which are partial
+bool gather_add_partial(gather_making *w);   // … adds all of them to the sums; false: memory
 
 #endif

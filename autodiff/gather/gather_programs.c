@@ -53,6 +53,7 @@ bool gather_has_name(const gather *g, const gather_program *q, const char *name)
         const gather_program *other = &g->programs[k];
         if (other != q && other->name && strcmp(other->name, name) == 0) return true;
         if (other->tree && strcmp(other->tree, name) == 0) return true;
+        if (other->partial && strcmp(other->partial, name) == 0) return true;
     }
     return false;
 }

@@ -182,7 +182,7 @@ void gather_decide(gather *g, uint32_t k)
         site->small = is_small(g, site);
         if (!site->single && g->r->buffers.data[site->access.buffer].type == VY_F16)
             site->why = "would add half floats up in memory, which loses digits";
-        else if (site->small && !g->allow_small)
+        else if (site->small && !g->allow_small && !gather_is_partial(g, site))
             site->why = "is to a small buffer, with many additions to each element";
         else if (!(site->map = vy_access_map(&site->access, site->axes)))
             site->why = "is too involved";

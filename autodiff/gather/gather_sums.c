@@ -30,7 +30,7 @@ uint32_t gather_first_of(const gather *g, const gather_site *site)
 }
 
 // Is site k the one of this program whose sum has a variable?
-static bool makes_sum(const gather_making *w, uint32_t k)
+bool gather_makes_sum(const gather_making *w, uint32_t k)
 {
     const gather_site *site = &w->g->sites[k];
     return site->program == w->index + 1 && site->single && gather_first_of(w->g, site) == k;
@@ -82,7 +82,7 @@ static bool may_be_more(const gather_making *w, const gather_site *site)
 
 bool gather_begin_rows(gather_making *w, const gather_site *site)
 {
-    if (!site->access.strided && (w->tree || !may_be_more(w, site))) return false;
+    if (!site->access.strided && (w->form == GATHER_TREE || !may_be_more(w, site))) return false;
     begin_element(w, site);
     return true;
 }
@@ -104,11 +104,11 @@ void gather_begin_sums(gather_making *w)
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         uint32_t buffer = site->access.buffer;
-        if (!makes_sum(w, k)) continue;
+        if (!gather_makes_sum(w, k)) continue;
         vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
         vy_type t = type_of_sum(buf->type);
         vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
-        if (!w->tree && begins(w, buf)) {
+        if (w->form != GATHER_TREE && w->form != GATHER_PARTIAL && begins(w, buf)) {
             element_index(w, site, index);
             start = vy_cast(w->b, t, vy_load(w->b, (vy_buffer){buffer}, index));
         }
@@ -127,33 +127,33 @@ static void fold_lanes(gather_making *w)
         return;
     }
     for (uint32_t k = 0; k < g->site_count; k++)
-        if (makes_sum(w, k)) sums[n++] = vy_get(w->b, w->sum[k]);
+        if (gather_makes_sum(w, k)) sums[n++] = vy_get(w->b, w->sum[k]);
     gather_fold(w->b, w->lane, sums, n);
     n = 0;
     for (uint32_t k = 0; k < g->site_count; k++)
-        if (makes_sum(w, k)) w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
+        if (gather_makes_sum(w, k)) w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
 }
 
 static void end_sum(gather_making *w, uint32_t k)
 {
     const gather_site *site = &w->g->sites[k];
     const vy_buffer buffer = {site->access.buffer};
-    const bool more = w->tree && may_be_more(w, site);
+    const bool more = w->form == GATHER_TREE && may_be_more(w, site);
     vy_value index[VY_MAX_RANK], v = vy_get(w->b, w->sum[k]);
     if (more) begin_element(w, site);
     element_index(w, site, index);
     vy_at(w->b, 0, 0);
     const vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer.id];
     const vy_type t = buf->type;
-    if (w->tree && begins(w, buf)) v = vy_add(w->b, vy_load(w->b, buffer, index), v);
+    if (w->form == GATHER_TREE && begins(w, buf)) v = vy_add(w->b, vy_load(w->b, buffer, index), v);
     vy_store(w->b, buffer, index, vy_cast(w->b, t, v));
     if (more) vy_end(w->b);
 }
 
 void gather_end_sums(gather_making *w)
 {
-    if (w->tree) fold_lanes(w);
+    if (w->form == GATHER_TREE) fold_lanes(w);
     for (uint32_t k = 0; k < w->g->site_count; k++)
-        if (makes_sum(w, k)) end_sum(w, k);
-    if (w->tree) vy_end(w->b);
+        if (gather_makes_sum(w, k)) end_sum(w, k);
+    if (w->form == GATHER_TREE) vy_end(w->b);
 }

@@ -23,8 +23,9 @@ static bool take_as_in(const gather *g, uint32_t k, vy_program *p, bool whole)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (vy_op_infos[i->op].effect != VY_WRITE || p->buffers.data[i->aux].cls != VY_IN) continue;
-        const vy_buf *old = &g->r->buffers.data[i->aux];
-        p->buffers.data[i->aux].cls = g->programs[k].adds ? VY_INOUT : old->cls;
+        const bool part = i->aux >= g->r->buffers.count; // partial sums, which another reads
+        p->buffers.data[i->aux].cls =
+            part || g->programs[k].adds ? VY_INOUT : g->r->buffers.data[i->aux].cls;
     }
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         vy_buf *b = &p->buffers.data[i];
@@ -78,6 +79,9 @@ bool gather_trim(gather *g, const gather_stage *stage, vy_program *p, bool whole
     const uint32_t k = stage->program;
     if (!(whole ? trim_whole(g, k, p) : trim_part(g, k, p))) return false;
     p->gathers = true;
-    p->name = whole ? g->r->name : stage->tree ? g->programs[k].tree : g->programs[k].name;
+    p->name = whole                           ? g->r->name
+              : stage->form == GATHER_TREE    ? g->programs[k].tree
+              : stage->form == GATHER_PARTIAL ? g->programs[k].partial
+                                              : g->programs[k].name;
     return gather_has_no_place(g, p) && vy_check_program(p);
 }

@@ -25,6 +25,11 @@ PROGRAMS = (
             " { o[i, j] = x[i]*y[j]*f32(lane + 1); }", "N=3 M=4"),
     program("program p(x: in f32[N], o: out f32[M, N], M: u32, N: u32) over(j: M, i: N)"
             " { if gid.x > 1 { o[j, i] = x[gid.x - 1]*x[i]; } }", "M=3 N=5"),
+    # partial sums: of more points than shares, of two loops, into what an earlier stage left
+    program("program p(x: in f32[32], y: in f32[N], o: out f32[N, 32], N: u32) over(i: N, k: 32)"
+            " { o[i, k] = x[k]*x[k]*y[i]; }", "N=70"),
+    program("program p(x: in f32[32], y: in f32[N], o: out f32[N, M, 32], N: u32, M: u32) over(i: N, j: M, k: 32)"
+            " { o[i, j, k] = x[31 - k]*sin(x[31 - k]*y[i]); }", "N=9 M=10"),
     # an infinite derivative of what is added to memory and loaded in vain
     program("// of: y\nprogram p(x: in f32[N], h: inout f32[N], y: out f32[N], N: u32) over(i: N)"
             " { atomic_add(h[i], asin(x[i] / x[i])); if h[i] < -9.0 { y[i] = h[i]; } }", "N=3"),

@@ -53,6 +53,9 @@ DIRECTED = (
     ("autodiff/affine/scan_taps.c", None, "? VY_OP_EQ : VY_OP_LE;", "? VY_OP_EQ : VY_OP_LT;"),
     # values, and what is kept of them
     ("autodiff/gather/gather_need.c", None, "return g->last_write[buffer] < from;", "return true;"),
+    ("autodiff/gather/gather_partial.c", None, "    place(w, w->lane, index);", "    place(w, vy_zero(w->b, VY_U32), index);"),
+    ("autodiff/gather/gather_partial.c", None, "vy_add(w->b, have, part)", "part"),
+    ("autodiff/gather/gather_make.c", None, "l.lanes = (vy_lanes){w->lane, GATHER_SHARES};", "l.lanes = (vy_lanes){w->lane, GATHER_SHARES / 2};"),
     ("autodiff/gather/gather_clone.c", None, "kind = site->single ? GUARD : WHOLE;", "kind = TAKEN;"),
     ("autodiff/gather/gather_clone.c", None, "if (!vy_in_then(&g->s, opener, site)) vy_else(c->b);", ""),
     ("autodiff/gather/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",
@@ -60,7 +63,7 @@ DIRECTED = (
     ("autodiff/gather/gather_rest.c", None, "if (b->workspace && use[i]) ok = ok && vy_share_workspace(p, i);", ""),
     # the programs that gather
     ("autodiff/gather/gather_make.c", None, "had[k] = have;", ""),
-    ("autodiff/gather/gather_trim.c", None, "g->programs[k].adds ? VY_INOUT : old->cls", "old->cls"),
+    ("autodiff/gather/gather_trim.c", None, "part || g->programs[k].adds ? VY_INOUT", "part ? VY_INOUT"),
     ("autodiff/gather/gather_make.c", None, "if (had[k].id) vy_set(w->b, sum, vy_add(w->b, had[k], vy_get(w->b, sum)));", ""),
     ("autodiff/gather/gather_programs.c", None, "(!g->sites[j].gathered || g->sites[j].program < k + 1)",
      "g->sites[j].gathered && g->sites[j].program < k + 1"),

@@ -4,7 +4,7 @@
 """Gathers against atomics, over tables of small programs.
 
 A gather has a domain of its own, so everything that an addition depends on has to be expressed in
-terms of the point it stands for.  Five tables of such dependencies, each in every place where it can
+terms of the point it stands for.  Six tables of such dependencies, each in every place where it can
 occur:
 
   remainders, quotients and shifts   of a scalar that is not a dimension, of a dimension, of a
@@ -16,6 +16,8 @@ occur:
                                      fit, are padded, overlap
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
+  shares                             of the points of some dozen elements, over one, two and three
+                                     loops, fewer and more than there are points
 
 in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
 process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
@@ -197,6 +199,27 @@ def coordinates():
                                                                  o="2, 90" if "g:" in domain else "90")
 
 
+def shares():
+    """Yields names and programs: sums into a known number of elements, which are made of partial sums."""
+    n = 0
+    for domain, o in (("over(i: N, k: 32)", "N, 32"), ("over(i: N, j: M, k: 32)", "N, M, 32")):
+        for body in (
+                "o[%s] = x[k] * x[k] * y[i];",
+                "o[%s] = x[31u - k] * sin(x[31u - k] * y[i]);",
+                "if i %% 3u == 1u { o[%s] = x[k] * y[i]; }",
+                "if k > i { o[%s] = x[k] * y[i]; }",
+                "var s = x[k] * y[i]; if k > 0 { s += x[k - 1] * x[k]; } if k + i < 32 { s += x[k + i]; } o[%s] = s;",
+                "var s = 0.0; for l in 0..T { s += x[k] * y[l %% N] * f32(l); } o[%s] = s;",
+                "var s = 0.0; for l in i..N { if l %% 2u == k %% 2u { s += x[k] * y[l]; } } o[%s] = s;",
+                "var s = 0.0; for l in rev(i..N) { for t in 0..l { s = s * 0.5 + x[k] * y[t]; } } o[%s] = s;",
+                "o[%s] = x[k] * f32(lindex + wid.x) * y[i];"):
+            index = "i, j, k" if "j:" in domain else "i, k"
+            for scale in (1, 14) if body.count(";") == 1 and "j:" not in domain else (1,):  # fewer points than shares; more
+                sizes = {name: size * (scale if name == "N" else 1) for name, size in SIZES[n % 4].items()}
+                yield "share " + domain + body, program(body % index, sizes, x="32", y="N", domain=domain, o=o)
+                n += 1
+
+
 def reported():
     """Programs that were wrong once."""
     text = """
@@ -215,7 +238,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *coordinates()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *coordinates(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
