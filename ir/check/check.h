@@ -12,8 +12,8 @@
 //   check_uniform.c       barriers and subgroup operations in uniform control flow
 //   race*.c, sum_loads.c  data races (race.h)
 //   check_pipeline.c, check_dispatch.c  pipelines (pipe.h)
-#ifndef VYRE_CHECK_H
-#define VYRE_CHECK_H
+#ifndef VYRE_IR_CHECK_H
+#define VYRE_IR_CHECK_H
 
 #include "ir/core/flow.h"
 
