@@ -8,7 +8,8 @@ bad=0
 wrong() { echo "wrong: $*"; bad=1; }
 optimised=$(python3 -c 'import json, sys
 print({o["name"]: o["value"] for o in json.load(open(sys.argv[1]))}["optimization"])' "$BUILD/meson-info/intro-buildoptions.json")
-for file in "$VYRE_GRAD" "$BUILD"/libvyre.so "$BUILD"/vkrt/libvkrt.so; do
+python=$(find "$BUILD/python" -name '_core*.so') # none where its headers are missing
+for file in "$VYRE_GRAD" "$BUILD"/libvyre.so "$BUILD"/vkrt/libvkrt.so "$BUILD"/session/libvyre-session.so $python; do
     [ -e "$file" ] || { wrong "no $file"; continue; }
     name=${file##*/}
     readelf -hW "$file" | grep -q 'Type:.*DYN' || wrong "$name is not position independent"
