@@ -11,7 +11,7 @@ one there, or a type of a room's header that is a function elsewhere.  So each s
 with the file that declares them, and goes to the list with which it shares the most headers among
 those that give none of its names another meaning.  This is not all of C (what a header of a header
 of the system declares is not seen); where it is not enough, the joined file does not compile, which
-tests/scripts/house/joined.py notices.
+tests/scripts/house/dist.sh notices.
 """
 
 import collections
