@@ -23,6 +23,14 @@
 // An optimiser that asks for losses and gradients in several places before it moves (L-BFGS) is
 // three pipelines over all parameters as one vector, between which the derivative is dispatched in
 // a `while`.  It refuses batches: losses of one step are compared.
+//
+// Where gradients are summed over several devices between the two halves of a step (session/ranks.h),
+// `split` makes loops of their own of both, and their gradients and losses parameters:
+//
+//                repeat t in first..derivatives { mse_grad(x, y, w, losses[t], grad_w); }
+//                repeat t in first..count { rate_constant(…); adam(…); next_step(…); }
+//
+// A run with count = first differentiates step `first`, one with derivatives = first makes it.
 #ifndef VYRE_TRAIN_H
 #define VYRE_TRAIN_H
 
@@ -54,6 +62,7 @@ typedef struct vy_train_options {
     // > 0: training ends where the losses of 8 steps in a row differ by no more than this times the
     // greatest of them; later steps change nothing then, and are not counted by `step`.  0: never.
     double tolerance;
+    bool split; // gradients are read and replaced between the halves of a step; E0505 with batches
     const vy_grad_options *grad; // how it is differentiated; of, wrt and with_value are set here
 } vy_train_options;
 
@@ -65,7 +74,11 @@ typedef struct vy_training {
     const char *rows, *batch;   // u32 scalars: rows of the data, of a batch; NULL: no batches
     // u32 scalar of optimisers that search: 1, or 0 in a run that goes on where the one before
     // ended, with the same parameters and data: what was found there is not computed again.
-    const char *begin;         // NULL: there is none
+    const char *begin; // NULL: there is none
+    // Of `split` (else NULL): u32 scalars, and by parameter the inout buffer that its gradient is;
+    // `losses` is an inout buffer, too.  `count` is then where the loop of updates ends.
+    const char *first, *derivatives;
+    const char *const *gradients;
     uint32_t state_count;      // inout buffers of the optimiser
     const char *const *states; // they begin as zeros, as `step` does
 } vy_training;

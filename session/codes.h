@@ -16,4 +16,5 @@ X(TAPE,        "E0811", PROGRAM, "raise the limit, or run fewer invocations or i
 X(READ,        "E0901", SYSTEM,  "")
 X(WRITE,       "E0902", SYSTEM,  "")
 X(DEVICE,      "E0903", SYSTEM,  "")
+X(RANKS,       "E0905", SYSTEM,  "start all ranks again; --resume goes on from the last checkpoint, on any number of them")
 // clang-format on

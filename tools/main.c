@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     const bool json = c.o.json;
     c.color = want_color(c.o.color);
     ok = ok && run(&c, &d);
-    if (!ok) report(&c, &d, json);
+    if (!ok && !c.muted) report(&c, &d, json);
     output_discard(&c.files);
     text_free(&c.out);
     text_free(&c.stream);

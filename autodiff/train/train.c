@@ -49,12 +49,24 @@ static const char *keep_name(vy_module *m, const char *name)
     return name ? vy_arena_strdup(&m->arena, name, strlen(name)) : NULL;
 }
 
+static bool keep_gradients(training *t, vy_module *m)
+{
+    const uint32_t n = t->o->param_count;
+    if (!t->o->split) return t->out->gradients = NULL, true;
+    const char **names = vy_arena_alloc(&m->arena, n * sizeof *names);
+    bool ok = names != NULL;
+    for (uint32_t i = 0; ok && i < n; i++)
+        ok = (names[i] = keep_name(m, t->out->gradients[i])) != NULL;
+    t->out->gradients = names;
+    return ok;
+}
+
 // Strings of *t->out as strings of `m`; false: memory.
 static bool keep_names(training *t, vy_module *m)
 {
     vy_training *o = t->out;
-    const char **all[] = {&o->pipeline, &o->losses, &o->step,  &o->window,
-                          &o->count,    &o->rows,   &o->batch, &o->begin};
+    const char **all[] = {&o->pipeline, &o->losses, &o->step,  &o->window, &o->count,
+                          &o->rows,     &o->batch,  &o->begin, &o->first,  &o->derivatives};
     bool ok = true;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const bool had = *all[i] != NULL;
@@ -65,7 +77,7 @@ static bool keep_names(training *t, vy_module *m)
     for (uint32_t i = 0; states && i < o->state_count; i++)
         ok &= (states[i] = keep_name(m, o->states[i])) != NULL;
     o->states = states;
-    return ok && states;
+    return ok && states && keep_gradients(t, m);
 }
 
 // The last pipeline of t->m with what it dispatches.

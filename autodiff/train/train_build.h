@@ -55,6 +55,7 @@ typedef struct training {
     vy_buffer losses, step, rate_now, chosen;
     vy_buffer recent, ended; // of `settle`
     vy_value window, count, rows;
+    vy_value first, derivatives; // of `split`
     vy_value begin; // of a search
     vy_dim total;   // elements of all parameters
     struct train_wire *wires;

@@ -10,6 +10,7 @@
 //       next_step(losses[t], step);
 //   }
 //
+// With `split` the derivative is dispatched in a loop of its own, before that of the updates.
 // Optimisers that search have steps of their own (train_search.c).
 #include "autodiff/train/train_build.h"
 
@@ -75,7 +76,8 @@ static void declare_losses(training *t, uint32_t id)
         vy_fail(t->m, VY_E_BUFFER_NOT_FOUND, b->line, 1, "declare it `out f32[1]`",
                 "the loss has too many dimensions");
     else
-        t->losses = vy_param_buffer(t->b, t->out->losses, VY_OUT, b->type, b->rank + 1, shape);
+        t->losses = vy_param_buffer(t->b, t->out->losses, t->o->split ? VY_INOUT : VY_OUT, b->type,
+                                    b->rank + 1, shape);
 }
 
 static void declare_scalars(training *t)
@@ -86,6 +88,19 @@ static void declare_scalars(training *t)
     t->count = train_own_scalar(t, "count", &t->out->count);
     if (t->o->batch_count) t->rows = train_own_scalar(t, "rows", &t->out->rows);
     if (t->searches) t->begin = train_own_scalar(t, "begin", &t->out->begin);
+    if (!t->o->split) return;
+    t->first = train_own_scalar(t, "first", &t->out->first);
+    t->derivatives = train_own_scalar(t, "derivatives", &t->out->derivatives);
+}
+
+// With `split` they are parameters: the caller reads and replaces them.
+static void declare_gradient(training *t, uint32_t id)
+{
+    const vy_buf *b = &t->result->buffers.data[id];
+    const char *of = t->derived->roles[id].of;
+    t->slots[id].made = train_parameter(t, b, b->name, VY_INOUT, NULL);
+    for (uint32_t k = 0; k < t->o->param_count; k++)
+        if (!strcmp(of, t->o->params[k])) ((const char **)t->out->gradients)[k] = b->name;
 }
 
 static void declare_all(training *t)
@@ -103,7 +118,10 @@ static void declare_all(training *t)
     if (t->searches) train_search_states(t);
     train_settle_states(t);
     for (uint32_t i = 1; i < n && !train_failed(t); i++)
-        if (t->slots[i].place == TRAIN_LOSS) declare_losses(t, i);
+        if (t->slots[i].place == TRAIN_LOSS)
+            declare_losses(t, i);
+        else if (t->slots[i].place == TRAIN_GRADIENT && t->o->split)
+            declare_gradient(t, i);
     t->out->state_count = t->state_count;
 }
 
@@ -114,7 +132,7 @@ static void declare_intermediates(training *t)
     for (uint32_t i = 1; i < t->result->buffers.count && !train_failed(t); i++) {
         const vy_buf *b = &t->result->buffers.data[i];
         train_slot *s = &t->slots[i];
-        if (s->place == TRAIN_GRADIENT || s->place == TRAIN_RESULT)
+        if ((s->place == TRAIN_GRADIENT && !t->o->split) || s->place == TRAIN_RESULT)
             s->made = train_intermediate(t, b, b->name);
         if (s->place == TRAIN_BATCH)
             s->made = train_intermediate(t, b, train_own_name(t, b->name, "batch"));
@@ -163,12 +181,24 @@ static void optimise(training *t, const train_slot *gradient)
     if (args) vy_pipeline_dispatch(t->q, p, n, args, 0, NULL, NULL);
 }
 
+// Ends the loop of derivatives; begins that of updates.
+static vy_dim begin_updates(training *t, vy_dim from)
+{
+    if (train_failed(t)) return from;
+    vy_pipeline_close(t->q);
+    const vy_dim to = vy_dim_value(t->b, t->count);
+    return vy_pipeline_repeat(t->q, "u", from, to, VY_KEEP_ALL, (vy_dim){0});
+}
+
 static void add_steps(training *t)
 {
-    const vy_dim from = vy_dim_const(t->b, 0), to = vy_dim_value(t->b, t->count);
-    const vy_dim at = vy_pipeline_repeat(t->q, "t", from, to, VY_KEEP_ALL, (vy_dim){0});
+    const bool split = t->o->split;
+    const vy_dim from = split ? vy_dim_value(t->b, t->first) : vy_dim_const(t->b, 0);
+    const vy_dim to = vy_dim_value(t->b, split ? t->derivatives : t->count);
+    vy_dim at = vy_pipeline_repeat(t->q, "t", from, to, VY_KEEP_ALL, (vy_dim){0});
     take_rows(t);
     train_differentiate(t, &at);
+    if (split) at = begin_updates(t, from);
     if (!train_failed(t)) train_choose_rate(t, &at);
     for (uint32_t i = 1; i < t->result->buffers.count && !train_failed(t); i++)
         if (t->slots[i].place == TRAIN_GRADIENT) optimise(t, &t->slots[i]);
@@ -208,7 +238,10 @@ static bool make_tables(training *t)
     t->slots = train_room(t, t->result->buffers.count, sizeof *t->slots);
     t->states = train_room(t, states, sizeof *t->states);
     t->out->states = train_room(t, states, sizeof *t->out->states);
-    return t->dims && t->slots && t->states && t->out->states;
+    if (t->o->split)
+        t->out->gradients = train_room(t, t->o->param_count, sizeof *t->out->gradients);
+    return t->dims && t->slots && t->states && t->out->states &&
+           (t->out->gradients || !t->o->split);
 }
 
 bool train_build(training *t)

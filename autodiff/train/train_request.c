@@ -150,5 +150,7 @@ bool train_check_request(training *t)
         if (!check_parameter(t, k)) return false;
     for (uint32_t k = 0; k < t->o->batch_count; k++)
         if (!check_batch(t, k)) return false;
-    return true;
+    return !t->o->split || !t->o->batch_count ||
+           train_fail(t, VY_E_GRAD_PROGRAM, 0, "leave the batches out",
+                      "each device would choose the rows of a batch among its own");
 }

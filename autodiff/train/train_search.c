@@ -115,6 +115,9 @@ bool train_search_check(training *t)
                 return false;
     }
     if (!check_known(t)) return false;
+    if (t->o->split)
+        return train_fail(t, VY_E_GRAD_PROGRAM, 0, "take sgd, momentum or adam",
+                          "this optimiser searches: it does not train on several devices");
     return !t->o->batch_count ||
            train_fail(t, VY_E_GRAD_PROGRAM, 0, "leave batches out, or take adam",
                       "this optimiser compares losses of the same data: it takes no batches");

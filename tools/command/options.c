@@ -101,6 +101,8 @@ static const option table[] = {
     {0,   OPT_TEXT,   AT(lr),            VERB_BIT(FIT), "--lr",      "LR",        "learning rate; default 1e-3, lbfgs: 1, the first length it tries; cosine:LR[:LAST[:STEPS]], step:LR:FACTOR:EVERY"},
     {0,   OPT_COUNT,  AT(steps),         VERB_BIT(FIT), "--steps",   "N",         "how many, from the beginning; default 1000"},
     {0,   OPT_TEXT,   AT(batch),         VERB_BIT(FIT), "--batch",   "X[,X]:N[:SEED]", "each step takes N rows of these buffers, none twice in an epoch"},
+    {0,   OPT_TEXT,   AT(shard),         VERB_BIT(FIT), "--shard",   "X[,X][:sum]", "under mpirun: each rank trains on its rows of these buffers; the loss is the mean over rows, or their sum"},
+    {0,   OPT_COUNT,  AT(parts),         VERB_BIT(FIT), "--parts",   "N",         "with --shard and --deterministic: sums are those of N parts, in order; default 4"},
     {0,   OPT_COUNT,  AT(checkpoint_every), VERB_BIT(FIT), "--checkpoint-every", "N", "after every N steps write NAME-STEP.fit"},
     {0,   OPT_TEXT,   AT(write_pipeline), VERB_BIT(FIT), "--write-pipeline", "DIR", "write the training as .vyre, .spv, .json and .h instead"},
     {0,   OPT_TEXT,   AT(plot),          VERB_BIT(FIT), "--plot",    "PATH.png",  "draw the losses"},

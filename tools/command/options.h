@@ -69,7 +69,7 @@ typedef struct options {
     const char *topic;        // of `help`, where it is no verb
     const char *program, *name, *output, *dump_after, *device, *driver, *groups, *against,
         *tolerance;
-    const char *optimizer, *lr, *batch, *resume, *write_pipeline, *plot;
+    const char *optimizer, *lr, *batch, *shard, *resume, *write_pipeline, *plot;
     names of, wrt, enable, params;                                              // split at commas
     names set, in, out, ct, dot, define, include, spec, shape, sampler, assume; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate, keep_domain,
@@ -77,7 +77,7 @@ typedef struct options {
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target, written_for, allow;
     uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
-    uint64_t steps, checkpoint_every;
+    uint64_t steps, checkpoint_every, parts;
     names owned; // strings of ours among the above
 } options;
 

@@ -23,5 +23,6 @@ X(RESUME,      "E0814", PROGRAM, "resume with the command that wrote it and more
 X(READ,        "E0901", SYSTEM,  "")
 X(WRITE,       "E0902", SYSTEM,  "nothing was written; make room or choose another -o PATH")
 X(DEVICE,      "E0903", SYSTEM,  "")
+X(RANKS,       "E0905", SYSTEM,  "start all ranks again; --resume goes on from the last checkpoint, on any number of them")
 X(VALIDATION,  "E0904", SYSTEM,  "this is a fault of vyre-grad, not of the program: please report it")
 // clang-format on

@@ -21,8 +21,10 @@ static bool write_out(const fit *f, command *c, vy_diag *d)
 
 static void fit_free(fit *f)
 {
+    fit_shard_free(f);
     vys_runner_free(&f->run);
     vys_binding_free(&f->data);
+    names_free(&f->ranks.names);
     specs_free(&f->in);
     specs_free(&f->out);
     names_free(&f->zeros);
@@ -42,10 +44,16 @@ static bool write_pipeline(fit *f, command *c, vy_diag *d)
            write_all_forms(c, c->work.derived, c->o.write_pipeline, d);
 }
 
+static bool write_results(fit *f, command *c, vy_diag *d)
+{
+    return fit_print(f, c, d) && (!c->o.plot || fit_plot(f, c, d)) &&
+           (f->stopped || write_out(f, c, d));
+}
+
 static bool train(fit *f, command *c, vy_diag *d)
 {
-    return fit_prepare(f, c, d) && fit_run(f, c, d) && fit_print(f, c, d) &&
-           (!c->o.plot || fit_plot(f, c, d)) && (f->stopped || write_out(f, c, d));
+    return fit_prepare(f, c, d) && fit_run(f, c, d) &&
+           (f->ranks.comm.rank || write_results(f, c, d));
 }
 
 // The names in the lists may have become those of fields when the module was read.
@@ -60,9 +68,11 @@ static bool load(fit *f, command *c, vy_diag *d)
 bool verb_fit(command *c, vy_diag *d)
 {
     fit f = {0};
-    const bool ok = fit_options(&f, c, d) && load(&f, c, d) &&
+    const bool ok = (!c->o.shard || fit_ranks_open(&f, c, d)) && fit_options(&f, c, d) &&
+                    load(&f, c, d) &&
                     (c->o.write_pipeline ? write_pipeline(&f, c, d) : train(&f, c, d));
     if (ok && f.stopped) c->status = STATUS_CHECK;
+    fit_ranks_close(&f, c, ok, d);
     fit_free(&f);
     return ok;
 }

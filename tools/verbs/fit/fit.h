@@ -5,7 +5,7 @@
 
 #include "tools/command/runner.h"
 
-#include "autodiff/train.h"
+#include "session/ranks.h"
 
 // What a checkpoint file holds: everything that a step needs from earlier ones.
 typedef struct saved_buffer {
@@ -27,6 +27,27 @@ typedef struct saved {
     uint32_t count;
 } saved;
 
+enum { FIT_AGREEMENTS = 2 }; // before the first step: on data, and on code
+// --shard: the processes of the training, and the rows that this one has.
+typedef struct fit_ranks {
+    void *library; // NULL: there is one process
+    vys_comm comm;
+    uint32_t agreed; // how often
+    bool over;       // all ranks know that one has failed
+    bool lost;       // they did not answer
+    char device[16];
+    names names;
+    vys_shard shard;
+    uint32_t parts, count; // of all ranks, of this one
+    binding whole;         // all data
+    binding code_data;     // of the longest part, for which …
+    runner code;           // … the code was made
+    vys_part *part;        // the first is fit.data and fit.run, others are in …
+    binding *data;
+    runner *run;
+    vys_ranks all;
+} fit_ranks;
+
 typedef struct fit {
     // the request
     specs in, out;
@@ -42,6 +63,7 @@ typedef struct fit {
     uint64_t identity; // of what one step does
     binding data;
     runner run;
+    fit_ranks ranks;
     uint64_t first, done; // steps: where it began, how far it is
     uint64_t window;      // most steps of one submission
     double *losses;       // by step, from `first`
@@ -67,6 +89,27 @@ bool fit_options(fit *f, command *c, vy_diag *d);
 bool fit_prepare(fit *f, command *c, vy_diag *d);
 bool fit_train(fit *f, command *c, vys_entry what, vy_diag *d); // its first half
 bool fit_set_count(fit *f, uint64_t steps, vy_diag *d);         // of the next window
+// fit_shard.c: --shard and --parts; what replaces f->run once f->data has all data.
+bool fit_shard_options(fit *f, command *c, vy_diag *d);
+uint64_t fit_shard_identity(const fit *f, const command *c, uint64_t identity);
+bool fit_shard_prepare(fit *f, command *c, vy_diag *d);
+void fit_shard_free(fit *f);
+// All data: scalars and shapes of the training as a whole.
+static inline const binding *fit_whole(const fit *f)
+{
+    return f->ranks.whole.buffers ? &f->ranks.whole : &f->data;
+}
+// fit_ranks.c
+bool fit_ranks_open(fit *f, command *c, vy_diag *d);
+bool fit_ranks_choose_device(fit *f, command *c, vy_diag *d); // if none is requested
+// Are all ranks well?  Where one is not, *d says what this one prints, or c->muted.
+bool fit_ranks_agree(fit *f, command *c, bool ok, vy_diag *d);
+bool fit_ranks_same(fit *f, command *c, vy_diag *d); // do all have the same training and data?
+// Between windows: the length of the next is rank 0's, an interrupt is everyone's, and parameters
+// must be the same.
+bool fit_ranks_pulse(fit *f, command *c, uint64_t *want, bool *interrupted, vy_diag *d);
+void fit_ranks_close(fit *f, command *c, bool ok,
+                     vy_diag *d); // does not return after a failed step
 // fit_run.c: all windows.
 bool fit_run(fit *f, command *c, vy_diag *d);
 // fit_print.c

@@ -11,7 +11,10 @@ bound_buffer *fit_buffer(const fit *f, const char *name)
 
 bool fit_is_size(const fit *f, const char *scalar)
 {
-    return strcmp(scalar, f->made.window) && strcmp(scalar, f->made.count);
+    const char *const own[] = {f->made.window, f->made.count, f->made.first, f->made.derivatives};
+    for (size_t i = 0; i < COUNT_OF(own); i++)
+        if (own[i] && !strcmp(scalar, own[i])) return false;
+    return true;
 }
 
 bool fit_is_kept(const fit *f, const bound_buffer *b)

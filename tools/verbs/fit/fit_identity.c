@@ -103,6 +103,13 @@ static bool add_derivation(parts *p, const options *o)
            add_assumptions(p, &o->assume);
 }
 
+// Only with --deterministic do the parts decide what is computed.
+static bool add_shard(parts *p, const fit *f, const options *o)
+{
+    return add(p, "--shard", "%s", o->shard ? o->shard : "") &&
+           (!o->shard || !o->deterministic || add(p, "--parts", "%" PRIu32, f->ranks.parts));
+}
+
 static bool add_text(parts *p, const vy_module *m)
 {
     size_t size = 0;
@@ -117,7 +124,7 @@ static bool add_scalars(parts *p, const fit *f)
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->data.scalar_count; i++) {
         char value[NUMBER_TEXT + 1];
-        const bound_scalar *s = &f->data.scalars[i];
+        const bound_scalar *s = &fit_whole(f)->scalars[i];
         if (!s->known || !fit_is_size(f, s->info.name)) continue;
         value[number_text(s->info.type, s->value, value)] = 0;
         ok = add(p, s->info.name, "%s", value);
@@ -131,8 +138,8 @@ bool fit_parts(const fit *f, const command *c, parts *p, vy_diag *d)
                     add_names(p, "--params", &c->o.params, "") && add_optimiser(p, f, c) &&
                     add_rate(p, &f->train) && add_batch(p, f) &&
                     add(p, "--tolerance", "%.9g", f->train.tolerance) && add_derivation(p, &c->o) &&
-                    add_names(p, "-D", &c->o.define, "") && add_text(p, c->module) &&
-                    add_scalars(p, f);
+                    add_names(p, "-D", &c->o.define, "") && add_shard(p, f, &c->o) &&
+                    add_text(p, c->module) && add_scalars(p, f);
     return ok || fail_memory(d);
 }
 

@@ -132,11 +132,18 @@ static bool check_options(const options *o, vy_diag *d)
            fail(d, TOOL_USAGE, "", "--steps is 1 to 4294967295");
 }
 
+static bool parts_alone(vy_diag *d)
+{
+    return fail(d, TOOL_USAGE, "add --shard x,y", "--parts is of --shard");
+}
+
 bool fit_options(fit *f, command *c, vy_diag *d)
 {
     const options *o = &c->o;
-    const bool ok = check_options(o, d) && take_optimiser(f, c, d) && parse_rate(f, c, d) &&
-                    parse_tolerance(f, c, d) && parse_batch(f, c, d) &&
+    f->train.split = o->shard != NULL;
+    const bool ok = check_options(o, d) && (!o->shard || fit_shard_options(f, c, d)) &&
+                    (o->shard || !o->parts || parts_alone(d)) && take_optimiser(f, c, d) &&
+                    parse_rate(f, c, d) && parse_tolerance(f, c, d) && parse_batch(f, c, d) &&
                     outputs_parse(&f->out, o, d) && (!o->plot || fit_plot_check(o->plot, d)) &&
                     (!o->resume || fit_load(&f->resumed, o->resume, d));
     f->train.batch = f->batch.data, f->train.batch_count = f->batch.count;

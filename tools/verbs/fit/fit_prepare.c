@@ -62,6 +62,15 @@ static bool is_given(const command *c, const char *name)
     return false;
 }
 
+// With --shard the loss and gradients of a step are read and replaced.
+static bool add_split(fit *f, command *c, vy_diag *d)
+{
+    bool ok = add_zeros(f, c, f->made.losses, NULL, d);
+    for (uint32_t i = 0; ok && i < f->train.param_count; i++)
+        ok = add_zeros(f, c, f->made.gradients[i], NULL, d);
+    return ok;
+}
+
 // SPECs: those given; zeros for what is the optimiser's, and for what the checkpoint brings.
 static bool collect_specs(fit *f, command *c, vy_diag *d)
 {
@@ -70,7 +79,8 @@ static bool collect_specs(fit *f, command *c, vy_diag *d)
     specs_free(&f->in);
     for (uint32_t i = 0; i < c->o.in.count; i++)
         if (!names_add(all, c->o.in.data[i])) return fail_memory(d);
-    if (!add_zeros(f, c, f->made.step, NULL, d)) return false;
+    if (!add_zeros(f, c, f->made.step, NULL, d) || (f->made.gradients && !add_split(f, c, d)))
+        return false;
     for (uint32_t i = 0; i < f->made.state_count; i++)
         if (!add_zeros(f, c, f->made.states[i], NULL, d)) return false;
     for (uint32_t i = 0; i < f->resumed.count; i++) {
@@ -90,6 +100,11 @@ static bool give(fit *f, const char *name, uint64_t value, vy_diag *d)
     s->known = true;
     s->value.u = value;
     return true;
+}
+
+static bool give_split(fit *f, vy_diag *d)
+{
+    return !f->train.split || (give(f, f->made.first, 0, d) && give(f, f->made.derivatives, 0, d));
 }
 
 static bool change(fit *f, const char *name, uint64_t value, bool *changed, vy_diag *d)
@@ -112,7 +127,7 @@ bool fit_set_count(fit *f, uint64_t steps, vy_diag *d)
 }
 
 // Are there enough rows, and do all values of scalars that decide what a step does enter identity?
-static bool check_rows(fit *f, vy_diag *d)
+static bool check_rows(fit *f, const command *c, vy_diag *d)
 {
     const binding *b = &f->data;
     for (uint32_t i = 0; i < b->scalar_count; i++) {
@@ -125,6 +140,7 @@ static bool check_rows(fit *f, vy_diag *d)
                     "a batch of %llu rows, but there are %llu", (unsigned long long)f->batch_rows,
                     (unsigned long long)s->value.u);
     }
+    f->identity = fit_shard_identity(f, c, f->identity);
     return true;
 }
 
@@ -148,7 +164,7 @@ static bool bind_data(fit *f, command *c, vy_diag *d)
     binding *b = &f->data;
     return collect_specs(f, c, d) && binding_create(b, vys_entry_result(c->work.derived), f64, d) &&
            binding_set(b, &c->o.set, d) && give(f, f->made.window, f->window, d) &&
-           give(f, f->made.count, 1, d) &&
+           give(f, f->made.count, !f->train.split, d) && give_split(f, d) &&
            (!f->made.batch || give(f, f->made.batch, f->batch_rows, d)) &&
            (!f->made.begin || give(f, f->made.begin, 1, d)) && binding_groups(b, c->o.groups, d) &&
            binding_specs(b, &f->in, NULL, d) && vys_binding_fill(b, d);
@@ -159,7 +175,7 @@ static bool bind(fit *f, command *c, vy_diag *d)
     binding *b = &f->data;
     // Of another training, the shapes of a checkpoint need not suit these data.
     if (!bind_data(f, c, d)) return (!c->o.resume || !fit_is_other(f, c, d)) && blame_batch(f, d);
-    return check_rows(f, d) && vys_binding_tape(b, c->o.tape_limit, d) &&
+    return check_rows(f, c, d) && (c->o.shard || vys_binding_tape(b, c->o.tape_limit, d)) &&
            (!c->o.resume || fit_take(f, c, d));
 }
 
@@ -185,11 +201,19 @@ static bool check_out(fit *f, const command *c, vy_diag *d)
 }
 
 // ---------------------------------------------------------------------------------------- together
+// Not again where the derivative is made again.
+static bool compare_ranks(fit *f, command *c, vy_diag *d)
+{
+    return f->ranks.agreed || (fit_ranks_agree(f, c, true, d) && fit_ranks_same(f, c, d));
+}
+
 static bool prepare_once(fit *f, command *c, vys_entry what, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
-    return fit_train(f, c, what, d) && bind(f, c, d) && check_out(f, c, d) &&
-           optimize_final(c, c->work.derived, eval, &f->data, d) &&
+    if (!fit_train(f, c, what, d) || !bind(f, c, d) || (!f->ranks.comm.rank && !check_out(f, c, d)))
+        return false;
+    if (c->o.shard) return compare_ranks(f, c, d) && fit_shard_prepare(f, c, d);
+    return optimize_final(c, c->work.derived, eval, &f->data, d) &&
            runner_prepare(&f->run, c, &f->data, d) && vys_runner_upload(&f->run, d);
 }
 
@@ -212,12 +236,15 @@ bool fit_prepare(fit *f, command *c, vy_diag *d)
         return fail(d, TOOL_USAGE, "--steps counts from the beginning: give more",
                     "%s has made %llu steps already", c->o.resume, (unsigned long long)f->first);
     f->window = c->o.steps - f->first < MOST_STEPS ? c->o.steps - f->first : MOST_STEPS;
-    if (c->o.engine == ENGINE_VULKAN && !gpu_open_device(c, d)) return false;
+    if (c->o.engine == ENGINE_VULKAN &&
+        ((c->o.shard && !fit_ranks_choose_device(f, c, d)) || !gpu_open_device(c, d)))
+        return false;
     while (!prepare_once(f, c, what, d)) {
         if (!derive_with_less(c, d)) return false;
+        fit_shard_free(f);
         vys_runner_free(&f->run);
         vys_binding_free(&f->data);
     }
     f->compile_ms = now_ms() - start;
-    return make_room(f, d);
+    return make_room(f, d) && (!c->o.shard || fit_ranks_agree(f, c, true, d));
 }

@@ -81,12 +81,19 @@ static bool read_losses(fit *f, uint64_t steps, vy_diag *d)
     return true;
 }
 
+static bool run_steps(fit *f, command *c, uint64_t steps, double *ms, vy_diag *d)
+{
+    if (c->o.shard)
+        return take_settings(c, d) &&
+               vys_ranks_run(&f->ranks.all, &c->work, (uint32_t)steps, ms, d);
+    return fit_set_count(f, steps, d) && runner_run(&f->run, c, ms, d);
+}
+
 static bool run_window(fit *f, command *c, uint64_t steps, double *wall_ms, vy_diag *d)
 {
     double ms = 0;
     const double start = now_ms();
-    if (!fit_set_count(f, steps, d) || !runner_run(&f->run, c, &ms, d) || !read_losses(f, steps, d))
-        return false;
+    if (!run_steps(f, c, steps, &ms, d) || !read_losses(f, steps, d)) return false;
     *wall_ms = now_ms() - start;
     f->device_ms += ms;
     return true;
@@ -102,22 +109,38 @@ static bool fetch(fit *f, vy_diag *d)
     return true;
 }
 
-static bool save(fit *f, const command *c, vy_diag *d) { return fetch(f, d) && fit_save(f, c, d); }
+static bool save(fit *f, const command *c, vy_diag *d)
+{
+    return f->ranks.comm.rank || (fetch(f, d) && fit_save(f, c, d));
+}
 
 // Results are written even where the checkpoint cannot be.
 static bool save_interrupted(fit *f, const command *c, vy_diag *d)
 {
     vy_diag why = {0};
+    if (f->ranks.comm.rank) return true;
     if (!fetch(f, d)) return false;
     if (!fit_save(f, c, &why)) note(c, "there is no checkpoint: %s", why.text);
+    return true;
+}
+
+// What the ranks of a training must agree on between windows.
+static bool agree(fit *f, command *c, uint64_t *want, vy_diag *d)
+{
+    bool interrupted = interrupt_seen;
+    if (!c->o.shard) return true;
+    if (!fit_ranks_pulse(f, c, want, &interrupted, d)) return false;
+    interrupt_seen = interrupted;
     return true;
 }
 
 static bool run_all(fit *f, command *c, vy_diag *d)
 {
     uint64_t want = 1;
-    while (f->done < c->o.steps && !fit_ended(f) && !interrupt_seen) {
+    while (f->done < c->o.steps && !fit_ended(f)) {
         double ms = 0;
+        if (!agree(f, c, &want, d)) return false;
+        if (interrupt_seen) break;
         const uint64_t steps = next_window(f, c, want);
         if (!run_window(f, c, steps, &ms, d)) return false;
         if (ms < 60 && steps == want) want *= 2;
