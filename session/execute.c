@@ -168,6 +168,7 @@ static bool note_sizes(vys_task *t, vy_diag *d)
 static bool run_once(vys_task *t, vy_diag *d)
 {
     if (t->no_run) return vys_runner_ready(&t->runner, d);
+    if (t->ranks) return vys_task_run_ranks(t, d);
     return vys_runner_run(&t->runner, &t->work, &t->stats.milliseconds, d);
 }
 

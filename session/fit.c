@@ -15,6 +15,12 @@ static bool check(const vys_fit *fit, vy_diag *d)
             return vys_fail(d, VYS_USAGE, "begin with all zero: (vys_fit){0}",
                             "vys_fit: reserved members are not zero");
     if (!fit->steps) return vys_fail(d, VYS_USAGE, "", "vys_fit: steps is at least 1");
+    if (fit->comm && (fit->comm->size < sizeof *fit->comm || fit->comm->rank >= fit->comm->ranks))
+        return vys_fail(d, VYS_USAGE, "begin with {.size = sizeof(vys_comm)}",
+                        "vys_comm: size, rank or ranks are wrong");
+    if (!fit->comm != !fit->shard_count)
+        return vys_fail(d, VYS_USAGE, "give both or neither",
+                        "vys_fit: comm connects ranks, shard names what each has rows of");
     if (!fit->train.batch_count == !fit->batch) return true;
     return vys_fail(d, VYS_USAGE, "give both or neither",
                     "vys_fit: train.batch names buffers, `batch` says how many rows");
@@ -36,6 +42,7 @@ static vy_module *train(vys_session *s, const vy_module *m, const vys_fit *fit,
     free(results);
     o.program = vys_entry_name(from);
     o.grad = &g;
+    o.split = fit->comm != NULL;
     vy_module *trained = vy_train(m, &o, made, d);
     if (!trained) vys_fail_memory(d); // unless it said why
     return trained;
@@ -62,6 +69,11 @@ static bool begin_fit(vys_task *t, const vys_fit *fit, const vy_training *made, 
     for (uint32_t i = 0; ok && i < made->state_count; i++)
         ok = vys_task_zeros(t, made->states[i], d);
     ok = ok && (!made->begin || vys_set_int(t, made->begin, 1, d));
+    for (uint32_t i = 0; ok && made->gradients && i < fit->train.param_count; i++)
+        ok = vys_task_zeros(t, made->gradients[i], d);
+    if (made->gradients)
+        ok = ok && vys_set_int(t, made->first, 0, d) && vys_set_int(t, made->derivatives, 0, d) &&
+             vys_task_zeros(t, made->losses, d);
     return ok && (!made->batch || vys_set_int(t, made->batch, fit->batch, d));
 }
 
@@ -81,8 +93,11 @@ bool vys_fit_build(vys_session *s, const vy_module *m, const vys_fit *fit,
     own.program = made.pipeline;
     own.order = own.of_count = own.wrt_count = 0;
     own.keep_state = true;
-    const bool ok = vys_task_build(s, trained, &own, out, d) && begin_fit(*out, fit, &made, d);
-    vy_module_free(trained);
+    bool ok = vys_task_build(s, trained, &own, out, d) && begin_fit(*out, fit, &made, d);
+    if (ok && fit->comm)
+        ok = vys_task_share(*out, fit, &made, trained, d);
+    else
+        vy_module_free(trained);
     if (ok) return true;
     vys_task_free(*out);
     *out = NULL;

@@ -19,9 +19,14 @@
 // run), the buffers of the optimiser; names that the program has already get a number.  A loss that
 // is no finite number ends the training: later steps change nothing, and `losses` shows where.  So
 // does train.tolerance; `step` is then the number of steps that changed something.
+//
+// On several devices, with `comm`, every rank (process, or thread with a session of its own) makes
+// the same calls, but sets only its own rows of the buffers `shard`, and runs end with the same
+// parameters and losses on all of them.  The rows of a rank may be any number from 1 up.
 #ifndef VYRE_SESSION_FIT_H
 #define VYRE_SESSION_FIT_H
 
+#include "session/comm.h"
 #include "session/session.h"
 
 #include "autodiff/train.h"
@@ -31,10 +36,14 @@ extern "C" {
 #endif
 
 typedef struct vys_fit {
-    vy_train_options train; // `program` and `grad` are those of the settings
-    uint32_t steps;         // of one run, from 1 up
-    uint32_t batch;         // rows of a batch, where train.batch names buffers
-    uint64_t reserved[4];   // zero
+    vy_train_options train;   // `program` and `grad` are those of the settings
+    uint32_t steps;           // of one run, from 1 up
+    uint32_t batch;           // rows of a batch, where train.batch names buffers
+    const vys_comm *comm;     // outlives the task; NULL: one device
+    const char *const *shard; // with comm: buffers of which each rank has rows (session/shard.h)
+    uint32_t shard_count;
+    bool sums;            // the loss adds up over rows; else it is their mean
+    uint64_t reserved[1]; // zero
 } vys_fit;
 
 // What a training calls its own: `losses` and so on, or with a number where the program has that
@@ -47,7 +56,8 @@ typedef struct vys_fit_names {
 VYS_API vys_fit_names vys_fit_names_of(const vys_task *t);
 
 // settings: NULL or as for vys_task_parse; `order`, `of`, `wrt` and `keep_state` are not read.
-// Errors: those of vy_parse and vy_train; E0801.
+// Errors: those of vy_parse and vy_train; E0801.  Of runs with `comm` also E0905, and E0806 where
+// the loss does not follow from the losses of rows.
 VYS_API bool vys_fit_parse(vys_session *s, const char *text, size_t size, const char *file,
                            const vys_fit *fit, const vys_settings *settings, vys_task **out,
                            vy_diag *d);

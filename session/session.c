@@ -256,6 +256,7 @@ bool vys_task_build(vys_session *s, const vy_module *m, const vys_settings *sett
 void vys_task_free(vys_task *t)
 {
     if (!t) return;
+    vys_task_ranks_free(t->ranks);
     vys_runner_free(&t->runner);
     vys_binding_free(&t->data);
     vys_binding_free(&t->forward);

@@ -4,6 +4,7 @@
 #define VYRE_SESSION_TASK_H
 
 #include "session/fit.h"
+#include "session/ranks.h"
 #include "session/runner.h"
 #include "session/session.h"
 
@@ -24,6 +25,17 @@ typedef struct vys_given {
     uint64_t offset;
     bool fresh; // set since the last run
 } vys_given;
+
+// What a training on several devices has (fit_ranks.c).
+typedef struct vys_task_ranks {
+    const vys_comm *comm;
+    char **names, **params; // with a NULL at the end
+    vys_shard shard;
+    uint32_t param_count;
+    vy_module *trained; // to which `made` refers
+    vy_training made;
+    bool checked;
+} vys_task_ranks;
 
 struct vys_task {
     vys_session *session;
@@ -47,6 +59,7 @@ struct vys_task {
     bool done;              // the last run succeeded
     bool no_run;            // vys_prepare
     vys_fit_names fit;      // of a training; strings of `source`
+    vys_task_ranks *ranks;  // NULL: it is one of a single device, or none
     vy_module *checked[4];  // derivatives that vys_check made, to which its result refers
     vys_stats stats;
 };
@@ -57,6 +70,11 @@ bool vys_task_code(vys_task *t, vy_diag *d);
 bool vys_task_settle(vys_task *t, vy_diag *d);
 vys_given *vys_task_given(const vys_task *t, const char *name); // NULL: not set
 void vys_given_free(vys_given *g);
+// fit_ranks.c.  Takes over `trained`, also where it fails.
+bool vys_task_share(vys_task *t, const vys_fit *fit, const vy_training *made, vy_module *trained,
+                    vy_diag *d);
+bool vys_task_run_ranks(vys_task *t, vy_diag *d);
+void vys_task_ranks_free(vys_task_ranks *r); // NULL is fine
 // An `inout` buffer begins as zeros; its shape follows from others.
 bool vys_task_zeros(vys_task *t, const char *name, vy_diag *d);
 
