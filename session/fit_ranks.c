@@ -104,10 +104,8 @@ bool vys_task_run_ranks(vys_task *t, vy_diag *d)
                      .parts = &part,
                      .count = 1,
                      .timeout_ns = t->work.settings.timeout_ns};
-    vys_bound_scalar *count = vys_binding_scalar(&t->data, "", r->made.count, d);
+    const vys_bound_scalar *count = vys_binding_scalar(&t->data, "", r->made.count, d);
     if (!count || !begin(t, &part.weight, d)) return false;
-    const uint64_t steps = count->value.u;
-    const bool ok = vys_ranks_run(&all, &t->work, (uint32_t)steps, &t->stats.milliseconds, d);
-    count->value.u = steps; // each half of a step has set it
-    return ok;
+    // The last half of the last step leaves it as it is.
+    return vys_ranks_run(&all, &t->work, (uint32_t)count->value.u, &t->stats.milliseconds, d);
 }

@@ -75,7 +75,11 @@ def link_command(folder, plant, o):
         path, why = link(folder, plant, o, target)
         if not path:
             return path, why
-    return link(folder, plant, o, "tools/vyre-grad")
+    mpi = os.path.join(o.build, "tools", "vyre-mpi.so")  # which the command loads from beside it
+    path, why = link(folder, plant, o, "tools/vyre-grad")
+    if path and os.path.exists(mpi):
+        os.symlink(mpi, os.path.join(folder, "tools", "vyre-mpi.so"))
+    return path, why
 
 
 def script_path(name):

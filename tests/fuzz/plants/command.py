@@ -35,6 +35,16 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("tools/verbs/fit/fit_prepare.c", None, "(!c->o.resume || !fit_is_other(f, c, d)) &&", ""),
         ("tools/verbs/fit/fit_checkpoint.c", None, "if (f->resumed.identity != f->identity) return", "if (0) return"),
     )),
+    # Trainings on several devices: which rows a part has, what reaches the others.
+    ("fit_ranks.py", (
+        ("session/shard.c", None, "(index < more ? index : more);", "0;"),
+        ("session/shard.c", None, "first * row * vy_type_size", "0 * row * vy_type_size"),
+        ("session/ranks.c", None, "if (!vys_runner_upload_one(r->parts[k].run, to, d)) return false;", ""),
+        ("session/ranks.c", None, "sum.f += vy_scalar_read(p->type, all + (k * p->count", "sum.f += vy_scalar_read(p->type, all + (0 * p->count"),
+        ("tools/verbs/fit/fit_shard.c", None, "f->ranks.comm.rank * f->ranks.count + k;", "k;"),
+        ("tools/verbs/fit/fit_ranks.c", None, "if (all[i] == all[(uint64_t)r * count + i]) continue;", "continue;"),
+        ("tools/verbs/fit/fit_run.c", None, "return f->ranks.comm.rank || (fetch(f, d) &&", "return (fetch(f, d) &&"),
+    )),
     ("text/explain/limit.vyre", (
         ("tools/verbs/check/check.c", None, "if (k->first.module || !derive_with_less(c, d)) return false;", "return false;"),
         ("session/derive.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),

@@ -11,6 +11,15 @@ UNITS = {
         ("ir/pass/target/workgroup_shape.c", None, "vy_sees_workgroup(p) || !is_large", "!is_large"),
         ("ir/pass/target/workgroup_shape.c", None, "return n >= (double)", "return n > (double)"),
     ),
+    "test_ranks": (
+        ("session/fit_ranks.c", None, "(double)r->shard.rows / rows;", "1.0 / r->comm->ranks;"),
+        ("session/shard_check.c", None, "if (worst > MOST * largest &&", "if (false &&"),
+        ("session/shard_check.c", None, "fabs(made - p[2].values[i]);", "fabs(p[2].values[i] - p[2].values[i]);"),
+        ("session/ranks.c", None, "    scale(p, r->parts[part].weight);", "    ;"),
+        ("session/ranks.c", None, "return vys_runner_upload_one(r->parts[0].run, p.b, d);", "return true;"),
+        ("session/ranks.c", None, "p.data += (size_t)step *", "p.data += 0 * (size_t)step *"),
+        ("autodiff/train/train_pipeline.c", None, "split ? t->derivatives : t->count", "t->count"),
+    ),
     "test_coarsen": (
         ("ir/pass/device/coarsen.c", None, "c->options->carried ? c->options->carried : REGISTERS;", "REGISTERS;"),
         ("ir/pass/device/coarsen.c", None, "t->carried <= carried &&", "t->carried <= 2 * carried &&"),

@@ -89,8 +89,19 @@ static array losses(const fit *f, uint64_t from)
                    .data = f->losses + from};
 }
 
+static void tell_ranks(const fit *f, const command *c)
+{
+    uint64_t bytes;
+    const char *name;
+    verbose(c, "%u parts on %u ranks; bytes that each rank gives in a step:", f->ranks.parts,
+            f->ranks.comm.ranks);
+    for (uint32_t i = 0; (bytes = vys_ranks_bytes(&f->ranks.all, i, &name)); i++)
+        verbose(c, "%12llu %s", (unsigned long long)bytes, name);
+}
+
 static void print_text(const fit *f, command *c)
 {
+    if (c->o.shard) tell_ranks(f, c);
     if (f->stopped) {
         print_stopped(f, c);
         return;
@@ -131,6 +142,22 @@ static bool add_array(cJSON *top, const char *name, const array *a)
     return false;
 }
 
+// What a step exchanges, by name: bytes that each rank gives.
+static bool add_ranks(const fit *f, cJSON *top)
+{
+    uint64_t bytes;
+    const char *name;
+    cJSON *ranks = cJSON_AddObjectToObject(top, "ranks");
+    bool ok = ranks && json_integer(ranks, "count", f->ranks.comm.ranks) &&
+              json_integer(ranks, "parts", f->ranks.parts) &&
+              json_integer(ranks, "bytes", f->ranks.all.sent);
+    cJSON *each = ok ? cJSON_AddObjectToObject(ranks, "bytes_per_step") : NULL;
+    ok = each != NULL;
+    for (uint32_t i = 0; ok && (bytes = vys_ranks_bytes(&f->ranks.all, i, &name)); i++)
+        ok = json_integer(each, name, bytes);
+    return ok;
+}
+
 static bool print_json(const fit *f, command *c, vy_diag *d)
 {
     const bool eval = c->o.engine == ENGINE_EVAL;
@@ -152,6 +179,7 @@ static bool print_json(const fit *f, command *c, vy_diag *d)
         ok = add_array(results, b->info.name, &b->value);
     }
     ok = ok && json_integer(top, "workspace_bytes", vys_runner_workspace(&f->run));
+    ok = ok && (!c->o.shard || add_ranks(f, top));
     cJSON *time = ok ? cJSON_AddObjectToObject(top, "time_ms") : NULL;
     ok = time && json_number(time, "compile", f->compile_ms, 6) &&
          json_number(time, "device", f->device_ms, 6) &&
