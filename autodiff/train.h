@@ -24,8 +24,8 @@
 // three pipelines over all parameters as one vector, between which the derivative is dispatched in
 // a `while`.  It refuses batches: losses of one step are compared.
 //
-// Where gradients are summed over several devices between the two halves of a step (session/ranks.h),
-// `split` makes loops of their own of both, and their gradients and losses parameters:
+// Where gradients are summed over several devices between the two halves of a step
+// (session/ranks.h), `split` makes loops of their own of both, and gradients and losses parameters:
 //
 //                repeat t in first..derivatives { mse_grad(x, y, w, losses[t], grad_w); }
 //                repeat t in first..count { rate_constant(…); adam(…); next_step(…); }

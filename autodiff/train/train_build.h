@@ -56,8 +56,8 @@ typedef struct training {
     vy_buffer recent, ended; // of `settle`
     vy_value window, count, rows;
     vy_value first, derivatives; // of `split`
-    vy_value begin; // of a search
-    vy_dim total;   // elements of all parameters
+    vy_value begin;              // of a search
+    vy_dim total;                // elements of all parameters
     struct train_wire *wires;
     uint32_t wire_count;
     uint32_t batch_scalar; // of `result`; UINT32_MAX: no batches

@@ -28,6 +28,8 @@ ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIR
            OMPI_MCA_mpi_yield_when_idle="1")
 ENV.pop("DISPLAY", None)  # Open MPI's hardware look-up asks an X server there
 EVAL = ["--engine", "eval"]
+NOTHING = {"losses": {"data": []}, "outputs": {"w": {"data": []}, "b": {"data": []}},
+           "ranks": {"parts": 0, "bytes_per_step": {"loss": 0, "grad_b": 0}}}  # what a failed run prints
 
 
 def npy(path, values, shape):
@@ -51,7 +53,7 @@ def fit(ranks, *args, status=0, **more):
     check(process.returncode == status, ranks, args, process.returncode, out, err)
     lines = [line for line in out.splitlines() if line.startswith("{")]
     check(len(lines) == 1, "one rank prints", lines)  # mpirun may print more around it
-    return json.loads(lines[0]) if lines else {}
+    return json.loads(lines[0]) if lines and not process.returncode else NOTHING
 
 
 def refused(ranks, code, word, *args, **more):
@@ -105,6 +107,8 @@ def same_bits(rng):
     for ranks in (1, 2, 4):
         out = "w%d.npy" % ranks
         told = fit(ranks, *args, *engine, "--shard", shard, "--deterministic", "--out", "w=@" + out)
+        if told is NOTHING:
+            return
         with open(out, "rb") as f:
             found[ranks] = (f.read(), told["losses"]["data"], told["outputs"]["b"]["data"])
         each = told["ranks"]["bytes_per_step"]

@@ -29,8 +29,8 @@ AUTODIFF = ["autodiff/core", "autodiff/affine", "autodiff/shapes", "autodiff/fac
             "autodiff/verify"]
 SPIRV = ["spirv/words", "spirv/facts", "spirv/describe", "spirv/emit", "spirv/target", "spirv/plan", "spirv/driver", "spirv/read", "spirv/write"]
 ROOMS = (IR + AUTODIFF, IR + SPIRV)  # autodiff and spirv do not use each other
-TOOLS = ["tools/data", "tools/command", "tools/verbs/explain", "tools/verbs/check", "tools/verbs/bench", "tools/verbs/fit", "tools/verbs",
-         "tools"]
+TOOLS = ["tools/mpi", "tools/data", "tools/command", "tools/verbs/explain", "tools/verbs/check", "tools/verbs/bench", "tools/verbs/fit",
+         "tools/verbs", "tools"]
 GENERATED = {"spirv/spirv_opcodes.h": "spirv/words", "spirv/mathlib_text.h": "spirv/emit",
              "autodiff/optimiser_texts.h": "autodiff/train", "tools/topics_text.h": "tools/verbs"}
 OUTER = {
