@@ -52,7 +52,13 @@ void free_settings(held_settings *h);
 // Module's method: settings → dictionary (explain.c).
 PyObject *explain_module(PyObject *self, PyObject *dictionary);
 
-// Wraps a task, which it takes over.
-PyObject *wrap_task(session_object *s, vys_task *t);
+// A communicator made of a function of Python's (comm.c).
+typedef struct held_comm held_comm;
+held_comm *hold_comm(uint32_t rank, uint32_t ranks, PyObject *sum); // NULL: an exception is set
+const vys_comm *comm_of(const held_comm *h);                        // of NULL: NULL
+void free_comm(held_comm *h);                                       // NULL is fine
+
+// Wraps a task, which it takes over, as it does the communicator that the task uses, or NULL.
+PyObject *wrap_task(session_object *s, vys_task *t, held_comm *comm);
 
 #endif

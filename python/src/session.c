@@ -60,29 +60,48 @@ static PyObject *task(PyObject *self, PyObject *args)
     vys_task_build(o->s, m, &h.s, &t, &d);
     PyThread_release_lock(o->lock);
     Py_END_ALLOW_THREADS free_settings(&h);
-    return t ? wrap_task(o, t) : raise_diag(m, &d);
+    return t ? wrap_task(o, t, NULL) : raise_diag(m, &d);
+}
+
+// (rank, ranks, names, sums, function), or None.  False: an exception is set.
+static bool take_comm(PyObject *given, vys_fit *f, strings *shard, held_comm **out)
+{
+    unsigned int rank, ranks;
+    int sums;
+    PyObject *names, *sum;
+    *out = NULL;
+    if (given == Py_None) return true;
+    if (!PyArg_ParseTuple(given, "IIOpO", &rank, &ranks, &names, &sums, &sum) ||
+        !take_strings(names, shard) || !(*out = hold_comm(rank, ranks, sum)))
+        return false;
+    f->comm = comm_of(*out);
+    f->shard = shard->data;
+    f->shard_count = shard->count;
+    f->sums = sums;
+    return true;
 }
 
 // (module, settings, (loss, params, optimizer, lr, steps, batch names, rows, seed, tolerance,
-// schedule, last, factor, period))
+// schedule, last, factor, period), communicator or None)
 static PyObject *fit(PyObject *self, PyObject *args)
 {
     session_object *o = (session_object *)self;
-    PyObject *dictionary, *module, *params, *batch;
+    PyObject *dictionary, *module, *params, *batch, *comm;
+    held_comm *held = NULL;
     held_settings h = {0};
-    strings p = {0}, b = {0};
+    strings p = {0}, b = {0}, shard = {0};
     vys_fit f = {0};
     int schedule;
     vys_task *t = NULL;
     vy_diag d = {0};
-    if (!PyArg_ParseTuple(args, "OO!(sOzdIOIIdiddI)", &module, &PyDict_Type, &dictionary,
+    if (!PyArg_ParseTuple(args, "OO!(sOzdIOIIdiddI)O", &module, &PyDict_Type, &dictionary,
                           &f.train.loss, &params, &f.train.optimiser, &f.train.lr, &f.steps, &batch,
                           &f.batch, &f.train.seed, &f.train.tolerance, &schedule, &f.train.last,
-                          &f.train.factor, &f.train.period))
+                          &f.train.factor, &f.train.period, &comm))
         return NULL;
     const vy_module *m = module_of(module);
-    bool ok =
-        m && take_settings(dictionary, &h) && take_strings(params, &p) && take_strings(batch, &b);
+    bool ok = m && take_settings(dictionary, &h) && take_strings(params, &p) &&
+              take_strings(batch, &b) && take_comm(comm, &f, &shard, &held);
     if (ok) {
         f.train.params = p.data;
         f.train.param_count = p.count;
@@ -96,9 +115,11 @@ static PyObject *fit(PyObject *self, PyObject *args)
     }
     free_strings(&p);
     free_strings(&b);
+    free_strings(&shard);
     free_settings(&h);
-    if (!ok) return NULL;
-    return t ? wrap_task(o, t) : raise_diag(m, &d);
+    if (t) return wrap_task(o, t, held);
+    free_comm(held);
+    return ok ? raise_diag(m, &d) : NULL;
 }
 
 static PyMethodDef methods[] = {

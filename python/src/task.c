@@ -12,16 +12,19 @@
 typedef struct task_object {
     PyObject_HEAD vys_task *t;
     session_object *session; // a reference
+    held_comm *comm;         // NULL: of one process
 } task_object;
 
-PyObject *wrap_task(session_object *s, vys_task *t)
+PyObject *wrap_task(session_object *s, vys_task *t, held_comm *comm)
 {
     task_object *o = PyObject_New(task_object, &task_type);
     if (!o) {
         vys_task_free(t);
+        free_comm(comm);
         return NULL;
     }
     o->t = t;
+    o->comm = comm;
     o->session = s;
     Py_INCREF(s);
     return (PyObject *)o;
@@ -48,6 +51,7 @@ static void dealloc(PyObject *self)
     enter(o);
     vys_task_free(o->t);
     PyThread_release_lock(o->session->lock);
+    free_comm(o->comm);
     Py_DECREF(o->session);
     PyObject_Free(self);
 }

@@ -2,6 +2,7 @@
 """The package as its users see it."""
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -295,6 +296,97 @@ program f(w: in f32[1], step: in f32[N], losses: in f32[N], loss: out f32[1], N:
     f = vyre.fit(p, params=["w"], data=given, steps=95, lr="step:0.5:0.5:40", window=30)
     assert f.steps == 95 == len(f.losses)
     np.testing.assert_allclose(f.params["w"], [6], rtol=2e-2)
+
+
+class Threads:
+    """Ranks that are threads: what `fit` needs of a communicator."""
+
+    def __init__(self, size):
+        self.size, self.barrier, self.given = size, threading.Barrier(size, timeout=60), {}
+
+    def of(self, rank):
+        class Comm:
+            size = self.size
+
+            def allreduce(_, array):
+                self.given[rank] = array
+                self.barrier.wait()
+                total = np.sum([self.given[k].astype("f8") for k in range(self.size)], axis=0)
+                self.barrier.wait()
+                return total
+        comm = Comm()
+        comm.rank = rank
+        return comm
+
+
+def on_threads(size, **arguments):
+    """What each rank's fit returns or raises; a device each, as a run keeps it to itself."""
+    threads, found = Threads(size), [None] * size
+
+    def one(rank):
+        try:
+            found[rank] = vyre.fit(comm=threads.of(rank), device=vyre.Device(), **arguments)
+        except Exception as e:  # pylint: disable=broad-except
+            found[rank] = e
+    running = [threading.Thread(target=one, args=(rank,)) for rank in range(size)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    return found
+
+
+def test_fit_ranks(data):
+    data["y"] = data["x"] @ np.array([1, -2, 0.5], "f4")
+    p = vyre.load(MODEL.replace("e * e", "e * e / f32(N)"))
+    given = {"params": ["w"], "data": data, "steps": 40, "lr": 0.05}
+    alone = vyre.fit(p, **given)
+    for found in on_threads(3, program=p, shard=["x", "y"], **given):
+        assert isinstance(found, type(alone)), found
+        np.testing.assert_allclose(found.params["w"], alone.params["w"], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found.losses, alone.losses, rtol=1e-3, atol=1e-5)
+        assert found.steps == 40
+    for found in on_threads(2, program=p, shard=["x", "y"], sums=True, **given):  # it is a mean
+        assert isinstance(found, vyre.Error) and found.code == "E0806", found
+
+    class Broken:
+        rank, size = 0, 2
+
+        def allreduce(self, array):
+            raise OSError("no network")
+    with pytest.raises(vyre.Error, match="no network") as e:
+        vyre.fit(p, comm=Broken(), shard=["x", "y"], **given)
+    assert e.value.code == "E0905"
+    for wrong, word in (({"comm": Broken()}, "needs shard"), ({"shard": ["x"]}, "needs comm"),
+                        ({"comm": Broken(), "shard": ["x", "w"]}, "other rows"), ({"comm": Broken(), "shard": ["z"]}, "z"),
+                        ({"comm": object(), "shard": ["x"]}, "rank")):
+        with pytest.raises((ValueError, TypeError, AttributeError), match=word):
+            vyre.fit(p, **wrong, **given)
+
+
+def test_fit_mpi(tmp_path):
+    """The same with mpi4py, whose processes share nothing."""
+    if not shutil.which("mpirun"):
+        pytest.skip("there is no mpirun")
+    probe = subprocess.run([sys.executable, "-c", "import mpi4py"], capture_output=True, check=False)
+    if probe.returncode:
+        pytest.skip("there is no mpi4py")
+    script = tmp_path / "train.py"
+    script.write_text("""
+import numpy as np, vyre
+from mpi4py import MPI
+p = vyre.load("program f(w: in f32[1], x: in f32[N], loss: out f32[1], N: u32) over(i: N)"
+              " { let e = w[0] - x[i]; atomic_add(loss[0], e * e / f32(N)); }")
+f = vyre.fit(p, params=["w"], data={"w": np.zeros(1, "f4"), "x": np.arange(7, dtype="f4")}, steps=200, lr=0.1, comm=MPI.COMM_WORLD,
+             shard=["x"])
+if MPI.COMM_WORLD.rank == 0:
+    print(float(f.params["w"][0]), f.steps)
+""")
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    done = subprocess.run(["mpirun", "-n", "2", sys.executable, str(script)], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    w, steps = done.stdout.split()
+    assert abs(float(w) - 3) < 0.05 and steps == "200"
 
 
 def test_fit_errors(device, data):

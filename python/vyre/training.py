@@ -70,7 +70,8 @@ def _schedule(lr: Union[None, float, str], optimizer: Optional[str], steps: int)
 def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], steps: int, loss: str = "loss",
         optimizer: Optional[str] = None, lr: Union[None, float, str] = None, batch: Optional[Tuple[Sequence[str], int]] = None,
         seed: int = 0, tolerance: float = 0.0, deterministic: bool = False, window: Optional[int] = None,
-        progress: Union[bool, Callable[[int, int, float], None]] = False, device: Optional[Device] = None) -> Fit:
+        progress: Union[bool, Callable[[int, int, float], None]] = False, device: Optional[Device] = None,
+        comm: Any = None, shard: Sequence[str] = (), sums: bool = False) -> Fit:
     """Minimises the output `loss` (one float) of a program over its inputs `params`.
 
     data has all inputs, the parameters' first values among them, and scalars that shapes do not decide.  optimizer: adam,
@@ -79,6 +80,11 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
     the loss no longer changes by more than that, relatively.  window: steps between two reports.  progress: True (tqdm if it
     is installed), or a function of (step, steps, loss).  All steps of a window run on the device one after another.
     A loss that is no finite number raises FloatingPointError.
+
+    comm: an mpi4py communicator, or an object with rank, size and allreduce(array), through which several processes train
+    together; each makes this call with the same arguments and takes its rows of the arrays that `shard` names.  The loss is
+    the mean over rows, with `sums` it adds up.  All get the same result; progress is reported by rank 0.  A process that
+    raises leaves the others waiting, unless the communicator ends them (python -m mpi4py does).
     """
     if steps < 1:
         raise ValueError("steps=%d: at least 1" % steps)
@@ -89,7 +95,14 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
     rows = (names(batch[0]), int(batch[1])) if batch else (None, 0)
     training = (loss, names(params), optimizer, rate or _rate(optimizer), window, rows[0], rows[1], seed, float(tolerance),
                 schedule, last, factor, period)
-    task = _Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training), device)
+    ranks = None
+    if comm is not None:
+        from .ranks import spread
+        ranks, data = spread(comm, names(shard) or (), sums, data)
+        progress = progress if ranks[0] == 0 else False
+    elif shard:
+        raise ValueError("shard= needs comm=, through which processes train together")
+    task = _Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training, ranks), device)
     task.give_all(name, data)
     return _run(task, names(params), steps, window, progress)
 

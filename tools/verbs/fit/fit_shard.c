@@ -147,6 +147,7 @@ void fit_shard_free(fit *f)
 {
     fit_ranks *r = &f->ranks;
     vys_ranks_free(&r->all);
+    if (r->code.what.program) vys_runner_free(&f->run); // before the code that it runs
     for (uint32_t k = 1; k < r->count; k++) {
         if (r->run) vys_runner_free(&r->run[k]);
         if (r->data) vys_binding_free(&r->data[k]);
