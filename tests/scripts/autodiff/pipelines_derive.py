@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Gradients of random pipelines (tests/fuzz/pipelines.py) past `vyre-grad check`: differences, dual
-numbers, races, with atomics, with gathers, with sums in a fixed order; of each fifth one the second derivative.  What passes
-something as flat(…) computes what it computes without, and what keeps less for --tape-limit the same
-gradients, in f64 to 1e-9; so does what keeps states (-O1) in place of values that are computed from them.  The text of a derivative (of each third one, or of a repeat with the schedule
-of revolve; with --deterministic at times) has the second derivative that --order 2 makes, and so has
-a pipeline that dispatches it.
+numbers, races, with atomics, with gathers, with sums in a fixed order; of each fifth one the second
+derivative.  What passes something as flat(…) computes what it computes without, and what keeps less
+for --tape-limit the same gradients, in f64 to 1e-9; so does what keeps states (-O1) in place of
+values that are computed from them.  The text of a derivative (of each third one, or of a repeat with
+the schedule of revolve; with --deterministic at times) has the second derivative that --order 2
+makes, and so has a pipeline that dispatches it.
 
 From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of pipelines,
 VYRE_ORDER=2 the order of all.

@@ -139,6 +139,28 @@ for compiler in g++ clang++; do
     LD_LIBRARY_PATH=$libdir ./wrapper
 done
 
+# By the rules of MSVC: its macros, none of GNU's extensions; attributes in macros alone, which know the compiler.
+# There is no such compiler here, but clang knows its macros.
+if grep -rnE '__builtin_|__attribute__|__typeof__|__extension__' "$root"/usr/local/include/vyre | grep -vE ':#define V[YK][A-Z_]*'; then
+    echo "GNU's extensions in an installed header"
+    exit 1
+fi
+if command -v clang >/dev/null; then
+    mkdir vulkan-only
+    ln -s "$(pkg-config --variable=includedir vulkan)"/vulkan "$(pkg-config --variable=includedir vulkan)"/vk_video vulkan-only/
+    printf '#include <vyre/vyre.h>\n#include <vkrt/engine.h>\nint main(void) { return 0; }\n' >msvc.c
+    clang --target=x86_64-pc-windows-msvc -ffreestanding -std=c11 -Wall -Wextra -pedantic -Wgnu -Werror -fsyntax-only \
+        $include -Ivulkan-only msvc.c
+fi
+
+# Meson.
+mkdir with-meson
+cp session.c with-meson
+printf '%s\n' "project('user', 'c')" "executable('user', 'session.c', dependencies: dependency('vyre-session'))" \
+    "dependency('vyre', version: '>= 0.1')" >with-meson/meson.build
+(meson setup with-meson/build with-meson && ninja -C with-meson/build) >meson.log 2>&1 || { cat meson.log; exit 1; }
+LD_LIBRARY_PATH=$libdir ./with-meson/build/user
+
 # CMake, where it is installed.
 if command -v cmake >/dev/null; then
     mkdir with-cmake
