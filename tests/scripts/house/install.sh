@@ -141,7 +141,7 @@ done
 
 # By the rules of MSVC: its macros, none of GNU's extensions; attributes in macros alone, which know the compiler.
 # There is no such compiler here, but clang knows its macros.
-if grep -rnE '__builtin_|__attribute__|__typeof__|__extension__' "$root"/usr/local/include/vyre | grep -vE ':#define V[YK][A-Z_]*'; then
+if grep -rnE --include="*.h*" "__builtin_|__attribute__|__typeof__|__extension__" "$root" | grep -vE ':#define V[YK][A-Z_]*'; then
     echo "GNU's extensions in an installed header"
     exit 1
 fi
