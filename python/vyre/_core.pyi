@@ -1,4 +1,4 @@
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple, final
 
 class Error(RuntimeError):
     code: str
@@ -8,6 +8,7 @@ class Error(RuntimeError):
     line: int
     column: int
 
+@final
 class Module:
     @staticmethod
     def load(path: str, data: Optional[bytes], defines: Dict[str, str], specs: Dict[str, str], samplers: Dict[str, str],
@@ -19,6 +20,7 @@ class Module:
     def entry(self, name: Optional[str]) -> str: ...
     def compile(self, name: str, settings: Dict[str, Any]) -> Tuple[bytes, str, str]: ...
 
+@final
 class Session:
     def __new__(cls, device: Optional[str], interpreter: bool) -> Session: ...
     def name(self) -> str: ...
@@ -26,6 +28,7 @@ class Session:
     def task(self, module: Module, settings: Dict[str, Any]) -> Task: ...
     def fit(self, module: Module, settings: Dict[str, Any], training: Tuple[Any, ...], comm: Optional[Tuple[Any, ...]]) -> Task: ...
 
+@final
 class Task:
     def set(self, name: str, type: str, shape: Tuple[int, ...], data: Optional[Any]) -> None: ...
     def set_int(self, name: str, value: int) -> None: ...

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 import numpy as np
 
 from . import _core
 
 # Element types of the language, and how NumPy stores them.
-DTYPES = {
+DTYPES: Dict[str, np.dtype] = {
     "bool": np.dtype(np.uint32), "i8": np.dtype(np.int8), "u8": np.dtype(np.uint8), "i16": np.dtype(np.int16),
     "u16": np.dtype(np.uint16), "i32": np.dtype(np.int32), "u32": np.dtype(np.uint32), "i64": np.dtype(np.int64),
     "u64": np.dtype(np.uint64), "f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}

@@ -2,7 +2,7 @@
 """Is a gradient right?"""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 import numpy as np
 
@@ -20,15 +20,15 @@ def gradcheck(program: Program, inputs: dict, *, eps: float = 1e-3, atol: float 
     """
     random = np.random.default_rng(seed)
     value, gradient = program, program.grad(wrt=wrt, of=of, seed=True)
-    given = {k: from_any(v, k) for k, v in inputs.items()}
+    given: Dict[str, Any] = {k: from_any(v, k) for k, v in inputs.items()}
     outputs = value(device=device, **given)
-    seeds = {}
+    seeds: Dict[str, Any] = {}
     for p in gradient.parameters:
         if p.role == "cotangent":
-            seeds[p.name] = np.asarray(random.standard_normal(outputs[p.of].shape), p.dtype)
-    of_seed = {p.of: seeds[p.name] for p in gradient.parameters if p.role == "cotangent"}
+            seeds[p.name] = np.asarray(random.standard_normal(outputs[str(p.of)].shape), p.dtype)
+    of_seed = {str(p.of): seeds[p.name] for p in gradient.parameters if p.role == "cotangent"}
     found = gradient(device=device, **given, **seeds)
-    slopes = {p.of: found[p.name] for p in gradient.parameters if p.role == "gradient"}
+    slopes = {str(p.of): found[p.name] for p in gradient.parameters if p.role == "gradient"}
 
     def total(arrays) -> float:
         r = value(device=device, **arrays)

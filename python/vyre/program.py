@@ -191,7 +191,7 @@ class Program:
 
     def _derivative(self, **settings) -> "Program":
         module, name = self._result()
-        code = {k: self._settings[k] for k in ("precise", "fast_math") if k in self._settings}
+        code: Dict[str, Any] = {k: self._settings[k] for k in ("precise", "fast_math") if k in self._settings}
         given = {k: v for k, v in settings.items() if v is not None and v is not False}
         made = Program(module, name, {**code, **given})
         made.parameters  # an error about `of` or `wrt` is raised here

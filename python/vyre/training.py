@@ -104,7 +104,7 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
         raise ValueError("shard= needs comm=, through which processes train together")
     task = _Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training, ranks), device)
     task.give_all(name, data)
-    return _run(task, names(params), steps, window, progress)
+    return _run(task, names(params) or [], steps, window, progress)
 
 
 def _rate(optimizer: Optional[str]) -> float:
