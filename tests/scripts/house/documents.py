@@ -128,11 +128,20 @@ def tables():
     listed("function", own, read("tests/math/bounds.txt"), "tests/math/bounds.txt")
 
 
+def papers(files):
+    """Documents say what they need of a paper: there is none in the tree to look it up in."""
+    for name in sorted(files):
+        if name.endswith(".md"):
+            for found in re.findall(r"\w+ et al\.|\((?:19|20)\d\d\)|, (?:19|20)\d\d\)|arXiv|\bdoi:", read(name)):
+                wrong.append("%s cites a paper: %s" % (name, found))
+
+
 files = set(tree())
 named(files)
 cited(files)
 commented(files)
 tour(files)
 tables()
+papers(files)
 print("\n".join(wrong))
 sys.exit(bool(wrong))
