@@ -3,6 +3,7 @@
 //
 // A verb prepares everything it will write in memory and in temporary files; only when all has gone
 // well are files renamed and stdout written.  So a failure leaves nothing half done.
+#include "tools/command/archive.h"
 #include "tools/command/gpu.h"
 
 #include <fcntl.h>
@@ -47,7 +48,7 @@ static bool finish(command *c, vy_diag *d)
     const bool to_file = c->o.output && c->out.size;
     if (c->out.failed) return fail_memory(d);
     if (to_file && !output_add(&c->files, c->o.output, c->out.data, c->out.size, d)) return false;
-    if (!output_commit(&c->files, d)) return false;
+    if (!archives_write(c, d) || !output_commit(&c->files, d)) return false;
     if (c->stream.size) return stdout_write(c->stream.data, c->stream.size, d);
     return to_file || stdout_write(c->out.data, c->out.size, d);
 }
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
     ok = ok && run(&c, &d);
     if (!ok && !c.muted) report(&c, &d, json);
     output_discard(&c.files);
+    archives_free(&c);
     text_free(&c.out);
     text_free(&c.stream);
     text_free(&c.contents);

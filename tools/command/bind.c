@@ -21,15 +21,15 @@ const vys_words option_words = {
 };
 
 // ------------------------------------------------------------------------------------------- SPECs
-// @DIR/
+// @DIR/, @FILE.npz
 static bool parse_folder(specs *s, const char *option, const char *argument, vy_diag *d)
 {
     const char *path = argument + 1;
     char fix[120];
     snprintf(fix, sizeof fix, "a folder ends in a slash: %s @%.80s/", option, path);
-    if (!ends_in(path, "/") && strcmp(path, "/"))
-        return fail(d, TOOL_SPEC, is_directory(path) ? fix : "write NAME=@FILE, or @DIR/",
-                    "%s %s: expected NAME=SPEC or @DIR/", option, argument);
+    if (!ends_in(path, "/") && strcmp(path, "/") && !ends_in(path, ".npz"))
+        return fail(d, TOOL_SPEC, is_directory(path) ? fix : "write NAME=@FILE, @DIR/ or @FILE.npz",
+                    "%s %s: expected NAME=SPEC, @DIR/ or @FILE.npz", option, argument);
     return names_add(&s->folders, path) || fail_memory(d);
 }
 

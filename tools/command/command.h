@@ -9,26 +9,28 @@
 
 #include "session/work.h"
 
-typedef struct gpu gpu; // gpu.h
+typedef struct gpu gpu;           // gpu.h
+typedef struct archives archives; // archive.c
 
 typedef struct command {
     options o;
-    text contents;          // of the file, as diagnostics show it
-    text words;             // SPIR-V: the file, or what a compiler made of it
-    vy_module *module;      // parsed
-    vys_work work;          // its derivatives and their options
-    const vy_module *final; // a module that runs and will not be differentiated again, or NULL
-    text out;               // goes to stdout if the command succeeds
-    text stream;            // --out NAME=@-: goes there instead
-    outputs files;          // the same for files
-    gpu *gpu;               // once opened
-    bool ends_reported;     // gradients that are zero by rule have been reported
-    bool color;             // of stderr
-    bool sampler_assumed;   // of a shader's samplers --sampler does not say all
-    names shaped;           // buffers of a shader that got the shape of their flat indices
-    const char *about;      // the file of `contents` and of places, where it is not o.file
-    bool muted;             // another process reports the error
-    int status;             // of a run without error; STATUS_CHECK: `check` found a fault
+    text contents;             // of the file, as diagnostics show it
+    text words;                // SPIR-V: the file, or what a compiler made of it
+    vy_module *module;         // parsed
+    vys_work work;             // its derivatives and their options
+    const vy_module *final;    // a module that runs and will not be differentiated again, or NULL
+    text out;                  // goes to stdout if the command succeeds
+    text stream;               // --out NAME=@-: goes there instead
+    outputs files;             // the same for files
+    struct archives *archives; // of .npz: arrays that become files at the end (archive.h)
+    gpu *gpu;                  // once opened
+    bool ends_reported;        // gradients that are zero by rule have been reported
+    bool color;                // of stderr
+    bool sampler_assumed;      // of a shader's samplers --sampler does not say all
+    names shaped;              // buffers of a shader that got the shape of their flat indices
+    const char *about;         // the file of `contents` and of places, where it is not o.file
+    bool muted;                // another process reports the error
+    int status;                // of a run without error; STATUS_CHECK: `check` found a fault
 } command;
 
 // Each returns false with *d.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // results.c: `--out NAME=@FILE`: an array as a file, a picture, several pictures, or on stdout.
-#include "tools/command/command.h"
+#include "tools/command/archive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,9 @@ bool check_output(const spec *to, const array *a, vy_diag *d)
 {
     if (!spec_is_file(to))
         return fail(d, TOOL_SPEC,
-                    "write --out NAME=@file.npy, NAME=@file.png, NAME=@file.bin or NAME=@-",
+                    "write --out NAME=@file.npy, @file.npz, @file.png, @file.bin or NAME=@-",
                     "--out %s: a file is expected", to->name);
+    if (to->kind == SPEC_NPZ) return npz_available("--out", to->text, d);
     return to->kind != SPEC_PNG || check_picture(to, a, d);
 }
 
@@ -62,6 +63,7 @@ bool write_array(command *c, const spec *to, const array *a, vy_diag *d)
 {
     const size_t bytes = (size_t)(a->count * vy_type_size(a->type));
     if (to->kind == SPEC_BIN) return output_add(&c->files, to->text, a->data, bytes, d);
+    if (to->kind == SPEC_NPZ) return archive_add(c, to, a, d);
     if (to->kind == SPEC_PNG && to->frames) return write_frames(c, to, a, d);
     if (to->kind == SPEC_STREAM) { // alone on stdout: options.c
         npy_write(a, &c->stream);

@@ -8,7 +8,7 @@ X(MEMORY,      "E0001", SYSTEM,  "close other programs or use a smaller input")
 X(USAGE,       "E0801", PROGRAM, "`vyre-grad --help` lists the verbs and their options")
 X(UNAVAILABLE, "E0802", PROGRAM, "")
 X(SELECT,      "E0803", PROGRAM, "name one with -p NAME")
-X(SPEC,        "E0804", PROGRAM, "a SPEC is 1,2,3 | @file.npy | @file.png | @file.bin | zeros | ones | const:V | "
+X(SPEC,        "E0804", PROGRAM, "a SPEC is 1,2,3 | @file.npy | @file.npz | @file.png | @file.bin | zeros | ones | const:V | "
                                  "iota | cycle:N | uniform:LO:HI:SEED | normal:MEAN:STD:SEED")
 X(MISSING,     "E0805", PROGRAM, "")
 X(SHAPE,       "E0806", PROGRAM, "")

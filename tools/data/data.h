@@ -12,6 +12,7 @@ typedef vys_array array;
 typedef enum spec_kind {
     SPEC_LIST,
     SPEC_NPY,
+    SPEC_NPZ, // an array of an archive
     SPEC_PNG,
     SPEC_STREAM, // stdin, .npy or .png; stdout, .npy
     SPEC_BIN,
@@ -29,8 +30,9 @@ typedef struct spec {
     bool has_shape;
     uint32_t rank;
     uint64_t shape[VYS_MAX_RANK];
-    char *text;  // owned: the list, the path, the constant
-    double a, b; // LO and HI, MEAN and STD
+    char *text;   // owned: the list, the path, the constant
+    char *member; // owned, SPEC_NPZ: which array of it; NULL: the one with this name
+    double a, b;  // LO and HI, MEAN and STD
     uint64_t seed;
     bool linear; // SPEC_PNG: numbers are linear light, not sRGB's
     bool frames; // … the leading axis counts pictures; the command sets it

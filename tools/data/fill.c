@@ -2,6 +2,7 @@
 // fill.c: the elements that a SPEC stands for.
 #include "tools/data/data.h"
 #include "tools/data/file.h"
+#include "tools/data/npz.h"
 #include "tools/data/number.h"
 
 #include <math.h>
@@ -41,7 +42,8 @@ static bool load(spec *s, vy_type type, vy_diag *d)
 {
     text bytes = {0};
     if (s->file.data) return true;
-    bool ok = file_read(s->text, DATA_LIMIT, &bytes, d);
+    bool ok = s->kind == SPEC_NPZ ? npz_read(s->text, s->member ? s->member : s->name, &bytes, d)
+                                  : file_read(s->text, DATA_LIMIT, &bytes, d);
     const bool picture = ok && (s->kind == SPEC_PNG ||
                                 (s->kind == SPEC_STREAM && picture_begins(bytes.data, bytes.size)));
     if (ok && !picture && s->kind != SPEC_BIN) {
@@ -181,6 +183,7 @@ bool spec_fill(spec *s, vy_type declared, array *a, vy_diag *d)
     switch (s->kind) {
     case SPEC_LIST: return fill_list(s, a, d);
     case SPEC_NPY:
+    case SPEC_NPZ:
     case SPEC_PNG:
     case SPEC_STREAM:
     case SPEC_BIN: return load(s, declared, d) && convert(s, a, d);

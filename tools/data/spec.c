@@ -12,6 +12,7 @@ void spec_free(spec *s)
 {
     free(s->name);
     free(s->text);
+    free(s->member);
     vys_array_free(&s->file);
     *s = (spec){0};
 }
@@ -64,10 +65,21 @@ static const char *after(const char *string, const char *prefix)
 
 #define LINEAR ":linear"
 
+#define NPZ ".npz"
+
+// Of FILE.npz:MEMBER the member; NULL: the path names none.
+static const char *member_of(const char *path)
+{
+    const char *found = NULL;
+    for (const char *at = path; (at = strstr(at, NPZ ":")); at++) found = at + strlen(NPZ ":");
+    return found && *found ? found : NULL;
+}
+
 // Of a path; SPEC_LIST: none of ours.
 static spec_kind file_kind(const char *path)
 {
     if (ends_in(path, ".npy")) return SPEC_NPY;
+    if (ends_in(path, NPZ) || member_of(path)) return SPEC_NPZ;
     if (ends_in(path, ".png") || ends_in(path, ".png" LINEAR)) return SPEC_PNG;
     return ends_in(path, ".bin") ? SPEC_BIN : SPEC_LIST;
 }
@@ -100,8 +112,8 @@ static bool parse_kind(spec *s, const char *value, const char **kept)
 
 bool spec_is_file(const spec *s)
 {
-    return s->kind == SPEC_NPY || s->kind == SPEC_PNG || s->kind == SPEC_BIN ||
-           s->kind == SPEC_STREAM;
+    return s->kind == SPEC_NPY || s->kind == SPEC_NPZ || s->kind == SPEC_PNG ||
+           s->kind == SPEC_BIN || s->kind == SPEC_STREAM;
 }
 
 bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
@@ -123,11 +135,15 @@ bool spec_parse(spec *s, const char *option, const char *argument, vy_diag *d)
         char fix[100];
         snprintf(fix, sizeof fix, "a file is written with @: %.*s=@%.40s",
                  equals - argument > 30 ? 30 : (int)(equals - argument), argument, equals + 1);
-        const char *other = strcmp(option, "--out") ? NULL : "end the file in .npy, .png or .bin";
+        const char *other =
+            strcmp(option, "--out") ? NULL : "end the file in .npy, .npz, .png or .bin";
         return fail(d, TOOL_SPEC, file ? fix : other, "%s %s: `%.60s` is not a SPEC", option,
                     argument, equals + 1);
     }
     s->name = strndup(argument, (size_t)(bracket - argument));
-    s->text = s->linear ? strndup(kept, strlen(kept) - strlen(LINEAR)) : strdup(kept);
-    return (s->name && s->text) || fail_memory(d);
+    const char *member = s->kind == SPEC_NPZ ? member_of(kept) : NULL;
+    const size_t length = strlen(kept) - (s->linear ? strlen(LINEAR) : 0);
+    s->text = strndup(kept, member ? (size_t)(member - 1 - kept) : length);
+    if (member) s->member = strdup(member);
+    return (s->name && s->text && (s->member || !member)) || fail_memory(d);
 }

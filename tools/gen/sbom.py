@@ -16,7 +16,7 @@ LICENSES = { # by the beginning of the file's name
     "libisl.": "MIT", "libgmp.": "LGPL-3.0-or-later OR GPL-2.0-or-later", "libcjson.": "MIT", "libpng16.": "libpng-2.0",
     "libstdc++.": "GPL-3.0-or-later WITH GCC-exception-3.1", "libgcc_s.": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libc.": "LGPL-2.1-or-later", "libm.": "LGPL-2.1-or-later", "ld-linux": "LGPL-2.1-or-later",
-    "libmpi.": "BSD-3-Clause",
+    "libmpi.": "BSD-3-Clause", "libzip.": "BSD-3-Clause",
 }
 
 
