@@ -28,12 +28,12 @@ VALUES = {
     "--dump-after": "dce", "--color": "never", "--set": "N=2", "--in": "@./", "--out": "w=@w.npy", "--ct": "loss=1",
     "--dot": "w=1", "--groups": "1,1,1", "--engine": "eval", "--eval-type": "f64", "--subgroup-size": "8", "--shuffle": "3",
     "--device": "0", "--driver": "nothing.json", "--timeout": "9", "--samples": "2", "--allow": "out-of-range", "--params": "w",
-    "--optimizer": "sgd", "--lr": "1e-4", "--steps": "1", "--batch": "x:1", "--checkpoint-every": "9", "--write-pipeline": "written",
+    "--optimizer": "sgd", "--lr": "1e-4", "--steps": "1", "--batch": "x:1", "--shard": "x", "--parts": "2", "--checkpoint-every": "9", "--write-pipeline": "written",
     "--plot": "plot.png", "--resume": "absent.fit", "--runs": "2", "--against": "absent.json", "--tolerance": "1e-3",
 }
 BESIDE = {("run", "--wrt"): ["--grad"], ("run", "--ct"): ["--grad"], ("run", "--dot"): ["--jvp"], ("bench", "--dot"): ["--jvp"],
           ("bench", "--tolerance"): ["--against", "absent.json", "--engine", "vulkan"], ("bench", "--against"): ["--engine", "vulkan"],
-          ("bench", "--peak"): ["--engine", "vulkan"]}
+          ("bench", "--peak"): ["--engine", "vulkan"], ("fit", "--parts"): ["--shard", "x", "--deterministic"]}
 # Refusals because of this file: another one could have the option.
 CONTEXT = re.compile("are of SPIR-V modules|has a domain `over` of its own|says itself how many workgroups")
 bad = []
