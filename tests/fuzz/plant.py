@@ -10,6 +10,7 @@ no longer found.
 """
 import argparse
 import glob
+import json
 import os
 import shlex
 import subprocess
@@ -48,6 +49,13 @@ def planted(plant):
     return text.replace(old, new, 1) if old in text else None
 
 
+def defined(changed, o):
+    """What the build defines for that file."""
+    with open(os.path.join(o.build, "compile_commands.json"), encoding="utf-8") as f:
+        made = next((c for c in json.load(f) if os.path.realpath(os.path.join(c["directory"], c["file"])) == os.path.join(ROOT, changed)), None)
+    return [word for word in shlex.split(made["command"]) if word.startswith("-D")] if made else []
+
+
 def link(folder, plant, o, target):
     """Path of a wrong TARGET, or None with a reason: linked as ninja does, the changed file first."""
     changed, text = plant[0], planted(plant)
@@ -62,7 +70,7 @@ def link(folder, plant, o, target):
     line = (lines.stdout.splitlines() or [""])[-1].replace("-o %s " % target, "-o %s %s " % (out, wrong), 1)
     line = line.replace(" tools/vyre-grad.p/%s.o " % changed[6:].replace("/", "_"), " ")  # of the command itself: in no library
     for command in (["cc", "-std=gnu11", "-O1", "-w", "-c", source, "-o", wrong, "-I" + ROOT, "-I" + o.build,
-                     "-I" + os.path.join(ROOT, os.path.dirname(changed))], ["sh", "-c", line]):
+                     "-I" + os.path.join(ROOT, os.path.dirname(changed)), *defined(changed, o)], ["sh", "-c", line]):
         done = subprocess.run(command, cwd=o.build, capture_output=True, text=True)
         if done.returncode:
             return None, done.stderr[:500]
@@ -90,8 +98,8 @@ def script_path(name):
 def noticed_by_script(folder, plant, o):
     """The first message of its script, or of its text test; None: it passes."""
     script = OF_SCRIPT[plant]
+    os.symlink(os.path.join(o.build, "meson-info"), os.path.join(folder, "meson-info"))
     if script.startswith("text/"):
-        os.symlink(os.path.join(o.build, "meson-info"), os.path.join(folder, "meson-info"))
         done = subprocess.run([os.path.join(ROOT, "tests", "run"), "--build", folder, os.path.join(ROOT, "tests", script)],
                               capture_output=True, text=True)
         return done.stdout.splitlines()[-1] if done.returncode else None

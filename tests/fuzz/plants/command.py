@@ -21,10 +21,10 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Which file a buffer is read from.
     ("text/cmd/folder.vyre", (
-        ("tools/command/folder.c", None, "s->folders.count; i-- > 0;", "s->folders.count; i-- > s->folders.count - 1;"),
+        ("tools/command/folder.c", None, "s->folders.count; i-- > 0 &&", "s->folders.count; i-- > s->folders.count - 1 &&"),
         ("tools/command/folder.c", None, "b.workspace || specs_find(s, b.name)) continue;", "b.workspace) continue;"),
         ("tools/command/folder.c", None, "b.cls == VY_OUT || b.workspace", "b.workspace"),
-        ("tools/command/folder.c", None, "if (!path && own) return no_file(s, b.name, d);", ";"),
+        ("tools/command/folder.c", None, "if (!in && own) return no_file(s, b.name, d);", ";"),
         ("tools/command/folder.c", None, "|| specs_find(out, name)) return true;", ") return true;"),
     )),
     # What is said of a checkpoint of another training.
@@ -38,7 +38,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Archives of arrays: sizes that are not believed, what is asked of libzip, which array it is.
     ("command_npz.py", (
         ("tools/data/npz.c", None, "|| s->size / MOST_RATIO > s->comp_size)", ")"),
-        ("tools/data/npz.c", None, "const zip_int64_t n = zip_fread(f, &more, 1);", "const zip_int64_t n = (void)more, 0;"),
+        ("tools/data/npz.c", None, "const zip_int64_t n = zip_fread(f, &more, 1);", "const zip_int64_t n = 0; (void)more;"),
         ("tools/data/npz.c", None, "!zip_set_file_compression(z, (zip_uint64_t)index, ZIP_CM_STORE, 0) &&", ""),
         ("tools/data/fill.c", None, "s->member ? s->member : s->name", "s->name"),
         ("tools/command/archive.c", None, "if (!strcmp(all->data[i].path, path)) return", "if (0) return"),

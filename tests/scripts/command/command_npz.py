@@ -76,6 +76,8 @@ def reads():
 
 def writes():
     run("", "--in", "@good.npz", "--out", "y=@r.npz", "--out", "s=@r.npz:total")
+    if bad:
+        return
     with zipfile.ZipFile("r.npz") as z:
         found = {i.filename: z.read(i) for i in z.infolist()}
         plain = all(i.compress_type == zipfile.ZIP_STORED for i in z.infolist())

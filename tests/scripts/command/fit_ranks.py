@@ -155,7 +155,10 @@ def interrupted(how, *args):
         time.sleep(0.02)
     ranks = ranks_of(process)
     check(len(ranks) == 3, "ranks", ranks)
-    os.kill(ranks[1] if len(ranks) > 1 else process.pid, how)
+    if len(ranks) != 3:
+        process.kill()
+        return 0, ""
+    os.kill(ranks[1], how)
     start = time.monotonic()
     out, err = process.communicate(timeout=60)
     check(process.returncode != 0 and not out, process.returncode, out, err)

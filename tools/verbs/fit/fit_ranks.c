@@ -17,9 +17,6 @@
 #include <unistd.h>
 
 static const char MODULE[] = "vyre-mpi.so";
-#ifndef MPI_DIR // where the build installs it
-#define MPI_DIR "/usr/local/lib/vyre"
-#endif
 
 // ------------------------------------------------------------------------------------------- begin
 // Beside the command (in a build folder), else where it is installed.
