@@ -118,6 +118,21 @@ def same_bits(rng):
     check(close(found[1][1], one["losses"]["data"], 1e-3), found, one)
 
 
+def pipelines():
+    """Rows go through several programs: the network of examples/image.vyre."""
+    image = os.path.join(os.environ["SRC"], "examples", "image.vyre")
+    done = subprocess.run([GRAD, "run", image, "-p", "scene", *EVAL, "--set", "A=5", "--set", "B=5", "--out", "at=@at.npy", "--out",
+                           "pixel=@pixel.npy"], capture_output=True, text=True, check=False)
+    check(done.returncode == 0, done.stderr)
+    words = ["w1[2,4]=normal:0:3:1", "b1=normal:0:1:2", "w2[4,4]=normal:0:0.25:3", "b2=zeros", "w3[4,1]=normal:0:0.2:4", "b3=zeros"]
+    args = ["--of", "loss", "--params", "w1,b1,w2,b2,w3,b3", "--in", "at=@at.npy", "--in", "pixel=@pixel.npy", "--steps", "12", "--lr",
+            "0.01", *EVAL, "--eval-type", "f64"] + [word for v in words for word in ("--in", v)]
+    one, many = fit(0, *args, file=image), fit(3, *args, "--shard", "at,pixel", file=image)
+    check(close(one["losses"]["data"], many["losses"]["data"], 1e-9), one, many)
+    for name in ("w1", "b1", "w2", "b2", "w3", "b3"):
+        check(close(one["outputs"].get(name, NOTHING["losses"])["data"], many["outputs"].get(name, NOTHING["losses"])["data"], 1e-9), name)
+
+
 # ------------------------------------------------------------------------------------------ trouble
 LINE = ("program line(x: in f32[N], y: in f32[N], w: in f32[1], b: in f32[1], loss: out f32[1], N: u32) over(i: N)\n"
         "{ let e = w[0] * x[i] + b[0] - y[i]; atomic_add(loss[0], e * e / f32(N)); }\n")
@@ -217,6 +232,7 @@ def main():
     rng = random.Random(SEED)
     trains_as_one(rng)
     same_bits(rng)
+    pipelines()
     survives()
     refuses()
     return 1 if failures else 0
