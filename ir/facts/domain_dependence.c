@@ -4,8 +4,9 @@
 //   over(i: M, k: K)   b[k, j]: differs along k        s = s + a[i, j] * b[k, j]: along both
 //
 // A value differs along a variable if one of its operands does, or if the variable decides which
-// invocations reach it.  Computed as a fixpoint of growing bit masks (dataflow.h).
+// invocations reach it; a local array if any access to it does.  Computed as a fixpoint of growing bit masks (dataflow.h).
 #include "ir/facts/domain_dependence.h"
+#include "ir/core/access.h"
 #include "ir/core/dataflow.h"
 
 uint8_t vy_along_leaf(const vy_along *a, uint32_t id)
@@ -37,6 +38,17 @@ static uint8_t route(const vy_along *a, uint32_t id)
     return up ? a->route[up] : 0;
 }
 
+uint8_t vy_along_element(const vy_along *a, uint32_t access)
+{
+    return route(a, access) | any_of(a, vy_args(a->p, access), vy_rank_of(a->p, access));
+}
+
+static bool in_local_array(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return vy_op_is_memory((vy_op)i->op) && p->buffers.data[i->aux].cls == VY_LOCAL;
+}
+
 static uint8_t value(const vy_along *a, uint32_t id)
 {
     const vy_inst *i = &a->p->insts.data[id];
@@ -48,6 +60,8 @@ static uint8_t value(const vy_along *a, uint32_t id)
         const uint8_t way = op == VY_OP_RESULT ? a->route[vy_opener(a->p, a->s, id)] : 0;
         return bits | way | any_of(a, ids, vy_slot_sources(a->p, a->s, id, ids));
     }
+    if (in_local_array(a->p, id))
+        return bits | a->array[i->aux] | any_of(a, vy_args(a->p, id), i->nargs);
     if (vy_op_infos[op].effect == VY_WRITE) return UINT8_MAX;
     return vy_is_marker(op) ? bits : bits | any_of(a, vy_args(a->p, id), i->nargs);
 }
@@ -70,13 +84,18 @@ bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_a
     *a = (vy_along){.p = p, .s = s, .first = overs > VY_ALONG_AXES ? overs - VY_ALONG_AXES : 0};
     a->of = vy_arena_alloc(arena, p->insts.count);
     a->route = vy_arena_alloc(arena, p->insts.count);
-    if (!a->of || !a->route || !vy_dataflow_make(&d, p, s, arena)) return false;
+    a->array = vy_arena_alloc(arena, p->buffers.count);
+    if (!a->of || !a->route || !a->array || !vy_dataflow_make(&d, p, s, arena)) return false;
     vy_dataflow_push_all(&d);
     for (uint32_t id; (id = vy_dataflow_pop(&d));) {
         const uint8_t bits = a->of[id] | value(a, id);
         if (bits == a->of[id]) continue;
         a->of[id] = bits;
         vy_dataflow_push_users(&d, id);
+        if (in_local_array(p, id) && bits & ~a->array[p->insts.data[id].aux]) {
+            a->array[p->insts.data[id].aux] |= bits;
+            vy_dataflow_push_accesses(&d, p->insts.data[id].aux);
+        }
         if (!vy_op_opens((vy_op)p->insts.data[id].op)) continue;
         a->route[id] = bits;
         push_inside(&d, id);

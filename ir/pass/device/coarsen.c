@@ -23,10 +23,10 @@
 // (options->extent).  A domain keeps at least options->invocations, because devices hide latency
 // with them.
 //
-// The bits do not change: each element is computed as before, in the same order.  Invocations of
-// the program must be independent: no barriers, subgroup operations, built-ins, shared memory or
-// atomics on elements that others may access, and no memory is both loaded and stored.  A variable
-// on which a trip count depends is left alone: the loops of one invocation must not become longer
+// The bits do not change: each element is computed as before, in the same order, but for the order
+// of atomic additions, which nothing guarantees.  Invocations of the program must be independent: no
+// barriers, subgroup operations, built-ins or shared memory, and of memory that is loaded and stored
+// only what coarsen_memory.c allows.  A variable on which a trip count depends is left alone: the loops of one invocation must not become longer
 // (vkrt.h, loop_iteration_limit).
 //
 // Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`:
@@ -41,7 +41,8 @@
 enum {
     MAX_AXES = 3,
     REGISTERS = 40,   // values that a loop carries without loads and stores
-    MAX_CODE = 4096,  // instructions
+    HELD = 4,         // elements of local arrays for each value that a loop may carry
+    MAX_CODE = 8192,  // instructions
     MAX_BLOCKS = 128, // basic blocks
     MAX_CHUNK = 88,   // LARGEST_BODY of strip_mine.c, less what closes the loop
     ROW = 8,          // invocations that a device runs side by side, at least
@@ -55,6 +56,7 @@ typedef struct part {
     uint64_t code, blocks;
     uint64_t carried; // values carried by a loop, maximum: outer loops carry its results
     uint64_t body;    // instructions in the body of an innermost loop, maximum
+    uint64_t held;    // elements of local arrays
 } part;
 
 typedef struct coarsen {
@@ -63,6 +65,7 @@ typedef struct coarsen {
     vy_structure s;
     vy_along along;
     vy_arena arena;
+    uint8_t *use;       // by buffer: coarsen_memory.c
     double *iterations; // by opening marker: how often its body is executed
     part parts[MASKS];
     uint8_t masks[MASKS];
@@ -83,29 +86,7 @@ static bool inst_suits(const vy_program *p, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     const vy_op op = (vy_op)i->op;
     if (op == VY_OP_CHECKPOINT || vy_op_infos[op].effect == VY_CONV) return false;
-    if (!vy_op_is_memory(op)) return vy_op_infos[op].effect != VY_WRITE;
-    if (!vy_is_global(p->buffers.data[i->aux].cls)) return false;
-    return vy_strength_of(p, id) != VY_STRENGTH_ATOMIC;
-}
-
-enum { LOADED = 1, STORED = 2 };
-
-// No memory is both loaded and stored, and the results of atomics are unused.
-static bool memory_suits(const vy_program *p, uint8_t *use)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        for (uint32_t k = 0; k < i->nargs; k++) {
-            const uint32_t v = vy_arg(p, id, k);
-            if (!VY_IS_LEAF(v) && vy_op_is_atomic((vy_op)p->insts.data[v].op)) return false;
-        }
-        if (!vy_op_is_memory((vy_op)i->op)) continue;
-        const uint32_t of = p->buffers.data[i->aux].view_of;
-        uint8_t *u = &use[of ? of : i->aux];
-        *u |= i->op == VY_OP_LOAD ? LOADED : STORED;
-        if (*u == (LOADED | STORED)) return false;
-    }
-    return true;
+    return vy_op_is_memory(op) || vy_op_infos[op].effect != VY_WRITE;
 }
 
 static bool program_suits(const vy_program *p)
@@ -166,6 +147,14 @@ static double reached(const coarsen *c, uint32_t id)
     return up ? c->iterations[up] : 1;
 }
 
+static uint64_t local_elements(const vy_program *p, uint32_t buffer)
+{
+    const vy_buf *b = &p->buffers.data[buffer];
+    uint64_t n = b->cls == VY_LOCAL;
+    for (uint32_t k = 0; k < b->rank; k++) n *= (uint64_t)p->dims.data[b->dims[k].id].value;
+    return n;
+}
+
 static void add_up(coarsen *c)
 {
     const vy_program *p = c->p;
@@ -174,12 +163,14 @@ static void add_up(coarsen *c)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         const vy_op op = (vy_op)i->op;
-        const uint8_t mask = c->along.of[id];
+        const bool waits = op_writes(op) && !vy_writes_at_once(p, c->use, id);
+        const uint8_t mask = waits ? vy_written_along(&c->along, id) : c->along.of[id];
         part *at = &c->parts[mask];
         at->cost += cost_of(i) * reached(c, id);
-        c->written += op_writes(op) ? reached(c, id) : 0;
-        c->write_runs += op_writes(op) && !writing;
-        writing = op_writes(op) || (writing && !vy_is_marker(op));
+        const bool guarded = waits && mask; // else the copies' sum, with zero for those beyond the end
+        c->written += guarded ? reached(c, id) : 0;
+        c->write_runs += guarded && !writing;
+        writing = guarded || (writing && !vy_is_marker(op));
         at->code++;
         at->blocks += blocks_of(i);
         body[mask] += op_writes(op) ? 4 : 1;
@@ -197,6 +188,8 @@ static void add_up(coarsen *c)
                 if (body[m] > c->parts[m].body) c->parts[m].body = body[m];
         }
     }
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        c->parts[c->along.array[b]].held += local_elements(p, b);
     for (uint32_t m = 0; m < MASKS; m++)
         if (c->parts[m].code) c->masks[c->mask_count++] = (uint8_t)m;
 }
@@ -251,6 +244,7 @@ static part total(const coarsen *c)
         t.blocks += at->blocks * times;
         t.carried += at->carried * times;
         t.body += at->body * times;
+        t.held += at->held * times;
     }
     t.blocks += 2ull * c->write_runs * copies(c, MASKS - 1);
     return t;
@@ -260,7 +254,8 @@ static bool within_limits(const coarsen *c, const part *t)
 {
     const uint32_t carried = c->options->carried ? c->options->carried : REGISTERS;
     return t->code <= MAX_CODE && t->blocks <= MAX_BLOCKS && t->carried <= carried &&
-           !(c->chunked && t->body > MAX_CHUNK) && enough_invocations(c);
+           t->held <= (uint64_t)HELD * carried && !(c->chunked && t->body > MAX_CHUNK) &&
+           enough_invocations(c);
 }
 
 // The cost per element with the current factors; -1: over a limit.
@@ -301,17 +296,21 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
 // False: out of memory.  *any: there is a candidate variable.
 static bool prepare_coarsening(coarsen *c, bool *any)
 {
-    uint8_t *use = vy_arena_alloc(&c->arena, c->p->buffers.count);
+    c->use = vy_arena_alloc(&c->arena, c->p->buffers.count);
     c->iterations = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->iterations);
-    if (!use || !c->iterations || !vy_structure_make(c->p, &c->s)) return false;
-    if (!memory_suits(c->p, use)) return true;
-    return vy_along_make(&c->along, c->p, &c->s, &c->arena) && find_axes(c, any);
+    if (!c->use || !c->iterations || !vy_structure_make(c->p, &c->s)) return false;
+    if (!vy_copies_suit(c->p, c->use)) return true;
+    if (!vy_along_make(&c->along, c->p, &c->s, &c->arena)) return false;
+    bool oom;
+    if (!vy_turns_suit(&c->along, c->use, &c->arena, &oom)) return !oom;
+    return find_axes(c, any);
 }
 
 static void choose_variables(coarsen *c)
 {
     c->chunked = vy_is_chunked(c->p, c->options);
     add_up(c);
+    c->chunked &= total(c).body <= MAX_CHUNK; // else `strip_mine` takes none of them anyway
     c->best_cost = cost(c) * least_gain;
     search(c, 0, 0);
 }

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: MIT
-// coarsen.h: between coarsen.c, which chooses, and unroll_and_jam.c, which rewrites.
+// coarsen.h: between coarsen.c, which chooses, coarsen_memory.c, which says what copies of an
+// invocation may do to memory, and unroll_and_jam.c, which rewrites.
 #ifndef VYRE_COARSEN_H
 #define VYRE_COARSEN_H
 
+#include "ir/facts/domain_dependence.h"
 #include "ir/pass/pass.h"
 
 // unroll_and_jam.c: `factor` invocations along `axis` become one.  False: the module has the error.
 bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor);
+
+// coarsen_memory.c.  use: by buffer, zeroed; receives what the others are called with.  False: the
+// copies of an invocation would disturb each other, or other invocations.
+bool vy_copies_suit(const vy_program *p, uint8_t *use);
+// The same for what one copy does between two turns of another.  False without *oom: no.
+bool vy_turns_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom);
+// Is it a write that each copy makes at its turn, also a copy beyond the end of the domain?
+bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id);
+// Along which variables is it a write of its own for each copy?  Along the others, the copies add
+// to one element, and one addition serves all.
+uint8_t vy_written_along(const vy_along *a, uint32_t id);
 
 // coarsen.c, for tests: blocks by `factor` along every variable where possible, whatever the cost.
 bool vy_coarsen_all(vy_program *p, uint32_t factor);

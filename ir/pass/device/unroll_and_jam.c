@@ -2,7 +2,7 @@
 // unroll_and_jam.c: `factor` invocations along one domain variable become one: unroll and jam.
 //
 //   over(i: M, k: K)                  over(i: (M + 1) / 2, k: K)
-//   for j in 0..N {                   i_0 = 2i; inside = 1 ≤ M − 1 − 2i; i_1 = min(2i + 1, M − 1)
+//   for j in 0..N {                   i_0 = 2i; inside = 1 ≤ M − 1 − 2i; i_1 = inside ? 2i + 1 : 2i
 //     s += a[i, j] * b[k, j]   →      for j in 0..N {
 //   }                                   v = b[k, j]; s_0 += a[i_0, j] * v; s_1 += a[i_1, j] * v
 //   c[i, k] = s                       }
@@ -11,20 +11,23 @@
 // Instructions that differ along the variable (domain_dependence.c) get a copy for each of the
 // invocations, all others remain single.  A construct whose control flow is the same for all of
 // them remains single and carries a copy of each differing value; an `if` that diverges is copied
-// for each.  Copies beyond the end compute what the last invocation computes, so that everything
-// known about indices holds for them too (VY_FLAG_INRANGE is kept), and store nothing.
+// for each.  Copies beyond the end repeat what copy 0 computes, so that everything known about
+// indices holds for them too (VY_FLAG_INRANGE is kept), and no invocation accesses an element of
+// another one.  They store nothing, but for coarsen_memory.c.
 //
 // Neighbours along the last variable are neighbours in a subgroup, whose loads should be adjacent:
 // there copy q is i + q⌈N/f⌉, along other variables f i + q.  A variable with as many values as
 // copies is removed from the domain.
 //
 // Between two markers each copy is emitted completely before the next one, which keeps live ranges
-// of temporaries short; its stores wait for the next marker and share one `if`.
+// of temporaries short; its stores wait for the next marker and share one `if`.  Local arrays that
+// differ have a copy each.
 //
 // Needs the conditions that coarsen.c has checked.
 #include "ir/pass/device/coarsen.h"
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"
+#include "ir/core/access.h"
 #include "ir/facts/domain_dependence.h"
 
 typedef struct jam {
@@ -36,7 +39,9 @@ typedef struct jam {
     uint32_t **maps;         // by copy: its map, like the one of the frame
     uint32_t *at;            // by copy: its coordinate along the axis
     uint32_t *inside;        // by copy: a condition, is that in the domain?  0: always
-    vy_id_vec waiting, args, out;
+    uint8_t *use;            // by buffer: coarsen_memory.c
+    uint32_t **arrays;       // by copy: by local array, its own
+    vy_id_vec waiting, joint, args, out;
 } jam;
 
 // ---------------------------------------------------------------------------------------- extents
@@ -115,7 +120,7 @@ static void find_places(jam *j)
         j->inside[q] = 0;
         if (q && !(constant && constant % f == 0)) { // the sum may wrap, this difference cannot
             j->inside[q] = vy_le(b, by, vy_sub(b, top, first)).id;
-            at = vy_min(b, at, top);
+            at = vy_select(b, (vy_value){j->inside[q]}, at, first);
         }
         j->at[q] = at.id;
         if (!VY_IS_LEAF(at.id)) vy_name(b, at, j->w.p->overs.data[j->axis].name);
@@ -141,17 +146,27 @@ static void push(jam *j, vy_id_vec *v, uint32_t id) { j->w.oom |= !vy_vec_push(v
 
 static bool stopped(const jam *j) { return vy_rewrite_stopped(&j->w); }
 
+static void copy_with(jam *j, uint32_t q, uint32_t id)
+{
+    if (stopped(j)) return;
+    vy_copy_with(j->w.b, j->w.p, id, j->args.data, map_of(j, q));
+    const uint32_t own = j->arrays[q][j->w.p->insts.data[id].aux];
+    if (!vy_op_is_memory((vy_op)j->w.p->insts.data[id].op) || !own || stopped(j)) return;
+    vy_builder_program(j->w.b)->insts.data[map_of(j, q)[id]].aux = own;
+}
+
 static void copy(jam *j, uint32_t q, uint32_t id)
 {
     j->args.count = 0;
     for (uint32_t k = 0; k < j->w.p->insts.data[id].nargs; k++)
         push(j, &j->args, get(j, q, vy_arg(j->w.p, id, k)));
-    if (!stopped(j)) vy_copy_with(j->w.b, j->w.p, id, j->args.data, map_of(j, q));
+    copy_with(j, q, id);
 }
 
-static bool writes(const jam *j, uint32_t id)
+static bool waits(const jam *j, uint32_t id)
 {
-    return vy_op_infos[j->w.p->insts.data[id].op].effect == VY_WRITE;
+    return vy_op_infos[j->w.p->insts.data[id].op].effect == VY_WRITE &&
+           !vy_writes_at_once(j->w.p, j->use, id);
 }
 
 static void begin_inside(jam *j, uint32_t q)
@@ -164,8 +179,29 @@ static void end_inside(jam *j, uint32_t q)
     if (j->inside[q]) vy_end_plain_if(j->w.b);
 }
 
+// One addition of what all copies add to the element that they have in common.
+static void add_sum(jam *j, uint32_t id)
+{
+    const uint32_t rank = vy_rank_of(j->w.p, id), value = vy_arg(j->w.p, id, rank);
+    vy_builder *b = j->w.b;
+    vy_value sum = {get(j, 0, value)};
+    vy_rewrite_at(&j->w, id);
+    for (uint32_t q = 1; q < j->factor; q++) {
+        vy_value v = {get(j, q, value)};
+        vy_value zero = vy_zero(b, vy_value_type(b, v));
+        if (j->inside[q]) v = vy_select(b, (vy_value){j->inside[q]}, v, zero);
+        sum = vy_add(b, sum, v);
+    }
+    j->args.count = 0;
+    for (uint32_t k = 0; k < rank; k++) push(j, &j->args, get(j, 0, vy_arg(j->w.p, id, k)));
+    push(j, &j->args, sum.id);
+    copy_with(j, 0, id);
+}
+
 static void flush(jam *j)
 {
+    for (uint32_t k = 0; k < j->joint.count; k++) add_sum(j, j->joint.data[k]);
+    j->joint.count = 0;
     for (uint32_t q = 0; q < j->factor && j->waiting.count; q++) {
         begin_inside(j, q);
         for (uint32_t k = 0; k < j->waiting.count; k++) copy(j, q, j->waiting.data[k]);
@@ -178,10 +214,10 @@ static void copy_straight_line(jam *j, uint32_t from, uint32_t to)
 {
     for (uint32_t q = 0; q < j->factor; q++)
         for (uint32_t id = from; id < to && !stopped(j); id++) {
-            if (!writes(j, id) && (q == 0 || differs(j, id)))
+            if (!waits(j, id) && (q == 0 || differs(j, id)))
                 copy(j, q, id);
-            else if (q == 0 && writes(j, id))
-                push(j, &j->waiting, id);
+            else if (q == 0 && waits(j, id))
+                push(j, vy_written_along(&j->along, id) & j->bit ? &j->waiting : &j->joint, id);
         }
 }
 
@@ -191,7 +227,7 @@ static uint32_t copy_divergent_if(jam *j, uint32_t opener)
     const uint32_t last = vy_last_result(j->w.p, &j->w.s, opener);
     for (uint32_t q = 0; q < j->factor; q++)
         for (uint32_t id = opener; id <= last && !stopped(j); id++) {
-            const bool guard = writes(j, id);
+            const bool guard = waits(j, id);
             if (guard) begin_inside(j, q);
             copy(j, q, id);
             if (guard) end_inside(j, q);
@@ -281,9 +317,25 @@ static uint32_t construct(jam *j, uint32_t id)
     }
 }
 
+static void copy_arrays(jam *j)
+{
+    uint32_t last = 0;
+    for (uint32_t k = 1; k < j->w.p->buffers.count; k++) {
+        if (!(j->along.array[k] & j->bit)) continue;
+        const vy_buf *of = &j->w.p->buffers.data[k];
+        for (uint32_t q = 1; q < j->factor && !stopped(j); q++) {
+            char name[320];
+            vy_next_free_name(vy_builder_program(j->w.b), "copy", of->name, &last, name);
+            j->arrays[q][k] = vy_local_undefined(j->w.b, name, of->type, of->rank, of->dims).id;
+        }
+        last = 0;
+    }
+}
+
 static void rewrite(jam *j)
 {
     const uint32_t n = j->w.p->insts.count;
+    copy_arrays(j);
     find_places(j);
     for (uint32_t id = 1; id < n && !stopped(j);) {
         uint32_t to = id;
@@ -311,22 +363,21 @@ static void drop_axis(vy_program *p, uint32_t axis)
     p->has_workgroup = false; // it was made for other axes
 }
 
-// The copies beyond the end of the domain load what the last invocation loads (`min`): an element
-// has no longer a single one.
-static void drop_owners(vy_program *p)
-{
-    for (uint32_t k = 1; k < p->buffers.count; k++) p->buffers.data[k].owned = false;
-}
-
 static bool prepare_jam(jam *j)
 {
     j->maps = vy_rewrite_table(&j->w, j->factor * sizeof *j->maps);
     j->at = vy_rewrite_table(&j->w, j->factor * sizeof *j->at);
     j->inside = vy_rewrite_table(&j->w, j->factor * sizeof *j->inside);
+    j->arrays = vy_rewrite_table(&j->w, j->factor * sizeof *j->arrays);
     j->classes = vy_dim_classes(j->w.p, &j->w.arena);
     if (j->w.oom || !j->classes) return false;
-    for (uint32_t q = 0; q < j->factor; q++) j->maps[q] = q ? vy_rewrite_ids(&j->w) : j->w.map;
-    return !j->w.oom && vy_along_make(&j->along, j->w.p, &j->w.s, &j->w.arena);
+    for (uint32_t q = 0; q < j->factor; q++) {
+        j->maps[q] = q ? vy_rewrite_ids(&j->w) : j->w.map;
+        j->arrays[q] = vy_rewrite_table(&j->w, j->w.p->buffers.count * sizeof **j->arrays);
+    }
+    j->use = vy_rewrite_table(&j->w, j->w.p->buffers.count);
+    return !j->w.oom && vy_copies_suit(j->w.p, j->use) &&
+           vy_along_make(&j->along, j->w.p, &j->w.s, &j->w.arena);
 }
 
 bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
@@ -339,10 +390,10 @@ bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
         rewrite(&j);
     }
     vy_vec_free(&j.waiting);
+    vy_vec_free(&j.joint);
     vy_vec_free(&j.args);
     vy_vec_free(&j.out);
     ok = vy_rewrite_end(&j.w, ok, &changed);
-    if (ok && changed) drop_owners(p);
     if (ok && drops) drop_axis(p, axis);
     return ok;
 }

@@ -75,8 +75,15 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/facts/context.c", None, "(f->strict || !strict)) return true;", "true) return true;"),
         ("ir/facts/context.c", None, "const int decisive = op == VY_OP_OR;", "const int decisive = op == VY_OP_AND;"),
     )),
-    ("text/opt/coarsen.vyre", (
-        ("ir/pass/device/unroll_and_jam.c", None, "if (ok && changed) drop_owners(p);", ""),
+    ("text/opt/coarsen_memory.vyre", (
+        ("ir/pass/device/coarsen_memory.c", None, "(load && !divergent);", "load;"),
+        ("ir/pass/device/coarsen_memory.c", None, "t->loaded[memory] != t->now || t->stored", "true || t->stored"),
+        ("ir/pass/device/coarsen_memory.c", None, "&& p->buffers.data[memory].owned;", ";"),
+        ("ir/pass/device/coarsen_memory.c", None, "if (uses_an_atomic(p, id)) return false;", ""),
+        ("ir/pass/device/coarsen_memory.c", None, "|| is_shared_addition(p, id);", "|| true;"),
+        ("ir/pass/device/coarsen_memory.c", None, "return exact && is_shared", "return is_shared"),
+        ("ir/pass/device/unroll_and_jam.c", None, "if (j->inside[q]) v = vy_select(b, (vy_value){j->inside[q]}, v, zero);", "(void)zero;"),
+        ("ir/pass/device/unroll_and_jam.c", None, ".aux = own;", ".aux += 0;"),
     )),
     ("text/opt/nested_selects.vyre", (
         ("ir/pass/scalar/nested_selects.c", None, "vy_type_is_float(vy_id_type(p, id))", "true"),

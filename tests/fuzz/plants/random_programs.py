@@ -115,10 +115,11 @@ SEVERAL = (
     # several elements per invocation
     ("ir/pass/device/unroll_and_jam.c", None, "return map_of(j, differs(j, id) ? q : 0)[id];", "return map_of(j, 0)[id];"),
     ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(constant && constant % f == 0)) {", "if (false) {"),
-    ("ir/pass/device/unroll_and_jam.c", None, "at = vy_min(b, at, top);", ""),
+    ("ir/pass/device/unroll_and_jam.c", None, "at = vy_select(b, (vy_value){j->inside[q]}, at, first);", ""),
     ("ir/facts/domain_dependence.c", None, "any_of(a, ids, vy_slot_sources(a->p, a->s, id, ids));",
      "any_of(a, ids, vy_slot_sources(a->p, a->s, id, ids) > 0);"),
-    ("ir/pass/device/coarsen.c", None, "if (*u == (LOADED | STORED)) return false;", ""),
+    ("ir/pass/device/coarsen_memory.c", None, "&& use[memory] != LOADED && use[memory] != ADDED) return false;", "&& false) return false;"),
+    ("ir/facts/domain_dependence.c", None, "a->array[p->insts.data[id].aux] |= bits;", ""),
 )
 
 # Faults in what passes assume of memory that loops both read and write: with rounds.py's programs.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// coarsen_memory.c: what the copies of an invocation may do to memory.
+//
+// unroll_and_jam.c lets copies take turns: copy 0 runs from one marker to the next, then copy 1.  A
+// copy beyond the end of the domain repeats what copy 0 of its invocation does.
+//
+// memory                                 its copies
+// local arrays                           have one each if it differs (domain_dependence.h)
+// parameters that are only loaded        load
+// parameters that are only stored, or    store when all copies have had their turn, unless beyond
+//   updated by their owner alone         the end
+// parameters only added to atomically    likewise; to an element that is the same for all copies
+//                                        their sum is added, by one addition.  (Additions of several
+//                                        invocations to one element have no guaranteed order.)
+// `@owned` parameters that are loaded    store at their turn, also beyond the end: there copy 0 has
+//   and stored (tapes)                   stored the same value just before.  The repetition sees
+//                                        what copy 0 saw as long as no turn stores what it has
+//                                        loaded before.
+//
+// Anything else is left alone: other atomics, whose results or order can be observed; elements of
+// several invocations that are loaded and stored.
+#include "ir/pass/device/coarsen.h"
+#include "ir/core/access.h"
+#include "ir/core/flow.h"
+
+enum { LOADED = 1, STORED = 2, UPDATED = 4, ADDED = 8 };
+
+static uint32_t memory_of(const vy_program *p, uint32_t access)
+{
+    const uint32_t buffer = p->insts.data[access].aux, of = p->buffers.data[buffer].view_of;
+    return of ? of : buffer;
+}
+
+static bool is_access(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    return vy_op_is_memory((vy_op)i->op) && vy_is_global(p->buffers.data[i->aux].cls);
+}
+
+static bool is_shared_addition(const vy_program *p, uint32_t id)
+{
+    return p->insts.data[id].op == VY_OP_ATOMIC_ADD && vy_strength_of(p, id) == VY_STRENGTH_ATOMIC;
+}
+
+static uint8_t use_of(const vy_program *p, uint32_t id)
+{
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    if (is_shared_addition(p, id)) return ADDED;
+    return vy_op_is_atomic(op) ? UPDATED : op == VY_OP_LOAD ? LOADED : STORED;
+}
+
+static bool access_suits(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    if (p->buffers.data[i->aux].cls == VY_LOCAL) return true;
+    if (!vy_is_global(p->buffers.data[i->aux].cls)) return false;
+    return vy_strength_of(p, id) != VY_STRENGTH_ATOMIC || is_shared_addition(p, id);
+}
+
+static bool uses_an_atomic(const vy_program *p, uint32_t id)
+{
+    for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+        const uint32_t v = vy_arg(p, id, k);
+        if (!VY_IS_LEAF(v) && vy_op_is_atomic((vy_op)p->insts.data[v].op)) return true;
+    }
+    return false;
+}
+
+bool vy_copies_suit(const vy_program *p, uint8_t *use)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        if (uses_an_atomic(p, id)) return false;
+        if (vy_op_is_memory((vy_op)p->insts.data[id].op) && !access_suits(p, id)) return false;
+        if (!is_access(p, id)) continue;
+        const uint32_t memory = memory_of(p, id);
+        use[memory] |= use_of(p, id);
+        const bool tape = use[memory] == (LOADED | STORED) && p->buffers.data[memory].owned;
+        const bool written = !(use[memory] & (LOADED | ADDED));
+        if (!tape && !written && use[memory] != LOADED && use[memory] != ADDED) return false;
+    }
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------ turns
+typedef struct turns {
+    const vy_along *a;
+    const uint8_t *use;
+    uint32_t now, *loaded, *stored; // by buffer: the last turn that did
+} turns;
+
+static bool repeated(const turns *t, uint32_t id)
+{
+    return is_access(t->a->p, id) && t->use[memory_of(t->a->p, id)] == (LOADED | STORED);
+}
+
+// divergent: copied as a whole, with its loops, so that any order of loads and stores is possible.
+static bool turn_suits(turns *t, uint32_t id, bool divergent)
+{
+    if (!repeated(t, id)) return true;
+    const uint32_t memory = memory_of(t->a->p, id);
+    const bool load = t->a->p->insts.data[id].op == VY_OP_LOAD;
+    (load ? t->loaded : t->stored)[memory] = t->now;
+    return t->loaded[memory] != t->now || t->stored[memory] != t->now || (load && !divergent);
+}
+
+bool vy_turns_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom)
+{
+    const vy_program *p = a->p;
+    turns t = {.a = a, .use = use, .now = 1};
+    t.loaded = vy_arena_alloc(arena, p->buffers.count * sizeof *t.loaded);
+    t.stored = vy_arena_alloc(arena, p->buffers.count * sizeof *t.stored);
+    if ((*oom = !t.loaded || !t.stored)) return false;
+    for (uint32_t id = 1, end = 0; id < p->insts.count; id++) {
+        const vy_op op = (vy_op)p->insts.data[id].op;
+        if (id > end && op == VY_OP_IF && a->of[id]) end = vy_last_result(p, a->s, id), t.now++;
+        if (id > end && vy_is_marker(op)) t.now++;
+        if (!turn_suits(&t, id, id <= end)) return false;
+        t.now += id == end;
+    }
+    return true;
+}
+
+// ----------------------------------------------------------------------------------------- writes
+bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id)
+{
+    return !is_access(p, id) || use[memory_of(p, id)] == (LOADED | STORED);
+}
+
+uint8_t vy_written_along(const vy_along *a, uint32_t id)
+{
+    const vy_program *p = a->p;
+    const vy_type stored = p->buffers.data[p->insts.data[id].aux].type;
+    const bool exact = vy_type_loaded(stored) == stored; // a sum of halves would be rounded
+    return exact && is_shared_addition(p, id) ? vy_along_element(a, id) : a->of[id];
+}
