@@ -96,6 +96,9 @@ void vy_copy_inst(vy_builder *b, const vy_program *old, uint32_t id, uint32_t *m
 // The same with these operands, ids of the program being built, in place of the mapped ones.
 void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint32_t *args,
                   uint32_t *map);
+// The same for a memory operation, which then accesses buffer `aux`.
+void vy_copy_to(vy_builder *b, const vy_program *old, uint32_t id, uint32_t aux,
+                const uint32_t *args, uint32_t *map);
 static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
 {
     return VY_IS_LEAF(id) ? id : map[id];

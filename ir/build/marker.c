@@ -257,6 +257,12 @@ static void copy_marker(vy_builder *b, vy_op op, const vy_inst *old, uint32_t n,
 void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint32_t *args,
                   uint32_t *map)
 {
+    vy_copy_to(b, old, id, old->insts.data[id].aux, args, map);
+}
+
+void vy_copy_to(vy_builder *b, const vy_program *old, uint32_t id, uint32_t aux,
+                const uint32_t *args, uint32_t *map)
+{
     const vy_inst *inst = &old->insts.data[id];
     vy_op op = (vy_op)inst->op;
     if (b->failed) return;
@@ -266,7 +272,7 @@ void vy_copy_with(vy_builder *b, const vy_program *old, uint32_t id, const uint3
         copy_marker(b, op, inst, inst->nargs, args, &map[id]);
     } else {
         uint32_t before = b->p->insts.count;
-        map[id] = vy_emit(b, op, (vy_type)inst->type, inst->aux, inst->nargs, args);
+        map[id] = vy_emit(b, op, (vy_type)inst->type, aux, inst->nargs, args);
         if (b->p->insts.count > before) {
             if (!map[id]) map[id] = b->p->insts.count - 1; // VOID operations
             if (map[id] == b->p->insts.count - 1) b->p->insts.data[map[id]].flags = inst->flags;

@@ -4,7 +4,8 @@
 //   over(i: M, k: K)   b[k, j]: differs along k        s = s + a[i, j] * b[k, j]: along both
 //
 // A value differs along a variable if one of its operands does, or if the variable decides which
-// invocations reach it; a local array if any access to it does.  Computed as a fixpoint of growing bit masks (dataflow.h).
+// invocations reach it; a local array if any access to it does.  Computed as a fixpoint of growing
+// bit masks (dataflow.h).
 #include "ir/facts/domain_dependence.h"
 #include "ir/core/access.h"
 #include "ir/core/dataflow.h"

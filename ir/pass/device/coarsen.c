@@ -23,11 +23,11 @@
 // (options->extent).  A domain keeps at least options->invocations, because devices hide latency
 // with them.
 //
-// The bits do not change: each element is computed as before, in the same order, but for the order
-// of atomic additions, which nothing guarantees.  Invocations of the program must be independent: no
-// barriers, subgroup operations, built-ins or shared memory, and of memory that is loaded and stored
-// only what coarsen_memory.c allows.  A variable on which a trip count depends is left alone: the loops of one invocation must not become longer
-// (vkrt.h, loop_iteration_limit).
+// The bits do not change, as each element is computed as before, in the same order; only atomic
+// additions are made in another order, which nothing guarantees.  Invocations of the program must be
+// independent: no barriers, subgroup operations, built-ins or shared memory, and of memory that is
+// loaded and stored only what coarsen_memory.c allows.  A variable on which a trip count depends is
+// left alone: the loops of one invocation must not become longer (vkrt.h, loop_iteration_limit).
 //
 // Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`:
 // the copies keep their flags, which would be harder to prove for the result.  Printed text stays
@@ -167,7 +167,7 @@ static void add_up(coarsen *c)
         const uint8_t mask = waits ? vy_written_along(&c->along, id) : c->along.of[id];
         part *at = &c->parts[mask];
         at->cost += cost_of(i) * reached(c, id);
-        const bool guarded = waits && mask; // else the copies' sum, with zero for those beyond the end
+        const bool guarded = waits && mask; // else it adds the sum of all copies
         c->written += guarded ? reached(c, id) : 0;
         c->write_runs += guarded && !writing;
         writing = guarded || (writing && !vy_is_marker(op));
@@ -302,7 +302,7 @@ static bool prepare_coarsening(coarsen *c, bool *any)
     if (!vy_copies_suit(c->p, c->use)) return true;
     if (!vy_along_make(&c->along, c->p, &c->s, &c->arena)) return false;
     bool oom;
-    if (!vy_turns_suit(&c->along, c->use, &c->arena, &oom)) return !oom;
+    if (!vy_steps_suit(&c->along, c->use, &c->arena, &oom)) return !oom;
     return find_axes(c, any);
 }
 

@@ -13,9 +13,9 @@ bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor);
 // coarsen_memory.c.  use: by buffer, zeroed; receives what the others are called with.  False: the
 // copies of an invocation would disturb each other, or other invocations.
 bool vy_copies_suit(const vy_program *p, uint8_t *use);
-// The same for what one copy does between two turns of another.  False without *oom: no.
-bool vy_turns_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom);
-// Is it a write that each copy makes at its turn, also a copy beyond the end of the domain?
+// The same for what one copy does from one marker to the next.  False without *oom: no.
+bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom);
+// Is it a write that each copy makes in its step, also a copy beyond the end of the domain?
 bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id);
 // Along which variables is it a write of its own for each copy?  Along the others, the copies add
 // to one element, and one addition serves all.

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 // coarsen_memory.c: what the copies of an invocation may do to memory.
 //
-// unroll_and_jam.c lets copies take turns: copy 0 runs from one marker to the next, then copy 1.  A
-// copy beyond the end of the domain repeats what copy 0 of its invocation does.
+// unroll_and_jam.c makes a step of each copy: copy 0 runs from one marker to the next, then copy 1
+// does.  A copy beyond the end of the domain repeats what copy 0 of its invocation does.
 //
 // memory                                 its copies
 // local arrays                           have one each if it differs (domain_dependence.h)
 // parameters that are only loaded        load
-// parameters that are only stored, or    store when all copies have had their turn, unless beyond
-//   updated by their owner alone         the end
+// parameters that are only stored, or    store after the step of the last copy, unless beyond the
+//   updated by their owner alone         end
 // parameters only added to atomically    likewise; to an element that is the same for all copies
-//                                        their sum is added, by one addition.  (Additions of several
-//                                        invocations to one element have no guaranteed order.)
-// `@owned` parameters that are loaded    store at their turn, also beyond the end: there copy 0 has
-//   and stored (tapes)                   stored the same value just before.  The repetition sees
-//                                        what copy 0 saw as long as no turn stores what it has
-//                                        loaded before.
+//                                        their sum is added, by one addition.  (The additions of
+//                                        several invocations to one element have no fixed order.)
+// `@owned` parameters that are loaded    store within their step, also beyond the end: there copy
+//   and stored (tapes)                   0 has stored the same value just before.  The repetition
+//                                        sees what copy 0 saw as long as no step stores what it
+//                                        has loaded before.
 //
 // Anything else is left alone: other atomics, whose results or order can be observed; elements of
 // several invocations that are loaded and stored.
@@ -81,20 +81,20 @@ bool vy_copies_suit(const vy_program *p, uint8_t *use)
     return true;
 }
 
-// ------------------------------------------------------------------------------------------ turns
-typedef struct turns {
+// ------------------------------------------------------------------------------------------ steps
+typedef struct steps {
     const vy_along *a;
     const uint8_t *use;
-    uint32_t now, *loaded, *stored; // by buffer: the last turn that did
-} turns;
+    uint32_t now, *loaded, *stored; // by buffer: the last step that did
+} steps;
 
-static bool repeated(const turns *t, uint32_t id)
+static bool repeated(const steps *t, uint32_t id)
 {
     return is_access(t->a->p, id) && t->use[memory_of(t->a->p, id)] == (LOADED | STORED);
 }
 
 // divergent: copied as a whole, with its loops, so that any order of loads and stores is possible.
-static bool turn_suits(turns *t, uint32_t id, bool divergent)
+static bool step_suits(steps *t, uint32_t id, bool divergent)
 {
     if (!repeated(t, id)) return true;
     const uint32_t memory = memory_of(t->a->p, id);
@@ -103,10 +103,10 @@ static bool turn_suits(turns *t, uint32_t id, bool divergent)
     return t->loaded[memory] != t->now || t->stored[memory] != t->now || (load && !divergent);
 }
 
-bool vy_turns_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom)
+bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom)
 {
     const vy_program *p = a->p;
-    turns t = {.a = a, .use = use, .now = 1};
+    steps t = {.a = a, .use = use, .now = 1};
     t.loaded = vy_arena_alloc(arena, p->buffers.count * sizeof *t.loaded);
     t.stored = vy_arena_alloc(arena, p->buffers.count * sizeof *t.stored);
     if ((*oom = !t.loaded || !t.stored)) return false;
@@ -114,7 +114,7 @@ bool vy_turns_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool 
         const vy_op op = (vy_op)p->insts.data[id].op;
         if (id > end && op == VY_OP_IF && a->of[id]) end = vy_last_result(p, a->s, id), t.now++;
         if (id > end && vy_is_marker(op)) t.now++;
-        if (!turn_suits(&t, id, id <= end)) return false;
+        if (!step_suits(&t, id, id <= end)) return false;
         t.now += id == end;
     }
     return true;

@@ -148,11 +148,9 @@ static bool stopped(const jam *j) { return vy_rewrite_stopped(&j->w); }
 
 static void copy_with(jam *j, uint32_t q, uint32_t id)
 {
-    if (stopped(j)) return;
-    vy_copy_with(j->w.b, j->w.p, id, j->args.data, map_of(j, q));
-    const uint32_t own = j->arrays[q][j->w.p->insts.data[id].aux];
-    if (!vy_op_is_memory((vy_op)j->w.p->insts.data[id].op) || !own || stopped(j)) return;
-    vy_builder_program(j->w.b)->insts.data[map_of(j, q)[id]].aux = own;
+    const vy_inst *i = &j->w.p->insts.data[id];
+    const uint32_t own = vy_op_is_memory((vy_op)i->op) ? j->arrays[q][i->aux] : 0;
+    if (!stopped(j)) vy_copy_to(j->w.b, j->w.p, id, own ? own : i->aux, j->args.data, map_of(j, q));
 }
 
 static void copy(jam *j, uint32_t q, uint32_t id)

@@ -83,7 +83,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/coarsen_memory.c", None, "|| is_shared_addition(p, id);", "|| true;"),
         ("ir/pass/device/coarsen_memory.c", None, "return exact && is_shared", "return is_shared"),
         ("ir/pass/device/unroll_and_jam.c", None, "if (j->inside[q]) v = vy_select(b, (vy_value){j->inside[q]}, v, zero);", "(void)zero;"),
-        ("ir/pass/device/unroll_and_jam.c", None, ".aux = own;", ".aux += 0;"),
+        ("ir/pass/device/unroll_and_jam.c", None, "own ? own : i->aux", "i->aux"),
     )),
     ("text/opt/nested_selects.vyre", (
         ("ir/pass/scalar/nested_selects.c", None, "vy_type_is_float(vy_id_type(p, id))", "true"),

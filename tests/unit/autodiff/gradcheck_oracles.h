@@ -10,29 +10,17 @@ static vy_program *last_program(const vy_module *m)
     return p ? p : vy_module_program(m, vy_module_program_count(m) - 1);
 }
 
-static bool adds_before(const vy_program *p, uint32_t id)
-{
-    for (uint32_t k = 1; k < id; k++)
-        if (p->insts.data[k].op == VY_OP_ATOMIC_ADD &&
-            p->insts.data[k].aux == p->insts.data[id].aux)
-            return true;
-    return false;
-}
-
-// Between levels primals must agree in every bit, except for atomic additions in a loop or two to
-// one buffer: `promote_sums` and `merge_additions` add in another order, as any device may.  Folded
-// constants are rounded to their own types even where the rest is computed in double: programs
-// with such types come with a tolerance.
+// Between levels primals must agree in every bit, except for atomic additions: `promote_sums`,
+// `merge_additions` and `coarsen` add in another order, as any device may.  Folded constants are
+// rounded to their own types even where the rest is computed in double: programs with such types
+// come with a tolerance.
 static double bound_between_levels(const job *j, const vy_program *p, bool typed)
 {
     double bound = typed || j->tolerance <= 1e-8 ? 0 : j->tolerance;
-    uint32_t loops = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
-        loops += i->op == VY_OP_LOOP || i->op == VY_OP_WHILE;
-        loops -= i->op == VY_OP_ENDLOOP;
         if (i->op != VY_OP_ATOMIC_ADD || !vy_type_is_float((vy_type)i->type)) continue;
-        if (loops || adds_before(p, id)) return typed ? j->tolerance : fmax(bound, 1e-12);
+        return typed ? j->tolerance : fmax(bound, 1e-12);
     }
     return bound;
 }
