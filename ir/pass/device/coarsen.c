@@ -24,10 +24,10 @@
 // with them.
 //
 // The bits do not change, as each element is computed as before, in the same order; only atomic
-// additions are made in another order, which nothing guarantees.  Invocations of the program must be
-// independent: no barriers, subgroup operations, built-ins or shared memory, and of memory that is
-// loaded and stored only what coarsen_memory.c allows.  A variable on which a trip count depends is
-// left alone: the loops of one invocation must not become longer (vkrt.h, loop_iteration_limit).
+// additions are made in another order, which nothing guarantees.  Invocations of the program must
+// be independent: no barriers, subgroup operations, built-ins or shared memory, and of memory that
+// is loaded and stored only what coarsen_memory.c allows.  A variable on which a trip count depends
+// is left alone: the loops of one invocation must not become longer (vkrt.h, loop_iteration_limit).
 //
 // Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`:
 // the copies keep their flags, which would be harder to prove for the result.  Printed text stays
