@@ -8,6 +8,7 @@
 typedef struct finder {
     vy_components *c;
     const vy_program *p;
+    const vy_structure *s;
     uint32_t *table, mask;  // of groups that may lack members, by the hash of one
     uint32_t *uses;         // by instruction: how many
     uint32_t *start, *user; // of value id: user[start[id] … start[id + 1])
@@ -27,7 +28,16 @@ bool vy_component_exchanged(const vy_component_finder *f, uint32_t id, bool row)
 // Makes `id` component k of a group, or of none; false: out of memory.
 void vy_component_leave(vy_component_finder *f, uint32_t id);
 bool vy_component_enter(vy_component_finder *f, uint32_t id, uint32_t number, uint32_t k);
-// Groups that rows store, once those that follow from rows are found.
+// Groups that rows store and that constructs take, once those that follow from rows are found.
 void vy_components_stored(vy_component_finder *f);
+
+// ---- components_slots.c
+// Groups of what constructs carry and yield; false: out of memory.
+bool vy_component_slots(vy_component_finder *f);
+// Calls `take` with the n values that each of them begins or goes on with: those of a marker's
+// operands.
+typedef void vy_component_take(vy_component_finder *f, const uint32_t *values, uint32_t n,
+                               void *to);
+void vy_component_slot_values(vy_component_finder *f, vy_component_take *take, void *to);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // components.c: finds groups.
 //
-// From rows to their users: whenever a group is complete, the users of its members are looked up by
+// From rows, and the slots of vectors, to their users: whenever a group is complete, the users of its members are looked up by
 // what they do, where members of complete groups count as those groups; those that do the same to
-// each component are the next group.  And from stored rows to what they store: values that are
-// computed alike, from a group among others (v * vec3(a, b, c)).  Each instruction is looked up
+// each component are the next group.  And from stored rows, and these slots, back to what they take:
+// values that are computed alike, from a group among others (v * vec3(a, b, c)).  Each instruction is looked up
 // once for each operand, and each list of groups that lack members is short, so it is linear.
 #include "ir/facts/component_finder.h"
 
@@ -182,10 +182,19 @@ static void use_operands(const finder *f, uint32_t member, bool *used)
     }
 }
 
+static void use_values(finder *f, const uint32_t *values, uint32_t n, void *used)
+{
+    const uint32_t g = vy_component_group(f, values[0]);
+    bool all = g && f->c->groups.data[g].size == n;
+    for (uint32_t j = 0; all && j < n; j++) all = f->c->groups.data[g].member[j] == values[j];
+    if (all) ((bool *)used)[g] = true;
+}
+
 // Operations whose results are used as scalars only stay where they are: a dot product is a sum of
 // products.  Rows are first among those that are done, but users of the others.
 static void choose(finder *f, bool *used)
 {
+    vy_component_slot_values(f, use_values, used);
     for (uint32_t d = 0; d < f->done.count; d++) {
         vy_group *g = &f->c->groups.data[f->done.data[d]];
         g->vector = touches_row(f, g->member[0]);
@@ -231,15 +240,16 @@ static bool tables(finder *f, vy_arena *arena)
     return f->table && f->uses && f->c->group && f->c->component && f->c->stretch;
 }
 
-bool vy_components_find(vy_components *c, const vy_program *p, vy_arena *arena)
+bool vy_components_find(vy_components *c, const vy_program *p, const vy_structure *s,
+                        vy_arena *arena)
 {
-    finder f = {.c = c, .p = p};
+    finder f = {.c = c, .p = p, .s = s};
     *c = (vy_components){0};
     if (!tables(&f, arena) || !vy_vec_push(&c->groups, (vy_group){0})) return false;
     if (!make_users(&f, arena)) return false;
     find_stretches(c, p);
     uint32_t from = 0;
-    bool ok = find_rows(&f) && find_next(&f, &from);
+    bool ok = find_rows(&f) && vy_component_slots(&f) && find_next(&f, &from);
     if (ok) vy_components_stored(&f);
     ok = ok && find_next(&f, &from);
     bool *used = ok ? vy_arena_alloc(arena, c->groups.count * sizeof *used) : NULL;

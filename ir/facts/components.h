@@ -7,12 +7,12 @@
 // The IR knows scalars only; a program of vectors has a copy of each operation for each component,
 // anywhere.  A *group* is one such set, of the instructions of one stretch without control flow:
 // loads, stores or additions of a row, or an operation whose operands are of the same component of
-// the same groups, or one value for all, or constants.
+// the same groups, or one value for all, or constants.  What a construct carries or yields for a
+// vector (ir/core/vector_slots.h) is a group, too, where it is.
 #ifndef VYRE_COMPONENTS_H
 #define VYRE_COMPONENTS_H
 
-#include "ir/core/flow.h"
-#include "ir/core/vector_buffers.h"
+#include "ir/core/vector_slots.h"
 
 typedef struct vy_group {
     uint32_t member[VY_MOST_COMPONENTS]; // by component; 0: none
@@ -33,7 +33,8 @@ typedef struct vy_components {
 // Does a buffer hold vectors (vector_buffers.h)?  Else the program has no groups.
 bool vy_has_vectors(const vy_program *p);
 // The tables are in `arena`; false: out of memory.  To be freed with vy_components_free.
-bool vy_components_find(vy_components *c, const vy_program *p, vy_arena *arena);
+bool vy_components_find(vy_components *c, const vy_program *p, const vy_structure *s,
+                        vy_arena *arena);
 void vy_components_free(vy_components *c);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// components_stored.c: groups of values that rows store, from these rows back.
+// components_stored.c: groups of values that rows store, and that slots take, from these back.
 //
 //   store y[i, 0], a * v.x    store y[i, 1], b * v.y        y[i] = vec2(a, b) * v
 //
@@ -94,6 +94,15 @@ static bool form(finder *f, const tuple *t, uint32_t *tries)
     return true;
 }
 
+static void take(finder *f, const uint32_t *values, uint32_t n, void *unused)
+{
+    (void)unused;
+    tuple t = {.size = n};
+    uint32_t tries = MOST_TRIES;
+    for (uint32_t j = 0; j < n; j++) t.id[j] = values[j];
+    form(f, &t, &tries);
+}
+
 void vy_components_stored(finder *f)
 {
     const uint32_t rows = f->done.count;
@@ -106,4 +115,5 @@ void vy_components_stored(finder *f)
         for (uint32_t k = 0; k < g->size; k++) t.id[k] = vy_arg(f->p, g->member[k], i->nargs - 1u);
         form(f, &t, &tries);
     }
+    vy_component_slot_values(f, take, NULL);
 }

@@ -38,6 +38,8 @@ typedef struct print_var {
     uint32_t content; // the value it holds at this point; 0: none of interest
     uint32_t level;   // nesting depth at which it may be assigned here
     uint32_t stamp;   // of the last arm's end that assigned it
+    uint8_t lanes;    // of a vector's variable, of which it is one component: how many; 0: a scalar
+    uint8_t lane;     // which, from 1
 } print_var;
 VY_VEC_TYPE(print_var_vec, print_var);
 
@@ -48,9 +50,8 @@ typedef struct print_slot {
     uint32_t then_yield; // IF; else 0
     uint32_t end_yield;
     uint32_t result;
-    uint32_t start; // value assigned to the (new or older) variable before the construct; 0: none
-    bool fresh;     // declared for this construct
     uint32_t outer_level;
+    uint8_t lanes; // of the vector of which it is the first component; else 0
 } print_slot;
 VY_VEC_TYPE(print_slot_vec, print_slot);
 
@@ -182,6 +183,11 @@ static inline bool print_is_later_component(const printer *o, uint32_t id)
 {
     return o->lane[id] > 1;
 }
+static inline void print_make_group(printer *o, uint32_t id, uint32_t n)
+{
+    for (uint32_t j = 0; j < n; j++) o->lane[id + j] = (uint8_t)(j + 1);
+    o->lanes[id] = (uint8_t)n;
+}
 // The first of its group; of what is in none itself.
 static inline uint32_t print_group_begin(const printer *o, uint32_t id)
 {
@@ -193,24 +199,33 @@ static inline uint32_t print_arg(const printer *o, uint32_t id, uint32_t k)
     return vy_arg(o->p, id, k ^ o->turned[id]);
 }
 uint32_t print_group_of(const printer *o, uint32_t id, uint32_t k); // that operand k is; 0: none
+uint32_t print_group_at(const printer *o, const uint32_t *values, uint32_t n); // that these are
 bool print_is_broadcast(const printer *o, uint32_t id, uint32_t k); // one value for all of a group
 bool print_group_is_operand(const printer *o, uint32_t id);         // of one group, and no more
 void print_buffer_type(printer *o, const vy_buf *b);
 void print_vector_type(printer *o, vy_type t, uint32_t n);
-uint32_t print_group_name(printer *o, uint32_t id);
+uint32_t print_vector_name(printer *o, const char *first); // by the name of its first component
 
 // print_operand.c
 void print_component(printer *o, uint32_t k);                         // `.x`
 void print_element_component(printer *o, uint32_t index, uint32_t n); // of n: `.x` or `[k]`
 void print_operand(printer *o, uint32_t id, uint32_t k, int precedence, bool typed);
+// The vector of these values; of 0 a zero.
+void print_vector_of(printer *o, const uint32_t *values, uint32_t n, vy_type type, int precedence);
 
 // print_slot.c
+// Declares a variable, of n components or, 0, a scalar, that holds these values from now on.
+void print_declare(printer *o, uint32_t name, uint32_t n, const uint32_t *values);
 void print_slots_open(printer *o, print_frame *f);         // chooses and declares variables
 void print_slots_enter(printer *o, const print_frame *f);  // body or first arm begins
 void print_slots_second(printer *o, const print_frame *f); // second arm begins
 // Assignments at the end of an arm; `last` is an expression written after them, or 0.
 void print_slots_assign(printer *o, const print_frame *f, bool end, uint32_t last);
 void print_aliases_end(printer *o); // the arm is over
+// Is it one statement to assign these n values to a vector?
+bool print_assigned_at_once(const printer *o, const uint32_t *values, uint32_t n);
+// To variable `first` of printer.vars, or the n components of a vector from there on.
+void print_assign(printer *o, uint32_t first, uint32_t n, const uint32_t *values);
 void print_slots_close(printer *o, const print_frame *f);
 bool print_slots_done(const printer *o, const print_frame *f, bool end);  // nothing to assign
 bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner); // else-if possible

@@ -239,13 +239,22 @@ static void print_zero(printer *o, uint32_t id)
 // `let v = p[i] * s;`
 static void print_group(printer *o, uint32_t id)
 {
-    const uint32_t name = print_group_name(o, id);
-    line(o, "let ");
+    const char *first = vy_string(&o->p->module->names, o->p->insts.data[id].name);
+    const uint32_t name = print_vector_name(o, first);
+    const uint32_t values[] = {id, id + 1, id + 2, id + 3};
+    const bool variable = print_starts_variable(o, id);
+    line(o, variable ? "var " : "let ");
     print_name_of(o, name);
     print_str(o, " = ");
     print_operation(o, id, 0);
     print_str(o, ";\n");
-    for (uint32_t j = 0; j < o->lanes[id]; j++) o->name[id + j] = name;
+    if (variable) print_declare(o, name, o->lanes[id], values);
+    for (uint32_t j = 0; j < o->lanes[id]; j++) {
+        if (variable)
+            o->var[id + j] = o->vars.count - o->lanes[id] + j + 1;
+        else
+            o->name[id + j] = name;
+    }
 }
 
 static void print_let(printer *o, uint32_t id)
@@ -263,8 +272,7 @@ static void print_let(printer *o, uint32_t id)
         o->name[id] = name;
         return;
     }
-    print_var v = {.name = name, .content = id, .level = o->frames.count};
-    if (!vy_vec_push(&o->vars, v)) o->failed = true;
+    print_declare(o, name, 0, &id);
     o->var[id] = o->vars.count;
 }
 

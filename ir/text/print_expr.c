@@ -126,7 +126,9 @@ void print_ref(printer *o, uint32_t id)
         print_name_of(o, o->name[id]);
         if (o->lane[id]) print_component(o, o->lane[id] - 1u);
     } else if (o->var[id]) {
-        print_name_of(o, o->vars.data[o->var[id] - 1].name);
+        const print_var *v = &o->vars.data[o->var[id] - 1];
+        print_name_of(o, v->name);
+        if (v->lanes) print_component(o, v->lane - 1u);
     } else {
         print_str(o, "?"); // unreachable: every value has a name before its first use
     }
@@ -153,7 +155,8 @@ static bool is_cheap(const printer *o, uint32_t id, int *budget)
         return true;
     }
     if (VY_IS_LEAF(id)) return o->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_LEN;
-    if (o->lane[id]) return --*budget >= 0; // `v.x`
+    const bool held = !o->inlined[id] && !o->name[id] && o->var[id];
+    if (o->lane[id] || (held && o->vars.data[o->var[id] - 1].lanes)) return --*budget >= 0; // `v.x`
     if (!o->inlined[id]) return true;
     const vy_inst *i = &o->p->insts.data[id];
     bool fine = i->op == VY_OP_CAST || i->op == VY_OP_NEG || i->op == VY_OP_NOT ||
@@ -328,6 +331,7 @@ bool print_compound(printer *o, uint32_t id, uint32_t old)
     bool free_order = VY_IS_LEAF(a) || !o->inlined[a] || o->var[old];
     const bool second = a != old && commutes && b == old && free_order;
     if ((a != old && !second) || print_reads(o, second ? a : b, old)) return false;
+    if (o->lanes[id] && print_group_of(o, id, second) != old) return false;
     print_str(o, " ");
     print_str(o, vy_op_infos[op].text);
     print_str(o, "= ");

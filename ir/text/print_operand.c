@@ -3,6 +3,8 @@
 // of all of a group (print_vector.c): `v`, `v.zyx`, `s`, `vec3(a, b, c)`.
 #include "ir/text/print.h"
 
+#include "ir/core/vector_buffers.h"
+
 static const char axes[] = "xyzw";
 
 void print_component(printer *o, uint32_t k)
@@ -28,47 +30,73 @@ void print_element_component(printer *o, uint32_t index, uint32_t n)
     print_str(o, beyond ? ")]" : "]");
 }
 
-// `v.zyx`, of components of one group; false: they are not.
-static bool print_swizzle(printer *o, uint32_t id, uint32_t k)
+// The name of what holds a group: of a `let`, or of a variable.
+static void print_group_name(printer *o, uint32_t id)
 {
-    const uint32_t first = print_arg(o, id, k);
+    print_name_of(o, o->name[id] ? o->name[id] : o->vars.data[o->var[id] - 1].name);
+}
+
+// `v.zyx`, of components of one group; false: they are not.
+static bool print_swizzle(printer *o, const uint32_t *values, uint32_t n)
+{
+    const uint32_t first = values[0];
     char text[sizeof axes + 1] = ".";
-    for (uint32_t j = 0; j < o->lanes[id]; j++) {
-        const uint32_t a = print_arg(o, id + j, k);
+    for (uint32_t j = 0; j < n; j++) {
+        const uint32_t a = values[j];
         const bool together = !VY_IS_LEAF(a) && o->lane[a] && !VY_IS_LEAF(first) &&
                               print_group_begin(o, a) == print_group_begin(o, first);
         if (!together) return false;
         text[1 + j] = axes[o->lane[a] - 1];
     }
-    print_name_of(o, o->name[first]);
+    print_group_name(o, first);
     print_str(o, text);
     return true;
 }
 
-// vec3(a, b, c), or vec3(a)
-static void print_made(printer *o, uint32_t id, uint32_t k)
+static bool are_one(const uint32_t *values, uint32_t n)
 {
-    const uint32_t n = print_is_broadcast(o, id, k) ? 1 : o->lanes[id];
-    if (n > 1 && print_swizzle(o, id, k)) return;
-    print_vector_type(o, vy_id_type(o->p, print_arg(o, id, k)), o->lanes[id]);
-    for (uint32_t j = 0; j < n; j++) {
+    for (uint32_t j = 1; j < n; j++)
+        if (values[j] != values[0]) return false;
+    return true;
+}
+
+// vec3(a, b, c), or vec3(a)
+static void print_made(printer *o, const uint32_t *values, uint32_t n, vy_type type)
+{
+    const uint32_t different = are_one(values, n) ? 1 : n;
+    if (different > 1 && print_swizzle(o, values, n)) return;
+    print_vector_type(o, type, n);
+    for (uint32_t j = 0; j < different; j++) {
         print_str(o, j ? ", " : "(");
-        print_expr(o, print_arg(o, id + j, k), 0, true);
+        if (values[j])
+            print_expr(o, values[j], 0, true);
+        else
+            print_scalar(o, type, (vy_scalar){0}, true, type);
     }
     print_str(o, ")");
 }
 
-void print_operand(printer *o, uint32_t id, uint32_t k, int precedence, bool typed)
+void print_vector_of(printer *o, const uint32_t *values, uint32_t n, vy_type type, int precedence)
 {
-    const uint32_t group = print_group_of(o, id, k), op = o->p->insts.data[id].op;
-    const bool widens = op != VY_OP_SELECT && !vy_op_is_memory((vy_op)op);
-    if (!o->lanes[id] || (op == VY_OP_SELECT && k == 0) ||
-        (!group && widens && print_is_broadcast(o, id, k)))
-        print_expr(o, print_arg(o, id, k), precedence, typed);
-    else if (!group)
-        print_made(o, id, k);
+    const uint32_t group = print_group_at(o, values, n);
+    if (!group)
+        print_made(o, values, n, type);
     else if (o->inlined[group])
         print_operation(o, group, precedence);
     else
-        print_name_of(o, o->name[group]);
+        print_group_name(o, group);
+}
+
+void print_operand(printer *o, uint32_t id, uint32_t k, int precedence, bool typed)
+{
+    const uint32_t op = o->p->insts.data[id].op, n = o->lanes[id];
+    const bool widens = op != VY_OP_SELECT && !vy_op_is_memory((vy_op)op);
+    uint32_t values[VY_MOST_COMPONENTS];
+    if (!n || (op == VY_OP_SELECT && k == 0) ||
+        (widens && !print_group_of(o, id, k) && print_is_broadcast(o, id, k))) {
+        print_expr(o, print_arg(o, id, k), precedence, typed);
+        return;
+    }
+    for (uint32_t j = 0; j < n; j++) values[j] = print_arg(o, id + j, k);
+    print_vector_of(o, values, n, vy_id_type(o->p, values[0]), precedence);
 }

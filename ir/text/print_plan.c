@@ -116,9 +116,8 @@ static bool may_inline(const printer *o, uint32_t id)
     const vy_inst *i = &o->p->insts.data[id];
     vy_effect e = vy_op_infos[i->op].effect;
     if (i->op == VY_OP_PICK || vy_is_tuple(o->p, id)) return false;
-    if (o->lanes[id] && (i->name || e == VY_WRITE)) return false;
-    if (o->lanes[id]) return print_group_is_operand(o, id);
-    if (e == VY_WRITE || i->type == VY_VOID || print_use_count(o, id) != 1) return false;
+    if (e == VY_WRITE || i->type == VY_VOID) return false;
+    if (o->lanes[id] ? !print_group_is_operand(o, id) : print_use_count(o, id) != 1) return false;
     return !i->name || is_assignment(o, o->uses[o->use_start[id]], id);
 }
 

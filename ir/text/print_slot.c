@@ -7,7 +7,12 @@
 // afterwards, or the variable that its result is assigned to at the end of the enclosing arm.  The
 // builder orders the slots of a construct by the declarations of their variables: so within one
 // construct, the variables of the slots must ascend.
+//
+// The slots of a vector (print_vector.c) have the variable of one, which is one of printer.vars for
+// each component: those of an older vector that would do for them one by one, or a new one.
 #include "ir/text/print.h"
+
+#include "ir/core/vector_buffers.h"
 
 uint32_t print_arm_end(const printer *o)
 {
@@ -67,21 +72,30 @@ static int64_t dying_variable(const printer *o, const print_frame *f, uint32_t s
     return print_used_between(o, start, from, print_arm_end(o)) ? -1 : (int64_t)var;
 }
 
-bool print_starts_variable(const printer *o, uint32_t id)
+// The result of the slot that begins with `id`, if its last use is to be that, at a construct in the
+// region of `id`; else 0.
+static uint32_t started(const printer *o, uint32_t id)
 {
-    // The last use must be at a construct in the region of `id`, as the initial value of a slot.
     uint32_t n = print_use_count(o, id);
-    if (n == 0) return false;
+    if (n == 0) return 0;
     uint32_t last = o->uses[o->use_start[id + 1] - 1], opener = vy_opener(o->p, &o->s, last);
     vy_op op = (vy_op)o->p->insts.data[last].op;
-    if (op != VY_OP_ELSE && op != VY_OP_ENDIF && !vy_is_loop(op)) return false;
-    if (opener < id || o->s.parent[opener] != o->s.parent[id] || last >= print_arm_end(o))
-        return false;
+    if (op != VY_OP_ELSE && op != VY_OP_ENDIF && !vy_is_loop(op)) return 0;
+    if (opener < id || o->s.parent[opener] != o->s.parent[id] || last >= print_arm_end(o)) return 0;
     print_frame f = make_frame(o, opener);
     uint32_t slots = slot_count(o, &f);
     for (uint32_t k = 0; k < slots; k++)
-        if (slot_start(o, &f, k) == id) return true;
-    return false;
+        if (slot_start(o, &f, k) == id) return f.closer + 1 + k;
+    return 0;
+}
+
+bool print_starts_variable(const printer *o, uint32_t id)
+{
+    const uint32_t result = started(o, id), n = o->lanes[id];
+    if (!n) return result && !o->lane[result];
+    bool all = result && o->lanes[result] == n;
+    for (uint32_t j = 1; all && j < n; j++) all = started(o, id + j) == result + j;
+    return all;
 }
 
 // Does anything that is printed at the opening read `value`?
@@ -124,6 +138,27 @@ static int64_t choose_place(printer *o, const print_frame *f, uint32_t k, int64_
     return var >= 0 ? var : target_variable(o, f, start, f->closer + 1 + k, last);
 }
 
+// The number of slots, from k on, that are one variable.
+static uint32_t lanes_at(const printer *o, const print_frame *f, uint32_t k)
+{
+    const uint32_t n = o->lanes[f->closer + 1 + k];
+    return n ? n : 1;
+}
+
+// The first of the n older variables for slots k, k + 1, …; -1: there are none.  A loop carries all
+// components of a variable that it assigns.
+static int64_t choose_places(printer *o, const print_frame *f, uint32_t k, uint32_t n, int64_t last)
+{
+    const int64_t var = choose_place(o, f, k, last);
+    if (var < 0) return -1;
+    const print_var *v = &o->vars.data[var];
+    if (n == 1) return v->lanes && is_loop(o, f->opener) ? -1 : var;
+    if (v->lanes != n || v->lane != 1) return -1;
+    for (uint32_t j = 1; j < n; j++)
+        if (choose_place(o, f, k + j, var + j - 1) != var + j) return -1;
+    return var;
+}
+
 // -------------------------------------------------------------------------------- opening, closing
 static const char *wish(const printer *o, const print_frame *f, uint32_t k)
 {
@@ -132,72 +167,104 @@ static const char *wish(const printer *o, const print_frame *f, uint32_t k)
     return vy_string(&o->p->module->names, name);
 }
 
-static void declare_slot(printer *o, const print_frame *f, uint32_t k, print_slot *s)
+void print_declare(printer *o, uint32_t name, uint32_t n, const uint32_t *values)
 {
-    uint32_t start = slot_start(o, f, k);
-    print_var v = {.content = start, .level = o->frames.count};
-    s->fresh = true;
-    s->start = start;
+    for (uint32_t j = 0; j == 0 || j < n; j++) {
+        print_var v = {.name = name, .content = values[j], .level = o->frames.count};
+        if (n) v.lanes = (uint8_t)n, v.lane = (uint8_t)(j + 1);
+        if (!vy_vec_push(&o->vars, v)) o->failed = true;
+    }
+}
+
+// `f32`, `vec3`
+static void print_slot_type(printer *o, vy_type type, uint32_t n)
+{
+    print_str(o, ": ");
+    if (n > 1)
+        print_vector_type(o, type, n);
+    else
+        print_str(o, vy_type_name(type));
+}
+
+// The variable of the n slots from k on.
+static void declare_slots(printer *o, const print_frame *f, uint32_t k, uint32_t n, vy_type type)
+{
+    uint32_t start[VY_MOST_COMPONENTS], any = 0;
+    for (uint32_t j = 0; j < n; j++) any |= start[j] = slot_start(o, f, k + j);
     print_indent(o);
     print_str(o, "var ");
     // The name becomes visible after the declaration, but it must not be a name visible now.
-    v.name = print_names_unique(o, wish(o, f, k));
-    print_name_of(o, v.name);
-    if (start) {
-        print_str(o, " = ");
-        print_expr(o, start, 0, false);
-    } else {
-        print_str(o, ": ");
-        print_str(o, vy_type_name((vy_type)o->p->insts.data[s->result].type));
-    }
+    const char *name = wish(o, f, k);
+    const uint32_t made = n > 1 ? print_vector_name(o, name) : print_names_unique(o, name);
+    print_name_of(o, made);
+    if (any) print_str(o, " = ");
+    if (!any)
+        print_slot_type(o, type, n);
+    else if (n > 1)
+        print_vector_of(o, start, n, type, 0);
+    else
+        print_expr(o, start[0], 0, false);
     print_str(o, ";\n");
-    s->var = o->vars.count;
-    if (!vy_vec_push(&o->vars, v)) o->failed = true;
+    print_declare(o, made, n > 1 ? n : 0, start);
 }
 
-// Assigns the initial value to an older variable that does not hold it.
-static void start_with(printer *o, const print_frame *f, uint32_t k, print_slot *s)
+// Assigns the initial values to the older variables that do not hold them.
+static void start_with(printer *o, const print_frame *f, uint32_t k, uint32_t n, uint32_t first)
 {
-    print_var *v = &o->vars.data[s->var];
-    uint32_t start = slot_start(o, f, k);
-    bool written = start && print_is_plain(o, start) && o->inlined[start];
-    if (!start || start == v->content || !(is_loop(o, f->opener) || written)) return;
-    print_indent(o);
-    print_name_of(o, v->name);
-    if (!held_by(o, v->content, s->var) || !print_compound(o, start, v->content)) {
-        print_str(o, " = ");
-        print_expr(o, start, 0, true);
+    uint32_t start[VY_MOST_COMPONENTS];
+    bool all = true;
+    for (uint32_t j = 0; j < n; j++) {
+        start[j] = slot_start(o, f, k + j);
+        const bool written = start[j] && print_is_plain(o, start[j]) && o->inlined[start[j]];
+        const bool needed = start[j] && start[j] != o->vars.data[first + j].content &&
+                            (is_loop(o, f->opener) || written);
+        if (!needed) start[j] = 0;
+        all &= needed;
     }
-    print_str(o, ";\n");
-    v->content = start;
+    if (all && (n == 1 || print_assigned_at_once(o, start, n))) {
+        print_assign(o, first, n, start);
+        return;
+    }
+    for (uint32_t j = 0; j < n; j++)
+        if (start[j]) print_assign(o, first + j, 1, &start[j]);
+}
+
+// The n slots from k on, which are one variable; returns the last of printer.vars that they have.
+static int64_t open_slots(printer *o, const print_frame *f, uint32_t k, uint32_t n, int64_t last)
+{
+    const bool branches = o->p->insts.data[f->opener].op == VY_OP_IF;
+    print_slot *s = &o->slots.data[o->slots.count];
+    o->slots.count += n;
+    for (uint32_t j = 0; j < n; j++)
+        s[j] = (print_slot){.result = f->closer + 1 + k + j,
+                            .then_yield = branches ? vy_arg(o->p, f->middle, k + j) : 0,
+                            .end_yield = vy_slot_yield(o->p, &o->s, f->opener, k + j),
+                            .lanes = (uint8_t)(j || n == 1 ? 0 : n)};
+    const int64_t older = choose_places(o, f, k, n, last);
+    const uint32_t var = older < 0 ? o->vars.count : (uint32_t)older;
+    if (older < 0)
+        declare_slots(o, f, k, n, (vy_type)o->p->insts.data[s->result].type);
+    else
+        start_with(o, f, k, n, var);
+    for (uint32_t j = 0; j < n && !o->failed; j++) {
+        s[j].var = var + j;
+        s[j].entry = o->vars.data[s[j].var].content;
+        s[j].outer_level = o->vars.data[s[j].var].level;
+    }
+    return s[n - 1].var;
 }
 
 void print_slots_open(printer *o, print_frame *f)
 {
     uint32_t n = slot_count(o, f);
-    bool branches = o->p->insts.data[f->opener].op == VY_OP_IF;
     int64_t last = -1;
     f->slot_start = o->slots.count;
     if (!vy_vec_reserve(&o->slots, n + 1)) {
         o->failed = true;
         return;
     }
-    for (uint32_t k = 0; k < n && !o->failed; k++) {
-        print_slot *s = &o->slots.data[o->slots.count++];
-        *s = (print_slot){.result = f->closer + 1 + k,
-                          .then_yield = branches ? vy_arg(o->p, f->middle, k) : 0,
-                          .end_yield = vy_slot_yield(o->p, &o->s, f->opener, k)};
-        int64_t var = choose_place(o, f, k, last);
-        if (var < 0)
-            declare_slot(o, f, k, s);
-        else
-            s->var = (uint32_t)var;
-        last = s->var;
-        if (var >= 0) start_with(o, f, k, s);
-        if (o->failed) return;
-        s->entry = o->vars.data[s->var].content;
-        s->outer_level = o->vars.data[s->var].level;
-    }
+    for (uint32_t k = 0; k < n && !o->failed; k += lanes_at(o, f, k))
+        last = open_slots(o, f, k, lanes_at(o, f, k), last);
 }
 
 static print_slot *slots_of(const printer *o, const print_frame *f)
@@ -255,6 +322,15 @@ bool print_slots_done(const printer *o, const print_frame *f, bool end)
     return true;
 }
 
+// Does the slot of f with that variable yield this result?
+static bool passes_on(const printer *o, const print_frame *f, uint32_t var, uint32_t result)
+{
+    const uint32_t n = slot_count(o, f);
+    for (uint32_t k = 0; k < n; k++)
+        if (slots_of(o, f)[k].var == var) return slots_of(o, f)[k].end_yield == result;
+    return false;
+}
+
 // Can the `if` at `inner`, alone in the second arm of `f`, be written as `else if`?  Its variables
 // must all exist already and hold, after it, the values that `f` yields.
 bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner)
@@ -263,15 +339,16 @@ bool print_slots_chain(printer *o, const print_frame *f, uint32_t inner)
     uint32_t n = slot_count(o, &g), m = slot_count(o, f), covered = 0;
     int64_t last = -1;
     if (g.closer + n + 1 != f->closer) return false;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t start = slot_start(o, &g, k);
-        if (start && print_is_plain(o, start) && o->inlined[start]) return false;
-        last = choose_place(o, &g, k, last);
+    for (uint32_t k = 0, size; k < n; k += size) {
+        size = lanes_at(o, &g, k);
+        last = choose_places(o, &g, k, size, last);
         if (last < 0) return false;
-        // The slot of f with that variable must yield this result.
-        for (uint32_t j = 0; j < m; j++)
-            if (slots_of(o, f)[j].var == (uint32_t)last)
-                covered += slots_of(o, f)[j].end_yield == g.closer + 1 + k;
+        for (uint32_t j = 0; j < size; j++) {
+            uint32_t start = slot_start(o, &g, k + j);
+            if (start && print_is_plain(o, start) && o->inlined[start]) return false;
+            covered += passes_on(o, f, (uint32_t)last + j, g.closer + 1 + k + j);
+        }
+        last += size - 1;
     }
     for (uint32_t j = 0; j < m; j++) {
         const print_slot *s = &slots_of(o, f)[j];

@@ -11,22 +11,19 @@
 // one scalar for all, or what vec3(a, b, c) takes together.  So the text makes the same
 // instructions in the same order; everything else is printed as scalars, and a component of a group
 // as `v1.x`.  Names decide, too: a group has none, or those that the front end gives the components
-// of one variable (v_x, v_y, …).
+// of one variable (v_x, v_y, …).  What constructs carry and yield has nothing but its names
+// (ir/core/vector_slots.h): a variable of the text, of a vector.
 //
 // What is a buffer of vectors its declaration says (vy_buf.vector), not what is done with it: a
 // program without them is printed without vectors.
 #include "ir/text/print.h"
 
 #include "ir/build/edit.h"
-#include "ir/core/vector_buffers.h"
+#include "ir/core/vector_slots.h"
 #include "ir/text/front.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { LONGEST_NAME = 70 };
-
-static const char axes[] = "xyzw";
 
 static const vy_inst *inst(const printer *o, uint32_t id) { return &o->p->insts.data[id]; }
 
@@ -53,14 +50,21 @@ static bool is_one(const printer *o, uint32_t id, uint32_t n, uint32_t k)
     return true;
 }
 
+uint32_t print_group_at(const printer *o, const uint32_t *values, uint32_t n)
+{
+    const uint32_t first = values[0];
+    if (VY_IS_LEAF(first) || o->lanes[first] != n) return 0;
+    for (uint32_t j = 1; j < n; j++)
+        if (values[j] != first + j) return 0;
+    return first;
+}
+
 // The group whose components are operands k of the n instructions, in order; 0: they are not.
 static uint32_t group_of(const printer *o, uint32_t id, uint32_t n, uint32_t k)
 {
-    const uint32_t first = print_arg(o, id, k);
-    if (VY_IS_LEAF(first) || o->lanes[first] != n) return 0;
-    for (uint32_t j = 1; j < n; j++)
-        if (print_arg(o, id + j, k) != first + j) return 0;
-    return first;
+    uint32_t values[VY_MOST_COMPONENTS];
+    for (uint32_t j = 0; j < n; j++) values[j] = print_arg(o, id + j, k);
+    return print_group_at(o, values, n);
 }
 
 // One operation each, of which none needs another.
@@ -81,21 +85,14 @@ static bool are_alike(const printer *o, uint32_t id, uint32_t n)
     return true;
 }
 
-// The length of the name of the vector whose component `axis` has this name; 0: there is none.
-static size_t stem(const char *name, char axis)
-{
-    const size_t n = strlen(name);
-    return n > 2 && n <= LONGEST_NAME && name[n - 2] == '_' && name[n - 1] == axis ? n - 2 : 0;
-}
-
 static bool are_named_alike(const printer *o, uint32_t id, uint32_t n)
 {
     const char *first = vy_string(&o->p->module->names, inst(o, id)->name);
-    const size_t length = stem(first, axes[0]);
+    const size_t length = vy_component_stem(first, 0);
     for (uint32_t j = 0; j < n; j++) {
         const char *name = vy_string(&o->p->module->names, inst(o, id + j)->name);
         if (!inst(o, id)->name && !inst(o, id + j)->name) continue;
-        if (!length || stem(name, axes[j]) != length || memcmp(name, first, length) != 0)
+        if (!length || vy_component_stem(name, j) != length || memcmp(name, first, length) != 0)
             return false;
     }
     return true;
@@ -162,7 +159,35 @@ static uint32_t computed_at(printer *o, uint32_t id)
     return 0;
 }
 
-// What an arm or an iteration ends with is assigned to variables, which are scalars.
+// The vectors that constructs carry and yield.
+static void find_slots(printer *o)
+{
+    for (uint32_t id = 1; id < o->p->insts.count; id++) {
+        if (!vy_op_opens((vy_op)inst(o, id)->op)) continue;
+        const uint32_t slots = vy_slot_count(o->p, &o->s, id);
+        for (uint32_t k = 0, n; k < slots; k += n ? n : 1) {
+            n = vy_vector_at_slot(o->p, &o->s, id, k);
+            if (!n) continue;
+            print_make_group(o, vy_result(o->p, &o->s, id, k), n);
+            if (vy_is_loop((vy_op)inst(o, id)->op)) print_make_group(o, vy_carry(id, k), n);
+        }
+    }
+}
+
+// Are the components whose one is operand k of a marker assigned together, in order?
+static bool is_assigned_together(const printer *o, uint32_t marker, uint32_t k)
+{
+    const uint32_t opener = vy_opener(o->p, &o->s, marker);
+    const uint32_t skip = inst(o, marker)->nargs - vy_slot_count(o->p, &o->s, opener);
+    const uint32_t lane = k < skip ? 0 : o->lane[vy_result(o->p, &o->s, opener, k - skip)];
+    const uint32_t n = lane ? o->lanes[vy_result(o->p, &o->s, opener, k - skip) + 1 - lane] : 0;
+    const uint32_t a = vy_arg(o->p, marker, k);
+    for (uint32_t j = 0; j < n; j++)
+        if (vy_arg(o->p, marker, k + j + 1 - lane) + lane != a + j + 1) return false;
+    return n;
+}
+
+// What an arm or an iteration ends with is assigned to variables: a group to that of a vector.
 static void mark_assigned(printer *o)
 {
     for (uint32_t id = 1; id < o->p->insts.count; id++) {
@@ -170,7 +195,8 @@ static void mark_assigned(printer *o)
         const bool ends = i->op == VY_OP_ELSE || vy_op_closes((vy_op)i->op);
         for (uint32_t k = 0; ends && k < i->nargs; k++) {
             const uint32_t a = vy_arg(o->p, id, k);
-            if (!VY_IS_LEAF(a)) o->inlined[a] = 1; // until the groups are found
+            if (!VY_IS_LEAF(a) && !is_assigned_together(o, id, k))
+                o->inlined[a] = 1; // until the groups are found
         }
     }
 }
@@ -184,16 +210,17 @@ static bool is_assigned(const printer *o, uint32_t id, uint32_t n)
 
 static void find_groups(printer *o)
 {
+    find_slots(o);
     mark_assigned(o);
     for (uint32_t id = 1; id < o->p->insts.count; id++) {
+        if (o->lane[id]) continue;
         const bool memory = vy_op_is_memory((vy_op)inst(o, id)->op);
         const uint32_t n = memory ? row_at(o, id) : computed_at(o, id);
         if (!n || !are_named_alike(o, id, n) || (!memory && is_assigned(o, id, n))) {
             turn_back(o, id, n);
             continue;
         }
-        for (uint32_t j = 0; j < n; j++) o->lane[id + j] = (uint8_t)(j + 1);
-        o->lanes[id] = (uint8_t)n;
+        print_make_group(o, id, n);
         id += n - 1;
     }
     memset(o->inlined, 0, o->p->insts.count);
@@ -228,15 +255,30 @@ bool print_is_broadcast(const printer *o, uint32_t id, uint32_t k)
     return is_one(o, id, o->lanes[id], k);
 }
 
+// Is it what a marker begins or ends a vector's slots with?
+static bool is_in_slots(const printer *o, uint32_t marker, uint32_t id)
+{
+    const vy_inst *i = inst(o, marker);
+    if (!vy_is_marker((vy_op)i->op) || i->op == VY_OP_TEST || i->op == VY_OP_IF) return false;
+    const uint32_t opener = vy_opener(o->p, &o->s, marker), n = o->lanes[id];
+    const uint32_t skip = i->nargs - vy_slot_count(o->p, &o->s, opener);
+    for (uint32_t k = skip; k + n <= i->nargs; k++)
+        if (o->lanes[vy_result(o->p, &o->s, opener, k - skip)] == n &&
+            print_group_at(o, vy_args(o->p, marker) + k, n) == id)
+            return true;
+    return false;
+}
+
 // The components of a group have one user, of which the group is an operand.
 bool print_group_is_operand(const printer *o, uint32_t id)
 {
+    if (!print_use_count(o, id)) return false;
     const uint32_t user = o->uses[o->use_start[id]];
     for (uint32_t j = 0; j < o->lanes[id]; j++)
         if (print_use_count(o, id + j) != 1 || o->uses[o->use_start[id + j]] != user) return false;
     for (uint32_t k = 0; o->lanes[user] && k < inst(o, user)->nargs; k++)
         if (print_group_of(o, user, k) == id) return true;
-    return false;
+    return is_in_slots(o, user, id);
 }
 
 // ---------------------------------------------------------------------------------------- printing
@@ -249,10 +291,9 @@ void print_buffer_type(printer *o, const vy_buf *b)
         print_str(o, vy_type_name(b->type));
 }
 
-uint32_t print_group_name(printer *o, uint32_t id)
+uint32_t print_vector_name(printer *o, const char *first)
 {
-    char text[LONGEST_NAME + 1] = {0};
-    const char *first = vy_string(&o->p->module->names, inst(o, id)->name);
-    memcpy(text, first, stem(first, axes[0]));
+    char text[80] = {0};
+    memcpy(text, first, vy_component_stem(first, 0));
     return print_names_unique(o, text);
 }

@@ -3,7 +3,9 @@
 
 Rows are read, computed with and written whole, by components and in another order of these; their
 components are used alone, in loops and arms, with scalars and constants on either side, and combined
-so that what looks like a vector is none (one component computed from another).
+so that what looks like a vector is none (one component computed from another).  Variables of vectors
+are carried by loops and yielded by arms: assigned whole, by some components, exchanged with each other,
+with components exchanged, unchanged in one arm; next to scalars that are called like components.
 """
 import random
 
@@ -16,6 +18,7 @@ class Maker:
         self.random = random.Random(seed)
         self.type, self.n = self.random.choice(TYPES)
         self.vectors, self.scalars, self.count, self.lines = [], ["s", "t"], 0, []
+        self.variables, self.numbers = [], []  # those that may be assigned
 
     def name(self, letter):
         self.count += 1
@@ -71,25 +74,78 @@ class Maker:
             "y[i] += %s;" % self.vector(), "y[i] = sin(y[i]) * 0.5 + %s;" % self.vector(), "y[i].%s += %s;" % (part, scalar),
             "atomic_add(g[0], %s);" % self.vector(), "atomic_add(g[1].%s, %s);" % (part, scalar))[pick])
 
+    def variable(self, indent):
+        """Of a vector, or of a scalar that is called like a component of one."""
+        if self.random.random() < 0.7:
+            made = self.name("r")
+            self.lines.append("%svar %s = %s;" % (indent, made, self.vector()))
+            self.vectors.append(made)
+            self.variables.append(made)
+        else:
+            made = self.name("q") + "_" + self.random.choice("xyz")
+            self.lines.append("%svar %s = %s;" % (indent, made, self.scalar()))
+            self.scalars.append(made)
+            self.numbers.append(made)
+
+    def assign(self, indent):
+        r, pick = self.random.choice(self.variables), self.random.randrange(8)
+        part = "".join(self.random.sample(AXES[:self.n], 2))
+        if pick < 3:
+            text = "%s = tanh(%s * p[i] + %s);" % (r, r, self.vector())
+        elif pick == 3:
+            text = "%s.%s = sin(%s);" % (r, part[0], self.scalar())
+        elif pick == 4:
+            text = "%s.%s = %s.%s * %s;" % (r, part, r, part[::-1], self.number())
+        elif pick == 5:
+            other = self.random.choice(self.variables)
+            text = "let %s = %s; %s = %s; %s = sin(%s);" % (self.name("x"), other, other, r, r, "x%d" % self.count)
+        elif pick == 6:
+            text = "%s *= %s;" % (r, self.random.choice((self.number(), "sin(%s)" % self.vector(1), r + "." + part[0])))
+        else:
+            text = "%s = %s + %s(%s);" % (r, r, self.type, self.number())
+        self.lines.append(indent + text)
+        if self.numbers and self.random.random() < 0.4:
+            self.lines.append("%s%s = sin(%s);" % (indent, self.random.choice(self.numbers), self.scalar()))
+
+    def construct(self, indent, left):
+        k = self.name("k")
+        kind = self.random.randrange(5)
+        have = [len(x) for x in (self.vectors, self.scalars, self.variables, self.numbers)]
+        head = ("for %s in 0..3 {" % k, "for %s in rev(0..2) {" % k, "if %s > %s {" % (self.scalar(), self.number()),
+                "if %s > %s {" % (self.scalar(), self.number()), "while %s < 3u {" % k)[kind]
+        if kind == 4:
+            self.lines.append("%svar %s = 0u;" % (indent, k))
+        self.lines.append(indent + head)
+        for arm in range(2 if kind == 3 else 1):
+            if arm:
+                self.lines.append(indent + "} else {")
+            self.block(indent + "    ", left - 1)
+            for _ in range(self.random.randint(0, 2)):
+                self.assign(indent + "    ")
+            for x, n in zip((self.vectors, self.scalars, self.variables, self.numbers), have):
+                del x[n:]
+        if kind == 4:
+            self.lines.append("%s    %s += 1;" % (indent, k))
+        self.lines.append(indent + "}")
+
     def block(self, indent, left):
         for _ in range(self.random.randint(2, 5)):
-            pick = self.random.randrange(9)
-            if pick < 4:
+            pick = self.random.randrange(12)
+            if pick < 3:
                 self.let(indent)
-            elif pick < 7 or not left:
+            elif pick == 3:
+                self.variable(indent)
+            elif pick < 6:
+                self.assign(indent)
+            elif pick < 9 or not left:
                 self.change(indent)
             else:
-                self.lines.append(indent + ("for %s in 0..3 {" % self.name("k") if pick == 7 else "if %s > %s {" % (self.scalar(), self.number())))
-                have = len(self.vectors)
-                self.block(indent + "    ", left - 1)
-                if pick == 7:
-                    self.lines.append("%s    r = tanh(r * p[i] + %s);" % (indent, self.vector()))
-                del self.vectors[have:]
-                self.lines.append(indent + "}")
+                self.construct(indent, left)
 
     def text(self):
         self.lines.append("    var r = w[i];")
         self.vectors.append("r")
+        self.variables.append("r")
         self.block("    ", 2)
         self.lines.append("    y[i] += r;")
         return ("struct At { at: %s; }\nprogram f(p: in %s[N], w: in %s[N], a: in At[N], y: inout %s[N], g: inout %s[2], s: f32, t: f32, N: u32) over(i: N) {\n%s\n}\n"

@@ -236,7 +236,7 @@ static bool anything_apart(const grouping *g)
 static bool prepare(grouping *g)
 {
     const size_t memories = g->w.p->buffers.count;
-    if (!vy_components_find(&g->c, g->w.p, &g->w.arena)) return false;
+    if (!vy_components_find(&g->c, g->w.p, &g->w.s, &g->w.arena)) return false;
     g->first = vy_rewrite_ids(&g->w);
     g->waits = vy_rewrite_ids(&g->w);
     g->before = vy_rewrite_ids(&g->w);

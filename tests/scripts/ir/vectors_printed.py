@@ -7,7 +7,8 @@ tests/fuzz/vector_rows.py and their derivatives in both modes.
 Each is printed; the text printed again is the same, it computes the same numbers as what it was
 printed from, and so do their derivatives, bit for bit.  A derivative has the numbers, to rounding,
 that it has where no component was moved (-O0).  And vectors
-are printed: in the derivatives there are more statements of vectors than of single components.
+are printed: in the derivatives there are more statements of vectors than of single components, and
+in the programs more variables that loops and arms change are vectors than components of one.
 From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of programs.
 """
 import os
@@ -24,6 +25,8 @@ import vector_rows  # noqa: E402
 COMMAND = os.environ.get("VYRE_COMMAND") or os.path.join(BUILD, "tools", "vyre-grad")
 NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[-+]?\d+)?)")
 OF_VECTORS = re.compile(r"^ *(?:let \w+ = .*vec[234]?\(|[\w`.]+\[[^]]*\] [-+*]?= |atomic_add\([^,]*\], |let \w+ = [\w`.]+\[[^]]*\];)", re.M)
+CARRIED = re.compile(r"^ *var r\d*(?:_\d+)?(?: =|:)", re.M)
+CARRIED_APART = re.compile(r"^ *var r\d*_[xyzw](?:_\d+)?(?: =|:)", re.M)
 OF_COMPONENTS = re.compile(r"^ *(?:[\w`.]+\[[^]]*\]\.[xyzw] |atomic_add\([^,]*\]\.[xyzw]|let \w+ = [\w`.]+\[[^]]*\]\.[xyzw];)", re.M)
 
 
@@ -80,7 +83,9 @@ def derive(mode, path, *options):
 
 
 def look(path, seed, totals):
-    again, _ = look_printed(write(path, vector_rows.make(seed)))
+    again, once = look_printed(write(path, vector_rows.make(seed)))
+    totals["carried"] += len(CARRIED.findall(once))
+    totals["apart"] += len(CARRIED_APART.findall(once))
     for mode in ("grad", "jvp"):
         derived, plain = derive(mode, path), derive(mode, path, "-O0")
         d, _ = look_printed(write(path + ".d.vyre", derived))
@@ -111,7 +116,7 @@ program g(y: in vec4[4], z: out f32[4]) over(i: 4) { z[i] = dot(y[i], y[i]); }
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or 40)
-    totals, wrong = {"vectors": 0, "components": 0}, 0
+    totals, wrong = {"vectors": 0, "components": 0, "carried": 0, "apart": 0}, 0
     print("seed %d" % seed)
     with tempfile.TemporaryDirectory() as folder:
         for k in range(count):
@@ -123,8 +128,10 @@ def main():
             except Wrong as e:
                 wrong += 1
                 print("program %d: %s" % (seed + k, e))
-    print("%d programs: %d wrong; statements of vectors %d, of components %d" % (count, wrong, totals["vectors"], totals["components"]))
-    return wrong > 0 or totals["vectors"] <= totals["components"]
+    print("%d programs: %d wrong; statements of vectors %d, of components %d; variables carried whole %d, apart %d"
+          % (count, wrong, *totals.values()))
+    few = totals["vectors"] <= totals["components"] or totals["carried"] <= totals["apart"]
+    return wrong > 0 or few
 
 
 if __name__ == "__main__":
