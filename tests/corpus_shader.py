@@ -46,6 +46,14 @@ def cause(status, error):
     return "%s %s" % (found.group(2), re.sub(r"\d+", "N", words)[:140])
 
 
+def of_scalars(access, kind, dims):
+    """A buffer of vectors is one of their scalars with one more axis: `vec3[N]` is `f32[N, 3]`."""
+    vector = re.fullmatch(r"([hdiu]?)vec([234])", kind)
+    if not vector:
+        return access, kind, dims
+    return access, {"": "f32", "h": "f16", "d": "f64", "i": "i32", "u": "u32"}[vector.group(1)], "%s, %s" % (dims, vector.group(2))
+
+
 class Shader:
     """One file, and what is found out about it."""
 
@@ -165,7 +173,7 @@ class Shader:
     def head(text):
         """The parameters of the program: name: (class, type, dimensions)."""
         head = text.partition("program ")[2].partition("workgroup(")[0].partition("(")[2]
-        return {m.group(1).strip("`"): m.groups()[1:] for m in PARAMETER.finditer(head)}
+        return {m.group(1).strip("`"): of_scalars(*m.groups()[1:]) for m in PARAMETER.finditer(head)}
 
     def fill(self, low):
         """Contents for what the module binds, floats from `low` to 1; the arguments that give the program the same."""

@@ -18,7 +18,7 @@ const char *vy_vector_prefix(vy_type t)
 
 uint32_t vy_vector_size(const vy_program *p, const vy_buf *b)
 {
-    if (!b->vector || b->rank < 2 || !vy_vector_prefix(b->type) || b->layout.strides) return 0;
+    if (!b->vector || b->rank < 2 || !vy_vector_prefix(b->type)) return 0;
     const vy_dim_node *n = &p->dims.data[b->dims[b->rank - 1].id];
     const bool fits = n->op == VY_DIM_CONST && n->value >= 2 && n->value <= VY_MOST_COMPONENTS;
     return fits ? (uint32_t)n->value : 0;

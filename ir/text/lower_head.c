@@ -47,8 +47,13 @@ static void lower_place(vy_lower *l, const vy_decl *d, uint32_t c, vy_buffer b, 
 {
     const vy_layout layout = layout_of(d);
     const vy_made_type *m = vy_made_of(l->f, d->type);
+    const uint32_t rank = vy_program_buffer(vy_builder_program(l->b), b).rank;
     if (shader && layout.given && m && m->kind == VY_STRUCT) {
         lower_struct(l, d, c, b);
+    } else if (d->layout && d->layout_count != rank + 1) {
+        vy_front_error(l->f, VY_E_ATTRIBUTE, d->line, d->column, NULL,
+                       "@layout has %u numbers; an offset and %u strides are needed",
+                       d->layout_count, rank);
     } else if (shader && layout.given) {
         vy_buffer_layout(l->b, b, &layout);
     } else if (d->has_set || d->has_binding) {

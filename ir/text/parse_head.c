@@ -106,10 +106,6 @@ static void check_layout(vy_front *f, const vy_token *at, const vy_decl *d)
         vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column,
                        "write `@shader program`, and @binding",
                        "only the buffers that a shader binds have @layout and @uniform");
-    else if (d->layout && d->layout_count != d->rank + 1)
-        vy_front_error(f, VY_E_ATTRIBUTE, at->line, at->column, NULL,
-                       "@layout has %u numbers; an offset and %u strides are needed",
-                       d->layout_count, d->rank);
 }
 
 static bool accept_access(vy_front *f, uint8_t *cls)

@@ -72,8 +72,8 @@ static int64_t dying_variable(const printer *o, const print_frame *f, uint32_t s
     return print_used_between(o, start, from, print_arm_end(o)) ? -1 : (int64_t)var;
 }
 
-// The result of the slot that begins with `id`, if its last use is to be that, at a construct in the
-// region of `id`; else 0.
+// The result of the slot that begins with `id`, if that is the last use of it, at a construct in
+// the region of `id`; else 0.
 static uint32_t started(const printer *o, uint32_t id)
 {
     uint32_t n = print_use_count(o, id);

@@ -12,6 +12,17 @@ static bool wrong(reading *r, const char *what)
     return read_fail(r, VY_E_SHADER_WORDS, "", "%s", what);
 }
 
+// One for each scalar of the type.  Without a name a vector's are those of `v`, to be one in text.
+static void make_variables(reading *r, const char *name, uint32_t type, vy_var *vars)
+{
+    const uint32_t n = read_type_of(r, type)->scalars, vector = read_vector_size(r, type);
+    if (vector && !*name) name = "v";
+    for (uint32_t k = 0; k < n; k++) {
+        const vy_value zero = vy_zero(r->b, vy_type_loaded(read_scalar_type(r, type, k)));
+        vars[k] = vy_var_new(r->b, read_component_name(r, name, vector, k), zero);
+    }
+}
+
 static bool keep(reading *r, uint32_t id)
 {
     const uint32_t type = read_type_id(r, id), n = read_type_of(r, type)->scalars;
@@ -20,9 +31,7 @@ static bool keep(reading *r, uint32_t id)
     if (!read_room(r, type)) return false; // it is too large for a value
     vy_var *vars = vy_arena_alloc(&r->building, (n + 1) * sizeof *vars);
     if (!vars) return read_no_memory(r);
-    for (uint32_t k = 0; k < n; k++)
-        vars[k] = vy_var_new(r->b, read_name(r, id),
-                             vy_zero(r->b, vy_type_loaded(read_scalar_type(r, type, k))));
+    make_variables(r, read_name(r, id), type, vars);
     r->kept[id] = vars;
     return !vy_builder_failed(r->b);
 }
@@ -121,9 +130,7 @@ bool read_call(reading *r)
     vy_value *v = read_room(r, type);
     vy_var *results = vy_arena_alloc(&r->building, (n + 1) * sizeof *results);
     if (!v || !results) return read_no_memory(r);
-    for (uint32_t k = 0; k < n; k++)
-        results[k] = vy_var_new(r->b, read_name(r, function),
-                                vy_zero(r->b, vy_type_loaded(read_scalar_type(r, type, k))));
+    make_variables(r, read_name(r, function), type, results);
     if (!pass_arguments(r, function) || !read_function(r, function, results)) return false;
     r->at = at;
     for (uint32_t k = 0; k < n; k++) v[k] = vy_get(r->b, results[k]);

@@ -192,6 +192,7 @@ static bool declare_image(reading *r, read_object *o, uint32_t k, const char *na
     r->misplaced = true; // modules that we write have no images
     o->fields[k].buffer = vy_param_buffer(r->b, name, read_class_of(r->uses[o->variable][k]),
                                           t.type, t.axes + 1, dims);
+    vy_build_vector(r->b, o->fields[k].buffer, t.format.channels > 1);
     return !vy_builder_failed(r->b);
 }
 

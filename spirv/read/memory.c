@@ -131,13 +131,16 @@ static vy_value builtin(reading *r, const element *e)
     return (vy_value){0};
 }
 
-// The element of an array of the program: its index, or false where there is none yet.
+// The element of an array of the program: its index, or false where there is none yet.  Components
+// of vectors have numbers of the type that they have in text (`v.y` is v[1]).
 static bool array_index(reading *r, const element *e, vy_value *index)
 {
     const read_field *f = &e->o->fields[e->field];
     index[0] = vy_int(r->b, VY_U32, 0);
-    for (uint32_t k = 0; k < e->rank; k++)
-        index[k] = e->index[k].known ? vy_int(r->b, VY_U32, e->index[k].number) : e->index[k].value;
+    for (uint32_t k = 0; k < e->rank; k++) {
+        const vy_type type = f->vector && k + 1 == f->rank ? VY_I32 : VY_U32;
+        index[k] = e->index[k].known ? vy_int(r->b, type, e->index[k].number) : e->index[k].value;
+    }
     return f->buffer.id != 0;
 }
 

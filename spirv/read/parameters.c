@@ -3,6 +3,8 @@
 // classes.
 #include "spirv/read/reading.h"
 
+#include "ir/core/vector_buffers.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,22 @@ const char *read_joined(reading *r, const char *a, const char *b)
     if (!out) return read_no_memory(r), "";
     snprintf(out, n, "%s.%s", a, b);
     return out;
+}
+
+const char *read_component_name(reading *r, const char *name, uint32_t vector, uint32_t k)
+{
+    const size_t n = strlen(name);
+    if (!vector || !n) return name;
+    char *out = vy_arena_alloc(&r->building, n + 3);
+    if (!out) return read_no_memory(r), "";
+    snprintf(out, n + 3, "%s_%c", name, "xyzw"[k % vector]);
+    return out;
+}
+
+uint32_t read_vector_size(const reading *r, uint32_t type)
+{
+    const read_type *t = read_type_of(r, type);
+    return t->op == SpvOpTypeVector && t->count <= VY_MOST_COMPONENTS ? t->count : 0;
 }
 
 uint32_t read_elements(const read_field *f)
@@ -158,6 +176,7 @@ static bool declare_buffers(reading *r, read_object *o)
         if (!dims) return false;
         f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), read_class_of(uses[k]),
                                     f->type, read_rank(f), dims);
+        vy_build_vector(r->b, f->buffer, f->vector);
         read_place_buffer(r, o, f);
     }
     return !vy_builder_failed(r->b);
@@ -219,6 +238,7 @@ static bool declare_parameters(reading *r, read_object *o)
         if (!dims) continue;
         f->buffer = vy_param_buffer(r->b, parameter_name(r, o, f->name), VY_IN, f->type,
                                     read_rank(f), dims);
+        vy_build_vector(r->b, f->buffer, f->vector);
         read_place_buffer(r, o, f);
     }
     return !vy_builder_failed(r->b);

@@ -42,6 +42,11 @@ typedef struct read_type { // what a type of the module is in scalars
 
 const read_type *read_type_of(const reading *r, uint32_t type);
 const char *read_name(const reading *r, uint32_t id); // "" if it has none
+// Of component k of a value of this type that is called so: `v_x` if it is a vector, as the text's
+// front end calls them (ir/core/vector_slots.h).
+const char *read_component_name(reading *r, const char *name, uint32_t vector, uint32_t k);
+// The components of a vector's type; 0: it is none.
+uint32_t read_vector_size(const reading *r, uint32_t type);
 const char *read_member_name(const reading *r, uint32_t type, uint32_t member);
 // The operand of the decoration (some word where it has none); NULL: the id is not so decorated.
 const uint32_t *read_decoration(const reading *r, uint32_t id, SpvDecoration d);
@@ -73,6 +78,7 @@ typedef struct read_field {
     vy_type type; // as it lies in memory
     uint32_t rank;
     const uint32_t *dims;    // 0: a runtime array
+    uint32_t vector;         // its last axis is that of a vector of so many; 0: it is none
     uint32_t first;          // its first scalar, where its scalars are kept apart
     uint32_t offset;         // in a block: of its first scalar, in bytes, …
     uint32_t within;         // … of that, in the element of a runtime array, …

@@ -96,7 +96,7 @@ void read_texel_index(const read_texture *t, const vy_value *at, uint32_t channe
                       vy_value index[READ_IMAGE_AXES + 1])
 {
     for (uint32_t k = 0; k < t->axes; k++) index[t->axes - 1 - k] = at[k];
-    index[t->axes] = vy_int(t->r->b, VY_U32, channel);
+    index[t->axes] = vy_int(t->r->b, VY_I32, channel);
 }
 
 vy_value read_texel(const read_texture *t, const vy_value *at, uint32_t channel)

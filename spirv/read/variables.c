@@ -20,6 +20,7 @@ typedef struct walk {
     reading *r;
     read_object *o;
     uint32_t dims[DEEPEST], strides[DEEPEST], rank, depth, scalars;
+    uint32_t vector;                // of which the next scalar is a component: its size; else 0
     uint32_t offset, matrix_stride; // in bytes
     uint32_t start;                 // of the runtime array
     bool row_major, in_matrix;
@@ -32,6 +33,7 @@ static bool add_field(walk *w, vy_type type)
     uint32_t *dims = vy_arena_alloc(&w->r->building, (2 * w->rank + 1) * sizeof *dims);
     if (!dims) return read_no_memory(w->r);
     *f = (read_field){.type = type, .rank = w->rank, .dims = dims, .name = w->path};
+    f->vector = w->vector;
     f->first = w->scalars;
     f->offset = w->offset;
     f->within = w->rank && w->dims[0] == 0 ? w->offset - w->start : 0;
@@ -73,6 +75,7 @@ static bool add_members(walk *w, uint32_t type)
         w->offset = start + member_layout(w, type, k, SpvDecorationOffset);
         w->matrix_stride = member_layout(w, type, k, SpvDecorationMatrixStride);
         w->row_major = read_member_decoration(w->r, type, k, SpvDecorationRowMajor) != NULL;
+        w->vector = 0;
         ok = add_fields(w, read_word_of(&w->r->w, type, 2 + k));
     }
     w->path = before;
@@ -117,6 +120,7 @@ static bool add_fields(walk *w, uint32_t type)
         w->dims[w->rank++] = t->count;
     }
     w->in_matrix = t->op == SpvOpTypeMatrix;
+    w->vector = read_vector_size(w->r, type);
     const bool ok = is_struct ? add_members(w, type) : add_fields(w, t->element);
     w->rank -= !is_struct;
     w->depth--;
@@ -170,6 +174,7 @@ static bool declare_arrays(reading *r, read_object *o, bool shared)
         const vy_type loaded = vy_type_loaded(f->type), type = loaded == VY_BOOL ? VY_U32 : loaded;
         f->buffer = shared ? declare_shared(r, f, type, dims)
                            : vy_local_array(r->b, f->name, type, read_rank(f), dims);
+        vy_build_vector(r->b, f->buffer, f->vector);
     }
     return !vy_builder_failed(r->b);
 }
@@ -183,9 +188,11 @@ static bool declare_variables(reading *r, read_object *o)
     if (!o->vars) return read_no_memory(r);
     for (uint32_t k = 0; k < o->field_count; k++) {
         const read_field *f = &o->fields[k];
-        for (uint32_t i = 0; i < read_elements(f); i++)
+        for (uint32_t i = 0; i < read_elements(f); i++) {
+            const vy_value zero = vy_zero(r->b, vy_type_loaded(f->type));
             o->vars[f->first + i] =
-                vy_var_new(r->b, f->name, vy_zero(r->b, vy_type_loaded(f->type)));
+                vy_var_new(r->b, read_component_name(r, f->name, f->vector, i), zero);
+        }
     }
     return !vy_builder_failed(r->b);
 }

@@ -88,7 +88,7 @@ class Maker:
             self.numbers.append(made)
 
     def assign(self, indent):
-        r, pick = self.random.choice(self.variables), self.random.randrange(8)
+        r, pick = self.random.choice(self.variables), self.random.randrange(10)
         part = "".join(self.random.sample(AXES[:self.n], 2))
         if pick < 3:
             text = "%s = tanh(%s * p[i] + %s);" % (r, r, self.vector())
@@ -101,8 +101,14 @@ class Maker:
             text = "let %s = %s; %s = %s; %s = sin(%s);" % (self.name("x"), other, other, r, r, "x%d" % self.count)
         elif pick == 6:
             text = "%s *= %s;" % (r, self.random.choice((self.number(), "sin(%s)" % self.vector(1), r + "." + part[0])))
-        else:
+        elif pick == 7:
             text = "%s = %s + %s(%s);" % (r, r, self.type, self.number())
+        elif pick == 8:
+            text = "%s = %s.%s * sin(%s);" % (r, r, self.random.choice(AXES[:self.n]), self.random.choice(self.vectors))
+        else:  # what another variable held before
+            x, other = self.name("x"), self.random.choice(self.variables)
+            parts = ", ".join(self.random.choice((x + "." + a, "s")) for a in AXES[:self.n])
+            text = "let %s = %s; %s = tanh(%s * p[i]); %s = tanh(%s * p[i] + %s(%s));" % (x, other, other, other, r, r, self.type, parts)
         self.lines.append(indent + text)
         if self.numbers and self.random.random() < 0.4:
             self.lines.append("%s%s = sin(%s);" % (indent, self.random.choice(self.numbers), self.scalar()))

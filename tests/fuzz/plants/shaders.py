@@ -118,6 +118,11 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
          "sum = product_sum(p, sum, part(p, 0, c), y);\n        }\n        p->v[c]"),
         ("spirv/read/composite.c", None, "p->v[i * columns + c] = entry(p, 0, i, c);", "p->v[c * rows + i] = entry(p, 0, i, c);"),
     )),
+    ("text/shader/vectors_printed.comp", (
+        ("spirv/read/memory.c", None, "f->vector && k + 1 == f->rank ? VY_I32 : VY_U32", "VY_U32"),
+        ("spirv/read/parameters.c", None, "if (!vector || !n) return name;", "return name;"),
+        ("spirv/read/variables.c", None, "w->vector = read_vector_size(w->r, type);", ";"),
+    )),
     ("text/shader/bool_vectors.comp", (
         ("spirv/read/composite.c", None, "case SpvOpAny: return any_or_all(&p, true);", "case SpvOpAny: return any_or_all(&p, false);"),
         ("spirv/read/composite.c", None, "for (uint32_t k = 1; k < type_of(p, 0)->count && done(p); k++)", "for (uint32_t k = 2; k < type_of(p, 0)->count && done(p); k++)"),

@@ -5,7 +5,7 @@
 # TIMEOUT: 600
 """Random shaders in GLSL (tests/fuzz/glsl.py) are read: run by the interpreter they give what the driver makes of the
 unread module, also after random passes of spirv-opt; what is written of them is bound and gives the same; their
-gradients pass `check`, and the printed program has the same one.
+gradients pass `check`, and the printed program has the same one, and is the same module at -O0.
 
 VYRE_SEED and VYRE_COUNT set the first seed and how many shaders there are.  VYRE_KEEP=DIR keeps them.
 """
@@ -23,6 +23,7 @@ sys.path[:0] = [os.path.join(SRC, "tests"), os.path.join(SRC, "tests", "fuzz")]
 sys.dont_write_bytecode = True
 from corpus_shader import Shader, cause, run  # noqa: E402
 from glsl import Glsl  # noqa: E402
+from originals import Module  # noqa: E402
 
 COUNT = int(os.environ.get("VYRE_COUNT") or max(2, 8 // int(os.environ.get("VYRE_SHARE", "1"))))
 SEED = int(os.environ.get("VYRE_SEED") or os.environ.get("VYRE_FRESH_SEED") or 30000) % 10**6
@@ -44,6 +45,7 @@ PASSES = """--ccp --simplify-instructions --eliminate-dead-code-aggressive --mer
 --graphics-robust-access --relax-float-ops --eliminate-dead-members""".split()
 
 
+OP_NAME, OP_MEMBER_NAME = 5, 6
 MOST_WRONG = 20
 COMPARED = []  # was it, of each module
 
@@ -104,6 +106,25 @@ def printed(s):
         yield "the printed program has another gradient"
 
 
+def written(path):
+    """The module that is written of a shader or a text, without names; or the code of the error."""
+    status, _, error, _ = run([VYRE, "compile", "-O0", path, "-o", "written.spv"], 60)
+    if status:
+        return cause(status, error)[:5]
+    with open("written.spv", "rb") as f:
+        return [words for op, words in Module(f.read()).each() if op not in (OP_NAME, OP_MEMBER_NAME)]
+
+
+def same_text(s):
+    """Is the text of a shader the same module?  Local arrays that are declared before shared ones are not in text."""
+    if re.search(r"^    shared ", s.text, re.M) and " undefined;" in s.text:
+        return
+    with open("text.vyre", "w", encoding="utf-8") as f:
+        f.write(s.text)
+    if written(s.spv) != written("text.vyre"):
+        yield "its text is another module"
+
+
 def frozen(made):
     """The path of the module without specialisation constants."""
     with open("frozen.comp", "w", encoding="utf-8") as f:
@@ -140,6 +161,8 @@ def one(seed):
         f.write(made.text)
     s = RandomShader(made, "x.comp", options(made), os.getcwd(), frozen(made)).go()
     yield from troubles(s)
+    if s.found.get("read"):
+        yield from same_text(s)
     if s.found.get("derived"):
         yield from printed(s)
     if s.found.get("read") and shutil.which("spirv-opt"):

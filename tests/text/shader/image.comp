@@ -4,9 +4,9 @@
 // RUN: vyre-grad print %s
 /* EXPECT
 program main(
-    picture: in f32[height_picture, width_picture, 4],
-    weights: in f32[height_weights, width_weights, 4],
-    sums: inout f32[height_sums, width_sums, 2],
+    picture: in vec4[height_picture, width_picture],
+    weights: in vec4[height_weights, width_weights],
+    sums: inout vec2[height_sums, width_sums],
     height_picture: u32,
     width_picture: u32,
     height_weights: u32,
@@ -15,20 +15,16 @@ program main(
     width_sums: u32)
     workgroup(8, 8) over(j: height_picture, i: width_picture)
 {
-    let at = bitcast_i32(i);
-    let at_2 = bitcast_i32(j);
-    let v1 = at_2 + -1;
-    let w = weights[v1, at, 0u];
-    let w_2 = weights[v1, at, 1u];
-    let v2 = picture[at_2, at, 0u];
-    let v3 = picture[at_2, at, 1u];
-    let s = w * v2 + w_2 * v3;
-    let before = sums[at_2, at, 0u];
-    let before_2 = sums[at_2, at, 1u];
-    let v4 = s + before;
-    let v5 = before_2 + s * 3.0;
-    sums[at_2, at, 0u] = v4;
-    sums[at_2, at, 1u] = v5;
+    let at_x = bitcast_i32(i);
+    let at_y = bitcast_i32(j);
+    let v1 = at_y + -1;
+    let w_x = weights[v1, at_x].x;
+    let w_y = weights[v1, at_x].y;
+    let v2 = picture[at_y, at_x].x;
+    let v3 = picture[at_y, at_x].y;
+    let s = w_x * v2 + w_y * v3;
+    let before = sums[at_y, at_x];
+    sums[at_y, at_x] = vec2(s + before.x, before.y + s * 3.0);
 }
 */
 // RUN: vyre-grad run %s --engine eval,vulkan --in picture[2,2,4]=1,2,9,9,3,4,9,9,5,6,9,9,7,8,9,9 --in weights[1,2,4]=1,2,9,9,3,4,9,9 --in sums[2,2,2]=ones --grad --wrt picture,weights,sums

@@ -2,13 +2,13 @@
 // without a sampler; given to a function; two variables on one binding.
 //
 // RUN: vyre-grad print %s
-// CONTAINS: line: in f32[width_line, 4]
+// CONTAINS: line: in vec4[width_line]
 // CONTAINS: volume: out f32[depth_volume, height_volume, width_volume, 1]
-// CONTAINS: sheets: in f32[layers_sheets, height_sheets, width_sheets, 4]
-// CONTAINS: table: in f32[width_table, 4]
+// CONTAINS: sheets: in vec4[layers_sheets, height_sheets, width_sheets]
+// CONTAINS: table: in vec4[width_table]
 // CONTAINS: counts: inout u32[height_counts, width_counts, 1]
-// CONTAINS: `pair.1`: in f32[`height_pair.1`, `width_pair.1`, 4]
-// CONTAINS: left: inout f32[height_left, width_left, 2]
+// CONTAINS: `pair.1`: in vec4[`height_pair.1`, `width_pair.1`]
+// CONTAINS: left: inout vec2[height_left, width_left]
 // NOT: pair.0
 // NOT: right
 //

@@ -1,6 +1,6 @@
 // In HLSL, structured and byte-address buffers, a constant buffer with a matrix, groupshared memory, barriers.
 // RUN: vyre-grad print %s
-// CONTAINS: @binding(0) @layout(0, 32, 4) `p.at`: in f32[?, 3],
+// CONTAINS: @binding(0) @layout(0, 32, 4) `p.at`: in vec3[?],
 // CONTAINS: @binding(0) @layout(0 + 12, 32) `p.mass`: in f32[?],
 // CONTAINS: @binding(1) energy: out f32[?],
 // CONTAINS: @binding(2) raw: out u32[?],

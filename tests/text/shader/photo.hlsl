@@ -1,6 +1,6 @@
 // In HLSL, textures, a sampler of its own, read and written images, a constant table.
 // RUN: vyre-grad print %s
-// CONTAINS: photo: in f32[height_photo, width_photo, 4],
+// CONTAINS: photo: in vec4[height_photo, width_photo],
 // CONTAINS: over(j: `size.1`, i: `size.0`)
 // A sampler clamps and is linear unless the caller says otherwise: texels 0, 0 and 1 by weights 1/4, 1/2 and 1/4, twice.
 // RUN: vyre-grad run %s --engine eval,vulkan --set size.0=1 --set size.1=1 --set scale.0=0.5 --set scale.1=1 --in photo[1,2,4]=1,2,3,4,5,6,7,8 --in weight[1,1,1]=2 --in result[1,1,4]=zeros

@@ -4,10 +4,10 @@
 // RUN: vyre-grad print %s
 /* EXPECT
 @shader program main(
-    @set(1) @binding(2) @layout(16, 32, 4) `p.at`: inout f32[`len_p.at`, 3],
+    @set(1) @binding(2) @layout(16, 32, 4) `p.at`: inout vec3[`len_p.at`],
     @set(1) @binding(2) @layout(16 + 12, 32) `p.m`: in f32[?],
-    @set(1) @binding(2) @layout(16 + 16, 32, 4) `p.v`: in f32[?, 3],
-    @uniform @binding(1) @layout(16, 4, 16) k: in f32[2, 2],
+    @set(1) @binding(2) @layout(16 + 16, 32, 4) `p.v`: in vec3[?],
+    @uniform @binding(1) @layout(16, 4, 16) k: in vec2[2],
     @binding(3) e: out f32[?],
     @offset(8) n: u32,
     @uniform @binding(1) @offset(0) `gravity.0`: f32,
@@ -17,35 +17,14 @@
     `len_p.at`: u32)
     workgroup(64) over(i: min(n, `len_p.at`))
 {
-    let v1 = `p.v`[i, 0u];
-    let v2 = `p.v`[i, 1u];
-    let v3 = `p.v`[i, 2u];
-    let v4 = `gravity.0` * dt;
-    let v5 = `gravity.1` * dt;
-    let v6 = `gravity.2` * dt;
-    let v = v1 + v4;
-    let v_2 = v2 + v5;
-    let v_3 = v3 + v6;
-    let v7 = v * dt;
-    let v8 = v_2 * dt;
-    let v9 = v_3 * dt;
-    let v10 = `p.at`[i, 0u];
-    let v11 = `p.at`[i, 1u];
-    let v12 = `p.at`[i, 2u];
-    let v13 = v7 + v10;
-    let v14 = v8 + v11;
-    let v15 = v9 + v12;
-    `p.at`[i, 0u] = v13;
-    `p.at`[i, 1u] = v14;
-    `p.at`[i, 2u] = v15;
-    let v16 = k[0u, 0u];
-    let v17 = k[0u, 1u];
-    let v18 = k[1u, 0u];
-    let v19 = k[1u, 1u];
-    let w = v * v16 + v_2 * v18;
-    let w_2 = v * v17 + v_2 * v19;
-    let v20 = `p.m`[i] * 0.5 * (w * w + w_2 * w_2) + v_3 * k[i % 2, 1u];
-    e[i] = v20;
+    let v = `p.v`[i] + vec3(`gravity.0` * dt, `gravity.1` * dt, `gravity.2` * dt);
+    `p.at`[i] = v * dt + `p.at`[i];
+    let v1 = k[0u];
+    let v2 = k[1u];
+    let w_x = v.x * v1.x + v.y * v2.x;
+    let w_y = v.x * v1.y + v.y * v2.y;
+    let v3 = `p.m`[i] * 0.5 * (w_x * w_x + w_y * w_y) + v.z * k[i % 2].y;
+    e[i] = v3;
 }
 */
 // RUN: vyre-grad print %s -o a.vyre && vyre-grad print a.vyre -o b.vyre && cmp a.vyre b.vyre && vyre-grad print %s -o a.vyb && vyre-grad print a.vyb -o c.vyre && cmp a.vyre c.vyre && echo same
@@ -55,10 +34,10 @@
 /* EXPECT
 @order(1)
 @shader program main_grad(
-    @set(1) @binding(2) @layout(16, 32, 4) `p.at`: in f32[`len_p.at`, 3],
+    @set(1) @binding(2) @layout(16, 32, 4) `p.at`: in vec3[`len_p.at`],
     @set(1) @binding(2) @layout(16 + 12, 32) `p.m`: in f32[?],
-    @set(1) @binding(2) @layout(16 + 16, 32, 4) `p.v`: in f32[?, 3],
-    @uniform @binding(1) @layout(16, 4, 16) k: in f32[2, 2],
+    @set(1) @binding(2) @layout(16 + 16, 32, 4) `p.v`: in vec3[?],
+    @uniform @binding(1) @layout(16, 4, 16) k: in vec2[2],
     @binding(3) e: out f32[?],
     @offset(8) n: u32,
     @uniform @binding(1) @offset(0) `gravity.0`: f32,
@@ -70,10 +49,10 @@
 /* EXPECT
 @order(2)
 @shader program main_grad_grad(
-    @set(1) @binding(2) @layout(16, 32, 4) `p.at`: in f32[`len_p.at`, 3],
+    @set(1) @binding(2) @layout(16, 32, 4) `p.at`: in vec3[`len_p.at`],
     @set(1) @binding(2) @layout(16 + 12, 32) `p.m`: in f32[?],
-    @set(1) @binding(2) @layout(16 + 16, 32, 4) `p.v`: in f32[?, 3],
-    @uniform @binding(1) @layout(16, 4, 16) k: in f32[2, 2],
+    @set(1) @binding(2) @layout(16 + 16, 32, 4) `p.v`: in vec3[?],
+    @uniform @binding(1) @layout(16, 4, 16) k: in vec2[2],
     @binding(3) e: out f32[?],
     @offset(8) n: u32,
     @uniform @binding(1) @offset(0) `gravity.0`: f32,

@@ -53,16 +53,16 @@
     @offset(12) r: i32)
     workgroup(4, 4) over(k: n, j: h, i: w)
 {
-    let at = bitcast_i32(i);
-    let at_2 = bitcast_i32(j);
+    let at_x = bitcast_i32(i);
+    let at_y = bitcast_i32(j);
     var s = 0.0;
     for z in 0i32..2 {
         for u in 0..r {
             for v in 0..r {
-                let v1 = at_2 + u;
+                let v1 = at_y + u;
                 let v2 = r / 2;
                 let y = v1 - v2;
-                let x = at + v - v2;
+                let x = at_x + v - v2;
                 var v3 = y < 0 || x < 0;
                 let v4 = !v3;
                 if v4 {

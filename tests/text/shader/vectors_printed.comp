@@ -1,0 +1,90 @@
+#version 450
+// Vectors that a shader reads, carries through loops and chooses by arms are printed as vectors;
+// and so is its gradient.
+// RUN: vyre-grad print %s
+/* EXPECT
+@shader program main(
+    @binding(0) at: inout vec4[?],
+    @binding(1) @layout(0, 16, 4) `pull.of`: in vec3[?],
+    @binding(1) @layout(0 + 12, 16) `pull.much`: in f32[?],
+    @offset(0) n: u32,
+    @offset(4) k: u32)
+    workgroup(8) over(i: n)
+{
+    var p = vec3(at[i].x, at[i].y, at[i].z);
+    var v = vec3(0.0);
+    for t in 0..k {
+        let v_2 = v * 0.9 + (`pull.of`[t] - p) * `pull.much`[t];
+        var p_2 = p + v_2;
+        if p_2.x > 4.0 {
+            p_2 = v_2.zyx + sin(p_2);
+        }
+        p = p_2;
+        v = v_2;
+    }
+    at[i] = vec4(p.x, p.y, p.z, v.x * v.x + v.y * v.y + v.z * v.z);
+}
+*/
+// RUN: vyre-grad print %s > out.vyre && vyre-grad print out.vyre | cmp - out.vyre
+// RUN: vyre-grad compile %s -o a.spv && vyre-grad print %s -o out.vyre && vyre-grad compile out.vyre -o b.spv && for f in a b; do spirv-dis --raw-id $f.spv | grep -v OpName > $f.txt; done && cmp a.txt b.txt
+// RUN: vyre-grad grad %s --wrt pull | sed -n '/adj_v/,$p'
+/* EXPECT
+    var adj_v = v5;
+    for t in rev(0..k) {
+        let v9 = `pull.much`[t];
+        let p_x = tape1[3u, t, i];
+        let p_y = tape1[4u, t, i];
+        let p_z = tape1[5u, t, i];
+        var v10 = adj_p.z;
+        var v11 = adj_p.y;
+        var v12 = adj_p.x;
+        if p_x > 4.0 {
+            adj_v.x += adj_p.z;
+            adj_v.y += adj_p.y;
+            adj_v.z += adj_p.x;
+            v10 = select(v3, adj_p.z * cos(p_z), 0.0);
+            v11 = select(v3, adj_p.y * cos(p_y), 0.0);
+            v12 = select(v3, adj_p.x * cos(p_x), 0.0);
+        }
+        let v13 = adj_v.z + v10;
+        let v14 = adj_v.y + v11;
+        let v15 = adj_v.x + v12;
+        let v16 = select(v3, v9 * v13, 0.0);
+        let v17 = select(v3, v9 * v14, 0.0);
+        let v18 = select(v3, v9 * v15, 0.0);
+        let v19 = select(v3, v13 * tape1[2u, t, i], 0.0);
+        let v20 = v19 + select(v3, v14 * tape1[1u, t, i], 0.0);
+        let v21 = v20 + select(v3, v15 * tape1[0u, t, i], 0.0);
+        atomic_add(`grad_pull.much`[t], v21);
+        atomic_add(`grad_pull.of`[t], vec3(v18, v17, v16));
+        adj_p.x = v12 - v18;
+        adj_p.y = v11 - v17;
+        adj_p.z = v10 - v16;
+        adj_v.x = select(v3, v15 * 0.9, 0.0);
+        adj_v.y = select(v3, v14 * 0.9, 0.0);
+        adj_v.z = select(v3, v13 * 0.9, 0.0);
+    }
+    adj_at[i].z += adj_p.z;
+    adj_at[i].y += adj_p.y;
+    adj_at[i].x += adj_p.x;
+}
+*/
+// RUN: vyre-grad check %s --wrt pull --set n=5 --set k=3 --in pull.much=0.3,0.5,0.2
+// CONTAINS: ok:
+layout(local_size_x = 8) in;
+struct Pull { vec3 of; float much; };
+layout(binding = 0) buffer At { vec4 at[]; };
+layout(binding = 1) readonly buffer P { Pull pull[]; };
+layout(push_constant) uniform Push { uint n, k; };
+void main()
+{
+    uint i = gl_GlobalInvocationID.x;
+    if (i >= n) return;
+    vec3 p = at[i].xyz, v = vec3(0.0);
+    for (uint t = 0; t < k; t++) {
+        v = v * 0.9 + (pull[t].of - p) * pull[t].much;
+        p += v;
+        if (p.x > 4.0) p = sin(p) + v.zyx;
+    }
+    at[i] = vec4(p, dot(v, v));
+}
