@@ -2,11 +2,11 @@
 // components.c: finds groups.
 //
 // From rows, and the slots of vectors, to their users: whenever a group is complete, the users of
-// its members are looked up by what they do, where members of complete groups count as those groups;
-// those that do the same to each component are the next group.  And from stored rows, and these
-// slots, back to what they take: values that are computed alike, from a group among others
-// (v * vec3(a, b, c)).  Each instruction is looked up once for each operand, and each list of groups
-// that lack members is short, so it is linear.
+// its members are looked up by what they do, where members of complete groups count as those
+// groups; those that do the same to each component are the next group.  And from stored rows, and
+// these slots, back to what they take: values that are computed alike, from a group among others
+// (v * vec3(a, b, c)).  Each instruction is looked up once for each operand, and each list of
+// groups that lack members is short, so it is linear.
 #include "ir/facts/component_finder.h"
 
 #include "ir/build/edit.h"
