@@ -2,6 +2,7 @@
 // steps.c: loops that count in steps of a scalar, whose host gives a positive one.
 //
 //   for (int k = first; k < n; k += step) …      →      assume(1 <= step)
+//   for (int k = n; k > 0; k -= int(step)) …     →      … and assume(step <= 2147483647)
 //
 // With a step of 0 the loop would not end, with a negative one it would run to where the addition
 // overflows: the shader means neither.  So the program assumes that the step is positive, which its
@@ -18,7 +19,7 @@ static bool compares(vy_op op)
     return op == VY_OP_LT || op == VY_OP_LE || op == VY_OP_EQ || op == VY_OP_NE;
 }
 
-enum { ASSUMED = 1, COMPARED = 2 }; // by leaf
+enum { ASSUMED = 1, COMPARED, WIDE }; // by leaf; WIDE: of which both is assumed
 
 static void note_compared(const vy_rewrite *w, uint8_t *of)
 {
@@ -38,7 +39,8 @@ static void note_steps(const vy_rewrite *w, uint8_t *of, bool *any)
         if (p->insts.data[id].op != VY_OP_WHILE || !vy_find_counter(w, id, &c) || !c.unsure ||
             of[VY_LEAF_INDEX(c.unsure)] == COMPARED)
             continue;
-        of[VY_LEAF_INDEX(c.unsure)] = ASSUMED;
+        if (of[VY_LEAF_INDEX(c.unsure)] != WIDE)
+            of[VY_LEAF_INDEX(c.unsure)] = c.wide ? WIDE : ASSUMED;
         *any = true;
     }
 }
@@ -47,10 +49,13 @@ static void assume_steps(vy_rewrite *w, const uint8_t *of)
 {
     if (!vy_rewrite_open(w)) return;
     for (uint32_t k = 0; k < w->p->leaves.count; k++) {
-        if (of[k] != ASSUMED) continue;
-        const vy_dim least = vy_dim_const(w->b, 1);
-        const vy_dim step = vy_dim_own_scalar(w->b, w->p->leaves.data[k].index);
+        if (of[k] != ASSUMED && of[k] != WIDE) continue;
+        const uint32_t scalar = w->p->leaves.data[k].index;
+        const bool word = vy_type_size(w->p->scalars.data[scalar].type) == 4;
+        const vy_dim least = vy_dim_const(w->b, 1), step = vy_dim_own_scalar(w->b, scalar);
+        const vy_dim most = vy_dim_const(w->b, word ? INT32_MAX : INT64_MAX);
         vy_assume(w->b, least, step);
+        if (of[k] == WIDE) vy_assume(w->b, step, most);
     }
     vy_rewrite_range(w, 1, w->p->insts.count, NULL, NULL);
 }

@@ -48,6 +48,20 @@ uint32_t vy_counting_ahead(vy_rewrite *w, uint32_t loop, uint32_t id)
     return vy_emit(w->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
 }
 
+// Does the program assume that this unsigned scalar is a number of the signed type of its size?
+static bool is_assumed_signed(const vy_program *p, uint32_t scalar)
+{
+    const int64_t greatest = p->scalars.data[scalar].type == VY_U32 ? INT32_MAX : INT64_MAX;
+    for (uint32_t k = 0; k < p->assumes.count; k++) {
+        const vy_dim_node *least = &p->dims.data[p->assumes.data[k].least.id];
+        const vy_dim_node *most = &p->dims.data[p->assumes.data[k].most.id];
+        if (least->op == VY_DIM_SCALAR && least->value == (int64_t)scalar &&
+            most->op == VY_DIM_CONST && most->value <= greatest)
+            return true;
+    }
+    return false;
+}
+
 // Does the program assume that this scalar is positive?
 static bool is_assumed(const vy_program *p, uint32_t scalar)
 {
@@ -195,23 +209,18 @@ static change change_of(const vy_rewrite *w, uint32_t carry, uint32_t next, cons
     return same_change(&a, &b) ? a : (change){0};
 }
 
-// Large unsigned numbers are negative ones to a counter with a sign.
-static bool fits(const vy_rewrite *w, uint32_t step, vy_type counter)
-{
-    const vy_type t = vy_id_type(w->p, step);
-    return vy_type_size(t) == vy_type_size(counter) &&
-           (vy_type_is_signed(t) || !vy_type_is_signed(counter));
-}
-
-// A step that is not known: positive surely, or if it is assumed of the scalar that it is.
+// A step that is not known: positive surely, or if it is assumed of the scalar that it is.  Large
+// unsigned numbers are negative ones to a counter with a sign.
 static bool goes_ahead(const vy_rewrite *w, uint32_t step, vy_counting_loop *c)
 {
-    const bool scalar =
-        VY_IS_LEAF(step) && w->p->leaves.data[VY_LEAF_INDEX(step)].kind == VY_LEAF_SCALAR;
-    if (scalar && !fits(w, step, c->type)) return false;
-    if (is_positive(w, step, 0)) return true;
-    c->unsure = scalar ? step : 0;
-    return scalar;
+    const vy_leaf *l = VY_IS_LEAF(step) ? &w->p->leaves.data[VY_LEAF_INDEX(step)] : NULL;
+    if (!l || l->kind != VY_LEAF_SCALAR) return is_positive(w, step, 0);
+    const vy_type t = vy_id_type(w->p, step);
+    if (vy_type_size(t) != vy_type_size(c->type)) return false;
+    c->wide =
+        vy_type_is_signed(c->type) && !vy_type_is_signed(t) && !is_assumed_signed(w->p, l->index);
+    c->unsure = c->wide || !is_positive(w, step, 0) ? step : 0;
+    return true;
 }
 
 static bool find_step(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
@@ -355,14 +364,14 @@ static bool is_one_less(const vy_rewrite *w, uint32_t id) // x - 1
     return c && c->i == (op == VY_OP_SUB ? 1 : -1);
 }
 
-// Down: unsigned numbers must not pass zero.
+// Down: unsigned numbers must not pass zero, which steps that are not known might.
 static vy_counting_form form_down(const vy_rewrite *w, uint32_t loop, const vy_counting_loop *c,
                                   uint64_t by)
 {
     const vy_program *p = w->p;
     const vy_scalar *n = vy_id_const(p, vy_counting_plain(w, c->bound));
     const uint32_t init = vy_counting_plain(w, vy_slot_init(p, loop, c->slot));
-    if (!by) return VY_COUNTS_NOT;
+    if (!by) return vy_type_is_signed(c->type) && !c->differs ? VY_COUNTS_TRIPS : VY_COUNTS_NOT;
     if (c->differs) return by == 1 ? VY_COUNTS_TRIPS : VY_COUNTS_NOT;
     if (!vy_type_is_signed(c->type)) {
         const uint64_t least = by - !c->reaches;

@@ -24,9 +24,11 @@ typedef struct vy_counting_loop { // a WHILE; ids are of its program
     uint32_t bound;              // n, which can be computed ahead of the loop
     uint32_t step;               // what is added or subtracted, of either sign; the same
     uint32_t unsure;             // a scalar that counts if it is positive, which is not known; 0
+    bool wide;                   // … and if it is no greater than the signed type's greatest
 } vy_counting_loop;
 
-// False: it does not count.  Where `unsure` is set, it does if that is assumed of the scalar.
+// False: it does not count.  Where `unsure` is set, it does if that is assumed of the scalar;
+// where `wide` is, if it is as well assumed to be a number of the signed type of its size.
 bool vy_find_counter(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c);
 // How far a step goes; 0: that is positive, but not known.
 uint64_t vy_counting_step(const vy_rewrite *w, const vy_counting_loop *c);

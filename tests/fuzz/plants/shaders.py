@@ -118,6 +118,10 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
          "sum = product_sum(p, sum, part(p, 0, c), y);\n        }\n        p->v[c]"),
         ("spirv/read/composite.c", None, "p->v[i * columns + c] = entry(p, 0, i, c);", "p->v[c * rows + i] = entry(p, 0, i, c);"),
     )),
+    ("text/shader/steps.comp", (
+        ("spirv/read/steps.c", None, "if (of[k] == WIDE) vy_assume", "if (0) vy_assume"),
+        ("ir/pass/scalar/find_counter.c", None, "if (!by) return vy_type_is_signed(c->type) && !c->differs ?", "if (!by) return !by && c->differs ?"),
+    )),
     ("text/shader/vectors_printed.comp", (
         ("spirv/read/memory.c", None, "f->vector && k + 1 == f->rank ? VY_I32 : VY_U32", "VY_U32"),
         ("spirv/read/parameters.c", None, "if (!vector || !n) return name;", "return name;"),
