@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, 
 ALL = PLANTS + SEVERAL + sums.DIRECTED + tuple(OF_SCRIPT) + ROUNDS + STRIDES + tuple(OF_UNIT)
 
 ALSO = {"tiles_filled.py": ("tests/session_run",), "vectors_printed.py": ("tests/derive_text",)}  # what scripts run besides the command
+MODULES = {"tools/data/npz_zip.c": "tools/vyre-npz.so"}  # which the command loads from beside it
 GRADCHECK = ("third_order.py",)  # run gradcheck_file with the fault in it
 COUNTS = {"stores_meet.py": 3000}  # how many programs a script makes; others make 150
 
@@ -69,7 +71,8 @@ def link(folder, plant, o, target):
     lines = subprocess.run(["ninja", "-C", o.build, "-t", "commands", target], capture_output=True, text=True)
     line = (lines.stdout.splitlines() or [""])[-1].replace("-o %s " % target, "-o %s %s " % (out, wrong), 1)
     line = line.replace(" tools/vyre-grad.p/%s.o " % changed[6:].replace("/", "_"), " ")  # of the command itself: in no library
-    for command in (["cc", "-std=gnu11", "-O1", "-w", "-c", source, "-o", wrong, "-I" + ROOT, "-I" + o.build,
+    line = line.replace(" %s.p/%s.o " % (target, changed[6:].replace("/", "_")), " ")
+    for command in (["cc", "-std=gnu11", "-O1", "-fPIC", "-w", "-c", source, "-o", wrong, "-I" + ROOT, "-I" + o.build,
                      "-I" + os.path.join(ROOT, os.path.dirname(changed)), *defined(changed, o)], ["sh", "-c", line]):
         done = subprocess.run(command, cwd=o.build, capture_output=True, text=True)
         if done.returncode:
@@ -83,10 +86,10 @@ def link_command(folder, plant, o):
         path, why = link(folder, plant, o, target)
         if not path:
             return path, why
-    mpi = os.path.join(o.build, "tools", "vyre-mpi.so")  # which the command loads from beside it
-    path, why = link(folder, plant, o, "tools/vyre-grad")
-    if path and os.path.exists(mpi):
-        os.symlink(mpi, os.path.join(folder, "tools", "vyre-mpi.so"))
+    path, why = link(folder, plant, o, MODULES.get(plant[0], "tools/vyre-grad"))
+    for name in ("vyre-grad", *(os.path.basename(m) for m in glob.glob(os.path.join(o.build, "tools", "vyre-*.so")))):
+        if path and not os.path.exists(os.path.join(folder, "tools", name)):
+            shutil.copy(os.path.join(o.build, "tools", name), os.path.join(folder, "tools", name))
     return path, why
 
 

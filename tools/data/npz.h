@@ -20,4 +20,10 @@ typedef struct npz_member {
 // Appends an archive of them, not compressed, with a fixed date: the same arrays, the same bytes.
 bool npz_write(const npz_member *members, uint32_t count, const char *path, text *out, vy_diag *d);
 
+// What the module has: the same.
+VYS_API bool npz_zip_read(const char *path, const char *member, text *out, vy_diag *d);
+VYS_API bool npz_zip_has(const char *path, const char *member, bool *has, vy_diag *d);
+VYS_API bool npz_zip_write(const npz_member *members, uint32_t count, const char *path, text *out,
+                           vy_diag *d);
+
 #endif

@@ -37,9 +37,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Archives of arrays: sizes that are not believed, what is asked of libzip, which array it is.
     ("command_npz.py", (
-        ("tools/data/npz.c", None, "|| s->size / MOST_RATIO > s->comp_size)", ")"),
-        ("tools/data/npz.c", None, "const zip_int64_t n = zip_fread(f, &more, 1);", "const zip_int64_t n = 0; (void)more;"),
-        ("tools/data/npz.c", None, "!zip_set_file_compression(z, (zip_uint64_t)index, ZIP_CM_STORE, 0) &&", ""),
+        ("tools/data/npz_zip.c", None, "|| s->size / MOST_RATIO > s->comp_size)", ")"),
+        ("tools/data/npz_zip.c", None, "const zip_int64_t n = zip_fread(f, &more, 1);", "const zip_int64_t n = 0; (void)more;"),
+        ("tools/data/npz_zip.c", None, "!zip_set_file_compression(z, (zip_uint64_t)index, ZIP_CM_STORE, 0) &&", ""),
         ("tools/data/fill.c", None, "s->member ? s->member : s->name", "s->name"),
         ("tools/command/archive.c", None, "if (!strcmp(all->data[i].path, path)) return", "if (0) return"),
         ("tools/command/folder.c", None, "if (has || (path &&", "if ((path &&"),

@@ -36,7 +36,7 @@ def main():
     linked = set().union(*(names for names, _ in files))
     listed = {one["name"]: one for one in bom["components"]}
     static = {name for name, one in listed.items() if "properties" in one}
-    ours = {soname for _, soname in files if soname} | {"vyre-grad", "vyre-mpi.so"}
+    ours = {soname for _, soname in files if soname} | {"vyre-grad", "vyre-mpi.so", "vyre-npz.so"}
     wrong = ["not listed: " + name for name in sorted(linked - listed.keys())]
     wrong += ["listed, but nothing is linked with it: " + name for name in sorted(listed.keys() - linked - static - ours)]
     wrong += ["no version: " + name for name, one in sorted(listed.items()) if "version" not in one]

@@ -11,6 +11,7 @@
 #include "tools/data/file.c"
 #include "tools/data/fill.c"
 #include "tools/data/npy.c"
+#include "tools/data/module.c"
 #include "tools/data/npz.c"
 #include "tools/data/number.c"
 #include "tools/data/png.c"

@@ -8,41 +8,23 @@
 // error and not a wrong result.
 #include "tools/verbs/fit/fit.h"
 
+#include "tools/data/module.h"
 #include "tools/mpi/mpi_comm.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char MODULE[] = "vyre-mpi.so";
 
 // ------------------------------------------------------------------------------------------- begin
-// Beside the command (in a build folder), else where it is installed.
-static void *load(char why[200])
-{
-    char path[4096];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof MODULE - 1);
-    char *slash = n > 0 ? (path[n] = 0, strrchr(path, '/')) : NULL;
-    void *library = NULL;
-    if (slash) {
-        memcpy(slash + 1, MODULE, sizeof MODULE);
-        if (!access(path, F_OK))
-            library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-        else
-            slash = NULL;
-    }
-    if (!slash) library = dlopen(MPI_DIR "/vyre-mpi.so", RTLD_NOW | RTLD_GLOBAL);
-    if (!library) snprintf(why, 200, "%s", dlerror());
-    return library;
-}
-
 bool fit_ranks_open(fit *f, command *c, vy_diag *d)
 {
     char why[200] = "";
     const char *(*open)(vys_comm *) = NULL;
-    void *library = load(why), *symbol = library ? dlsym(library, "vyre_comm_open") : NULL;
+    void *library = module_load(MODULE, why),
+         *symbol = library ? dlsym(library, "vyre_comm_open") : NULL;
     if (symbol) memcpy(&open, &symbol, sizeof open);
     if (!open)
         return fail(d, TOOL_UNAVAILABLE,
