@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// npz.c: see npz.h.  What reads and writes archives is a module (npz_zip.c): libzip brings libraries
-// that no other start of the command should load.
+// npz.c: see npz.h.  What reads and writes archives is a module (npz_zip.c): libzip brings
+// libraries that no other start of the command should load.
 #include "tools/data/npz.h"
 
 #include "tools/data/module.h"

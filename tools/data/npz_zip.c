@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// npz_zip.c: the module vyre-npz.so (npz.h).  libzip reads and writes the zip file; here is what NumPy's archives have.
+// npz_zip.c: the module vyre-npz.so (npz.h).  libzip reads and writes the zip file; here is what
+// NumPy's archives have.
 //
 // An archive may lie about sizes.  An array is believed to be as long as the archive says only if
 // that can come of the bytes it takes there: numpy.savez stores them, numpy.savez_compressed
