@@ -93,16 +93,16 @@ static bool repeated(const steps *t, uint32_t id)
     return is_access(t->a->p, id) && t->use[memory_of(t->a->p, id)] == (LOADED | STORED);
 }
 
-// divergent: copied as a whole, with its loops, so that any order of loads and stores is possible.
-static bool step_suits(steps *t, uint32_t id, bool divergent)
+static bool step_suits(steps *t, uint32_t id)
 {
     if (!repeated(t, id)) return true;
     const uint32_t memory = memory_of(t->a->p, id);
     const bool load = t->a->p->insts.data[id].op == VY_OP_LOAD;
     (load ? t->loaded : t->stored)[memory] = t->now;
-    return t->loaded[memory] != t->now || t->stored[memory] != t->now || (load && !divergent);
+    return t->loaded[memory] != t->now || t->stored[memory] != t->now || load;
 }
 
+// An `if` that diverges is one step; it contains no loops (coarsen.c leaves such variables alone).
 bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom)
 {
     const vy_program *p = a->p;
@@ -114,7 +114,7 @@ bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool 
         const vy_op op = (vy_op)p->insts.data[id].op;
         if (id > end && op == VY_OP_IF && a->of[id]) end = vy_last_result(p, a->s, id), t.now++;
         if (id > end && vy_is_marker(op)) t.now++;
-        if (!step_suits(&t, id, id <= end)) return false;
+        if (!step_suits(&t, id)) return false;
         t.now += id == end;
     }
     return true;
@@ -128,8 +128,5 @@ bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id)
 
 uint8_t vy_written_along(const vy_along *a, uint32_t id)
 {
-    const vy_program *p = a->p;
-    const vy_type stored = p->buffers.data[p->insts.data[id].aux].type;
-    const bool exact = vy_type_loaded(stored) == stored; // a sum of halves would be rounded
-    return exact && is_shared_addition(p, id) ? vy_along_element(a, id) : a->of[id];
+    return is_shared_addition(a->p, id) ? vy_along_element(a, id) : a->of[id];
 }
