@@ -5,7 +5,7 @@
 // and sum are both compared, so that the message says which of them the program is; two parts of
 // different length tell them apart, and rows that meet their neighbours, or a term that does not
 // depend on rows, spoil one or both.  The comparison is in the program's own precision: an array
-// may differ by MOST of its largest element.
+// may differ by MOST of the largest of its elements in the parts and in all rows.
 #include "session/ranks.h"
 
 #include "session/internal.h"
@@ -16,6 +16,9 @@
 
 enum { ROWS = 61 };
 static const double MOST = 1e-3;
+// What an array that is zero may have of the largest of all elements, as rows cancel one another: a
+// few roundings of f32, times 1/MOST.
+static const double NOISE = 1e-3;
 
 typedef struct probe { // of one part: loss and gradients, one after another
     uint64_t from, rows;
@@ -83,17 +86,27 @@ static bool run_probe(probe *p, const vys_shard *s, const vys_binding *whole,
     return ok;
 }
 
+static double largest_of(const probe p[3], uint64_t count)
+{
+    double most = 0;
+    for (uint64_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++)
+            if (isfinite(p[k].values[i])) most = fmax(most, fabs(p[k].values[i]));
+    return most;
+}
+
 // The first array that wa·a + wb·b is not; a->count: there is none.
 static uint32_t differs(const arrays *a, const probe p[3], double wa, double wb, uint64_t *at)
 {
     uint64_t i = 0;
+    const double floor = NOISE * largest_of(p, a->total);
     for (uint32_t k = 0; k < a->count; k++) {
         const uint64_t end = i + a->counts[k];
-        double largest = 0, worst = 0;
+        double largest = floor, worst = 0;
         for (; i < end; i++) {
-            const double made = wa * p[0].values[i] + wb * p[1].values[i];
-            const double apart = fabs(made - p[2].values[i]);
-            largest = fmax(largest, fmax(fabs(made), fabs(p[2].values[i])));
+            const double x = wa * p[0].values[i], y = wb * p[1].values[i];
+            const double apart = fabs(x + y - p[2].values[i]);
+            largest = fmax(largest, fmax(fabs(x), fmax(fabs(y), fabs(p[2].values[i]))));
             if (!(apart > worst)) continue;
             worst = apart, *at = i;
         }

@@ -31,6 +31,8 @@ bool vy_fuse_is_own(const vy_program *p, uint32_t buffer);
 bool vy_fuse_covers(const vy_program *p, uint32_t buffer);
 // Does every invocation overwrite its element of the buffer, which has no others?
 bool vy_fuse_overwrites(const vy_program *p, uint32_t buffer);
+// Does any of its code write to the buffer?
+bool vy_fuse_writes(const vy_program *p, uint32_t buffer);
 bool vy_fuse_asks_length(const vy_program *p, uint32_t buffer);
 
 #endif

@@ -68,6 +68,15 @@ bool vy_fuse_overwrites(const vy_program *p, uint32_t buffer)
 
 bool vy_fuse_allows(const vy_program *p) { return allows_parameters(p) && allows_code(p); }
 
+bool vy_fuse_writes(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_LOAD && i->aux == buffer) return true;
+    }
+    return false;
+}
+
 bool vy_fuse_asks_length(const vy_program *p, uint32_t buffer)
 {
     for (uint32_t k = 0; k < p->leaves.count; k++)

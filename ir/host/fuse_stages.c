@@ -132,6 +132,9 @@ static bool may_meet(const stages *w, pair *q, uint32_t i, uint32_t j)
     }
     if (is_other_memory(w, &q->x->args[i], &q->y->args[j])) return true;
     q->shares |= same;
+    // What is `out` in one program must not be read before it is written; stores of zeros to it may
+    // have been dropped.
+    if (a->cls == VY_OUT && b->cls != VY_OUT && !vy_fuse_writes(q->a, u)) return false;
     // `out` begins as zeros, which nothing sees if all of it is overwritten.
     return q->buffers[v] == u && (b->cls != VY_OUT || vy_fuse_overwrites(q->b, v)) &&
            vy_fuse_is_own(q->a, u) && vy_fuse_is_own(q->b, v);

@@ -215,6 +215,16 @@ def refuses():
     refused(2, "E0901", "rank 1: cannot open y1.npy", *DATA, *EVAL, program="own.sh")
 
 
+def cancels():
+    """Rows whose gradients have both signs: that of all is zero, those of the parts are not."""
+    with open("signs.vyre", "w", encoding="utf-8") as f:
+        f.write("program signs(b: in f32[1], y: in f32[N], loss: out f32[1], N: u32) over(i: N)\n"
+                "{ atomic_add(loss[0], abs(b[0] - y[i]) * 0.1 / f32(N)); }\n")
+    got = fit(1, "--of", "loss", "--params", "b", "--steps", "1", "--in", "b=0", "--in", "y=1.1,1.1,-1.1,-1.1,1.1,-1.1",
+              "--shard", "y", *EVAL, file="signs.vyre")
+    check(close(got["losses"]["data"][:1], [0.11], 1e-6), "signs", got)
+
+
 def main():
     write(LINE)
     with open("fixed.vyre", "w", encoding="utf-8") as f:
@@ -235,6 +245,7 @@ def main():
     pipelines()
     survives()
     refuses()
+    cancels()
     return 1 if failures else 0
 
 
