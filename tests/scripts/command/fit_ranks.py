@@ -68,7 +68,8 @@ def program(rng):
     """A training whose rows are independent: its text, its --shard, its data."""
     mean, wide, rows = rng.random() < 0.6, rng.randint(1, 4), rng.randint(7, 40)
     over, at = ("over(i: N, k: D)", "x[i, k] * w[k]") if rng.random() < 0.3 else ("over(i: N)", "sum(k in 0..D: x[i, k] * w[k])")
-    term = rng.choice(("e * e", "abs(e)", "log(1.0 + e * e)", "e * e * f32(N) / (1.0 + f32(N))" if not mean else "sqrt(1.0 + e * e)"))
+    # None of abs(e), whose gradients may cancel to zero but for rounding, of which Adam makes whole steps.
+    term = rng.choice(("e * e", "e * e * abs(e)", "log(1.0 + e * e)", "e * e * f32(N) / (1.0 + f32(N))" if not mean else "sqrt(1.0 + e * e)"))
     if not mean:
         term = term.replace(" * f32(N) / (1.0 + f32(N))", "")
     text = ("program model(w: in f32[D], b: in f32[1], x: in f32[N, D], y: in f32[N], loss: out f32[1], N: u32, D: u32) %s\n"
