@@ -14,7 +14,7 @@ UNITS = {
     "test_ranks": (
         ("session/fit_ranks.c", None, "(double)r->shard.rows / rows;", "1.0 / r->comm->ranks;"),
         ("session/shard_check.c", None, "if (worst > MOST * largest &&", "if (false &&"),
-        ("session/shard_check.c", None, "fabs(made - p[2].values[i]);", "fabs(p[2].values[i] - p[2].values[i]);"),
+        ("session/shard_check.c", None, "fabs(x + y - p[2].values[i]);", "fabs(p[2].values[i] - p[2].values[i]);"),
         ("session/ranks.c", None, "    scale(p, r->parts[part].weight);", "    ;"),
         ("session/ranks.c", None, "return vys_runner_upload_one(r->parts[0].run, p.b, d);", "return true;"),
         ("session/ranks.c", None, "p.data += (size_t)step *", "p.data += 0 * (size_t)step *"),

@@ -171,7 +171,7 @@ def further(problem, kind, engine):
 
 def main():
     runs, rounding = kinds_and_engines(), rounding_of_device()
-    for problem, (wrt, _, value, _, single, double) in shares.drawn(PROBLEMS.items(), 2):
+    for problem, (wrt, _, value, _, single, double) in shares.drawn(PROBLEMS.items(), 3):
         sizes, change = SIZES.get(problem, ([], ()))
         write_kinds(problem, problem, *change)
         subprocess.run([os.path.join(EXAMPLES, "data", "make_problems.py"), problem, problem, *sizes], check=True)

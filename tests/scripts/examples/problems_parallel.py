@@ -114,7 +114,7 @@ def main():
         write_kinds(example, *CHANGED.get(example, ()))
     for folder, (maker, what) in DATA.items():
         subprocess.run([os.path.join(EXAMPLES, "data", maker), what, folder, *SIZES.get(folder, [])], check=True)
-    for case in shares.drawn(CASES, 2):
+    for case in shares.drawn(CASES, 3):
         for kind, engine in runs:
             tolerance = case.single if kind == "f32" else case.double
             if not case.wrt:
