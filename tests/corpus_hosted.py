@@ -95,7 +95,7 @@ def launch(shader, manifest_path):
     with open(path, "w", encoding="utf-8") as f:
         json.dump(job, f)
     here = os.path.dirname(os.path.abspath(__file__))
-    status, error = shader.run_script([sys.executable, os.path.join(here, "raw_plan.py"), path])
+    status, error = shader.run_script([sys.executable, "-S", os.path.join(here, "raw_plan.py"), path])
     if status != 0:
         shader.why["placed"] = "does not run: %s" % (error.strip()[-60:] or status)
         return None

@@ -57,7 +57,8 @@ def of_scalars(access, kind, dims):
 class Shader:
     """One file, and what is found out about it."""
 
-    def __init__(self, path, folder, options, scratch):
+    def __init__(self, path, folder, options, scratch, device_check=True):
+        self.device_check = device_check
         self.path, self.folder, self.o, self.dir = path, folder, options, scratch
         self.spv, self.why, self.seconds, self.found = path, {}, {}, {}
         self.samplers = options.sampler
@@ -276,7 +277,7 @@ class Shader:
         name = os.path.join(self.dir, "job.json")
         with open(name, "w", encoding="utf-8") as f:
             json.dump(job, f)
-        status, _, error, _ = run([sys.executable, os.path.join(HERE, "raw_vulkan.py"), name], self.o.seconds)
+        status, _, error, _ = run([sys.executable, "-S", os.path.join(HERE, "raw_vulkan.py"), name], self.o.seconds)
         if status != 0:
             self.why["original"] = "the original does not run: %s" % (error.strip()[-80:] or status)
             return None
@@ -387,7 +388,7 @@ class Shader:
         argv = ["--samples", "4", "--allow", "out-of-range", "--quiet"]
         if not re.search(r"\bover\(", self.text.partition("{")[0]):
             argv += ["--groups", self.o.groups]
-        argv += self.domain_arguments()
+        argv += self.domain_arguments() + ([] if self.device_check else ["--engine", "eval"])
         own = self.head(self.own)
         self.found["shapes"] = sum("?" in (own[n][2] or "") and "?" not in self.domain[n][2] for n in own if n in self.domain)
         self.found["checked"] = self.command("check", "check", *argv, *self.shaped()) is not None
