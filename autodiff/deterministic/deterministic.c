@@ -185,6 +185,16 @@ static vy_program *total(vy_ordering *o, uint32_t id, const vy_buf *kept)
 }
 
 // --------------------------------------------------------------------------------------- programs
+// Does the program access a buffer?  What is added may have turned out to be constant zero.
+static bool accesses(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (vy_op_is_memory((vy_op)i->op) && i->aux == buffer) return true;
+    }
+    return false;
+}
+
 // Makes the programs of the totals, after stages[0].  Returns how many stages there are then.
 static uint32_t make_totals(vy_ordering *o, vy_program **stages)
 {
@@ -195,7 +205,9 @@ static uint32_t make_totals(vy_ordering *o, vy_program **stages)
         bool terms = o->partials[i].on;
         uint32_t own = terms ? o->partials[i].terms.id : o->sums[i].id;
         const vy_buf *kept = &stages[0]->buffers.data[own];
-        if (terms)
+        if (!terms && !accesses(stages[0], own))
+            o->use[i] = 0; // no stage writes it
+        else if (terms)
             n += vy_partial_totals(o, i, kept, stages + n);
         else if ((stages[n] = total(o, i, kept)))
             n++;
@@ -235,7 +247,8 @@ static bool make_stages(vy_ordering *o, vy_program *whole, vy_program **stages)
     uint32_t n = make_totals(o, stages);
     vy_pass_context c = {0};
     if (vy_module_ok(o->m)) vy_pass_dead_arrays(stages[0], &c);
-    bool ok = vy_module_ok(o->m) && (n == 1 || finish_first(o, whole, stages[0]));
+    bool ok = vy_module_ok(o->m) &&
+              (n > 1 ? finish_first(o, whole, stages[0]) : vy_drop_unused(stages[0], VY_DROP_MADE));
     if (ok && n > 1) return vy_stages_replace(o->m, whole, stages, n);
     if (ok) { // all sums are in memory of the program's own
         vy_program_replace(whole, stages[0]);
