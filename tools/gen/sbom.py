@@ -21,10 +21,10 @@ LICENSES = { # by the beginning of the file's name
 
 
 def said(*command):
-    """What a command prints; nothing where there is no such command or it fails."""
+    """What a command prints; nothing where there is no such command."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except OSError:
         return ""
 
 
@@ -43,13 +43,20 @@ def places(files):
     return {os.path.basename(path): path for path in sum(found, [])}
 
 
-def package(path):
-    """Name, version and architecture of the Debian package that has a file; dpkg may know it without /usr."""
-    for known in (path, os.path.realpath(path), re.sub("^/usr", "", path), "/usr" + path):
-        owner = said("dpkg", "-S", known).split(": ")[0]
-        if owner:
-            return said("dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}", owner).split()
-    return None
+def spellings(path):
+    """What dpkg may know a file by: it may be without /usr there."""
+    return path, os.path.realpath(path), re.sub("^/usr", "", path), "/usr" + path
+
+
+def packages(paths):
+    """Name, version and architecture of the Debian package that has each file."""
+    asked = sorted({name for path in paths for name in spellings(path)})
+    owner = {name: who for who, name in re.findall(r"^(\S+): (/.*)$", said("dpkg", "-S", *asked), re.M)} if asked else {}
+    known = {path: next((owner[name] for name in spellings(path) if name in owner), None) for path in paths}
+    wanted = sorted({who for who in known.values() if who})
+    about = said("dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}\\n", *wanted) if wanted else ""
+    fields = {line.split()[0]: line.split() for line in about.splitlines()}
+    return {path: fields.get(who.split(":")[0]) for path, who in known.items() if who}
 
 
 def component(name, license_of, version=None, **more):
@@ -61,10 +68,9 @@ def component(name, license_of, version=None, **more):
     return found
 
 
-def dynamic(soname, at):
+def dynamic(soname, owner):
     """A library that the loader brings."""
     license_of = next((text for start, text in LICENSES.items() if soname.startswith(start)), None)
-    owner = package(at[soname]) if soname in at else None
     if not owner:
         return component(soname, license_of, scope="required")
     purl = "pkg:deb/debian/%s@%s?arch=%s" % (owner[0], owner[1].replace("+", "%2B"), owner[2])
@@ -79,13 +85,14 @@ def main():
         sys.exit("sbom: readelf says nothing on " + ", ".join(name for name in names if not names[name]))
     at = places(files)
     others = sorted(set(sum(names.values(), [])) - set(names))
+    owner = packages([at[soname] for soname in others if soname in at])
     bom = {
         "bomFormat": "CycloneDX", "specVersion": "1.4", "version": 1,
         "metadata": {"component": {"type": "application", "bom-ref": "vyre", "name": "vyre", "version": version,
                                    "licenses": [{"expression": "MIT"}]}},
         "components": [component(name, license_of, number, properties=[{"name": "linked", "value": "statically"}])
                        for name, number, license_of in sorted(parts)] +
-                      [dynamic(soname, at) for soname in others] +
+                      [dynamic(soname, owner.get(at.get(soname))) for soname in others] +
                       [component(name, "MIT", version) for name in sorted(names)],
         "dependencies": [{"ref": name, "dependsOn": sorted(names[name])} for name in sorted(names)],
     }
