@@ -5,7 +5,7 @@
 
 First those that once failed (tests/fuzz/found).  Then new ones, from a fresh seed that the first
 line prints, half of them of independent invocations and half of interacting ones: 120, or as many
-as 30 seconds of processor time allow (with VYRE_SHARE=1 three times that); VYRE_SEED and VYRE_COUNT
+as 20 seconds of processor time allow (with VYRE_SHARE=1 three times that); VYRE_SEED and VYRE_COUNT
 override.  A failing program is printed reduced, with the command that makes it again.
 """
 import os
@@ -20,7 +20,7 @@ import oracle  # noqa: E402
 seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
 whole = 3 if os.environ.get("VYRE_SHARE", "1") == "1" else 1
 count = int(os.environ.get("VYRE_COUNT") or 120 * whole)
-seconds = "1e9" if os.environ.get("VYRE_COUNT") else str(30 * whole)
+seconds = "1e9" if os.environ.get("VYRE_COUNT") else str(20 * whole)
 print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k random_programs --build %s" % (seed, count, BUILD))
 sys.stdout.flush()
 FOUND = os.path.join(SRC, "tests", "fuzz", "found")

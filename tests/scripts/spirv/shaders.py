@@ -2,7 +2,8 @@
 # ONCE
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.
+"""Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.  A run takes every other
+plan, which the seed chooses; VYRE_SHARE=1 takes all.
 
 The comparison is the command's own (tests/scripts/command/against.py has wrong gradients, which it must
 refuse).  The runner looks for messages of the validation layers; every module passes spirv-val and
@@ -15,6 +16,10 @@ import re
 import shlex
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.environ["SRC"], "tests"))
+sys.dont_write_bytecode = True
+import shares  # noqa: E402
 
 SRC, BUILD, VYRE = (os.environ[k] for k in ("SRC", "BUILD", "VYRE_GRAD"))
 
@@ -81,7 +86,7 @@ def main():
         return 77
     wrong, count = unlisted(), 0
     plans = sorted(glob.glob(SRC + "/shaders/*.plan"))
-    for plan in plans:
+    for plan in shares.drawn(plans, 2):
         try:
             count += check(plan)
         except AssertionError as e:
