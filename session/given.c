@@ -145,14 +145,29 @@ bool vys_set(vys_task *t, const char *name, vy_type type, uint32_t rank, const u
     return shaped(name, rank, shape, &what, d) && take_given(t, name, type, what, rank, data, d);
 }
 
+// What was set for a buffer, or bound to it, is so no longer.
+static bool forget(vys_task *t, const char *name, vy_diag *d)
+{
+    if (!vys_binding_find(&t->forward, name) && !vys_binding_buffer(&t->data, "", name, d))
+        return false;
+    vys_given *g = vys_task_given(t, name);
+    if (!g) return true;
+    vys_given_free(g);
+    *g = t->given[--t->given_count];
+    t->moved = true;
+    return true;
+}
+
 bool vys_bind(vys_task *t, const char *name, vy_type type, uint32_t rank, const uint64_t *shape,
               vkrt_storage *storage, uint64_t offset, vy_diag *d)
 {
     vys_given what;
-    if (!shaped(name, rank, shape, &what, d)) return false;
+    if (d->severity == VY_ERROR) return false;
     if (t->work.settings.interpreter)
         return vys_fail(d, VYS_USAGE, "open the session on a device",
                         "%s: the interpreter has no storages", name);
+    if (!storage) return forget(t, name, d);
+    if (!shaped(name, rank, shape, &what, d)) return false;
     what.storage = storage;
     what.offset = offset;
     return take_given(t, name, type, what, rank, NULL, d);

@@ -87,6 +87,7 @@ VYS_API bool vys_set(vys_task *t, const char *name, vy_type type, uint32_t rank,
 // Makes a buffer, input or result (a gradient, too), a part of a storage on the session's device
 // (vkrt/engine.h): it is read and written there, and nothing is copied.  The shape is given as to
 // vys_set, which also ends it.  Runs continue from what is there, but results start as zeros.
+// storage NULL: as if it had never been set or bound; type and shape are ignored.
 // Errors: those of vys_set; E0801 in the interpreter.
 VYS_API bool vys_bind(vys_task *t, const char *name, vy_type type, uint32_t rank,
                       const uint64_t *shape, vkrt_storage *storage, uint64_t offset, vy_diag *d);

@@ -70,6 +70,13 @@ void free_strings(strings *s)
     *s = (strings){0};
 }
 
+bool type_of(const char *name, vy_type *out)
+{
+    if (vy_type_from_name(name, strlen(name), out)) return true;
+    PyErr_Format(PyExc_ValueError, "no such type: %s", name);
+    return false;
+}
+
 // ---------------------------------------------------------------------------------------- settings
 static PyObject *item(PyObject *dictionary, const char *name)
 {
@@ -194,8 +201,8 @@ static bool add(PyObject *m, const char *name, PyObject *o)
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
-    if (PyType_Ready(&module_type) < 0 || PyType_Ready(&session_type) < 0 ||
-        PyType_Ready(&task_type) < 0)
+    if (PyType_Ready(&array_type) < 0 || PyType_Ready(&module_type) < 0 ||
+        PyType_Ready(&session_type) < 0 || PyType_Ready(&task_type) < 0)
         return NULL;
     error_type = PyErr_NewExceptionWithDoc(
         "vyre.Error",
@@ -203,7 +210,8 @@ PyMODINIT_FUNC PyInit__core(void)
         "which `file`, `line` and `column`; its str has the source line, too.",
         PyExc_RuntimeError, NULL);
     PyObject *m = error_type ? PyModule_Create(&definition) : NULL;
-    if (m && add(m, "Error", error_type) && add(m, "Module", (PyObject *)&module_type) &&
+    if (m && add(m, "Error", error_type) && add(m, "Array", (PyObject *)&array_type) &&
+        add(m, "Module", (PyObject *)&module_type) &&
         add(m, "Session", (PyObject *)&session_type) && add(m, "Task", (PyObject *)&task_type))
         return m;
     Py_XDECREF(m);

@@ -22,7 +22,7 @@ typedef struct session_object {
     PyThread_type_lock lock;
 } session_object;
 
-extern PyTypeObject module_type, session_type, task_type;
+extern PyTypeObject array_type, module_type, session_type, task_type;
 extern PyObject *error_type; // vyre.Error
 
 // Raises what *d says and returns NULL; `m`: what it is about, or NULL.
@@ -39,6 +39,12 @@ typedef struct strings {
 } strings;
 bool take_strings(PyObject *given, strings *out); // None: none.  False: an exception is set
 void free_strings(strings *s);
+
+bool type_of(const char *name, vy_type *out); // False: an exception is set
+
+// Of arrays (array.c).  The caller is not inside of the session's lock.
+PyObject *bind_array(vys_task *t, const char *name, PyObject *array);
+bool is_on(PyObject *array, const session_object *s);
 
 // Settings of a derivative and of its code from keyword arguments; the strings live in `held`.
 typedef struct held_settings {

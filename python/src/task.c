@@ -57,13 +57,6 @@ static void dealloc(PyObject *self)
 }
 
 // -------------------------------------------------------------------------------------------- data
-static bool type_of(const char *name, vy_type *out)
-{
-    if (vy_type_from_name(name, strlen(name), out)) return true;
-    PyErr_Format(PyExc_ValueError, "no such type: %s", name);
-    return false;
-}
-
 // The lengths of a tuple; -1: an exception is set.
 static int take_shape(PyObject *tuple, uint64_t *shape, uint64_t *count)
 {
@@ -105,6 +98,30 @@ static PyObject *set(PyObject *self, PyObject *args)
     return out;
 }
 
+// (name, array of the session's device)
+static PyObject *bind(PyObject *self, PyObject *args)
+{
+    task_object *o = (task_object *)self;
+    const char *name;
+    PyObject *array;
+    if (!PyArg_ParseTuple(args, "sO!", &name, &array_type, &array)) return NULL;
+    if (is_on(array, o->session)) return bind_array(o->t, name, array);
+    PyErr_Format(PyExc_TypeError, "%s is on another device: copy it there, dev.array(a.numpy())",
+                 name);
+    return NULL;
+}
+
+static PyObject *unbind(PyObject *self, PyObject *args)
+{
+    task_object *o = (task_object *)self;
+    const char *name;
+    vy_diag d = {0};
+    if (!PyArg_ParseTuple(args, "s", &name)) return NULL;
+    enter(o);
+    const bool ok = vys_bind(o->t, name, VY_F32, 0, NULL, NULL, 0, &d);
+    return leave(o, ok, &d);
+}
+
 static PyObject *set_int(PyObject *self, PyObject *args)
 {
     const char *name;
@@ -138,17 +155,27 @@ static PyObject *set_groups(PyObject *self, PyObject *args)
 }
 
 // --------------------------------------------------------------------------------------------- run
-static PyObject *run(PyObject *self, PyObject *none)
+static PyObject *execute(task_object *o, bool (*how)(vys_task *, vy_diag *))
 {
-    (void)none;
-    task_object *o = (task_object *)self;
     vy_diag d = {0};
     bool ok;
     Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(o->session->lock, WAIT_LOCK);
-    ok = vys_run(o->t, &d);
+    ok = how(o->t, &d);
     PyThread_release_lock(o->session->lock);
     Py_END_ALLOW_THREADS if (!ok) return raise_diag(NULL, &d);
     Py_RETURN_NONE;
+}
+
+static PyObject *run(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return execute((task_object *)self, vys_run);
+}
+
+static PyObject *prepare(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return execute((task_object *)self, vys_prepare);
 }
 
 // (name, type, a writable contiguous buffer of its size)
@@ -272,10 +299,13 @@ static PyObject *check(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"set", set, METH_VARARGS, "set(name, type, shape, buffer or None)"},
+    {"bind", bind, METH_VARARGS, "bind(name, array): reads and writes it on the device"},
+    {"unbind", unbind, METH_VARARGS, "unbind(name): it has the task's own memory, and is not set"},
     {"set_int", set_int, METH_VARARGS, "set_int(name, value)"},
     {"set_float", set_float, METH_VARARGS, "set_float(name, value)"},
     {"set_groups", set_groups, METH_VARARGS, "set_groups(x, y, z)"},
     {"run", run, METH_NOARGS, "runs with the current data"},
+    {"prepare", prepare, METH_NOARGS, "all of a run but the run: shapes are known then"},
     {"read_into", read_into, METH_VARARGS, "read_into(name, type, buffer): a result"},
     {"parameters", parameters, METH_NOARGS, "[(name, role, of, class, type, rank, shape or None)]"},
     {"check", check, METH_VARARGS,

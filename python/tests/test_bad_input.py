@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a user gets wrong is an exception that says how to put it right, and never the end of the interpreter.
 
-tests/scripts/python/sanitized.py runs this file with the package of a build with AddressSanitizer.
+tests/scripts/python/sanitized.py runs this file and test_arrays.py with the package of a build with AddressSanitizer.
 """
 import gc
 import os

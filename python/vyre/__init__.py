@@ -12,7 +12,8 @@
 What goes wrong is a `vyre.Error`, with the place in the program and what to do about it.
 """
 from ._core import Error
-from .device import Array, Device, default_device
+from .array import Array
+from .device import Device, default_device
 from .program import Program, Result, load
 from .gradcheck import gradcheck
 from .training import Fit, fit

@@ -1,74 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Engines that run programs, and arrays that stay with them."""
+"""Engines that run programs."""
 from __future__ import annotations
 
-import itertools
 import os
 import threading
-from typing import Any, Dict, Optional
-
-import numpy as np
+from typing import Any, Optional, Sequence, Union
 
 from . import _core
-
-# Element types of the language, and how NumPy stores them.
-DTYPES: Dict[str, np.dtype] = {
-    "bool": np.dtype(np.uint32), "i8": np.dtype(np.int8), "u8": np.dtype(np.uint8), "i16": np.dtype(np.int16),
-    "u16": np.dtype(np.uint16), "i32": np.dtype(np.int32), "u32": np.dtype(np.uint32), "i64": np.dtype(np.int64),
-    "u64": np.dtype(np.uint64), "f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
-
-
-def from_any(value: Any, name: str = "array") -> np.ndarray:
-    """A NumPy array of what offers DLPack, the buffer protocol, or is a number or list; no copy where it is on the CPU."""
-    if isinstance(value, Array):
-        return value.values
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        kind, _ = value.__dlpack_device__()
-        if int(kind) != 1:
-            raise TypeError("%s is on another device: move it to the CPU first (of torch: .cpu())" % name)
-        if getattr(value, "requires_grad", False):
-            value = value.detach()
-        return np.from_dlpack(value) if hasattr(np, "from_dlpack") else np.asarray(value)
-    return np.asarray(value)
-
-
-class Array:
-    """Values that a device keeps: passed to a program again, they are not copied again.
-
-    Change them by `assign`; `values` is what was assigned last.
-    """
-    _versions = itertools.count(1)
-
-    def __init__(self, values: Any):
-        self.assign(values)
-
-    def assign(self, values: Any) -> None:
-        self.values = np.array(from_any(values))  # a copy of our own
-        self.values.flags.writeable = False
-        self.version = next(Array._versions)
-
-    @property
-    def shape(self):
-        return self.values.shape
-
-    @property
-    def dtype(self):
-        return self.values.dtype
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype=dtype)
-
-    def __dlpack__(self, **how):
-        return np.array(self.values).__dlpack__(**how)
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
-    def __repr__(self):
-        return "vyre.Array(%r)" % (self.values,)
-
+from .array import Array, from_any, type_for
 
 class Device:
     """A Vulkan device by a part of its name or its index, else $VYRE_DEVICE, else the best; or the interpreter.
@@ -79,6 +18,7 @@ class Device:
     def __init__(self, name: Optional[str] = None):
         interpreter = name == "interpreter"
         self._session = _core.Session(None if interpreter or name is None else str(name), interpreter)
+        self._interprets = interpreter
 
     @property
     def name(self) -> str:
@@ -88,9 +28,20 @@ class Device:
     def is_cpu(self) -> bool:
         return self._session.is_cpu()
 
-    def array(self, values: Any) -> Array:
-        """Values that stay on the device over many calls."""
-        return Array(values)
+    def array(self, values: Any, dtype: Any = None) -> Array:
+        """A copy of the values in the device's memory, where programs read and write it.
+
+        It has the values' type, or `dtype`: of NumPy, or a name of the language.  Lists become f32 or i32.
+        """
+        found = from_any(values)
+        made = Array(self, type_for(values, found, dtype), found.shape)
+        made.assign(found)
+        return made
+
+    def empty(self, shape: Union[int, Sequence[int]], dtype: Any = "f32") -> Array:
+        """An array whose contents are not set: for results."""
+        lengths = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+        return Array(self, type_for((), None, dtype), lengths)
 
     def __repr__(self):
         return "vyre.Device(%r)" % self.name

@@ -10,27 +10,11 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 import numpy as np
 
 from . import _core
-from .device import DTYPES, Array, Device, default_device, from_any
+from .array import Array
+from .device import Device, default_device
+from .task import Parameter, Task
 
 Path = Union[str, "os.PathLike[str]"]
-
-
-class Parameter(NamedTuple):
-    """Of a program: `role` is scalar, buffer, cotangent, gradient or tangent, `of` what it belongs to."""
-    name: str
-    role: str
-    of: Optional[str]
-    access: str  # in, out, inout
-    type: str    # f32, u32, …
-    rank: int
-
-    @property
-    def is_input(self) -> bool:
-        return self.access != "out"
-
-    @property
-    def dtype(self) -> np.dtype:
-        return DTYPES[self.type]
 
 
 class Result(Mapping[str, np.ndarray]):
@@ -90,80 +74,6 @@ class Check:
                                                           if self.unverified else "%d tests passed" % len(self.rows)))
 
 
-class _Task:
-    """A program on one device, with what it was given last."""
-
-    def __init__(self, task, device: Device):
-        self.task, self.device = task, device
-        self.lock = threading.Lock()
-        self.parameters = [Parameter(*row[:6]) for row in task.parameters()]
-        self.kept: Dict[str, int] = {}  # versions of Arrays that the task has
-
-    def give(self, p: Parameter, value: Any) -> None:
-        if isinstance(value, Array):
-            if self.kept.get(p.name) == value.version:
-                return
-            version, value = value.version, value.values
-        else:
-            version, value = 0, from_any(value, p.name)
-        self.task.set(p.name, p.type, value.shape, convert(p, value))
-        self.kept[p.name] = version
-
-    def give_scalar(self, p: Parameter, value: Any) -> None:
-        if p.type.startswith("f"):
-            self.task.set_float(p.name, float(value))
-        else:
-            self.task.set_int(p.name, int(value))
-
-    def give_all(self, program: str, data: Mapping[str, Any], groups: Optional[Sequence[int]] = None) -> None:
-        known = {p.name: p for p in self.parameters}
-        for name, value in data.items():
-            if name not in known:
-                raise TypeError("%s has no parameter %s; it has %s" % (program, name, ", ".join(known)))
-            p = known[name]
-            if p.role == "scalar":
-                self.give_scalar(p, value)
-            elif p.access == "out":
-                self.shape_only(p, value)
-            else:
-                self.give(p, value)
-        if groups is not None:
-            x, y, z = (*groups, 1, 1)[:3] if not isinstance(groups, int) else (groups, 1, 1)
-            self.task.set_groups(int(x), int(y), int(z))
-
-    def shape_only(self, p: Parameter, value: Any) -> None:
-        """Of an `out` buffer whose shape nothing decides: a shape, or an array that has it."""
-        shape = value if isinstance(value, tuple) else np.shape(from_any(value, p.name))
-        self.task.set(p.name, p.type, tuple(int(n) for n in shape), None)
-
-    def results(self) -> Dict[str, np.ndarray]:
-        out = {}
-        for row in self.task.parameters():
-            p, shape = Parameter(*row[:6]), row[6]
-            if p.access == "in" or p.role == "scalar" or shape is None:
-                continue
-            array = np.empty(shape, p.dtype)
-            self.task.read_into(p.name, p.type, array)
-            out[p.name] = array.view(np.int32) != 0 if p.type == "bool" else array
-        return out
-
-
-def convert(p: Parameter, value: np.ndarray) -> np.ndarray:
-    """The values in the parameter's type, contiguous.  Floats and integers do not become each other silently."""
-    want = p.dtype
-    if value.dtype == want and value.flags.c_contiguous:
-        return value
-    kinds = {"f": "f", "i": "iu", "u": "iu", "b": "biu"}["b" if p.type == "bool" else want.kind]
-    if value.dtype.kind not in kinds + ("b" if want.kind != "f" else ""):
-        raise TypeError("%s is %s, but %s is given: convert it, as by .astype(%r)" % (p.name, p.type, value.dtype, want.name))
-    if want.kind in "iu" and value.size and p.type != "bool":
-        limits = np.iinfo(want)
-        if value.min() < limits.min or value.max() > limits.max:
-            raise OverflowError("%s is %s, which does not have the value %d" % (
-                p.name, p.type, value.min() if value.min() < limits.min else value.max()))
-    return np.ascontiguousarray(value != 0 if p.type == "bool" else value, dtype=want)
-
-
 class Program:
     """A program, a pipeline, or a derivative; made by `vyre.load`, `grad` and `jvp`."""
 
@@ -173,7 +83,7 @@ class Program:
         self._settings = settings    # of the last derivative, and of the code
         self._parameters: Optional[List[Parameter]] = None
         self._derived = None         # the module of the derivative, once its text is asked for
-        self._tasks: Dict[Tuple[Device, frozenset], List[_Task]] = {}
+        self._tasks: Dict[Tuple[Device, frozenset], List[Task]] = {}
         self._lock = threading.Lock()
 
     # ------------------------------------------------------------------------------ derivatives
@@ -248,11 +158,11 @@ class Program:
         return "<vyre.Program %s>" % self.name
 
     # ------------------------------------------------------------------------------ runs
-    def _make(self, device: Device) -> _Task:
-        return _Task(device._session.task(self._module, {**self._settings, "program": self._source}), device)
+    def _make(self, device: Device) -> Task:
+        return Task(device._session.task(self._module, {**self._settings, "program": self._source}), device)
 
-    def _acquire(self, device: Device, given: frozenset) -> _Task:
-        """A task with its lock held.  It was always given the same names: what an earlier call gave never stays."""
+    def _acquire(self, device: Device, given: frozenset) -> Task:
+        """A task with its lock held, always given the same names in the same way: what an earlier call gave never stays."""
         with self._lock:
             tasks = self._tasks.setdefault((device, given), [])
             for task in tasks:
@@ -264,19 +174,21 @@ class Program:
             tasks.append(task)  # one for each thread that calls at the same time
         return task
 
-    def __call__(self, device: Optional[Device] = None, groups: Optional[Sequence[int]] = None, **data: Any) -> Result:
+    def __call__(self, device: Optional[Device] = None, groups: Optional[Sequence[int]] = None, on_device: bool = False,
+                 **data: Any) -> Result:
         """Runs with arrays for buffers and numbers for scalars; scalars that shapes decide may be left out.
 
-        Arrays are NumPy's or what offers DLPack or the buffer protocol on the CPU, or `Array`s, which stay on the
-        device.  For an `out` buffer whose shape nothing decides a tuple gives it.  groups: workgroups in x, y, z of a
+        Arrays are NumPy's or what offers DLPack or the buffer protocol on the CPU, which are copied once, or a device's
+        `Array`s, which are used where they are: an inout one is changed, and one given for a result (`grad_w=dev.empty(3)`)
+        receives it.  Other results are NumPy arrays, or with on_device new `Array`s.  device: else that of an `Array`, else
+        the default.  For an `out` buffer whose shape nothing decides a tuple gives it.  groups: workgroups in x, y, z of a
         program that leaves them open.
         """
-        device = device or default_device()
-        task = self._acquire(device, frozenset(data) | ({None} if groups is not None else set()))
+        device = device or next((a.device for a in data.values() if isinstance(a, Array)), None) or default_device()
+        task = self._acquire(device, _given(data, groups))
         try:
             task.give_all(self._source, data, groups)
-            task.task.run()
-            return Result(task.results(), task.task.stats()["milliseconds"])
+            return Result(*task.run(on_device))
         finally:
             task.lock.release()
 
@@ -294,10 +206,15 @@ class Program:
         """Is its gradient right on this data?  Computed in double by the interpreter, against differences and more."""
         module, name = self._result()
         settings = {k: v for k, v in {"order": 1, "wrt": names(wrt), "of": names(of), "program": name}.items() if v is not None}
-        task = _Task(default_or_interpreter()._session.task(module, settings), default_or_interpreter())
+        task = Task(default_or_interpreter()._session.task(module, settings), default_or_interpreter())
         task.give_all(self._source, data, groups)
         passed, unverified, rows = task.task.check(tolerance, samples, allow_out_of_range)
         return Check(passed and unverified is None, unverified, [CheckRow(*row) for row in rows])
+
+
+def _given(data: Mapping[str, Any], groups: Any) -> frozenset:
+    """What calls must share to use one task: which parameters have arrays of a device, and which have others."""
+    return frozenset([(name, isinstance(value, Array)) for name, value in data.items()] + [groups is not None])
 
 
 def default_or_interpreter() -> Device:

@@ -9,7 +9,8 @@ from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence,
 import numpy as np
 
 from .device import Device, default_device
-from .program import Program, _Task, names
+from .program import Program, names
+from .task import Task
 
 
 class Fit(NamedTuple):
@@ -102,7 +103,8 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
         progress = progress if ranks[0] == 0 else False
     elif shard:
         raise ValueError("shard= needs comm=, through which processes train together")
-    task = _Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training, ranks), device)
+    task = Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training, ranks), device,
+                binds=ranks is None)
     task.give_all(name, data)
     return _run(task, names(params) or [], steps, window, progress)
 
@@ -112,7 +114,7 @@ def _rate(optimizer: Optional[str]) -> float:
     return _core.learning_rate(optimizer or "adam")
 
 
-def _run(task: _Task, params: Sequence[str], steps: int, window: int, progress) -> Fit:
+def _run(task: Task, params: Sequence[str], steps: int, window: int, progress) -> Fit:
     update, close = _bar(progress, steps)
     losses, done = [], 0
     losses_of, step_of, count_of = task.task.fit_names()
@@ -121,8 +123,7 @@ def _run(task: _Task, params: Sequence[str], steps: int, window: int, progress) 
             now = min(window, steps - done)
             if now != window:
                 task.task.set_int(count_of, now)
-            task.task.run()
-            found = task.results()
+            found, _ = task.run()
             seen = found[losses_of].reshape(-1)[:now]
             losses.append(seen)
             if not np.isfinite(seen).all():
@@ -134,6 +135,6 @@ def _run(task: _Task, params: Sequence[str], steps: int, window: int, progress) 
                 break  # by `tolerance`
     finally:
         close()
-    found = task.results()
+    found = task.fetch(on_device=False)
     count = min(done, int(found[step_of].reshape(-1)[0]))
     return Fit({name: found[name] for name in params}, np.concatenate(losses)[:count], count)

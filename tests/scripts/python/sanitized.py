@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # SANITIZED
-"""Bad input never ends the interpreter: python/tests/test_bad_input.py with the extension of the sanitizer build.
+"""Bad input never ends the interpreter: tests of it and of arrays with the extension of the sanitizer build.
 
 The interpreter is an ordinary one, so AddressSanitizer's runtime is loaded before it.  Every object of Python has
 memory of its own (PYTHONMALLOC), or a freed one would not be noticed; what CPython itself never frees is no leak of ours.
@@ -50,7 +50,7 @@ def main():
     env = {**os.environ, "PYTHONPATH": path, "LD_PRELOAD": library, "PYTHONMALLOC": "malloc", "PYTHONDONTWRITEBYTECODE": "1",
            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:verify_asan_link_order=0"}
     return subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-s",
-                           os.path.join(SRC, "python", "tests", "test_bad_input.py")], env=env, check=False).returncode
+                           *(os.path.join(SRC, "python", "tests", name) for name in ("test_bad_input.py", "test_arrays.py"))], env=env, check=False).returncode
 
 
 sys.exit(main())

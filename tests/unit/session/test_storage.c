@@ -113,6 +113,35 @@ static void test_shared(void **state)
     vys_task_free(step);
 }
 
+// What was bound is the task's own again: the storage keeps what it has, and sizes may change.
+static void test_unbound(void **state)
+{
+    (void)state;
+    if (!session) skip();
+    vkrt_storage *s = storage(1024);
+    float *w = vkrt_storage_mapped(s), g[2];
+    vy_diag d = {0};
+    vys_task *slope = task(LOSS, &gradient);
+    memset(w, 0, 1024);
+    w[0] = 1;
+    bind(slope, "w", N, s, 0);
+    bind(slope, "grad_w", N, s, 256);
+    run(slope);
+    assert_true(w[64] == 3);
+    good(vys_bind(slope, "grad_w", VY_F32, 0, NULL, NULL, 0, &d), &d);
+    good(vys_set(slope, "w", VY_F32, 1, (uint64_t[]){2}, (float[]){2, 4}, &d), &d);
+    run(slope);
+    good(vys_read(slope, "grad_w", VY_F32, g, sizeof g, &d), &d);
+    assert_true(g[0] == 12 && g[1] == 48 && w[0] == 1 && w[64] == 3);
+    good(vys_bind(slope, "w", VY_F32, 0, NULL, NULL, 0, &d), &d);
+    good(vys_bind(slope, "w", VY_F32, 0, NULL, NULL, 0, &d), &d); // twice is no error
+    vy_diag none = {0}, data = {0};
+    fails(vys_run(slope, &data), &data, "E0805", "w has no data");
+    fails(vys_bind(slope, "v", VY_F32, 0, NULL, NULL, 0, &none), &none, "E0801", "v");
+    vys_task_free(slope);
+    vkrt_storage_destroy(s);
+}
+
 // A prepared task is the caller's to submit.
 static void test_prepared(void **state)
 {
@@ -188,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_unbound),
         cmocka_unit_test(test_prepared),
         cmocka_unit_test(test_wrong),
     };
