@@ -113,6 +113,7 @@ VY_API const vy_pipeline *vy_check_stand_in(const vy_pipeline *l);
 // Zero-initialised means defaults.  The request is not retained, but rows point to names of the
 // programs.
 typedef struct vy_check_request {
+    size_t size; // of the struct, or 0 (vyre.h)
     vy_check_subject primal;
     vy_check_subject gradient; // its derivative by vy_grad, without with_value
     vy_check_subject valued;   // the same with_value; none: no PRIMAL rows

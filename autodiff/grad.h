@@ -22,6 +22,7 @@ typedef enum vy_accumulate {
 
 // Zero-initialised means defaults.
 typedef struct vy_grad_options {
+    size_t size;           // of the struct, or 0 (vyre.h)
     const char *program;   // NULL: the only program of the module
     const char *const *of; // outputs; NULL: float `out` buffers, and float `inout` ones it writes
     uint32_t of_count;

@@ -43,6 +43,7 @@ extern "C" {
 typedef enum vy_schedule { VY_RATE_CONSTANT, VY_RATE_COSINE, VY_RATE_STEP } vy_schedule;
 
 typedef struct vy_train_options {
+    size_t size;               // of the struct, or 0 (vyre.h)
     const char *program;       // NULL: the only program of the module, else its last pipeline
     const char *loss;          // an output with one element, f32 or f64
     const char *const *params; // `in` buffers of the same type

@@ -35,8 +35,11 @@ extern "C" {
 #endif
 
 // The version of this header, and that of the library: equal, or the library is newer and takes
-// what the header has.  Structs of options begin as all zero; their `reserved` members become
-// options of later versions.
+// what the header has.
+//
+// A struct of options begins with its size, so that later versions can have more members: sizeof
+// the struct, or 0, then it is as version 0.1 has it.  All zero: defaults.  A member that the
+// library does not know must be zero (E0003; of session/, E0801).
 #define VY_VERSION_MAJOR 0
 #define VY_VERSION_MINOR 1
 #define VY_VERSION_PATCH 0
@@ -117,6 +120,10 @@ typedef struct vy_diag {
     char text[400];
     char fix[300]; // what to do about it; may be empty
 } vy_diag;
+// For libraries that have such structs, too: copies `from` into *to, of `known` bytes, and sets its
+// size to that.  from NULL: all zero.  `first`: the size where none is given.  False with *diag.
+VY_API bool vy_take_options(void *to, size_t known, size_t first, const void *from,
+                            const char *what, vy_diag *diag);
 
 // Every diagnostic of the library by name: VY_E_MEMORY is E0001.  docs/diagnostics.md explains
 // them.
@@ -174,6 +181,7 @@ VY_API void vy_import_give(vy_import *i, const char *name, const char *identity,
 VY_API void vy_import_refuse(vy_import *i, const char *why); // "it does not exist"
 
 typedef struct vy_parse_options {
+    size_t size;              // of the struct, or 0 (vyre.h)
     const vy_define *defines; // of constants of any of the files
     uint32_t define_count;
     vy_import_read *import; // NULL: an import is an error
@@ -581,6 +589,7 @@ typedef struct vy_eval_scalar {
 } vy_eval_scalar;
 
 typedef struct vy_eval_options {
+    size_t size;            // of the struct, or 0 (vyre.h)
     bool f64;               // compute and keep all floats in double: float buffers are double[]
     uint32_t subgroup_size; // 0: 32
     uint32_t groups[3];     // programs without `over`; 0 counts as 1
@@ -650,6 +659,7 @@ VY_API bool vy_apply(vy_builder *b, vy_function_id f, uint32_t n, const vy_value
 
 // -------------------------------------------------------------------------------------- optimiser
 typedef struct vy_opt_options {
+    size_t size;    // of the struct, or 0 (vyre.h)
     int level;      // 0 … 3
     bool fast_math; // rules that give up exactness
     bool unchecked; // drop range guards

@@ -134,16 +134,16 @@ static vy_check_result *compare(checking *c, const vys_check_options *o, vy_diag
 
 bool vys_check(vys_task *t, const vys_check_options *options, vy_check_result **out, vy_diag *d)
 {
-    const vys_check_options none = {0};
+    vys_check_options taken;
     checking c = {.t = t};
     *out = NULL;
-    if (d->severity == VY_ERROR) return false;
+    if (!vys_take(&taken, sizeof taken, options, "vys_check_options", d)) return false;
     if (t->work.settings.order != 1 || t->work.settings.forward || t->work.settings.f64)
         return vys_fail(d, VYS_USAGE, "check a task of order 1 in reverse mode, without f64",
                         "this task has no gradient that can be checked");
     const bool ok = vys_task_settle(t, d) && derive(&c, GRADIENT, d) && derive(&c, VALUED, d) &&
                     derive(&c, SEEDED, d) && derive_forward(&c, d) && collect(&c, d);
-    if (ok) *out = compare(&c, options ? options : &none, d);
+    if (ok) *out = compare(&c, &taken, d);
     if (*out) keep_modules(&c);
     end(&c);
     return *out != NULL;

@@ -19,10 +19,10 @@ extern "C" {
 
 // All zero: the defaults of vy_check_request.
 typedef struct vys_check_options {
+    size_t size;      // of the struct, or 0 (vyre.h)
     double tolerance; // of finite differences
     uint64_t samples; // elements of a buffer to compare at most
     bool allow_out_of_range;
-    uint64_t reserved[4]; // zero
 } vys_check_options;
 
 // Compares the gradient that the task's settings ask for, in the interpreter and in double, with

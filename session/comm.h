@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 typedef struct vys_comm {
-    uint32_t size;        // sizeof(vys_comm) as the caller was compiled
+    size_t size;          // of the struct, or 0 (vyre.h)
     uint32_t rank, ranks; // rank < ranks
     uint32_t local_rank;  // among the ranks of this machine, for the choice of a device
     void *user;           // first argument of the functions

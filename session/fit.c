@@ -8,16 +8,31 @@
 
 #include <stdlib.h>
 
+// What the caller gives, as this version has it.
+typedef struct request {
+    vys_fit fit;
+    vys_comm comm;
+    vys_settings settings;
+} request;
+
+static bool take(request *to, const vys_fit *fit, const vys_settings *settings, vy_diag *d)
+{
+    if (!vys_take(&to->fit, sizeof to->fit, fit, "vys_fit", d) ||
+        !vys_take(&to->comm, sizeof to->comm, to->fit.comm, "vys_comm", d) ||
+        !vys_take(&to->settings, sizeof to->settings, settings, "vys_settings", d))
+        return false;
+    if (to->fit.comm) to->fit.comm = &to->comm;
+    // What follows the last member known here was compared: the nested struct ends where ours does.
+    vy_train_options *train = &to->fit.train;
+    if (train->size > sizeof *train) train->size = sizeof *train;
+    return true;
+}
+
 static bool check(const vys_fit *fit, vy_diag *d)
 {
-    for (size_t i = 0; i < sizeof fit->reserved / sizeof *fit->reserved; i++)
-        if (fit->reserved[i])
-            return vys_fail(d, VYS_USAGE, "begin with all zero: (vys_fit){0}",
-                            "vys_fit: reserved members are not zero");
     if (!fit->steps) return vys_fail(d, VYS_USAGE, "", "vys_fit: steps is at least 1");
-    if (fit->comm && (fit->comm->size < sizeof *fit->comm || fit->comm->rank >= fit->comm->ranks))
-        return vys_fail(d, VYS_USAGE, "begin with {.size = sizeof(vys_comm)}",
-                        "vys_comm: size, rank or ranks are wrong");
+    if (fit->comm && fit->comm->rank >= fit->comm->ranks)
+        return vys_fail(d, VYS_USAGE, "ranks count from 0", "vys_comm: rank or ranks are wrong");
     if (!fit->comm != !fit->shard_count)
         return vys_fail(d, VYS_USAGE, "give both or neither",
                         "vys_fit: comm connects ranks, shard names what each has rows of");
@@ -80,10 +95,13 @@ static bool begin_fit(vys_task *t, const vys_fit *fit, const vy_training *made, 
 bool vys_fit_build(vys_session *s, const vy_module *m, const vys_fit *fit,
                    const vys_settings *settings, vys_task **out, vy_diag *d)
 {
-    vys_settings own = settings ? *settings : (vys_settings){0};
+    request r;
+    vys_settings own;
     vy_training made;
     *out = NULL;
-    if (d->severity == VY_ERROR) return false;
+    if (!take(&r, fit, settings, d)) return false;
+    fit = &r.fit;
+    own = r.settings;
     if (!vy_module_ok(m)) {
         *d = *vy_module_diag(m);
         return false;

@@ -36,14 +36,14 @@ extern "C" {
 #endif
 
 typedef struct vys_fit {
-    vy_train_options train;   // `program` and `grad` are those of the settings
+    size_t size;              // of the struct, or 0 (vyre.h)
     uint32_t steps;           // of one run, from 1 up
     uint32_t batch;           // rows of a batch, where train.batch names buffers
-    const vys_comm *comm;     // outlives the task; NULL: one device
+    const vys_comm *comm;     // its `user` outlives the task; NULL: one device
     const char *const *shard; // with comm: buffers of which each rank has rows (session/shard.h)
     uint32_t shard_count;
-    bool sums;            // the loss adds up over rows; else it is their mean
-    uint64_t reserved[1]; // zero
+    bool sums;              // the loss adds up over rows; else it is their mean
+    vy_train_options train; // `program` and `grad` are those of the settings; grows: the last one
 } vys_fit;
 
 // What a training calls its own: `losses` and so on, or with a number where the program has that

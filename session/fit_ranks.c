@@ -43,7 +43,8 @@ bool vys_task_share(vys_task *t, const vys_fit *fit, const vy_training *made, vy
         vy_module_free(trained);
         return vys_fail_memory(d);
     }
-    *r = (vys_task_ranks){.comm = fit->comm,
+    *r = (vys_task_ranks){.own = *fit->comm,
+                          .comm = &r->own,
                           .names = copy_names(fit->shard, fit->shard_count),
                           .params = copy_names(fit->train.params, fit->train.param_count),
                           .param_count = fit->train.param_count,

@@ -5,6 +5,8 @@
 
 #include "session/words.h"
 
+#include "ir/vyre.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +23,8 @@ void vys_append_shape(char *line, size_t size, uint32_t rank, const uint64_t *sh
 double vys_now_ms(void); // monotonic
 
 struct vys_settings;
+// vy_take_options with the codes of the session layer; a first error sticks.
+bool vys_take(void *to, size_t known, const void *from, const char *what, vy_diag *d);
 void vys_step(const struct vys_settings *s, const char *what);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "session/file.h"
 #include "session/import.h"
+#include "session/internal.h"
 #include "session/shader.h"
 
 #include <stdio.h>
@@ -34,13 +35,21 @@ static vy_module *parse(const char *text, size_t size, const char *name, const v
     return m;
 }
 
+// What follows the last member known here was compared: the nested struct ends where ours does.
+static bool take(vys_load_options *to, const vys_load_options *from, vy_diag *d)
+{
+    if (!vys_take(to, sizeof *to, from, "vys_load_options", d)) return false;
+    if (to->read.size > sizeof to->read) to->read.size = sizeof to->read;
+    return true;
+}
+
 bool vys_load_data(const void *data, size_t size, const char *name, const vys_load_options *options,
                    vy_module **out, vy_diag *d)
 {
-    const vys_load_options none = {0};
-    if (!options) options = &none;
+    vys_load_options taken;
     *out = NULL;
-    if (d->severity == VY_ERROR) return false;
+    if (!take(&taken, options, d)) return false;
+    options = &taken;
     if (vy_spirv_is(data, size))
         *out = vy_spirv_read(data, size, name, &options->read);
     else if (vy_binary_is(data, size))
@@ -85,12 +94,12 @@ static bool compile(const char *path, const vys_load_options *o, void **words, s
 
 bool vys_load(const char *path, const vys_load_options *options, vy_module **out, vy_diag *d)
 {
-    const vys_load_options none = {0};
+    vys_load_options taken;
     void *data = NULL;
     size_t size;
-    if (!options) options = &none;
     *out = NULL;
-    if (d->severity == VY_ERROR) return false;
+    if (!take(&taken, options, d)) return false;
+    options = &taken;
     bool ok = vys_shader_takes(path) ? compile(path, options, &data, &size, d)
                                      : vys_file_read(path, &data, &size, d);
     ok = ok && vys_load_data(data, size, path, options, out, d);

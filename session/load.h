@@ -25,14 +25,14 @@ extern "C" {
 
 // All zero: no definitions, no folders, and the defaults of read.h.
 typedef struct vys_load_options {
+    size_t size; // of the struct, or 0 (vyre.h)
     // Of a text: values of its constants.  Of a shader: macros, for its compiler.
     const vy_define *defines;
     uint32_t define_count;
     // Folders of what a text imports, or a shader includes, beside its own.
     const char *const *includes;
     uint32_t include_count;
-    vy_read_options read; // of SPIR-V
-    uint64_t reserved[4]; // zero
+    vy_read_options read; // of SPIR-V; grows, so it is the last
 } vys_load_options;
 
 // The module belongs to the caller.  False with *d: the file cannot be read (E0901), its compiler

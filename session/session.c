@@ -8,15 +8,6 @@
 #include <string.h>
 
 // ----------------------------------------------------------------------------------------- engines
-static bool zero(const uint64_t *reserved, size_t count, const char *what, vy_diag *d)
-{
-    for (size_t i = 0; i < count; i++)
-        if (reserved[i])
-            return vys_fail(d, VYS_USAGE, "begin with all zero: (struct){0}",
-                            "%s: reserved members are not zero", what);
-    return true;
-}
-
 static bool open_device(vys_session *s, const vys_session_desc *desc, vy_diag *d)
 {
     vkrt_error e = {0};
@@ -30,15 +21,12 @@ static bool open_device(vys_session *s, const vys_session_desc *desc, vy_diag *d
 
 bool vys_open(const vys_session_desc *desc, vys_session **out, vy_diag *d)
 {
-    static const vys_session_desc nothing;
+    vys_session_desc taken;
     *out = NULL;
-    if (d->severity == VY_ERROR) return false;
-    if (!desc) desc = &nothing;
+    if (!vys_take(&taken, sizeof taken, desc, "vys_session_desc", d)) return false;
     vys_session *s = calloc(1, sizeof *s);
     if (!s) return vys_fail_memory(d);
-    if (zero(desc->reserved, sizeof desc->reserved / sizeof *desc->reserved, "vys_session_desc",
-             d) &&
-        open_device(s, desc, d)) {
+    if (open_device(s, &taken, d)) {
         *out = s;
         return true;
     }
@@ -166,10 +154,10 @@ static void free_names(char **names, uint32_t count)
 static bool take_settings(vys_task *t, const vys_settings *asked, vy_diag *d)
 {
     vys_settings *s = &t->work.settings;
-    if (!zero(asked->reserved, sizeof asked->reserved / sizeof *asked->reserved, "vys_settings",
-              d) ||
-        !vys_settings_check(asked, d))
+    vys_settings given;
+    if (!vys_take(&given, sizeof given, asked, "vys_settings", d) || !vys_settings_check(&given, d))
         return false;
+    asked = &given;
     t->of = copy_names(asked->of, asked->of_count);
     t->wrt = copy_names(asked->wrt, asked->wrt_count);
     t->assume = copy_names(asked->assume, asked->assume_count);
@@ -211,7 +199,6 @@ static bool prepare_task(vys_task *t, vy_diag *d)
 static bool make_task(vys_session *s, vy_module *source, const vys_settings *settings,
                       vys_task **out, vy_diag *d)
 {
-    static const vys_settings nothing;
     vys_task *t = calloc(1, sizeof *t);
     if (!t) {
         vy_module_free(source);
@@ -219,7 +206,7 @@ static bool make_task(vys_session *s, vy_module *source, const vys_settings *set
     }
     t->session = s;
     t->source = source;
-    if (take_settings(t, settings ? settings : &nothing, d) && prepare_task(t, d)) {
+    if (take_settings(t, settings, d) && prepare_task(t, d)) {
         *out = t;
         return true;
     }

@@ -14,7 +14,7 @@
 // Everything that makes a result correct and fast on the device at hand is done inside: compiler
 // options are chosen from facts about the device and from the sizes of the run, and a derivative
 // whose tapes do not fit is replaced by one that tapes less.  All-zero descriptors are safe
-// defaults; `reserved` members are zero and become options of later versions.
+// defaults.
 //
 // Errors.  A call that can fail returns false and describes the first error in *d (which may hold
 // one already: then the call does nothing and returns false, so one check at the end of a sequence
@@ -48,11 +48,11 @@ typedef struct vys_session vys_session;
 typedef struct vys_task vys_task;
 
 typedef struct vys_session_desc {
+    size_t size;           // of the struct, or 0 (vyre.h)
     bool interpreter;      // the reference interpreter instead of a device
     const char *device;    // an index or a part of the name; NULL: VYRE_DEVICE, else the best
     vkrt_device *use;      // a device of the caller, which outlives the session; NULL: open one
     const char *cache_dir; // of compiled kernels, as in vkrt_device_desc
-    uint64_t reserved[8];
 } vys_session_desc;
 
 // Opens the engine.  desc NULL: all zero.  Errors: E0903 no driver, no such device; E0001.

@@ -182,16 +182,17 @@ static bool refused(call *c, const compiler *f, const char *path, vy_diag *d)
 bool vys_shader_compile(const char *path, const vys_shader_options *options, void **words,
                         size_t *size, vy_diag *d)
 {
-    const vys_shader_options none = {0};
+    vys_shader_options taken;
     const compiler *f = compiler_of(path);
     call c = {0};
     int status = 0;
+    if (!vys_take(&taken, sizeof taken, options, "vys_shader_options", d)) return false;
     if (!f)
         return vys_fail(d, VYS_USAGE, "name it .comp, .glsl, .hlsl or .slang",
                         "no compiler is known for %s", path);
     if (access(path, R_OK))
         return vys_fail(d, VYS_READ, NULL, "cannot open %s: %s", path, strerror(errno));
-    bool ok = temporary(&c, d) && run(&c, &f, path, options ? options : &none, &status, d);
+    bool ok = temporary(&c, d) && run(&c, &f, path, &taken, &status, d);
     if (ok && (!WIFEXITED(status) || WEXITSTATUS(status))) ok = refused(&c, f, path, d);
     ok = ok && vys_file_read(c.result, (void **)words, size, d);
     if (*c.result) unlink(c.result);

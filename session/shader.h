@@ -14,11 +14,11 @@ extern "C" {
 
 // For the compiler, as its own -D and -I: "NAME" or "NAME=VALUE", folders.
 typedef struct vys_shader_options {
+    size_t size; // of the struct, or 0 (vyre.h)
     const char *const *defines;
     uint32_t define_count;
     const char *const *includes;
     uint32_t include_count;
-    uint64_t reserved[4]; // zero
 } vys_shader_options;
 
 // Does its suffix say that a compiler makes SPIR-V of it?

@@ -44,8 +44,11 @@ bool vys_subgroup_size_check(const char *name, uint64_t size, vy_diag *d)
            vys_fail(d, VYS_USAGE, "", "%s is a power of two, at most 128", name);
 }
 
-bool vys_settings_check(const vys_settings *s, vy_diag *d)
+bool vys_settings_check(const vys_settings *settings, vy_diag *d)
 {
+    vys_settings taken;
+    if (!vys_take(&taken, sizeof taken, settings, "vys_settings", d)) return false;
+    const vys_settings *s = &taken;
     const struct {
         const char *name;
         unsigned value, last;

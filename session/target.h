@@ -52,6 +52,7 @@ typedef enum vys_keep { // what a derivative tapes in the forward run
 
 // Settings of the compiler and of the run.  All zero: safe defaults.
 typedef struct vys_settings {
+    size_t size;         // of the struct, or 0 (vyre.h)
     const char *program; // of a task (session.h); NULL: the only one, else the last pipeline
     // --- derivative
     const char *const *of; // outputs and inputs, as in vy_grad_options
@@ -92,7 +93,6 @@ typedef struct vys_settings {
     void (*tell)(void *user, const char *line);
     void *user;             // of all callbacks
     const vys_words *words; // NULL: a library's
-    uint64_t reserved[7];   // zero
 } vys_settings;
 
 // Whether the settings are valid; else false with E0801.  Tasks check theirs (session.h).

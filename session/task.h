@@ -28,6 +28,7 @@ typedef struct vys_given {
 
 // What a training on several devices has (fit_ranks.c).
 typedef struct vys_task_ranks {
+    vys_comm own; // as the caller gave it
     const vys_comm *comm;
     char **names, **params; // with a NULL at the end
     vys_shard shard;

@@ -18,6 +18,7 @@ extern "C" {
 // How to read a module.  All zero: its only compute entry point, with the defaults of its
 // specialisation constants.
 typedef struct vy_read_options {
+    size_t size;       // of the struct, or 0 (vyre.h)
     const char *entry; // NULL: the only one
     // Values of specialisation constants, by name or SpecId ("3"); one that the module lacks is an
     // error.

@@ -37,6 +37,7 @@ VY_API bool vy_feature_from_name(const char *name, size_t size, vy_features *bit
 // How to compile.  All zero: for Vulkan 1.1, default float mode, range guards kept, names kept, no
 // optional feature beyond what the program's own types and subgroup operations need, not validated.
 typedef struct vy_spirv_options {
+    size_t size; // of the struct, or 0 (vyre.h)
     vy_target target;
     // Floats (docs/language.md 8.5).  Default: f32 functions within 1e-5 with IEEE results at 0,
     // inf, nan and outside their domains, contraction allowed; float controls where `enabled`.

@@ -120,12 +120,15 @@ static vy_module *derive_text(const vy_module *m, const vy_grad_options *options
 
 vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
-    return derive_text(m, options ? options : &defaults, diag);
+    vy_grad_options o;
+    if (!vy_take_options(&o, sizeof o, sizeof o, options, "vy_grad_options", diag)) return NULL;
+    return derive_text(m, &o, diag);
 }
 
 vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
-    vy_grad_options forward = options ? *options : defaults;
-    forward.forward = true;
-    return derive_text(m, &forward, diag);
+    vy_grad_options o;
+    if (!vy_take_options(&o, sizeof o, sizeof o, options, "vy_grad_options", diag)) return NULL;
+    o.forward = true;
+    return derive_text(m, &o, diag);
 }

@@ -315,14 +315,15 @@ static const vy_derived *transform(vy_module *m, vy_ref source, const vy_grad_op
 const vy_derived *vy_transform(vy_module *m, vy_ref source, const vy_grad_options *request,
                                vy_diag *diag)
 {
-    static const vy_grad_options defaults = {0};
+    vy_grad_options o;
     *diag = (vy_diag){0};
     if (!vy_module_ok(m)) {
         *diag = m->diag;
         return NULL;
     }
+    if (!vy_take_options(&o, sizeof o, sizeof o, request, "vy_grad_options", diag)) return NULL;
     const vy_program *p = source_of(m, source, diag);
-    return p ? transform(m, source, request ? request : &defaults, p, diag) : NULL;
+    return p ? transform(m, source, &o, p, diag) : NULL;
 }
 
 const vy_derived *vy_module_derived(const vy_module *m, uint32_t index)

@@ -252,11 +252,28 @@ static vy_module *derive_observed(explaining *x, const vy_module *m, const vy_gr
     return derived;
 }
 
+bool vy_explain_take(explain_options *to, const vy_grad_options *derivative,
+                     const vy_opt_options *optimize, vy_diag *diag)
+{
+    *diag = (vy_diag){0};
+    if (!vy_take_options(&to->own, sizeof to->own, sizeof to->own, derivative, "vy_grad_options",
+                         diag) ||
+        !vy_take_options(&to->own_optimize, sizeof to->own_optimize, sizeof to->own_optimize,
+                         optimize, "vy_opt_options", diag))
+        return false;
+    to->derivative = derivative ? &to->own : NULL;
+    to->optimize = optimize ? &to->own_optimize : NULL;
+    return true;
+}
+
 vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
                            const vy_opt_options *optimize, const vy_sizes *sizes, vy_diag *diag)
 {
     const uint64_t before = vy_memory_failures();
-    *diag = (vy_diag){0};
+    explain_options taken;
+    if (!vy_explain_take(&taken, options, optimize, diag)) return NULL;
+    options = taken.derivative;
+    optimize = taken.optimize;
     vy_explanation *e = vy_realloc(NULL, sizeof *e);
     explain_memory *memory = vy_realloc(NULL, sizeof *memory);
     if (e) *e = (vy_explanation){.memory = memory};

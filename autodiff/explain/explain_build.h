@@ -67,4 +67,14 @@ void vy_explain_ordered(explaining *x, const vy_program *signature, const vy_pol
 void vy_explain_loops(explaining *x);    // explain_loops.c
 void vy_explain_accesses(explaining *x); // explain_access.c
 
+// The caller's options, as this version has them; NULL where none are given.
+typedef struct explain_options {
+    const vy_grad_options *derivative; // &own
+    const vy_opt_options *optimize;
+    vy_grad_options own;
+    vy_opt_options own_optimize;
+} explain_options;
+bool vy_explain_take(explain_options *to, const vy_grad_options *derivative,
+                     const vy_opt_options *optimize, vy_diag *diag);
+
 #endif

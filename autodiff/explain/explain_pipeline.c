@@ -354,11 +354,14 @@ static const vy_program *program_apart(const vy_module *m, const vy_grad_options
     return p && !vy_program_has_rule(p) && vy_starts_meet(p, o) ? p : NULL;
 }
 
-bool vy_explains_pipeline(const vy_module *m, const vy_grad_options *o)
+bool vy_explains_pipeline(const vy_module *m, const vy_grad_options *options)
 {
-    if (!o) return false;
-    if (program_apart(m, o)) return true;
-    return o->program && !vy_module_find(m, o->program) && vy_module_find_pipeline(m, o->program);
+    vy_grad_options o;
+    vy_diag ignored;
+    if (!options || !vy_take_options(&o, sizeof o, sizeof o, options, "vy_grad_options", &ignored))
+        return false;
+    if (program_apart(m, &o)) return true;
+    return o.program && !vy_module_find(m, o.program) && vy_module_find_pipeline(m, o.program);
 }
 
 // Of such a program: explains the pipeline, with the sizes of its parameters.
@@ -384,7 +387,10 @@ vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m, const vy_grad_o
 {
     const uint64_t before = vy_memory_failures();
     pipe_explaining w = {0};
-    *diag = (vy_diag){0};
+    explain_options taken;
+    if (!vy_explain_take(&taken, options, optimize, diag)) return NULL;
+    options = taken.derivative;
+    optimize = taken.optimize;
     const vy_program *p = program_apart(m, options);
     const bool ok =
         begin_explanation(&w) && (p ? explain_apart(&w, p, options, optimize, sizes, diag)

@@ -92,9 +92,21 @@ static vy_module *extract(training *t)
     return NULL;
 }
 
+static bool take(const vy_train_options *options, vy_train_options *o, vy_grad_options *grad,
+                 vy_diag *diag)
+{
+    if (!vy_take_options(o, sizeof *o, sizeof *o, options, "vy_train_options", diag) ||
+        !vy_take_options(grad, sizeof *grad, sizeof *grad, o->grad, "vy_grad_options", diag))
+        return false;
+    if (o->grad) o->grad = grad;
+    return true;
+}
+
 vy_module *vy_train(const vy_module *m, const vy_train_options *options, vy_training *out,
                     vy_diag *diag)
 {
+    vy_train_options o;
+    vy_grad_options grad;
     const uint64_t before = vy_memory_failures();
     *diag = (vy_diag){0};
     *out = (vy_training){0};
@@ -102,7 +114,8 @@ vy_module *vy_train(const vy_module *m, const vy_train_options *options, vy_trai
         *diag = *vy_module_diag(m);
         return NULL;
     }
-    training t = {.o = options, .m = copy(m, diag), .diag = diag, .out = out};
+    if (!take(options, &o, &grad, diag)) return NULL;
+    training t = {.o = &o, .m = copy(m, diag), .diag = diag, .out = out};
     vy_module *made = NULL;
     if (!t.m) return NULL;
     t.arena = &t.m->arena;

@@ -284,12 +284,16 @@ static bool check_all(check *c)
 vy_check_result *vy_grad_check(const vy_check_request *request, vy_diag *diag)
 {
     vy_diag unwanted;
+    vy_check_request q;
+    if (!vy_take_options(&q, sizeof q, sizeof q, request, "vy_check_request",
+                         diag ? diag : &unwanted))
+        return NULL;
     vy_check_result *r = vy_realloc(NULL, sizeof *r);
-    check c = {.q = request, .r = r, .d = diag ? diag : &unwanted};
+    check c = {.q = &q, .r = r, .d = diag ? diag : &unwanted};
     *c.d = (vy_diag){0};
     if (!r) return vy_check_memory(&c), NULL;
     *r = (vy_check_result){.passed = true};
-    const bool ok = request && is_given(request->primal) && is_given(request->gradient)
+    const bool ok = is_given(q.primal) && is_given(q.gradient)
                         ? check_all(&c)
                         : vy_check_bad(&c, "there is no program to check");
     vy_check_tangent_free(&c);

@@ -293,6 +293,7 @@ bool vy_eval(const vy_program *p, const vy_eval_buffer *buffers, uint32_t buffer
              const vy_eval_scalar *scalars, uint32_t scalar_count, const vy_eval_options *options,
              vy_eval_report *report, vy_diag *diag)
 {
-    return vy_eval_hooked(p, buffers, buffer_count, scalars, scalar_count, options, NULL, report,
-                          diag);
+    vy_eval_options o;
+    return vy_take_options(&o, sizeof o, sizeof o, options, "vy_eval_options", diag) &&
+           vy_eval_hooked(p, buffers, buffer_count, scalars, scalar_count, &o, NULL, report, diag);
 }

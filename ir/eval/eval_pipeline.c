@@ -212,6 +212,8 @@ bool vy_eval_pipeline(const vy_pipeline *p, const vy_eval_buffer *buffers, uint3
                       const vy_eval_scalar *scalars, uint32_t scalar_count,
                       const vy_eval_options *options, vy_eval_report *report, vy_diag *diag)
 {
-    return vy_eval_pipeline_hooked(p, buffers, buffer_count, scalars, scalar_count, options, NULL,
+    vy_eval_options o;
+    return vy_take_options(&o, sizeof o, sizeof o, options, "vy_eval_options", diag) &&
+           vy_eval_pipeline_hooked(p, buffers, buffer_count, scalars, scalar_count, &o, NULL,
                                    report, diag);
 }

@@ -102,9 +102,13 @@ static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
 bool vy_optimize(vy_module *m, const vy_opt_options *options)
 {
     static const vy_opt_options defaults = {.level = 2};
-    const vy_opt_options *o = options ? options : &defaults;
+    vy_opt_options taken;
+    const vy_opt_options *o = &taken;
     const uint64_t before = vy_memory_failures();
-    if (!vy_module_ok(m)) return false;
+    if (!vy_module_ok(m) ||
+        !vy_take_options(&taken, sizeof taken, sizeof taken, options ? options : &defaults,
+                         "vy_opt_options", &m->diag))
+        return false;
     for (uint32_t i = 0; i < m->programs.count; i++) {
         m->programs.data[i]->fast_math |= o->fast_math;
         vy_reshape(m->programs.data[i], o->lanes);

@@ -95,13 +95,15 @@ vy_module *vy_parse_with(const char *text, size_t size, const char *file, const 
 vy_module *vy_parse_from(const char *text, size_t size, const char *file,
                          const vy_parse_options *options)
 {
-    static const vy_parse_options none = {0};
+    vy_parse_options o;
     const uint64_t before = vy_memory_failures();
     vy_module *m = vy_module_new();
-    if (!m || !keep_source(m, text, size, file)) return m;
+    if (!m || !keep_source(m, text, size, file) ||
+        !vy_take_options(&o, sizeof o, sizeof o, options, "vy_parse_options", &m->diag))
+        return m;
     vy_front f;
     vy_front_init(&f, m, m->source, size);
-    f.options = options ? options : &none;
+    f.options = &o;
     if (vy_import_begin(&f, m->file) && vy_parse_text(&f) &&
         vy_define_constants(&f, f.options->defines, f.options->define_count) && vy_sema(&f) &&
         vy_keep_constants(&f) && vy_lower_module(&f))

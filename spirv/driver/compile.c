@@ -184,12 +184,14 @@ static vy_compiled *compile_job(job *j, const vy_spirv_options *options, vy_diag
 {
     const uint64_t before = vy_memory_failures();
     vy_diag unused;
+    vy_spirv_options o;
     if (!diag) diag = &unused;
     memset(diag, 0, sizeof *diag);
+    if (!vy_take_options(&o, sizeof o, sizeof o, options, "vy_spirv_options", diag)) return NULL;
     vy_result *r = vy_realloc(NULL, sizeof *r);
     if (r) memset(r, 0, sizeof *r);
-    const bool ok = r && inline_calls(r, j, diag) && compile(r, j, options, diag) &&
-                    vy_memory_failures() == before;
+    const bool ok =
+        r && inline_calls(r, j, diag) && compile(r, j, &o, diag) && vy_memory_failures() == before;
     vy_module_free(j->idle);
     free_inlined(j);
     if (ok) return &r->pub;

@@ -205,9 +205,15 @@ static bool is_of_domain(const vy_module *m)
 vy_module *vy_spirv_read(const void *data, size_t size, const char *file,
                          const vy_read_options *options)
 {
-    vy_module *m = read_module(data, size, file, options);
-    if (!m || vy_module_ok(m) || (options && options->keep_domain) || !is_of_domain(m)) return m;
-    vy_read_options own = options ? *options : (vy_read_options){0};
+    vy_read_options own;
+    vy_diag wrong = {0};
+    if (!vy_take_options(&own, sizeof own, sizeof own, options, "vy_read_options", &wrong)) {
+        vy_module *none = vy_module_new();
+        if (none) none->diag = wrong;
+        return none;
+    }
+    vy_module *m = read_module(data, size, file, &own);
+    if (!m || vy_module_ok(m) || own.keep_domain || !is_of_domain(m)) return m;
     own.keep_domain = true;
     vy_module *launched = read_module(data, size, file, &own);
     const bool better = launched && vy_module_ok(launched);

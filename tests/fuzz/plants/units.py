@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Faults for which one unit test has the best programs: that test is built with the fault in it."""
 UNITS = {
+    "test_options": (
+        ("ir/core/options.c", None, "if (((const unsigned char *)from)[i])", "if (false)"),
+        ("ir/core/options.c", None, "size < known ? size : known", "known"),
+        ("ir/core/options.c", None, "    if (size < sizeof size)", "    if (false)"),
+    ),
     "test_spirv": (
         ("spirv/emit/arrays.c", None, "&m->block_types[written][", "&m->block_types[0]["),
     ),
@@ -94,6 +99,8 @@ UNITS = {
          "vkFreeMemory(device->handle, block->memory, NULL)"),
     ),
     "test_storage": (
+        ("session/given.c", None, "*g = t->given[--t->given_count];\n    t->moved = true;", "*g = t->given[--t->given_count];"),
+        ("session/given.c", None, "    if (!storage) return forget(t, name, d);\n", ""),
         ("session/execute.c", None, "b->storage_offset = g->offset;", ";"),
         ("session/execute.c", None, "if (!buf->storage || !memcmp(", "if (true || !memcmp("),
         ("session/execute.c", None, "    if (t->no_run) return vys_runner_ready(&t->runner, d);\n", ""),

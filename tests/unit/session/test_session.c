@@ -303,9 +303,8 @@ static void mistakes(void **state)
                     &d),
                 &d, "E0501", "z");
         d = (vy_diag){0};
-        refuses(vys_task_parse(s, plain, strlen(plain), "f", &(vys_settings){.reserved = {1}}, &t,
-                               &d),
-                &d, "E0801", "reserved");
+        refuses(vys_task_parse(s, plain, strlen(plain), "f", &(vys_settings){.size = 1}, &t, &d),
+                &d, "E0801", "vys_settings.size is too small");
         static const struct {
             vys_settings settings;
             const char *text;
@@ -329,7 +328,11 @@ static void mistakes(void **state)
     }
     vys_session *none;
     vy_diag d = {0};
-    refuses(vys_open(&(vys_session_desc){.reserved = {0, 1}}, &none, &d), &d, "E0801", "reserved");
+    const struct {
+        vys_session_desc known;
+        uint64_t later;
+    } newer = {{.size = sizeof newer, .interpreter = true}, 1};
+    refuses(vys_open(&newer.known, &none, &d), &d, "E0801", "a member that this version does not");
     d = (vy_diag){0};
     refuses(vys_open(&(vys_session_desc){.device = "no such device"}, &none, &d), &d, "E0903", "");
     assert_null(none);
@@ -872,7 +875,7 @@ static void training_errors(void **state)
         const char *code;
     } wrong[] = {{{.train = y}, "E0801"},
                  {{.train = y, .steps = 1, .batch = 4}, "E0801"},
-                 {{.train = y, .steps = 1, .reserved = {1}}, "E0801"},
+                 {{.train = y, .steps = 1, .size = 3}, "E0801"},
                  {{.train = v, .steps = 1}, "E0501"},
                  {{.train = {.loss = "loss", .lr = 1}, .steps = 1}, "E0501"},
                  {{.train = {.params = params, .param_count = 1, .lr = 1}, .steps = 1}, "E0501"}};
