@@ -29,7 +29,7 @@ def cross(v):
 
 
 def rotation(r, v):
-    """R = exp [r]× and ∂(R v)/∂r = −R [v]× (r rᵀ + (Rᵀ − 1) [r]×)/θ² (Gallego and Yezzi 2015), −[v]× at r = 0."""
+    """R = exp [r]× and ∂(R v)/∂r = −R [v]× (r rᵀ + (Rᵀ − 1) [r]×)/θ², −[v]× at r = 0."""
     one = [[float(i == j) for j in range(3)] for i in range(3)]
     squared = sum(x * x for x in r)
     if squared == 0.0:

@@ -129,10 +129,10 @@ def tables():
 
 
 def papers(files):
-    """Documents say what they need of a paper: there is none in the tree to look it up in."""
+    """Documents and examples say what they need of a paper: there is none in the tree to look it up in."""
     for name in sorted(files):
-        if name.endswith(".md"):
-            for found in re.findall(r"\w+ et al\.|\((?:19|20)\d\d\)|, (?:19|20)\d\d\)|arXiv|\bdoi:", read(name)):
+        if name.endswith(".md") or name.startswith(("examples/", "shaders/")) and name.endswith((".vyre", ".comp", ".glsl", ".py", ".c")):
+            for found in re.findall(r"\w+ et al\.|\((?:19|20)\d\d\)|, (?:19|20)\d\d\)|[A-Z]\w+ (?:19|20)\d\d[);]|arXiv|\bdoi:", read(name)):
                 wrong.append("%s cites a paper: %s" % (name, found))
 
 
