@@ -28,6 +28,7 @@
 // be independent: no barriers, subgroup operations, built-ins or shared memory, and of memory that
 // is loaded and stored only what coarsen_memory.c allows.  A variable on which a trip count depends
 // is left alone: the loops of one invocation must not become longer (vkrt.h, loop_iteration_limit).
+// Loops within an `if` that diverges are copied with it.
 //
 // Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`:
 // the copies keep their flags, which would be harder to prove for the result.  Printed text stays
@@ -104,6 +105,15 @@ static bool has_loops(const vy_program *p)
     return false;
 }
 
+// The variables along which an `if` around an instruction diverges.
+static uint8_t diverging_ifs(const coarsen *c, uint32_t id)
+{
+    uint8_t bits = 0;
+    for (uint32_t up = c->s.parent[id]; up; up = c->s.parent[up])
+        if (c->p->insts.data[up].op == VY_OP_IF) bits |= c->along.route[up];
+    return bits;
+}
+
 // False: out of memory.  Variables that control loops, or whose extent is not available as a value,
 // are left alone.
 static bool find_axes(coarsen *c, bool *found)
@@ -113,7 +123,8 @@ static bool find_axes(coarsen *c, bool *found)
     uint8_t decides = 0;
     if (!classes) return false;
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_is_loop((vy_op)p->insts.data[id].op)) decides |= c->along.route[id];
+        if (vy_is_loop((vy_op)p->insts.data[id].op))
+            decides |= c->along.route[id] & ~diverging_ifs(c, id);
     c->axes = p->overs.count - c->along.first;
     for (uint32_t k = 0; k < c->axes; k++) {
         const uint32_t axis = c->along.first + k, n = vy_axis_constant(p, axis);
@@ -138,6 +149,7 @@ static double cost_of(const vy_inst *i)
 static uint32_t blocks_of(const vy_inst *i)
 {
     if (i->op == VY_OP_IF) return 2;
+    if (vy_is_loop((vy_op)i->op)) return 3;
     return vy_op_is_memory((vy_op)i->op) && !(i->flags & VY_FLAG_INRANGE) ? 2 : 0;
 }
 

@@ -86,6 +86,7 @@ typedef struct steps {
     const vy_along *a;
     const uint8_t *use;
     uint32_t now, *loaded, *stored; // by buffer: the last step that did
+    bool loops;                     // the step has a loop
 } steps;
 
 static bool repeated(const steps *t, uint32_t id)
@@ -99,10 +100,11 @@ static bool step_suits(steps *t, uint32_t id)
     const uint32_t memory = memory_of(t->a->p, id);
     const bool load = t->a->p->insts.data[id].op == VY_OP_LOAD;
     (load ? t->loaded : t->stored)[memory] = t->now;
-    return t->loaded[memory] != t->now || t->stored[memory] != t->now || load;
+    return t->loaded[memory] != t->now || t->stored[memory] != t->now || (load && !t->loops);
 }
 
-// An `if` that diverges is one step; it contains no loops (coarsen.c leaves such variables alone).
+// An `if` that diverges is one step.  In a loop within it, what is loaded after a store may be stored
+// by the next iteration, so there the order does not count.
 bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom)
 {
     const vy_program *p = a->p;
@@ -114,6 +116,7 @@ bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool 
         const vy_op op = (vy_op)p->insts.data[id].op;
         if (id > end && op == VY_OP_IF && a->of[id]) end = vy_last_result(p, a->s, id), t.now++;
         if (id > end && vy_is_marker(op)) t.now++;
+        t.loops = id <= end && (t.loops || vy_is_loop(op));
         if (!step_suits(&t, id)) return false;
         t.now += id == end;
     }

@@ -82,6 +82,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/coarsen_memory.c", None, "|| is_shared_addition(p, id);", "|| true;"),
         ("ir/pass/device/unroll_and_jam.c", None, "if (j->inside[q]) v = vy_select(b, (vy_value){j->inside[q]}, v, zero);", "(void)zero;"),
         ("ir/pass/device/unroll_and_jam.c", None, "own ? own : i->aux", "i->aux"),
+        ("ir/pass/device/coarsen_memory.c", None, "(load && !t->loops)", "load"),
+        ("ir/pass/device/coarsen.c", None, "& ~diverging_ifs(c, id);", ";"),
     )),
     ("text/opt/nested_selects.vyre", (
         ("ir/pass/scalar/nested_selects.c", None, "vy_type_is_float(vy_id_type(p, id))", "true"),
