@@ -103,8 +103,8 @@ static bool step_suits(steps *t, uint32_t id)
     return t->loaded[memory] != t->now || t->stored[memory] != t->now || (load && !t->loops);
 }
 
-// An `if` that diverges is one step.  In a loop within it, what is loaded after a store may be stored
-// by the next iteration, so there the order does not count.
+// An `if` that diverges is one step.  In a loop within it, what is loaded after a store may be
+// stored by the next iteration, so there the order does not count.
 bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom)
 {
     const vy_program *p = a->p;
