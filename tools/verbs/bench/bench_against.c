@@ -108,13 +108,23 @@ static double relative(double ours, double theirs, double size)
     return isnan(error) ? INFINITY : error;
 }
 
-// Element by element, by the larger of the two or the size of the row (along the last axis) that
-// they are in.  NaN on both sides is no difference, but shows nothing either.
+// How many elements are of one size: those along the last axis, or along more, but the first, where
+// these are few: of filters of 3×3 a row is three sums, all of which may have cancelled.
+static uint64_t row_of(const array *a)
+{
+    enum { FEW = 8 };
+    uint64_t n = a->rank > 1 ? a->shape[a->rank - 1] : a->count;
+    for (uint32_t k = a->rank; k-- > 2 && n < FEW;) n *= a->shape[k - 1];
+    return n;
+}
+
+// Element by element, by the larger of the two or the size of the row that they are in.  NaN on
+// both sides is no difference, but shows nothing either.
 static bool compare(const array *ours, const array *theirs, const char *name, benchmark *b,
                     vy_diag *d)
 {
     difference *worst = &b->worst;
-    const uint64_t last = ours->rank > 1 ? ours->shape[ours->rank - 1] : ours->count;
+    const uint64_t last = row_of(ours);
     double *room = last ? malloc(last * sizeof *room) : NULL;
     if (last && !room) return fail_memory(d);
     for (uint64_t first = 0; last && first < ours->count; first += last) {
