@@ -116,8 +116,8 @@ class Shader:
         return bool(m.entries)
 
     def specialise(self):
-        """Both readings take the module with other defaults."""
-        given = []
+        """Both readings take the module with other defaults, where constants of one number have several, and as asked."""
+        given = self.module.joint_defaults()
         for constant in self.o.spec:
             files, _, setting = constant.rpartition(":")
             if fnmatch.fnmatchcase(os.path.basename(self.path), files or "*"):

@@ -104,6 +104,18 @@ class Module:
             at += n
         return struct.pack("<%dI" % len(words), *words)
 
+    def joint_defaults(self):
+        """[(SpecId, value)] of integers that share a SpecId but no default: a host can only give them one value.
+
+        `local_size_x_id = 0` declares a constant that is 1, and the shader its own, say 32, which sizes arrays.
+        """
+        defaults = {}
+        for (i, d), n in self.of.items():
+            op, w = self.at.get(i, (0, ()))
+            if d == SPEC_ID and op == SPEC and self.at[w[1]][0] == INT:
+                defaults.setdefault(n, set()).add(w[3])
+        return [(str(n), max(values)) for n, values in defaults.items() if len(values) > 1]
+
     # ---- layout
     def length(self, constant):
         if constant not in self.at:

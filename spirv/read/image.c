@@ -150,8 +150,8 @@ bool read_image_object(reading *r, uint32_t id, read_object **out)
     o->fields = vy_arena_alloc(&r->building, (o->field_count + 1) * sizeof *o->fields);
     o->scalars =
         vy_arena_alloc(&r->building, (o->field_count + 1) * READ_IMAGE_AXES * sizeof *o->scalars);
-    if (!r->uses[id]) r->uses[id] = vy_arena_alloc(&r->arena, o->field_count + 1);
-    if (!o->fields || !o->scalars || !r->uses[id]) return read_no_memory(r);
+    if (!o->fields || !o->scalars) return read_no_memory(r);
+    if (!read_make_uses(r, id, o->field_count)) return false;
     const uint32_t image = image_type(r, type);
     for (uint32_t k = 0; image && k < o->field_count; k++)
         o->fields[k].type = read_type_of(r, read_word_of(&r->w, image, 2))->scalar;

@@ -24,6 +24,9 @@ read_pointer *read_pointer_of(reading *r, uint32_t id)
 
 static read_index index_of(reading *r, uint32_t id)
 {
+    if (r->guessing)
+        return (read_index){.known = read_op_of(&r->w, id) == SpvOpConstant,
+                            .number = read_word_of(&r->w, id, 3)};
     const vy_value v = read_scalar(r, id, 0);
     const vy_scalar *s =
         vy_builder_failed(r->b) ? NULL : vy_id_const(vy_builder_program(r->b), v.id);
@@ -58,7 +61,8 @@ bool read_access_chain(reading *r)
     const read_pointer *base = read_pointer_of(r, read_word(&r->w, at, 3));
     if (!base) return false;
     read_pointer *p = vy_arena_alloc(&r->building, sizeof *p);
-    read_index *axes = vy_arena_alloc(&r->building, (MOST_AXES + 1) * sizeof *axes);
+    const uint32_t most = base->rank + read_length(&r->w, at);
+    read_index *axes = vy_arena_alloc(&r->building, most * sizeof *axes);
     if (!p || !axes) return read_no_memory(r);
     *p = *base;
     for (uint32_t k = 0; k < base->rank; k++) axes[k] = base->index[k];
@@ -79,8 +83,9 @@ typedef struct element { // a scalar in memory
 static void note_use(reading *r, const element *e, uint32_t k, uint8_t use)
 {
     uint8_t *uses = r->uses[e->o->variable];
-    r->noted |= (uses[k] & use) != use;
+    r->noted |= (uses[k] & use) != use && !r->guessing;
     uses[k] |= use;
+    if (!r->guessing) r->now[e->o->variable][k] |= use;
 }
 
 // The number of the scalar in its field, row-major; false: not known until it runs, or out of
@@ -144,11 +149,24 @@ static bool array_index(reading *r, const element *e, vy_value *index)
     return f->buffer.id != 0;
 }
 
+static bool is_always_array(const read_object *o)
+{
+    return o->kind == READ_BUFFER || o->kind == READ_SHARED || o->kind == READ_IMAGE;
+}
+
+// A use of a field; what else might be scalars is indexed where the element is not known.
+static void note_field(reading *r, const element *e, uint8_t use)
+{
+    uint32_t n;
+    const bool known = is_always_array(e->o) || number_of(e, &n);
+    note_use(r, e, e->field, known ? use : use | READ_IS_INDEXED);
+}
+
 static vy_value load_array(reading *r, const element *e)
 {
     const read_field *f = &e->o->fields[e->field];
     vy_value index[MOST_AXES + 1];
-    note_use(r, e, e->field, READ_IS_READ);
+    note_field(r, e, READ_IS_READ);
     if (!array_index(r, e, index)) return read_any(r, f->type);
     vy_value v = {0};
     if (e->o->alias) return read_alias_load(r, e->o->alias, f, e->index, &v) ? v : (vy_value){0};
@@ -158,8 +176,13 @@ static vy_value load_array(reading *r, const element *e)
 
 static bool is_array(const read_object *o, uint32_t field)
 {
-    return o->kind == READ_BUFFER || o->kind == READ_SHARED || o->kind == READ_IMAGE ||
-           o->fields[field].buffer.id != 0;
+    return is_always_array(o) || o->fields[field].buffer.id != 0;
+}
+
+static void note_scalar(reading *r, const element *e, uint32_t n) // of a block of constants
+{
+    note_use(r, e, e->field, READ_IS_READ);
+    if (n < READ_MOST_SCALARS) note_use(r, e, e->o->field_count + n, READ_IS_READ);
 }
 
 static vy_value load_element(reading *r, const element *e)
@@ -173,10 +196,9 @@ static vy_value load_element(reading *r, const element *e)
         return read_any(r, f->type);
     }
     if (e->o->kind == READ_VARIABLE) return vy_get(r->b, e->o->vars[n]);
-    if (n < 256 && e->o->scalars[n].id) return e->o->scalars[n];
-    note_use(r, e, e->field, READ_IS_READ);
-    if (n < 256) note_use(r, e, e->o->field_count + n, READ_IS_READ);
-    return read_any(r, f->type);
+    note_scalar(r, e, n);
+    const bool declared = n < READ_MOST_SCALARS && e->o->scalars[n].id;
+    return declared ? e->o->scalars[n] : read_any(r, f->type);
 }
 
 static bool store_element(reading *r, const element *e, vy_value v)
@@ -187,7 +209,7 @@ static bool store_element(reading *r, const element *e, vy_value v)
     if (e->o->kind == READ_BUILTIN || e->o->kind == READ_PARAMETER)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a store to what only can be read");
     if (is_array(e->o, e->field)) {
-        note_use(r, e, e->field, READ_IS_WRITTEN);
+        note_field(r, e, READ_IS_WRITTEN);
         if (f->type == VY_BOOL) v = vy_cast(r->b, VY_U32, v);
         if (!array_index(r, e, index)) return !vy_builder_failed(r->b);
         if (e->o->alias) return read_alias_store(r, e->o->alias, f, e->index, v);
@@ -203,11 +225,24 @@ static bool store_element(reading *r, const element *e, vy_value v)
 // -------------------------------------------------------------------------------- loads, stores
 typedef struct transfer { // of a value of several scalars
     reading *r;
-    element e;
     vy_value *loaded;       // NULL: a store of …
-    const vy_value *stored; // … these
+    const vy_value *stored; // … these, or …
+    uint8_t use;            // … nothing: only this use is noted
     uint32_t next;          // scalar of the value
+    element e;
 } transfer;
+
+// A use that is guessed, before anything is declared (guess.c).
+static bool note_element(reading *r, const element *e, uint8_t use)
+{
+    uint32_t n;
+    if (e->o->kind == READ_BUILTIN) return true;
+    if (e->o->kind == READ_PARAMETER && number_of(e, &n))
+        note_scalar(r, e, n);
+    else
+        note_field(r, e, use);
+    return true;
+}
 
 static bool transfer_type(transfer *t, uint32_t type);
 
@@ -245,6 +280,7 @@ static bool transfer_type(transfer *t, uint32_t type)
     if (of->element && t->e.rank == MOST_AXES)
         return read_fail(t->r, VY_E_SHADER_LIMIT, "", "a type is nested too deep");
     if (of->element) return transfer_elements(t, of);
+    if (t->use) return note_element(t->r, &t->e, t->use);
     if (t->loaded) {
         t->loaded[t->next++] = load_element(t->r, &t->e);
         return !vy_builder_failed(t->r->b);
@@ -257,7 +293,9 @@ static bool begin_transfer(transfer *t, reading *r, const read_pointer *p)
 {
     if (!read_type_of(r, p->type)->scalars)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a load or store of what has no values");
-    *t = (transfer){.r = r};
+    t->r = r; // not all of it is cleared: it has room for many axes
+    t->loaded = NULL, t->stored = NULL;
+    t->use = 0, t->next = 0;
     t->e.o = p->object;
     t->e.field = p->field;
     t->e.rank = p->rank;
@@ -270,6 +308,15 @@ bool read_load_from(reading *r, const read_pointer *p, vy_value *out)
     transfer t;
     if (!begin_transfer(&t, r, p)) return false;
     t.loaded = out;
+    return transfer_type(&t, p->type);
+}
+
+bool read_note_transfer(reading *r, const read_pointer *p, uint8_t use)
+{
+    transfer t;
+    if (!read_type_of(r, p->type)->scalars) return true; // which the build reports
+    begin_transfer(&t, r, p);
+    t.use = use;
     return transfer_type(&t, p->type);
 }
 
@@ -327,7 +374,8 @@ bool read_array_length(reading *r)
     const uint32_t id = read_word(&r->w, r->at, 2);
     const read_pointer *base = read_pointer_of(r, read_word(&r->w, r->at, 3));
     if (!base) return false;
-    element e = {.o = base->object, .field = base->field};
+    element e;
+    e.o = base->object, e.field = base->field, e.rank = 0;
     const read_type *t = read_type_of(r, base->type);
     const uint32_t member = read_word(&r->w, r->at, 4);
     for (uint32_t k = 0; k < member && k < t->count; k++)
@@ -345,14 +393,13 @@ bool read_array_length(reading *r)
 bool read_element(reading *r, uint32_t pointer, uint8_t use, vy_buffer *buffer, vy_value **index)
 {
     const read_pointer *p = read_pointer_of(r, pointer);
-    if (!p) return false;
     transfer t;
-    begin_transfer(&t, r, p);
+    if (!p || !begin_transfer(&t, r, p)) return false;
     if (p->object->kind != READ_BUFFER && p->object->kind != READ_SHARED &&
         p->object->kind != READ_IMAGE)
         return read_refuse(r, "use buffers and shared memory", "an atomic of such memory");
     note_use(r, &t.e, t.e.field, use);
-    *index = vy_arena_alloc(&r->building, (MOST_AXES + 1) * sizeof **index);
+    *index = vy_arena_alloc(&r->building, (p->rank + 1) * sizeof **index);
     if (!*index) return read_no_memory(r);
     const read_field *f = &t.e.o->fields[t.e.field];
     array_index(r, &t.e, *index);

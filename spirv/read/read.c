@@ -89,6 +89,7 @@ static bool room(reading *r)
     r->note_at = vy_arena_alloc(&r->building, n * sizeof *r->note_at);
     r->value_at = vy_arena_alloc(&r->building, n * sizeof *r->value_at);
     r->kept = vy_arena_alloc(&r->building, n * sizeof *r->kept);
+    r->now = vy_arena_alloc(&r->building, n * sizeof *r->now);
     r->pointers = vy_arena_alloc(&r->building, n * sizeof *r->pointers);
     r->objects = vy_arena_alloc(&r->building, n * sizeof *r->objects);
     r->built = vy_arena_alloc(&r->building, n * sizeof *r->built);
@@ -99,8 +100,8 @@ static bool room(reading *r)
     r->depth = r->constants = r->line = r->column = 0;
     r->instructions = 0;
     r->at = 0;
-    return (r->types && r->note_at && r->value_at && r->kept && r->pointers && r->objects &&
-            r->built && r->seen) ||
+    return (r->types && r->note_at && r->value_at && r->now && r->kept && r->pointers &&
+            r->objects && r->built && r->seen) ||
            read_no_memory(r);
 }
 
@@ -128,6 +129,7 @@ static bool build(reading *r)
     bool ok = read_declarations(r) && find_workgroup(r, size);
     if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);
     ok = ok && read_globals(r) && read_samplers_exist(r) && read_function(r, r->main, NULL);
+    if (ok) read_compare_guess(r);
     if (ok && !r->noted) return vy_program_end_after(r->b, finish, r) != NULL;
     vy_program_abandon(r->b);
     return ok;
@@ -175,12 +177,12 @@ static bool is_of_sizes(const vy_diag *d)
            vy_diag_is(d, VY_E_ARRAY_EXTENT);
 }
 
-static vy_module *read_module(const void *data, size_t size, const char *file,
-                              const vy_read_options *options)
+static vy_module *read_once(const void *data, size_t size, const char *file,
+                            const vy_read_options *options, bool guess)
 {
     vy_module *m = vy_module_new();
     if (!m) return NULL;
-    reading r = {.m = m, .options = options, .file = file};
+    reading r = {.m = m, .options = options, .file = file, .guess = guess};
     if (begin_reading(&r, data, size)) build_all(&r); // which checks its program
     if (is_of_sizes(&m->diag)) read_name_sizes(&r);
     vy_vec_free(&r.notes);
@@ -191,6 +193,16 @@ static vy_module *read_module(const void *data, size_t size, const char *file,
     vy_arena_free(&r.building);
     vy_arena_free(&r.arena);
     return m;
+}
+
+// What fails may do so because of the guess; without one, errors are those of the module itself.
+static vy_module *read_module(const void *data, size_t size, const char *file,
+                              const vy_read_options *options)
+{
+    vy_module *m = read_once(data, size, file, options, true);
+    if (!m || vy_module_ok(m)) return m;
+    vy_module_free(m);
+    return read_once(data, size, file, options, false);
 }
 
 // A shader that stores to one element of many invocations where a parameter says that there is one

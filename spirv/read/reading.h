@@ -163,6 +163,13 @@ bool read_samplers_exist(reading *r); // every sampler that is described is one 
 // ---- sizes.c: adds to the error that a limit is reached which constants size the arrays
 void read_name_sizes(const reading *r);
 
+// ---- guess.c: what the first build would note of variables
+bool read_guess(reading *r);
+void read_compare_guess(reading *r);
+
+// An object for the variable, with its fields; NULL: failed.
+read_object *read_make_object(reading *r, uint32_t id, read_kind kind, const char *path);
+bool read_make_uses(reading *r, uint32_t id, uint32_t n);
 bool read_globals(reading *r); // the variables outside of functions, parameters among them
 bool read_variable(reading *r, uint32_t id); // OpVariable of a function
 bool read_access_chain(reading *r);
@@ -171,6 +178,8 @@ bool read_store(reading *r);
 bool read_store_to(reading *r, const read_pointer *p, uint32_t value);
 bool read_store_scalars(reading *r, const read_pointer *p, const vy_value *v);
 bool read_copy(reading *r); // OpCopyMemory
+// Notes that all it points to is used so, as a guess.
+bool read_note_transfer(reading *r, const read_pointer *p, uint8_t use);
 bool read_load_from(reading *r, const read_pointer *p, vy_value *out);
 bool read_array_length(reading *r);
 // The element that a pointer to a scalar points to, of a buffer or array: for atomics.
@@ -291,6 +300,7 @@ struct reading {
     read_library_call **library; // by id of a function: the operation that it is, or NULL
     bool exact;                  // all floats of it: some operation is decorated so
     bool noted;                  // something is new, so it must be built again
+    bool guess, guessing;        // the uses are a guess; are being guessed
     uint32_t entry, main;        // OpEntryPoint, its function
     uint32_t source;             // the file that lines count in
     uint32_t at;                 // the instruction that is being read
@@ -303,6 +313,7 @@ struct reading {
     uint32_t *spec_number; // by specialisation constant of the options
     read_value_vec values;
     uint32_t *value_at;      // by id: index + 1 of its first scalar
+    uint8_t **now;           // as uses: what this build has noted
     vy_var **kept;           // by id: variables of its scalars: of OpPhi, and of what outlives
     read_pointer **pointers; // by id
     read_object **objects;   // by id of a variable

@@ -127,8 +127,15 @@ static bool add_fields(walk *w, uint32_t type)
     return ok;
 }
 
-// An object for the variable, with its fields; NULL: failed.
-static read_object *make_object(reading *r, uint32_t id, read_kind kind, const char *path)
+// Room for what is noted of a variable, of n fields and scalars.
+bool read_make_uses(reading *r, uint32_t id, uint32_t n)
+{
+    if (!r->uses[id]) r->uses[id] = vy_arena_alloc(&r->arena, n + 1);
+    if (!r->now[id]) r->now[id] = vy_arena_alloc(&r->building, n + 1);
+    return (r->uses[id] && r->now[id]) || read_no_memory(r);
+}
+
+read_object *read_make_object(reading *r, uint32_t id, read_kind kind, const char *path)
 {
     const read_type *pointer = read_type_of(r, read_type_id(r, id));
     read_object *o = vy_arena_alloc(&r->building, sizeof *o);
@@ -139,9 +146,7 @@ static read_object *make_object(reading *r, uint32_t id, read_kind kind, const c
     if (!o->fields) return read_no_memory(r), NULL;
     walk w = {.r = r, .o = o, .path = path};
     if (!add_fields(&w, o->type)) return NULL;
-    if (!r->uses[id])
-        r->uses[id] = vy_arena_alloc(&r->arena, o->field_count + 1 + READ_MOST_SCALARS);
-    if (!r->uses[id]) return read_no_memory(r), NULL;
+    if (!read_make_uses(r, id, o->field_count + READ_MOST_SCALARS)) return NULL;
     read_pointer *p = vy_arena_alloc(&r->building, sizeof *p);
     if (!p) return read_no_memory(r), NULL;
     *p = (read_pointer){.object = o, .type = o->type};
@@ -207,7 +212,7 @@ static bool any_indexed(const reading *r, const read_object *o)
 bool read_variable(reading *r, uint32_t id)
 {
     const char *name = read_name(r, id);
-    read_object *o = make_object(r, id, READ_VARIABLE, *name ? name : "v");
+    read_object *o = read_make_object(r, id, READ_VARIABLE, *name ? name : "v");
     if (!o) return false;
     if (any_indexed(r, o) ? !declare_arrays(r, o, false) : !declare_variables(r, o)) return false;
     const uint32_t initial = read_word_of(&r->w, id, 4);
@@ -222,13 +227,13 @@ static bool global(reading *r, uint32_t id)
     read_object *o;
     switch (storage) {
     case SpvStorageClassInput:
-        o = make_object(r, id, READ_BUILTIN, "");
+        o = read_make_object(r, id, READ_BUILTIN, "");
         if (o && builtin) o->builtin = (SpvBuiltIn)*builtin;
         return o && (builtin || read_refuse(r, "", "an input that is no built-in variable"));
     case SpvStorageClassPrivate:
         return (vy_vec_push(&r->privates, id) || read_no_memory(r)) && read_variable(r, id);
     case SpvStorageClassWorkgroup:
-        o = make_object(r, id, READ_SHARED, read_name(r, id));
+        o = read_make_object(r, id, READ_SHARED, read_name(r, id));
         return o && declare_arrays(r, o, true);
     default: return true; // images and the like: refused where they are used
     }
@@ -288,11 +293,11 @@ static bool parameters(reading *r)
         r->at = at;
         const uint32_t id = read_word(&r->w, at, 2);
         if (kind == READ_IMAGE ? !read_image_object(r, id, &list[n])
-                               : !(list[n] = make_object(r, id, kind, "")))
+                               : !(list[n] = read_make_object(r, id, kind, "")))
             return false;
         n++;
     }
-    bool ok = read_aliases(r, n, list);
+    bool ok = read_guess(r) && read_aliases(r, n, list);
     return ok && declare_variable(r, n, list);
 }
 

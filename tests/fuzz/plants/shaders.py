@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Faults in the reader of SPIR-V and in what is written for its hosts: what only shaders show."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    ("text/shader/guessed.comp", (
+        ("spirv/read/guess.c", None, "r->noted |= memcmp(r->now[id], r->uses[id], use_count(o)) != 0;", ""),
+        ("spirv/read/guess.c", None, "memcpy(r->uses[id], r->now[id], use_count(o));", ""),
+    )),
     ("text/shader/senses.comp", (
         ("spirv/read/operation.c", None, "*out = not(s, ordered(s, true, true)); return true;", "*out = ordered(s, false, false); return true;"),
         ("spirv/read/operation.c", None, "if (op == SpvOpShiftRightArithmetic) t = as_type(t, AS_SIGNED);", ""),
