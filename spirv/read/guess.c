@@ -31,9 +31,17 @@ static bool has_images(const reading *r)
 }
 
 // ----------------------------------------------------------------------------------- instructions
+static uint32_t word(const reading *r, uint32_t i) { return read_word(&r->w, r->at, i); }
+
+static const read_pointer *pointer(const reading *r,
+                                   uint32_t id) // NULL: it is of a caller, or none
+{
+    return id < r->w.bound ? r->pointers[id] : NULL;
+}
+
 static bool guess_pointer(reading *r, uint32_t id, uint8_t use)
 {
-    const read_pointer *p = id < r->w.bound ? r->pointers[id] : NULL; // NULL: of a caller
+    const read_pointer *p = pointer(r, id);
     return !p || read_note_transfer(r, p, use);
 }
 
@@ -57,21 +65,20 @@ static bool guess_variable(reading *r)
 
 static bool guess_instruction(reading *r, SpvOp op)
 {
-    const uint32_t *words = &r->w.words[r->at];
     switch (op) {
     case SpvOpVariable: return guess_variable(r);
     case SpvOpAccessChain:
-    case SpvOpInBoundsAccessChain: return !r->pointers[words[3]] || read_access_chain(r);
-    case SpvOpLoad: return guess_pointer(r, words[3], READ_IS_READ);
-    case SpvOpStore: return guess_pointer(r, words[1], READ_IS_WRITTEN);
+    case SpvOpInBoundsAccessChain: return !pointer(r, word(r, 3)) || read_access_chain(r);
+    case SpvOpLoad: return guess_pointer(r, word(r, 3), READ_IS_READ);
+    case SpvOpStore: return guess_pointer(r, word(r, 1), READ_IS_WRITTEN);
     case SpvOpCopyMemory:
-        return guess_pointer(r, words[1], READ_IS_WRITTEN) &&
-               guess_pointer(r, words[2], READ_IS_READ);
+        return guess_pointer(r, word(r, 1), READ_IS_WRITTEN) &&
+               guess_pointer(r, word(r, 2), READ_IS_READ);
     case SpvOpExtInst: return guess_pointers(r, 5, READ_IS_WRITTEN);
-    case SpvOpAtomicStore: return guess_pointer(r, words[1], READ_IS_READ | READ_IS_WRITTEN);
+    case SpvOpAtomicStore: return guess_pointer(r, word(r, 1), READ_IS_READ | READ_IS_WRITTEN);
     default:
         if (op < SpvOpAtomicLoad || op > SpvOpAtomicXor) return true;
-        return guess_pointer(r, words[3], READ_IS_READ | READ_IS_WRITTEN);
+        return guess_pointer(r, word(r, 3), READ_IS_READ | READ_IS_WRITTEN);
     }
 }
 

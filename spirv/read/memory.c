@@ -313,9 +313,11 @@ bool read_load_from(reading *r, const read_pointer *p, vy_value *out)
 
 bool read_note_transfer(reading *r, const read_pointer *p, uint8_t use)
 {
+    const uint32_t n = read_type_of(r, p->type)->scalars;
     transfer t;
-    if (!read_type_of(r, p->type)->scalars) return true; // which the build reports
-    begin_transfer(&t, r, p);
+    if (n > READ_MOST_OF_VALUE)
+        return read_fail(r, VY_E_SHADER_LIMIT, "", "no guess: a value is too large");
+    if (!n || !begin_transfer(&t, r, p)) return n == 0; // what has no values the build reports
     t.use = use;
     return transfer_type(&t, p->type);
 }

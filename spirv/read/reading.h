@@ -62,6 +62,7 @@ uint32_t read_type_id(const reading *r, uint32_t id); // the type of a value
 // Defines id as these scalars of its type.
 bool read_define(reading *r, uint32_t id, uint32_t n, const vy_value *v);
 vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k); // as it lies in memory
+enum { READ_MOST_OF_VALUE = 1 << 16 };                                 // scalars of one value
 // Room for the scalars of a value of the type, until the build ends; NULL: failed.
 vy_value *read_room(reading *r, uint32_t type);
 bool read_constant_u32(reading *r, uint32_t id, uint32_t *out);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SCALARS = 1 << 16, DEEPEST = 400 }; // of one value; constants of constants
+enum { DEEPEST = 400 }; // constants of constants
 
 vy_value *read_room(reading *r, uint32_t type)
 {
     const uint32_t n = read_type_of(r, type)->scalars;
-    if (n > MOST_SCALARS) {
+    if (n > READ_MOST_OF_VALUE) {
         read_fail(r, VY_E_SHADER_LIMIT, "access its elements", "a value has more than %u scalars",
-                  MOST_SCALARS);
+                  READ_MOST_OF_VALUE);
         return NULL;
     }
     vy_value *v = vy_arena_alloc(&r->building, (n + 1) * sizeof *v);
