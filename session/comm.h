@@ -30,6 +30,9 @@ typedef struct vys_comm {
     const char *(*finish)(void *user, uint64_t timeout_ns);
     // Ends all ranks, this one too, with that status.  NULL: errors are only returned.
     void (*abort)(void *user, int status);
+    // Lets what was begun go on, without waiting; called while the device computes.  NULL: it goes
+    // on by itself.
+    void (*progress)(void *user);
 } vys_comm;
 
 #ifdef __cplusplus

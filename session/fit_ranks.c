@@ -108,5 +108,9 @@ bool vys_task_run_ranks(vys_task *t, vy_diag *d)
     const vys_bound_scalar *count = vys_binding_scalar(&t->data, "", r->made.count, d);
     if (!count || !begin(t, &part.weight, d)) return false;
     // The last half of the last step leaves it as it is.
-    return vys_ranks_run(&all, &t->work, (uint32_t)count->value.u, &t->stats.milliseconds, d);
+    const bool ok =
+        vys_ranks_begin(&all, d) &&
+        vys_ranks_run(&all, &t->work, (uint32_t)count->value.u, &t->stats.milliseconds, d);
+    vys_ranks_free(&all);
+    return ok;
 }

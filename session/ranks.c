@@ -3,6 +3,7 @@
 #include "session/ranks.h"
 
 #include "session/internal.h"
+#include "session/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,9 +176,12 @@ static bool share(vys_ranks *r, uint32_t gradient, vy_diag *d)
 static bool run_step(vys_ranks *r, const vys_work *w, uint32_t step, double *ms, vy_diag *d)
 {
     bool ok = true;
-    for (uint32_t k = 0; ok && k < r->count; k++) ok = run_half(r, k, w, step, true, ms, d);
-    for (uint32_t i = 0; ok && i <= r->gradients; i++) ok = begin(r, i, step, d);
-    for (uint32_t i = 0; ok && i <= r->gradients; i++) ok = finish(r, i, step, d);
+    const uint32_t last = r->count - 1;
+    for (uint32_t k = 0; ok && k < last; k++) ok = run_half(r, k, w, step, true, ms, d);
+    ok = ok && vys_overlap_arm(r, step, d) && run_half(r, last, w, step, true, ms, d) &&
+         vys_overlap_drain(r, d);
+    for (uint32_t i = 0; ok && i <= r->gradients; i++)
+        ok = finish(r, vys_overlap_order(r, i), step, d);
     ok = ok && run_half(r, 0, w, step, false, ms, d);
     for (uint32_t i = 0; ok && i < r->gradients; i++) ok = share(r, i, d);
     return ok;
@@ -195,6 +199,7 @@ bool vys_ranks_begin(vys_ranks *r, vy_diag *d)
 {
     if (r->ordered && !r->comm->begin_gather)
         return vys_fail(d, VYS_USAGE, "", "this communicator has no begin_gather");
+    if (!vys_overlap_begin(r, begin, d)) return false;
     if (!r->ordered) return true;
     const uint64_t bytes = place_of(r, r->gradients + 1);
     r->own = malloc(bytes + 1);
@@ -204,6 +209,7 @@ bool vys_ranks_begin(vys_ranks *r, vy_diag *d)
 
 void vys_ranks_free(vys_ranks *r)
 {
+    vys_overlap_free(r);
     free(r->own);
     free(r->all);
     r->own = r->all = NULL;

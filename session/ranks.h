@@ -2,14 +2,16 @@
 // ranks.h: steps of a training whose gradients are summed over several processes.
 //
 //   each part of this rank    run: loss and gradients of its rows, on the device
-//   each array                read it, begin its sum over the ranks; then, in the same order,
-//                             finish the sum, and give it to the first part
+//   each array                once it is final, while the last part still runs: read it, begin its
+//                             sum over the ranks; then, in the same order, finish the sum, and
+//                             give it to the first part
 //   the first part            run: the optimiser
 //   the other parts           its parameters
 //
-// While one array travels the next is read.  Sums are those of the communicator; with `ordered` the
-// arrays of all parts are gathered instead, and every rank adds them in the order of the parts: for
-// a fixed number of parts the bits do not depend on how many ranks there are.
+// While one array travels the next is computed or read (overlap.h).  Sums are those of the
+// communicator; with `ordered` the arrays of all parts are gathered instead, and every rank adds
+// them in the order of the parts: for a fixed number of parts the bits do not depend on how many
+// ranks there are.
 #ifndef VYRE_SESSION_RANKS_H
 #define VYRE_SESSION_RANKS_H
 
@@ -34,9 +36,11 @@ typedef struct vys_ranks {
     vys_part *parts;           // of this rank, in order
     uint32_t count;            // 1, unless `ordered`
     bool ordered;
-    uint64_t timeout_ns; // for each sum; 0: none
-    uint64_t sent;       // bytes that this rank has given to sums so far
-    char *own, *all;     // vys_ranks_free; `ordered`: of one array, this rank's and all parts
+    uint64_t timeout_ns;         // for each sum; 0: none
+    uint64_t sent;               // bytes that this rank has given to sums so far
+    uint64_t early;              // … of these, before the derivative of its step was done
+    struct vys_overlap *overlap; // vys_ranks_free
+    char *own, *all; // vys_ranks_free; `ordered`: of one array, this rank's and all parts
 } vys_ranks;
 
 VYS_API bool vys_ranks_begin(vys_ranks *r, vy_diag *d); // once all else is set

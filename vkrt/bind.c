@@ -204,7 +204,9 @@ vkrt_status vkrt_plan_read(vkrt_plan *plan, const char *name, void *data, uint64
                            vkrt_error *error)
 {
     uint32_t b;
-    vkrt_status status = vkrt_find_plan_buffer(plan, name, &b, error);
+    vkrt_status status = vkrt_watch_notified(plan, name, &b)
+                             ? VKRT_OK
+                             : vkrt_find_plan_buffer(plan, name, &b, error);
     if (status) return status;
     const vkrt_plan_buf *state = &plan->buffers[b];
     bool there = state->available || state->contents;

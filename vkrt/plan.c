@@ -181,6 +181,7 @@ void vkrt_plan_destroy(vkrt_plan *x)
         x->device->vk.vkWaitForFences(x->device->handle, 1, &x->in_flight->fence, VK_TRUE,
                                       UINT64_MAX);
     vkrt_plan_hold(x, false);
+    vkrt_watch_free(x);
     vkrt_semaphores_free(&x->waits);
     vkrt_semaphores_free(&x->signals);
     for (uint32_t i = 0; i < VKRT_KEPT_SEGMENTS; i++) vkrt_segment_destroy(x, &x->segments[i]);

@@ -107,6 +107,22 @@ typedef struct vkrt_names { // find.c
     size_t mask;            // number of slots, a power of two, minus 1
 } vkrt_names;
 
+typedef struct vkrt_watched {
+    uint32_t buffer;
+    uint32_t cut;  // the step before which it is final; UINT32_MAX: nothing writes it
+    uint32_t loop; // the outermost REPEAT around that; UINT32_MAX: none
+    bool final, notified;
+} vkrt_watched;
+
+typedef struct vkrt_watching { // watch.c
+    vkrt_watched *buffers;
+    uint32_t count;
+    bool *ends; // per step: a submission ends before it; NULL: nothing is watched
+    void (*ready)(void *user, uint32_t buffer);
+    void (*idle)(void *user);
+    void *user;
+} vkrt_watching;
+
 struct vkrt_plan {
     vkrt_device *device;
     const vy_plan *plan;
@@ -139,6 +155,7 @@ struct vkrt_plan {
     vkrt_segment segments[VKRT_KEPT_SEGMENTS];
     uint32_t segment_index;
     vkrt_segment *in_flight;
+    vkrt_watching watching;
     vkrt_semaphores waits, signals; // of the current run, until they are submitted
     bool holds;                     // its storages are busy
     uint32_t recordings;            // in command buffers of the caller
@@ -221,6 +238,12 @@ void vkrt_cursor_reset(vkrt_plan *plan);  // plan->at := the start
 bool vkrt_cursor_settle(vkrt_plan *plan); // closes bodies; false: at the end
 vkrt_status vkrt_cursor_repeat(vkrt_plan *plan, vkrt_error *error); // enters the REPEAT at hand
 vkrt_status vkrt_cursor_test(vkrt_plan *plan, vkrt_error *error);   // passes the TEST at hand
+void vkrt_watch_begin(vkrt_plan *plan);                             // of a run
+void vkrt_watch_note(vkrt_plan *plan, const vkrt_cursor *at);       // that all before has been done
+void vkrt_watch_notify(vkrt_plan *plan); // what was noted, if something is in flight
+// The run goes on, and this buffer is final: the caller has been notified.
+bool vkrt_watch_notified(const vkrt_plan *plan, const char *name, uint32_t *buffer);
+void vkrt_watch_free(vkrt_plan *plan);
 void vkrt_plan_invalidate(vkrt_plan *plan); // forgets recorded segments, which begin at cursors
 
 // --- record.c ------------------------------------------------------------------------------------

@@ -104,6 +104,7 @@ static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *er
     for (s->visited = 0; !status && vkrt_cursor_settle(plan); s->visited++) {
         if ((s->visited >= most && !s->external) || plan->resized || ends) break;
         uint32_t at = plan->at.step;
+        if (s->visited && !s->external && plan->watching.ends && plan->watching.ends[at]) break;
         const vy_plan_step *step = &plan->plan->steps[at];
         if (step->kind == VY_STEP_READBACK) break;
         vkrt_plan_evaluate(plan);

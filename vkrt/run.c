@@ -190,6 +190,7 @@ vkrt_status vkrt_plan_submit_with(vkrt_plan *plan, const vkrt_submit_desc *desc,
     if (plan->remeasured) vkrt_plan_invalidate(plan);
     plan->remeasured = false;
     vkrt_plan_begin(plan);
+    vkrt_watch_begin(plan);
     status = advance(plan, error);
     vkrt_plan_hold(plan, plan->in_flight != NULL);
     if (status) plan->prepared = false; // availability is unknown: prepare again next time
@@ -205,6 +206,21 @@ static vkrt_status fail_timeout(const vkrt_segment *s, double seconds, const cha
                      one ? "" : " to ", one ? "" : last, seconds);
 }
 
+// With something to do meanwhile: in slices.
+static VkResult wait_fence(vkrt_plan *plan, const vkrt_segment *s, uint64_t left)
+{
+    enum { SLICE_NS = 100000 };
+    const struct VolkDeviceTable *vk = &plan->device->vk;
+    VkResult r = VK_TIMEOUT;
+    while (plan->watching.idle && left > SLICE_NS) {
+        r = vk->vkWaitForFences(plan->device->handle, 1, &s->fence, VK_TRUE, SLICE_NS);
+        if (r != VK_TIMEOUT) return r;
+        if (left != UINT64_MAX) left -= SLICE_NS;
+        plan->watching.idle(plan->watching.user);
+    }
+    return vk->vkWaitForFences(plan->device->handle, 1, &s->fence, VK_TRUE, left);
+}
+
 // `each`: the timeout applies to each submission, not to all of them together.
 static vkrt_status wait_for(vkrt_plan *plan, uint64_t timeout_ns, bool each, const char *fix,
                             vkrt_error *error)
@@ -218,7 +234,7 @@ static vkrt_status wait_for(vkrt_plan *plan, uint64_t timeout_ns, bool each, con
                         : timeout_ns > spent     ? timeout_ns - spent
                                                  : 0;
         vkrt_segment *s = plan->in_flight;
-        VkResult r = device->vk.vkWaitForFences(device->handle, 1, &s->fence, VK_TRUE, left);
+        VkResult r = wait_fence(plan, s, left);
         if (r == VK_TIMEOUT) return fail_timeout(s, (double)timeout_ns * 1e-9, fix, error);
         plan->in_flight = NULL;
         if (r != VK_SUCCESS) {
@@ -227,8 +243,10 @@ static vkrt_status wait_for(vkrt_plan *plan, uint64_t timeout_ns, bool each, con
         }
         status = collect_times(plan, s, error);
         plan->stats.host_ns = vkrt_now_ns() - plan->started_ns;
+        vkrt_watch_note(plan, &s->end); // before a later segment takes its place
         if (!status) status = advance(plan, error);
         if (status) plan->prepared = false;
+        if (!status) vkrt_watch_notify(plan);
         if (each) began = vkrt_now_ns();
     }
     vkrt_plan_hold(plan, plan->in_flight != NULL);

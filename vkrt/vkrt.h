@@ -326,6 +326,26 @@ VKRT_API vkrt_status vkrt_plan_set_groups(vkrt_plan *plan, const uint32_t groups
 // OUT_OF_DEVICE_MEMORY, BAD_KERNEL.
 VKRT_API vkrt_status vkrt_plan_prepare(vkrt_plan *plan, vkrt_error *error);
 
+typedef struct vkrt_watch_desc {
+    size_t size; // sizeof(vkrt_watch_desc)
+    const char *const *buffers;
+    uint32_t count; // 0: watch nothing
+    // Buffer `buffer` of the list has its last value of this run, while the rest of the run goes on
+    // on the device: it may be read (vkrt_plan_read).  Called by vkrt_plan_wait and vkrt_plan_run,
+    // not for buffers that are final at the end only.
+    void (*ready)(void *user, uint32_t buffer);
+    void (*idle)(void *user); // called now and then while they wait; NULL: they sleep
+    void *user;
+    // NULL, or `count` numbers that are set: the later a buffer is final, the greater; UINT32_MAX:
+    // at the end only.
+    uint32_t *final_at;
+} vkrt_watch_desc;
+
+// From the next run on: submissions end where buffers of the list get their last value, at most
+// eight, so that the host can use those meanwhile.  Errors: BAD_ARGUMENT, BUSY, OUT_OF_MEMORY.
+VKRT_API vkrt_status vkrt_plan_watch(vkrt_plan *plan, const vkrt_watch_desc *desc,
+                                     vkrt_error *error);
+
 // Starts a run on the buffers as they are.  Contents stay on the device, so a second run uploads
 // nothing (an INOUT buffer starts from what the last run left) and re-uses the recorded commands.
 // Errors: BUSY, those of prepare (of buffers whose size is known only then), CHECK, DEVICE_LOST,

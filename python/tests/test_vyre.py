@@ -341,7 +341,7 @@ def test_fit_ranks(data):
     with pytest.raises(vyre.Error, match="no network") as e:
         vyre.fit(p, comm=Broken(), shard=["x", "y"], **given)
     assert e.value.code == "E0905"
-    for wrong, word in (({"comm": Broken()}, "needs shard"), ({"shard": ["x"]}, "needs comm"),
+    for wrong, word in (({"comm": Broken()}, "needs shard"), ({"shard": ["x"]}, "need comm"), ({"deadline": 1}, "need comm"), ({"comm": Broken(), "shard": ["x"], "deadline": 1}, "only mpi4py"),
                         ({"comm": Broken(), "shard": ["x", "w"]}, "other rows"), ({"comm": Broken(), "shard": ["z"]}, "z"),
                         ({"comm": object(), "shard": ["x"]}, "rank")):
         with pytest.raises((ValueError, TypeError, AttributeError), match=word):
@@ -362,15 +362,21 @@ from mpi4py import MPI
 p = vyre.load("program f(w: in f32[1], x: in f32[N], loss: out f32[1], N: u32) over(i: N)"
               " { let e = w[0] - x[i]; atomic_add(loss[0], e * e / f32(N)); }")
 f = vyre.fit(p, params=["w"], data={"w": np.zeros(1, "f4"), "x": np.arange(7, dtype="f4")}, steps=200, lr=0.1, comm=MPI.COMM_WORLD,
-             shard=["x"])
+             shard=["x"], deadline=60)
 if MPI.COMM_WORLD.rank == 0:
-    print(float(f.params["w"][0]), f.steps)
+    print(float(f.params["w"][0]), f.steps, flush=True)
+    try:  # the other rank has left
+        vyre.fit(p, params=["w"], data={"w": np.zeros(1, "f4"), "x": np.arange(7, dtype="f4")}, steps=2, lr=0.1, comm=MPI.COMM_WORLD,
+                 shard=["x"], deadline=0.2)
+    except vyre.Error as e:
+        print(e.code, "has not answered for 0.2 s" in e.text, flush=True)
+MPI.COMM_WORLD.Barrier()
 """)
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
     done = subprocess.run(["mpirun", "-n", "2", sys.executable, str(script)], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    w, steps = done.stdout.split()
-    assert abs(float(w) - 3) < 0.05 and steps == "200"
+    w, steps, *late = done.stdout.split()
+    assert abs(float(w) - 3) < 0.05 and steps == "200" and late == ["E0905", "True"]
 
 
 def test_fit_errors(device, data):

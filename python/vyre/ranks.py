@@ -2,16 +2,31 @@
 """Trainings whose rows are spread over several processes: what `fit` makes of comm= and shard=."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 
-def _sum_of(comm: Any) -> Callable[[np.ndarray], None]:
+def _wait(request: Any, deadline: float) -> None:
+    start = time.monotonic()
+    while not request.Test():
+        spent = time.monotonic() - start
+        if spent > deadline:
+            raise TimeoutError("another rank has not answered for %g s (deadline)" % deadline)
+        if spent > 1e-3:  # sums of small arrays take microseconds
+            time.sleep(1e-4)
+
+
+def _sum_of(comm: Any, deadline: Optional[float]) -> Callable[[np.ndarray], None]:
     """A function that replaces an array by its sum over the ranks."""
     if hasattr(comm, "Allreduce"):  # mpi4py
         from mpi4py import MPI
-        return lambda array: comm.Allreduce(MPI.IN_PLACE, array, op=MPI.SUM)
+        if deadline is None:
+            return lambda array: comm.Allreduce(MPI.IN_PLACE, array, op=MPI.SUM)
+        return lambda array: _wait(comm.Iallreduce(MPI.IN_PLACE, array, op=MPI.SUM), deadline)
+    if deadline is not None:
+        raise TypeError("deadline=: comm=%r must end its own sums: only mpi4py's can be asked" % (comm,))
     if not callable(getattr(comm, "allreduce", None)):
         raise TypeError("comm=%r: an mpi4py communicator, or an object with rank, size and allreduce(array)" % (comm,))
 
@@ -20,12 +35,13 @@ def _sum_of(comm: Any) -> Callable[[np.ndarray], None]:
     return add
 
 
-def spread(comm: Any, shard: Sequence[str], sums: bool, data: Mapping[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+def spread(comm: Any, shard: Sequence[str], sums: bool, data: Mapping[str, Any],
+           deadline: Optional[float] = None) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
     """(what the extension takes, the data with this rank's rows)."""
     names: List[str] = list(shard)
     if not names:
         raise ValueError("comm= needs shard=: the names of arrays of which each rank takes its rows")
-    rank, ranks, add = int(comm.rank), int(comm.size), _sum_of(comm)
+    rank, ranks, add = int(comm.rank), int(comm.size), _sum_of(comm, deadline)
     rows = {}
     for name in names:
         if name not in data:

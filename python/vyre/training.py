@@ -72,7 +72,7 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
         optimizer: Optional[str] = None, lr: Union[None, float, str] = None, batch: Optional[Tuple[Sequence[str], int]] = None,
         seed: int = 0, tolerance: float = 0.0, deterministic: bool = False, window: Optional[int] = None,
         progress: Union[bool, Callable[[int, int, float], None]] = False, device: Optional[Device] = None,
-        comm: Any = None, shard: Sequence[str] = (), sums: bool = False) -> Fit:
+        comm: Any = None, shard: Sequence[str] = (), sums: bool = False, deadline: Optional[float] = None) -> Fit:
     """Minimises the output `loss` (one float) of a program over its inputs `params`.
 
     data has all inputs, the parameters' first values among them, and scalars that shapes do not decide.  optimizer: adam,
@@ -84,8 +84,9 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
 
     comm: an mpi4py communicator, or an object with rank, size and allreduce(array), through which several processes train
     together; each makes this call with the same arguments and takes its rows of the arrays that `shard` names.  The loss is
-    the mean over rows, with `sums` it adds up.  All get the same result; progress is reported by rank 0.  A process that
-    raises leaves the others waiting, unless the communicator ends them (python -m mpi4py does).
+    the mean over rows, with `sums` it adds up.  All get the same result; progress is reported by rank 0.  device: this
+    process's.  A process that raises leaves the others waiting, unless the communicator ends them (python -m mpi4py does), or
+    for `deadline` seconds: of mpi4py, a sum that takes longer is an error then.
     """
     if steps < 1:
         raise ValueError("steps=%d: at least 1" % steps)
@@ -99,10 +100,10 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
     ranks = None
     if comm is not None:
         from .ranks import spread
-        ranks, data = spread(comm, names(shard) or (), sums, data)
+        ranks, data = spread(comm, names(shard) or (), sums, data, deadline)
         progress = progress if ranks[0] == 0 else False
-    elif shard:
-        raise ValueError("shard= needs comm=, through which processes train together")
+    elif shard or deadline is not None:
+        raise ValueError("shard= and deadline= need comm=, through which processes train together")
     task = Task(device._session.fit(module, {"program": name, "deterministic": deterministic}, training, ranks), device,
                 binds=ranks is None)
     task.give_all(name, data)

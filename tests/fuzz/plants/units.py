@@ -16,7 +16,17 @@ UNITS = {
         ("ir/pass/target/workgroup_shape.c", None, "vy_sees_workgroup(p) || !is_large", "!is_large"),
         ("ir/pass/target/workgroup_shape.c", None, "return n >= (double)", "return n > (double)"),
     ),
+    "test_watch": (
+        ("vkrt/watch.c", None, "f->iteration + 1 == f->count && at->step >= w->cut", "at->step >= w->cut"),
+        ("vkrt/watch.c", None, "if (writes(p, &p->steps[i], buffer)) w.cut", "if (w.cut == UINT32_MAX && writes(p, &p->steps[i], buffer)) w.cut"),
+        ("vkrt/watch.c", None, "if (!w->final || w->notified) continue;", "if (!w->final) continue;"),
+        ("vkrt/watch.c", None, "if (w->buffer == *buffer && w->notified) return true;", "return true;"),
+        ("vkrt/record.c", None, "plan->watching.ends && plan->watching.ends[at]) break;", "false) break;"),
+    ),
     "test_ranks": (
+        ("session/overlap.c", None, "    if (same) return true;\n", "    return true;\n"),
+        ("session/overlap.c", None, "at[o->order[k - 1]] > at[i]", "false"),
+        ("session/ranks.c", None, "finish(r, vys_overlap_order(r, i), step, d);", "finish(r, i, step, d);"),
         ("session/fit_ranks.c", None, "(double)r->shard.rows / rows;", "1.0 / r->comm->ranks;"),
         ("session/shard_check.c", None, "if (worst > MOST * largest &&", "if (false &&"),
         ("session/shard_check.c", None, "fabs(x + y - p[2].values[i]);", "fabs(p[2].values[i] - p[2].values[i]);"),

@@ -134,6 +134,20 @@ def pipelines():
         check(close(one["outputs"].get(name, NOTHING["losses"])["data"], many["outputs"].get(name, NOTHING["losses"])["data"], 1e-9), name)
 
 
+def early():
+    """Of a network of layers most gradients are final, and their sums begin, before the device is done."""
+    if not DEVICE:
+        return
+    image = os.path.join(os.environ["SRC"], "examples", "image.vyre")
+    words = ["w1[2,16]=normal:0:3:1", "b1=normal:0:1:2", "w2[16,16]=normal:0:0.25:3", "b2=zeros", "w3[16,1]=normal:0:0.2:4", "b3=zeros"]
+    args = ["--of", "loss", "--params", "w1,b1,w2,b2,w3,b3", "--in", "at=@at.npy", "--in", "pixel=@pixel.npy", "--steps", "6", "--lr",
+            "0.01", "--shard", "at,pixel", "--deterministic", "--parts", "2"] + [word for v in words for word in ("--in", v)]
+    alone, two = fit(1, *args, file=image), fit(2, *args, file=image)
+    check(alone["losses"] == two["losses"] and alone["outputs"] == two["outputs"], "bits", alone, two)
+    ranks = two["ranks"]
+    check(ranks["bytes"] > ranks.get("early_bytes", 0) > ranks["bytes"] / 2 and not alone["ranks"].get("early_bytes"), ranks)
+
+
 # ------------------------------------------------------------------------------------------ trouble
 LINE = ("program line(x: in f32[N], y: in f32[N], w: in f32[1], b: in f32[1], loss: out f32[1], N: u32) over(i: N)\n"
         "{ let e = w[0] * x[i] + b[0] - y[i]; atomic_add(loss[0], e * e / f32(N)); }\n")
@@ -244,6 +258,7 @@ def main():
     trains_as_one(rng)
     same_bits(rng)
     pipelines()
+    early()
     survives()
     refuses()
     cancels()

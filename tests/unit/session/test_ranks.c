@@ -25,6 +25,15 @@ static const char chain_text[] =
     "program mse(x: in f32[N, 2], y: in f32[N], w: in f32[2], loss: out f32[1], N: u32) over(i: N)"
     "{ if i + 1 < N { let e = x[i, 0] * w[0] + x[i + 1, 1] * w[1] - y[i];"
     " atomic_add(loss[0], e * e / f32(N)); } }";
+// Two layers: the gradient of u is final while that of w is computed.
+static const char layers_text[] =
+    "program first(x: in f32[N, 2], w: in f32[2, 3], h: out f32[N, 3], N: u32) over(i: N, j: 3)"
+    "{ h[i, j] = tanh(0.2 * x[i, 0] * w[0, j] + x[i, 1] * w[1, j]); }"
+    "program second(h: in f32[N, 3], u: in f32[3], y: in f32[N], loss: out f32[1], N: u32)"
+    "over(i: N) { let e = sum(j in 0..3: h[i, j] * u[j]) - 0.1 * y[i];"
+    " atomic_add(loss[0], e * e / f32(N)); }"
+    "pipeline mse(x: in f32[N, 2], y: in f32[N], w: in f32[2, 3], u: in f32[3], loss: out f32[1],"
+    " N: u32) { buffer h: f32[N, 3]; first(x, w, h); second(h, u, y, loss); }";
 static const float x_all[ROWS][2] = {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 2}};
 static const float y_all[ROWS] = {1, 3, 5, 8, 9, 11, 12};
 
@@ -46,11 +55,14 @@ typedef struct member {
     uint32_t rank;
     begun ring[8];
     uint32_t first, count;
+    uint64_t counts[4]; // of the sums begun last
 } member;
 
 static const char *begin_sum(void *user, void *data, uint64_t count, vy_type type)
 {
     member *m = user;
+    memmove(m->counts, m->counts + 1, sizeof m->counts - sizeof *m->counts);
+    m->counts[3] = count;
     m->ring[(m->first + m->count++) % 8] = (begun){data, count, type};
     return m->count > 8 ? "too many" : NULL;
 }
@@ -79,14 +91,14 @@ typedef struct job {
     const char *text;
     const vys_comm *comm;
     uint64_t from, rows;
-    bool sums, device;
+    bool sums, device, layers;
     int runs;
     bool ok;
-    float w[2], losses[STEPS];
+    float w[6], u[3], losses[STEPS];
     vy_diag d;
 } job;
 
-static const char *const params[] = {"w"}, *const shard[] = {"x", "y"};
+static const char *const params[] = {"w", "u"}, *const shard[] = {"x", "y"};
 
 static void *train(void *user)
 {
@@ -95,7 +107,7 @@ static void *train(void *user)
     vys_task *t = NULL;
     const vys_fit fit = {.train = {.loss = "loss",
                                    .params = params,
-                                   .param_count = 1,
+                                   .param_count = 1 + j->layers,
                                    .optimiser = "momentum",
                                    .lr = 0.003},
                          .steps = STEPS,
@@ -103,22 +115,26 @@ static void *train(void *user)
                          .shard = j->comm ? shard : NULL,
                          .shard_count = j->comm ? 2 : 0,
                          .sums = j->sums};
-    const float w[] = {0.5f, -0.25f};
+    const float w[] = {0.5f, -0.25f, 0.75f, -0.5f, 0.125f, 1}, u[] = {1, -0.5f, 0.25f};
+    const uint64_t count = j->layers ? 6 : 2;
     j->ok = vys_open(&(vys_session_desc){.interpreter = !j->device, .cache_dir = ""}, &s, &j->d) &&
             vys_fit_parse(s, j->text, strlen(j->text), "mse", &fit, NULL, &t, &j->d) &&
             vys_set(t, "x", VY_F32, 2, (uint64_t[]){j->rows, 2}, x_all[j->from], &j->d) &&
             vys_set_flat(t, "y", VY_F32, j->rows, y_all + j->from, &j->d) &&
-            vys_set_flat(t, "w", VY_F32, 2, w, &j->d);
+            vys_set_flat(t, "w", VY_F32, count, w, &j->d) &&
+            (!j->layers || vys_set_flat(t, "u", VY_F32, 3, u, &j->d));
     for (int i = 0; j->ok && i < j->runs; i++) j->ok = vys_run(t, &j->d);
-    j->ok = j->ok && vys_read(t, "w", VY_F32, j->w, sizeof j->w, &j->d) &&
+    j->ok = j->ok && vys_read(t, "w", VY_F32, j->w, count * sizeof *j->w, &j->d) &&
+            (!j->layers || vys_read(t, "u", VY_F32, j->u, sizeof j->u, &j->d)) &&
             vys_read(t, "losses", VY_F32, j->losses, sizeof j->losses, &j->d);
     vys_task_free(t);
     vys_close(s);
     return NULL;
 }
 
-// Rank r has the rows from cut[r] up to cut[r + 1].
-static void train_on(uint32_t ranks, const uint64_t *cut, job like, job jobs[RANKS])
+// Rank r has the rows from cut[r] up to cut[r + 1]; *first: of rank 0, for those who look at it.
+static void train_mixed(uint32_t ranks, const uint64_t *cut, job like, bool mixed, job jobs[RANKS],
+                        member *first)
 {
     meeting all = {.ranks = ranks};
     member members[RANKS];
@@ -136,10 +152,17 @@ static void train_on(uint32_t ranks, const uint64_t *cut, job like, job jobs[RAN
         jobs[r] = like;
         jobs[r].comm = &comms[r];
         jobs[r].from = cut[r], jobs[r].rows = cut[r + 1] - cut[r];
+        jobs[r].device &= !mixed || r == 0;
         assert_int_equal(pthread_create(&threads[r], NULL, train, &jobs[r]), 0);
     }
     for (uint32_t r = 0; r < ranks; r++) pthread_join(threads[r], NULL);
     pthread_barrier_destroy(&all.all);
+    if (first) *first = members[0];
+}
+
+static void train_on(uint32_t ranks, const uint64_t *cut, job like, job jobs[RANKS])
+{
+    train_mixed(ranks, cut, like, false, jobs, NULL);
 }
 
 static bool has_device(void)
@@ -154,7 +177,8 @@ static bool has_device(void)
 static void compare(const job *alone, const job *j)
 {
     if (!j->ok) fail_msg("[%s] %s (%s)", j->d.code, j->d.text, j->d.fix);
-    for (int i = 0; i < 2; i++) assert_true(fabsf(alone->w[i] - j->w[i]) <= 2e-5f);
+    for (int i = 0; i < 6; i++) assert_true(fabsf(alone->w[i] - j->w[i]) <= 2e-5f);
+    for (int i = 0; i < 3; i++) assert_true(fabsf(alone->u[i] - j->u[i]) <= 2e-5f);
     for (int i = 0; i < STEPS; i++)
         assert_true(fabsf(alone->losses[i] - j->losses[i]) <=
                     2e-5f * (1 + fabsf(alone->losses[i])));
@@ -206,6 +230,25 @@ static void losses_that_do_not_follow_are_refused(void **state)
     }
 }
 
+// Sums begin in the order in which gradients are final, and in another one where ranks disagree
+// about it: the interpreter has no such order.
+static void sums_begin_early(void **state)
+{
+    static const uint64_t cut[] = {0, 3, 7}, early[] = {1, 3, 6}, late[] = {1, 6, 3};
+    (void)state;
+    if (!has_device()) skip();
+    job alone = {.text = layers_text, .layers = true, .device = true, .runs = 2, .rows = ROWS};
+    train(&alone);
+    assert_true(alone.ok && fabsf(alone.u[0] - 1) > 1e-3f && fabsf(alone.w[0] - 0.5f) > 1e-5f);
+    for (int mixed = 0; mixed < 2; mixed++) {
+        job jobs[RANKS];
+        member first;
+        train_mixed(2, cut, alone, mixed, jobs, &first);
+        for (int r = 0; r < 2; r++) compare(&alone, &jobs[r]);
+        assert_memory_equal(first.counts + 1, mixed ? late : early, sizeof early);
+    }
+}
+
 static const char *broken(void *user, uint64_t timeout_ns)
 {
     (void)user, (void)timeout_ns;
@@ -236,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_train_as_one),
         cmocka_unit_test(losses_that_do_not_follow_are_refused),
+        cmocka_unit_test(sums_begin_early),
         cmocka_unit_test(wrong_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

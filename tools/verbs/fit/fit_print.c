@@ -150,7 +150,8 @@ static bool add_ranks(const fit *f, cJSON *top)
     cJSON *ranks = cJSON_AddObjectToObject(top, "ranks");
     bool ok = ranks && json_integer(ranks, "count", f->ranks.comm.ranks) &&
               json_integer(ranks, "parts", f->ranks.parts) &&
-              json_integer(ranks, "bytes", f->ranks.all.sent);
+              json_integer(ranks, "bytes", f->ranks.all.sent) &&
+              json_integer(ranks, "early_bytes", f->ranks.all.early);
     cJSON *each = ok ? cJSON_AddObjectToObject(ranks, "bytes_per_step") : NULL;
     ok = each != NULL;
     for (uint32_t i = 0; ok && (bytes = vys_ranks_bytes(&f->ranks.all, i, &name)); i++)
