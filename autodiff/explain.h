@@ -256,7 +256,8 @@ typedef struct vy_pipeline_explanation {
 } vy_pipeline_explanation;
 
 // Does the request name a pipeline, or a program that is differentiated as the pipeline that
-// dispatches it (driver/starts_meet.c)?  Then vy_explain_pipeline explains it, else vy_explain.
+// dispatches it (driver/starts_meet.c, driver/batches.c)?  Then vy_explain_pipeline explains it,
+// else vy_explain.
 VY_API bool vy_explains_pipeline(const vy_module *m, const vy_grad_options *options);
 // The same of the pipeline, or such a program, that `options->program` names.
 VY_API vy_pipeline_explanation *vy_explain_pipeline(const vy_module *m,

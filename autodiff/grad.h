@@ -77,6 +77,14 @@ typedef struct vy_grad_options {
     // pipeline then.  What has exact sums and names none cannot be differentiated again, nor its
     // text (E0502).  Not of vy_transform.
     bool plain_too;
+    // Of a program whose domain allows it (vy_grad_batches): the domain runs in so many batches, cut
+    // along its first variable whose extent is no constant, one after the other, that share their
+    // tapes and add their gradients; the result is a pipeline.  0, 1, and else: all at once.  Not of
+    // vy_transform, vy_jvp.
+    uint32_t batches;
+    // Each value has a tape of its own, where values of one type and shape would share a longer
+    // one: where a device limits the length of a buffer.
+    bool split_tapes;
 } vy_grad_options;
 
 // Derives ∂(Σ outputs·cotangents)/∂(inputs) of one program, or of a pipeline that `program` names.
@@ -108,6 +116,11 @@ VY_API vy_module *vy_grad(const vy_module *m, const vy_grad_options *options, vy
 // Of the options it reads program, of, wrt, with_value, deterministic and lean_sums.  Errors as for
 // vy_grad; E0502 also for exchanges by atomics, and old values of atomics.
 VY_API vy_module *vy_jvp(const vy_module *m, const vy_grad_options *options, vy_diag *diag);
+
+// Can the domain of p run in batches (vy_grad_options.batches)?  It has one, and its invocations
+// have nothing in common but sums: they observe neither their workgroup nor memory of the program's
+// own, and atomics only add.
+VY_API bool vy_grad_batches(const vy_program *p);
 
 // The default choice of outputs and inputs (docs/language.md 9.1).
 VY_API bool vy_grad_default_of(const vy_program *p, vy_buffer b);

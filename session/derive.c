@@ -5,6 +5,7 @@
 #include "session/internal.h"
 
 #include "autodiff/deterministic.h"
+#include "autodiff/transform.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ void vys_work_free(vys_work *w)
 {
     vy_module_free(w->derived);
     vy_module_free(w->ordered);
-    w->derived = w->ordered = NULL;
+    vy_module_free(w->before);
+    w->derived = w->ordered = w->before = NULL;
 }
 
 // ------------------------------------------------------------------------------------- derivatives
@@ -37,43 +39,17 @@ static bool gradients(const vy_program *p, const char ***names, uint32_t *count)
     return *names != NULL;
 }
 
-// What is kept less and less: the values of `storage`.
-enum {
-    FASTEST,
-    LEAN,                          // only what cannot be recomputed
-    SQRT,                          // √n states of long loops
-    REVOLVE,                       // of outermost repeats MOST_STATES, then one less, … 1
-    MOST_STATES = 10,              // as the schedule has (ir/host/revolve.c)
-    AGAIN = REVOLVE + MOST_STATES, // checkpoints in checkpoints: segments of segments
-    LEAST = AGAIN + 1,             // … in checkpoints
-};
-
-static uint32_t cuts(uint32_t storage)
-{
-    return storage < AGAIN ? storage >= SQRT : storage - AGAIN + 2;
-}
-
-static uint32_t states_of(uint32_t storage)
-{
-    if (storage < REVOLVE) return 0;
-    return storage < AGAIN ? AGAIN - storage : 1;
-}
-
 bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, const char ***results,
                       vy_grad_options *g, vy_diag *d)
 {
     const vys_settings *s = &w->settings;
-    const uint32_t storage = s->keep == VYS_KEEP_SQRT && w->storage < SQRT ? SQRT : w->storage;
     if (!s->forward) w->revolves = from.pipeline != NULL;
+    w->divides = !from.pipeline && !again && !s->forward && vy_grad_batches(from.program);
     *g = (vy_grad_options){.program = vys_entry_name(from),
                            .apart = s->level == VYS_O0 || s->level == VYS_O1,
                            .seed_buffer = seeded,
                            .with_value = s->with_value,
                            .deterministic = s->deterministic,
-                           .lean_sums = w->lean,
-                           .frugal = storage > FASTEST,
-                           .checkpoint = cuts(storage),
-                           .revolve = states_of(storage),
                            .revolved = &w->revolves,
                            .plain_too = w->text,
                            .accumulate = s->accumulate,
@@ -83,7 +59,12 @@ bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, cons
                            .of_count = s->of_count,
                            .wrt = s->wrt_count ? s->wrt : NULL,
                            .wrt_count = s->wrt_count};
+    vys_keep_options(w, g);
     *results = NULL;
+    if (s->batches > 1 && !again && !s->forward && !w->divides)
+        return vys_fail(d, VYS_USAGE, "leave the number of batches out",
+                        "%s cannot run in batches: its domain is none of independent invocations",
+                        vys_entry_name(from));
     if (!again) return true;
     if (!gradients(from.program, results, &g->of_count)) return vys_fail_memory(d);
     g->of = g->of_count ? *results : NULL;
@@ -150,11 +131,32 @@ static bool name_result(const vys_work *w, vy_diag *d)
     return !name || vy_module_rename(m, vys_entry_name(vys_entry_result(m)), name, d);
 }
 
+// What is derived again, in batches, is the program as it was: since then it may have been
+// optimised for a run, and adds in subgroups, of which a batch is no part.  *m and *from: that.
+static bool take_source(vys_work *w, const vy_module **m, vys_entry *from, vy_diag *d)
+{
+    uint32_t at = 0;
+    *m = w->module;
+    if (from->pipeline || w->settings.forward || w->settings.keep != VYS_KEEP_AUTO) return true;
+    if (!w->before || w->before_of != from->program) {
+        if (!vy_grad_batches(from->program)) return true;
+        while (vy_module_program(*m, at) && vy_module_program(*m, at) != from->program) at++;
+        if (!vy_module_program(*m, at)) return true; // of another module
+        vy_module_free(w->before);
+        w->before = NULL;
+        if (!vy_module_extract(*m, (vy_ref){at, false}, &w->before, d)) return vys_fail_memory(d);
+        w->before_of = from->program;
+    }
+    *m = w->before;
+    return vys_entry_find(*m, vys_entry_name(*from), w->settings.words, from, d);
+}
+
 bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t seed_count,
                 vy_diag *d)
 {
-    const vy_module *source = w->module;
+    const vy_module *source;
     vy_module *last = NULL;
+    if (!take_source(w, &source, &from, d)) return false;
     vys_step(&w->settings, "differentiating");
     for (uint32_t i = 0; i < order(&w->settings); i++) {
         const bool seeded = seeded_by(&w->settings, from.program, seeds, seed_count);
@@ -168,68 +170,6 @@ bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t 
     vys_step(&w->settings, NULL);
     w->derived = last;
     return last && name_result(w, d);
-}
-
-// Where no repeat follows the schedule, fewer states change nothing.
-static uint32_t less(const vys_work *w)
-{
-    const bool skip = w->storage >= SQRT && w->storage < AGAIN && !w->revolves;
-    return skip ? AGAIN : w->storage + 1;
-}
-
-vys_store vys_stores(const vys_work *w, uint32_t *states)
-{
-    static const vys_store stores[] = {VYS_STORE_FASTEST, VYS_STORE_LEAN, VYS_STORE_SQRT};
-    const bool revolves = w->storage >= REVOLVE && w->storage < AGAIN;
-    *states = revolves && w->revolves ? states_of(w->storage) : 0;
-    if (w->storage < REVOLVE) return stores[w->storage];
-    if (revolves) return w->revolves ? VYS_STORE_REVOLVE : VYS_STORE_SQRT;
-    return VYS_STORE_SEGMENTS;
-}
-
-// The first number before " bytes": what tapes need, in all errors that say so.  Else UINT64_MAX.
-static uint64_t bytes_in(const char *text)
-{
-    const char *end = strstr(text, " bytes"), *at = end;
-    while (at && at > text && at[-1] >= '0' && at[-1] <= '9') at--;
-    return at == end ? UINT64_MAX : strtoull(at, NULL, 10);
-}
-
-static void note_need(vys_work *w, const vy_diag *d)
-{
-    const uint64_t bytes = bytes_in(d->text);
-    if (w->storage == FASTEST && !w->lean) w->tries = 0; // the first way of this run
-    if (!w->tries++ || bytes < w->least_bytes) w->least = *d, w->least_bytes = bytes;
-}
-
-// Nothing keeps less: the error is the one of the way that needs least, not of the last one.
-static bool give_up(vys_work *w, vy_diag *d)
-{
-    if (w->tries > 1) {
-        *d = w->least;
-        vys_append(d->text, sizeof d->text, " (the least of %u ways to keep less)", w->tries);
-    }
-    w->tries = 0;
-    return false;
-}
-
-bool vys_derive_with_less(vys_work *w, vy_diag *d)
-{
-    const vys_settings *s = &w->settings;
-    const bool tape = vys_diag_is(d, VYS_TAPE) || vy_diag_is(d, VY_E_EVAL_LIMIT);
-    const bool terms = s->deterministic && !w->lean;
-    if (!tape) return false;
-    note_need(w, d);
-    if (!terms && (s->keep != VYS_KEEP_AUTO || w->storage >= LEAST || order(s) > 1))
-        return give_up(w, d);
-    if (terms)
-        w->lean = true;
-    else
-        w->storage = less(w);
-    vy_module_free(w->derived);
-    w->derived = NULL;
-    *d = (vy_diag){0};
-    return true;
 }
 
 bool vys_order_sums(vys_work *w, vys_entry *what, vy_diag *d)

@@ -22,6 +22,11 @@ void vys_append_shape(char *line, size_t size, uint32_t rank, const uint64_t *sh
 
 double vys_now_ms(void); // monotonic
 
+// ---- keep_less.c: the options of a derivative that say what it keeps.
+struct vys_work;
+struct vy_grad_options;
+void vys_keep_options(const struct vys_work *w, struct vy_grad_options *g);
+
 struct vys_settings;
 // vy_take_options with the codes of the session layer; a first error sticks.
 bool vys_take(void *to, size_t known, const void *from, const char *what, vy_diag *d);

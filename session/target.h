@@ -70,6 +70,7 @@ typedef struct vys_settings {
     uint32_t assume_count;
     vys_keep keep;
     uint64_t tape_limit; // bytes of compiler-made buffers; 0: 1 GiB
+    uint32_t batches;    // in which the domain runs, at least (vy_grad_options); 0: as needed
     // --- code
     vys_level level;
     vy_target target;    // the oldest Vulkan version that must accept the code

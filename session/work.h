@@ -11,22 +11,33 @@
 extern "C" {
 #endif
 
+enum { VYS_WAYS = 16 }; // to keep less, at most
+
 typedef struct vys_work {
     vys_settings settings;
     const vy_module *module; // source: the caller's
     vkrt_device *device;     // the caller's; NULL: none is open
     vy_module *derived;      // by vys_derive
     vy_module *ordered;      // by vys_order_sums
+    vy_module *before;       // a copy of what is derived, where it may run in batches
+    const vy_program *before_of;
     bool lean; // deterministic: terms of all invocations take more than the tape limit
     // What vys_derive tapes: 0 the fastest choice, 1 only what is needed, from 2 on checkpoints
-    // (derive.c).
+    // (keep_less.c).
     uint32_t storage;
     vy_diag least; // of the errors of one run for tapes: the one with the fewest bytes
     uint64_t least_bytes;
     uint32_t tries; // how many there were
-    bool again;     // the caller differentiates the result once more: it is no last order
-    bool text;      // the derivative is written as one, and may be differentiated (plain_too)
-    bool revolves;  // a pipeline: false once its repeats turn out not to follow that schedule
+    // What tapes of the first program take by each way of `storage`, as far as that was tried.
+    uint64_t needs[VYS_WAYS];
+    bool split;           // each value has a tape of its own
+    bool divides;         // the domain of what is differentiated may run in batches
+    uint32_t batches;     // in how many it does because all at once is too much; 0: all at once
+    uint64_t batch_bytes; // the least that a try with fewer batches took; UINT64_MAX: not known
+    uint32_t idle;        // tries with more batches since then
+    bool again;           // the caller differentiates the result once more: it is no last order
+    bool text;            // the derivative is written as one, and may be differentiated (plain_too)
+    bool revolves;        // a pipeline: false once its repeats turn out not to follow that schedule
 } vys_work;
 
 VYS_API void vys_work_free(vys_work *w); // what it made
@@ -46,8 +57,8 @@ VYS_API vys_store vys_stores(const vys_work *w, uint32_t *states);
 VYS_API bool vys_derive(vys_work *w, vys_entry from, const char *const *seeds, uint32_t seed_count,
                         vy_diag *d);
 // After an error: if tapes are too large (E0811, E0714), and settings.keep leaves the choice to us,
-// selects the next level that tapes less, drops w->derived and the error, and returns true: derive
-// again.
+// selects the next way that tapes less (keep_less.c), drops w->derived and the error, and returns
+// true: derive again.
 VYS_API bool vys_derive_with_less(vys_work *w, vy_diag *d);
 // Where sums are to be deterministic, *what becomes the same in w->ordered, where no sum depends on
 // the order of invocations.

@@ -23,6 +23,13 @@ vkrt_status vkrt_shape_bytes(const vkrt_plan *plan, uint32_t b, uint64_t count, 
         return vkrt_fail(error, VKRT_BAD_SHAPE, "use a smaller shape",
                          "buffer '%s' of %llu elements overflows 64 bits", declared->name,
                          (unsigned long long)count);
+    const bool scratch = declared->role == VY_ROLE_WORKSPACE && plan->desc.max_workspace_bytes;
+    if (*bytes > info->max_storage_buffer_bytes && scratch)
+        return vkrt_fail(error, VKRT_OVER_BUDGET, "use smaller data, or another device",
+                         "scratch buffer '%s' needs %llu bytes; the limit of one buffer is %llu "
+                         "(maxStorageBufferRange of '%s')",
+                         declared->name, (unsigned long long)*bytes,
+                         (unsigned long long)info->max_storage_buffer_bytes, info->name);
     if (*bytes > info->max_storage_buffer_bytes)
         return vkrt_fail(error, VKRT_LIMIT, "use smaller data, or another device (VYRE_DEVICE)",
                          "buffer '%s' needs %llu bytes, but '%s' lets a kernel see %llu "

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// alone.h: a program as the pipeline that dispatches it once; see alone.c.
+// alone.h: a program as the pipeline that dispatches it, once or in batches; see alone.c.
 #ifndef VYRE_DRIVER_ALONE_H
 #define VYRE_DRIVER_ALONE_H
 
+#include "autodiff/grad.h"
 #include "ir/core/ir.h"
 
 // Adds to m a pipeline `name` with the parameters of p, a program of it.  given: NULL, or by buffer
@@ -10,5 +11,15 @@
 // *diag, or memory.
 vy_pipeline *vy_alone(vy_module *m, vy_program *p, const char *name, const uint8_t *given,
                       vy_diag *diag);
+// Adds to m a pipeline with the name and the parameters of `shown` that dispatches p for one batch
+// of the domain, which is cut along `axis`, after the other.  p: `shown`, with two scalars more (batches.c).
+vy_pipeline *vy_alone_in_batches(vy_module *m, const vy_program *shown, vy_program *p,
+                                 uint32_t axis, uint32_t batches, vy_diag *diag);
+
+// The outputs that the request means are those of p: to a pipeline each `inout` is one that it
+// writes.  False: memory.
+bool vy_alone_outputs(vy_module *work, const vy_program *p, vy_grad_options *o);
+// Roles name parameters of the pipeline, `wrapper`, by number: those of p have others.
+void vy_alone_roles(const vy_program *p, const vy_program *wrapper, vy_program *made);
 
 #endif

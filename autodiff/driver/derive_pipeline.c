@@ -301,7 +301,12 @@ vy_module *vy_derive_pipeline(const vy_pipeline *source, const vy_grad_options *
 {
     if (vy_refuse_exact_stages(source, diag)) return NULL;
     const uint64_t before = vy_memory_failures();
-    pipeline_try t = {.options = options, .call = call, .observer = observer, .name = source->name};
+    // Batches are there to keep less than all of them would: no repeat to cut into segments.
+    pipeline_try t = {.options = options,
+                      .call = call,
+                      .observer = observer,
+                      .name = source->name,
+                      .uncut = options->batches > 1};
     vy_module *out = try_all(source, &t, diag);
     if (out && t.revolved && options->plain_too && !add_plain(out, source, &t, diag)) {
         vy_module_free(out);

@@ -2,6 +2,7 @@
 // entry.c: vy_grad and vy_jvp: the derivative of a program or pipeline, in a module of its own.
 #include "autodiff/core/conditions.h"
 #include "autodiff/driver/alone.h"
+#include "autodiff/driver/batches.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
 #include "autodiff/driver/starts_meet.h"
@@ -29,8 +30,13 @@ static vy_module *derive_reverse(const vy_module *m, const vy_grad_options *opti
                                  const reverse_observer *observer, vy_diag *diag)
 {
     const vy_pipeline *pipeline = observer ? NULL : find_pipeline(m, options->program);
-    if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, NULL, diag);
+    vy_grad_options once = *options; // all at once
+    once.batches = 0;
+    if (pipeline) return vy_derive_pipeline(pipeline, &once, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, options->program, diag);
+    if (source && !observer && vy_wants_batches(source, options))
+        return vy_derive_batches(source, options, vy_transform, diag);
+    options = &once;
     if (source && vy_program_has_rule(source))
         return vy_derive_by_rule(source, options, observer != NULL, diag);
     if (source && !observer && vy_starts_meet(source, options))

@@ -83,37 +83,11 @@ bool vy_starts_meet(const vy_program *p, const vy_grad_options *o)
 }
 
 // ----------------------------------------------------------------------------------------- the way
-// Roles name parameters of the pipeline by number: those of p have others.
-static void number_roles(const vy_program *p, const vy_program *wrapper, vy_program *made)
-{
-    for (uint32_t i = 1; i < made->buffers.count; i++) {
-        vy_derivative_role *role = &made->buffers.data[i].role;
-        if (role->kind == VY_IS_PARAMETER || role->kind == VY_IS_WORKSPACE ||
-            role->kind == VY_IS_SCALAR_GRADIENT)
-            continue;
-        const char *name = wrapper->buffers.data[role->parameter].name;
-        const bool own = role->root_parameter == role->parameter;
-        role->parameter = vy_program_find_buffer(p, name).id;
-        if (own) role->root_parameter = role->parameter;
-    }
-}
-
-// The outputs that the request means are those of p: to a pipeline each `inout` is one that it
-// writes.
-static bool name_outputs(vy_module *work, const vy_program *p, vy_grad_options *o)
-{
-    const char **of = vy_arena_alloc(&work->arena, (p->buffers.count + 1) * sizeof *of);
-    for (uint32_t i = 1; of && !o->of && i < p->buffers.count; i++)
-        if (vy_grad_default_of(p, (vy_buffer){i})) of[o->of_count++] = p->buffers.data[i].name;
-    if (!o->of) o->of = of;
-    return of != NULL;
-}
-
 static bool make_alone(vy_module *work, const vy_program *p, vy_grad_options *o, vy_diag *diag)
 {
     vy_program *copy = vy_module_find(work, p->name);
     uint8_t *given = vy_arena_alloc(&work->arena, p->buffers.count);
-    if (!given || !name_outputs(work, p, o)) return false;
+    if (!given || !vy_alone_outputs(work, p, o)) return false;
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const uint32_t x = start_of(p, i);
         given[i] = x && is_requested(p, o, x);
@@ -144,7 +118,7 @@ vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_der
     const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
     vy_module *out = vy_derive_pipeline(l, &request, call, NULL, diag);
     if (out)
-        number_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
+        vy_alone_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
     vy_module_free(work);
     return out;
 }

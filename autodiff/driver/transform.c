@@ -82,7 +82,7 @@ static bool same_way(const vy_grad_options *x, const vy_grad_options *y)
            x->lean_sums == y->lean_sums && x->lean_inputs == y->lean_inputs &&
            x->frugal == y->frugal && x->checkpoint == y->checkpoint && x->revolve == y->revolve &&
            x->accumulate == y->accumulate && x->again == y->again && x->apart == y->apart &&
-           same_assumptions(x, y);
+           x->split_tapes == y->split_tapes && same_assumptions(x, y);
 }
 
 static const vy_derived *find_derived(const vy_module *m, vy_ref source, const vy_grad_options *o,
@@ -264,6 +264,7 @@ static vy_module *derive(vy_module *m, vy_ref source, const vy_program *p, const
                          vy_diag *diag)
 {
     vy_grad_options alone = *o;
+    alone.batches = 0;
     alone.plain_too = false; // which results that move into a module have no place for
     if (source.pipeline)
         return vy_derive_pipeline(m->pipelines.data[source.index], &alone, vy_transform, NULL,

@@ -9,6 +9,7 @@
 #include "autodiff/core/conditions.h"
 #include "autodiff/deterministic.h"
 #include "autodiff/driver/observed.h"
+#include "autodiff/driver/batches.h"
 #include "autodiff/driver/starts_meet.h"
 #include "autodiff/transform.h"
 #include "ir/core/program_rule.h"
@@ -345,13 +346,15 @@ static bool explain(pipe_explaining *w, const vy_module *m, const vy_grad_option
     return ok && !w->x.failed;
 }
 
-// The program that the request means, if it is differentiated as a pipeline; else NULL.
+// The program that the request means, if it is differentiated as a pipeline that dispatches it;
+// else NULL.
 static const vy_program *program_apart(const vy_module *m, const vy_grad_options *o)
 {
     vy_diag ignored = {0};
     if (o->program && !vy_module_find(m, o->program)) return NULL;
     const vy_program *p = vy_choose_program(m, o->program, &ignored);
-    return p && !vy_program_has_rule(p) && vy_starts_meet(p, o) ? p : NULL;
+    if (!p || vy_program_has_rule(p)) return NULL;
+    return vy_wants_batches(p, o) || vy_starts_meet(p, o) ? p : NULL;
 }
 
 bool vy_explains_pipeline(const vy_module *m, const vy_grad_options *options)
@@ -371,7 +374,9 @@ static bool explain_apart(pipe_explaining *w, const vy_program *p, const vy_grad
     vy_grad_options request = *options;
     vy_sizes mapped = {0};
     request.program = p->name;
-    vy_module *work = vy_apart(p, &request, diag);
+    vy_module *work = vy_wants_batches(p, options)
+                          ? vy_in_batches(p, options->batches, &request, diag)
+                          : vy_apart(p, &request, diag);
     if (!work) return false;
     const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
     w->x.forward = p;

@@ -75,6 +75,16 @@ static bool is_given(const reverse *r, uint32_t adjoint)
     return p->buffers.data[p->insts.data[adjoint].aux].role.kind == VY_IS_COTANGENT;
 }
 
+// Is the cotangent of parameter `name` the caller's, of which a 0 is a number as others are?  That
+// of a batch is what other batches left of it; their parameters are those of the pipeline.
+static bool is_outer(const dispatch *d, const bound_param *p, const char *name)
+{
+    const reverse *r = d->r;
+    if (r->options->batches < 2) return is_given(r, p->adjoint);
+    const uint32_t own = vy_program_find_buffer(r->p, name).id;
+    return own && r->facts.buffers[own].of;
+}
+
 // Does only the run know an extent of what is passed?  Then what is passed also says what it is.
 static bool has_open_shapes(const dispatch *d)
 {
@@ -114,6 +124,8 @@ static bool derive(dispatch *d)
                                .lean_inputs = !has_open_shapes(d),
                                .frugal = o->frugal,
                                .checkpoint = o->checkpoint,
+                               .split_tapes = o->split_tapes,
+                               .structural_zeros = o->batches > 1 && o->structural_zeros,
                                .accumulate = o->accumulate,
                                .assume = o->assume,
                                .assume_count = o->assume_count};
@@ -123,7 +135,7 @@ static bool derive(dispatch *d)
         if (p->adjoint) of[request.of_count++] = name;
         if (p->adjoint && !is_one(d->r, p->adjoint)) {
             request.seed_buffer = true;
-            request.structural_zeros |= !is_given(d->r, p->adjoint);
+            request.structural_zeros |= !is_outer(d, p, name);
         }
         if (p->wrt) wrt[request.wrt_count++] = name;
         if (p->add == ADD_TO_SLICE) add[request.add_count++] = name;

@@ -185,15 +185,17 @@ static bool add_to_group(reverse *r, const vy_bounds *bounds, uint32_t first,
         return false;
     }
     if (vy_builder_failed(r->b)) return false;
+    const bool share = !r->p->host && !r->options->split_tapes;
     uint32_t at = groups->count;
-    for (uint32_t k = groups->count; !r->p->host && k-- > 0 && groups->count - k <= LOOK_BACK;)
+    for (uint32_t k = groups->count; share && k-- > 0 && groups->count - k <= LOOK_BACK;)
         if (same_group(vy_builder_program(r->b), &groups->data[k], &g)) at = k;
     if (at == groups->count && !vy_vec_push(groups, g)) {
         vy_fail_oom(r->out);
         r->failed = true;
         return false;
     }
-    for (uint32_t id = first; id < end_of_group(r, first); id++) {
+    const uint32_t end = r->options->split_tapes ? first + 1 : end_of_group(r, first);
+    for (uint32_t id = first; id < end; id++) {
         if (!vy_is_taped(r, id) || !same_tape(r, first, id)) continue;
         r->build.tape[id] = at + 1;
         r->build.tape_slot[id] = ++groups->data[at].count;

@@ -52,6 +52,7 @@ static const option table[] = {
     {0,   OPT_LIST,   AT(assume),        FILES, "--assume",        "CONDITION",  "holds of the scalars of every launch, which checks it; `explain` lists those there are: no second form for where it does not"},
     {0,   OPT_CHOICE, AT(checkpoint),    FILES, "--checkpoint",    "auto|none|sqrt", "what to recompute instead of keeping; auto: as much as the tape limit requires"},
     {0,   OPT_COUNT,  AT(tape_limit),    FILES, "--tape-limit",    "BYTES",      "most that tapes and copies may take; default of the verbs that run: 1 GiB"},
+    {0,   OPT_COUNT,  AT(batches),       FILES, "--batches",       "N",          "parts of its domain that a gradient runs one after the other, with one tape; default: as many as the tape limit requires"},
     {0,   OPT_FLAG,   AT(precise),       FILES, "--precise",       NULL,         "no contraction, functions within 4 ULP"},
     {0,   OPT_FLAG,   AT(fast_math),     FILES, "--fast-math",     NULL,         "reassociation, the device's own functions"},
     {0,   OPT_FLAG,   AT(unchecked),     FILES, "--unchecked",     NULL,         "drop range guards: out-of-range access becomes undefined"},

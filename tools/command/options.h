@@ -76,7 +76,7 @@ typedef struct options {
         frames;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
     int seed, accumulate, checkpoint, color, engine, eval_type, level, target, written_for, allow;
-    uint64_t tape_limit, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
+    uint64_t tape_limit, batches, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
     uint64_t steps, checkpoint_every, parts;
     names owned; // strings of ours among the above
 } options;

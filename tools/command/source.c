@@ -278,6 +278,7 @@ static vys_settings derivative_settings(command *c)
                           .assume_count = o->assume.count,
                           .keep = keeps[o->checkpoint],
                           .tape_limit = o->tape_limit,
+                          .batches = o->batches < UINT32_MAX ? (uint32_t)o->batches : UINT32_MAX,
                           .dump_after = o->dump_after,
                           .dump = dump,
                           .step = step,

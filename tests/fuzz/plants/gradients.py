@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Faults in gradients of programs, by what they are made of."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # A domain in batches: where they begin, what they add to, which programs have none; tapes apart.
+    ("text/grad/storage/batches.vyre", (
+        ("autodiff/driver/alone.c", None, "number(first, vy_dim_binary(w->b, VY_DIM_MUL, at, length));", "number(first, at);"),
+        ("autodiff/driver/alone.c", None, "number(rows, vy_dim_binary(w->b, VY_DIM_REM, extent, length));", "number(rows, none);"),
+        ("autodiff/driver/batches.c", None, "l->kind == VY_LEAF_OVER && l->index == s->axis;", "l->kind == VY_LEAF_OVER && l->index == 0;"),
+        ("autodiff/driver/batches.c", None, "if (p->buffers.data[i].cls == VY_OUT) p->buffers.data[i].cls = VY_INOUT;", ";"),
+        ("autodiff/driver/batches.c", None, "&& i->op != VY_OP_ATOMIC_ADD) return false;", ") continue;"),
+        ("autodiff/driver/batches.c", None, "p->insts.data[a].op == VY_OP_ATOMIC_ADD) return false;", "0) return false;"),
+        ("autodiff/storage/tape.c", None, "r->options->split_tapes ? first + 1 :", "0 ? 0 :"),
+        ("session/keep_less.c", None, "else if (!w->batches && w->divides)", "else if (0)"),
+        ("session/keep_less.c", None, "if (n->one && !w->split) return w->split = true;", ""),
+    )),
     # What a call of a function with a rule contributes.
     ("custom_rules.py", (
         ("autodiff/core/custom.c", None, "unit[k] = 0;\n    }", "}"),

@@ -161,7 +161,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # What is kept within --tape-limit.
     ("text/grad/pipeline/limit.vyre", (
-        ("session/derive.c", None, "|| bytes < w->least_bytes) w->least", "|| true) w->least"),
+        ("session/keep_less.c", None, "|| bytes < w->least_bytes) w->least", "|| true) w->least"),
     )),
     ("text/grad/pipeline/condition_again.vyre", (
         ("ir/host/count_whiles.c", None, "w->count[at] = (vy_buffer){0}; // steps", "// steps"),

@@ -32,7 +32,7 @@
 //   forward  the program itself with its sums in a fixed order: gradcheck_forward.h
 //   ends, constants   what the compiler claims about a program beside its numbers:
 //            gradcheck_claims.h
-//   atomic, gather, deterministic, permuted   other ways to the gradient: gradcheck_modes.h
+//   atomic, gather, batches, deterministic, permuted   other ways to the gradient: gradcheck_modes.h
 //   proofs   in every run: accesses proved in range are in range; elements proved zero are zero;
 //            additions proved exclusive, which are not atomic on a device, do not race
 //   range    in every run: a derivative of a program that accesses nothing out of range does not
@@ -186,8 +186,8 @@ static bool check_ways(job *j, const vy_module *m, const vy_module *gm)
 {
     if (j->brief) return true;
     return check_accumulated(j, m, VY_ACCUMULATE_ATOMIC, "atomic") &&
-           check_accumulated(j, m, VY_ACCUMULATE_GATHER, "gather") && check_deterministic(j, m) &&
-           check_permuted(j, m, gm);
+           check_accumulated(j, m, VY_ACCUMULATE_GATHER, "gather") && check_batches(j, m) &&
+           check_deterministic(j, m) && check_permuted(j, m, gm);
 }
 
 // An atomic's old value has no derivative, nor has what depends on it or on the order of accesses,

@@ -3,6 +3,8 @@
 //
 //   atomic, gather   accumulated by atomics wherever several invocations reach an element, or by
 //                  programs over the elements wherever possible: the same, to rounding
+//   batches        the domain in 2 to 7 batches, where it allows that, with a tape of its own for
+//                  each value or without, accumulated in any of the ways: the same, to rounding
 //   deterministic  bit for bit the same with workgroups in any order, and of 32, 64, 128 and 256
 //                  invocations if their size is not visible to the program; the same as g, to
 //                  rounding
@@ -113,6 +115,38 @@ static bool check_accumulated(job *j, const vy_module *m, vy_accumulate how, con
     if (!gm) return !j->oracle;
     bool ok = agrees(j, gm, oracle, "added up so");
     ok = ok && agrees_optimised(j, gm, j->thorough ? 2 : (int)alternate(j, 4), oracle);
+    j->ways += ok;
+    vy_module_free(gm);
+    return ok;
+}
+
+static vy_module *in_batches(job *j, const vy_module *m)
+{
+    static const uint32_t batches[] = {2, 3, 5, 7};
+    vy_grad_options o = request(&j->c, m);
+    o.batches = batches[alternate(j, 4)];
+    o.accumulate = (vy_accumulate)alternate(j, 3);
+    o.split_tapes = alternate(j, 2);
+    o.checkpoint = alternate(j, 3);
+    vy_diag d;
+    vy_module *gm = vy_grad(m, &o, &d);
+    if (gm) return gm;
+    snprintf(message, sizeof message, "%s %s", d.code, d.text);
+    if (is_refusal(&d))
+        note(j, "batches", &d);
+    else
+        fail(j, "batches");
+    return NULL;
+}
+
+static bool check_batches(job *j, const vy_module *m)
+{
+    const bool pipeline = vy_module_pipeline_count(m) && !(named && vy_module_find(m, named));
+    if (pipeline || !vy_grad_batches(last_program(m))) return true;
+    vy_module *gm = in_batches(j, m);
+    if (!gm) return !j->oracle;
+    const bool ok = agrees(j, gm, "batches", "in batches") &&
+                    agrees_optimised(j, gm, (int)alternate(j, 4), "batches");
     j->ways += ok;
     vy_module_free(gm);
     return ok;

@@ -282,14 +282,19 @@ static bool again(explaining *x, const vy_amount *bytes)
     return x->m == x->c->module && explain_with_less(x->c, bytes);
 }
 
+static bool of_pipeline(explaining *x, vy_diag *d);
+
+// Where it keeps less by running in batches, it is a pipeline that runs.
 static bool of_program(explaining *x, vy_diag *d)
 {
     command *c = x->c;
     vy_explanation *e = NULL;
     do {
         vy_explanation_free(e);
-        e = request(x, d) ? vy_explain(x->m, &x->g, x->opt, x->sizes, d) : NULL;
-        if (!e) return fail_memory(d); // unless *d is filled already
+        if (!request(x, d)) return fail_memory(d); // unless *d is filled already
+        if (vy_explains_pipeline(x->m, &x->g)) return of_pipeline(x, d);
+        e = vy_explain(x->m, &x->g, x->opt, x->sizes, d);
+        if (!e) return fail_memory(d);
     } while (again(x, &e->work_all));
     bool ok = true;
     if (c->o.json)

@@ -20,7 +20,7 @@ bool explain_with_less(command *c, const vy_amount *bytes)
 {
     vy_diag d = {0};
     if (c->o.checkpoint != CHECKPOINT_AUTO || !is_over(c, bytes)) return false;
-    fail(&d, TOOL_TAPE, "", "over the limit");
+    fail(&d, TOOL_TAPE, "", "%" PRIu64 " bytes; the limit is %" PRIu64, bytes->value, limit_of(c));
     return derive_with_less(c, &d);
 }
 
@@ -37,11 +37,12 @@ void explain_keep_text(const command *c, const vy_amount *bytes, text *out)
     uint32_t states;
     const vys_store how = vys_stores(&c->work, &states);
     if (c->o.checkpoint != CHECKPOINT_AUTO) return;
-    if (how != VYS_STORE_FASTEST) {
+    if (how != VYS_STORE_FASTEST || c->work.batches) {
         text_puts(out, "  kept: ");
         if (states) text_printf(out, "%" PRIu32 " state%s", states, states > 1 ? "s" : "");
-        text_printf(out, "%s, as the limit is %" PRIu64 " bytes (--tape-limit)\n", words[how],
-                    limit_of(c));
+        text_puts(out, words[how]);
+        if (c->work.batches) text_printf(out, ", in %" PRIu32 " batches", c->work.batches);
+        text_printf(out, ", as the limit is %" PRIu64 " bytes (--tape-limit)\n", limit_of(c));
     }
     if (is_over(c, bytes))
         text_printf(out, "  that is more than the limit: `run` refuses it (E0811)\n");
@@ -55,6 +56,7 @@ bool explain_keep_json(const command *c, const vy_amount *bytes, cJSON *top)
     if (c->o.checkpoint != CHECKPOINT_AUTO) return true;
     cJSON *o = cJSON_AddObjectToObject(top, "keep");
     return o && json_string(o, "how", names[how]) && json_integer(o, "states", states) &&
+           json_integer(o, "batches", c->work.batches) &&
            json_integer(o, "tape_limit", limit_of(c)) &&
            cJSON_AddBoolToObject(o, "fits", !is_over(c, bytes));
 }
