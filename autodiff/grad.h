@@ -77,10 +77,10 @@ typedef struct vy_grad_options {
     // pipeline then.  What has exact sums and names none cannot be differentiated again, nor its
     // text (E0502).  Not of vy_transform.
     bool plain_too;
-    // Of a program whose domain allows it (vy_grad_batches): the domain runs in so many batches, cut
-    // along its first variable whose extent is no constant, one after the other, that share their
-    // tapes and add their gradients; the result is a pipeline.  0, 1, and else: all at once.  Not of
-    // vy_transform, vy_jvp.
+    // Of a program whose domain allows it (vy_grad_batches): the domain runs in so many batches,
+    // cut along its first variable whose extent is no constant, one after the other, that share
+    // their tapes and add their gradients; the result is a pipeline.  0, 1, and else: all at once.
+    // Not of vy_transform, vy_jvp.
     uint32_t batches;
     // Each value has a tape of its own, where values of one type and shape would share a longer
     // one: where a device limits the length of a buffer.

@@ -12,7 +12,8 @@
 vy_pipeline *vy_alone(vy_module *m, vy_program *p, const char *name, const uint8_t *given,
                       vy_diag *diag);
 // Adds to m a pipeline with the name and the parameters of `shown` that dispatches p for one batch
-// of the domain, which is cut along `axis`, after the other.  p: `shown`, with two scalars more (batches.c).
+// of the domain, which is cut along `axis`, after the other.  p: `shown`, with two scalars more
+// (batches.c).
 vy_pipeline *vy_alone_in_batches(vy_module *m, const vy_program *shown, vy_program *p,
                                  uint32_t axis, uint32_t batches, vy_diag *diag);
 

@@ -3,8 +3,8 @@
 //
 // Tapes are as long as the domain: what 20,000 invocations keep of 1,000 iterations may be more
 // than there is memory.  But invocations are independent of each other, so the domain may be cut
-// along a variable, the outermost whose extent is no constant, and what the reverse of one batch has
-// read the next one may overwrite.  Here a program becomes the pipeline that does this:
+// along a variable, the outermost whose extent is no constant, and what the reverse of one batch
+// has read the next one may overwrite.  Here a program becomes the pipeline that does this:
 //
 //   program f(x: in f32[N], w: in f32[2], y: out f32[N], N: u32) over(i: N) { … x[i] … }
 //                →
