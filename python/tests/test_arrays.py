@@ -78,6 +78,30 @@ def test_results(dev, data):
         np.testing.assert_array_equal(p(device=dev, x=np.zeros(n, "f4"), on_device=True).y, np.ones(n))
 
 
+def test_repeated(dev):
+    """A call like the last one is short; what changed between is seen."""
+    p = vyre.load("program f(x: in f32[N], y: out f32[N], N: u32, k: f32) over(i: N) { y[i] = x[i] * k; }")
+    x, y, z, other = dev.array([1.0, 2.0]), dev.empty(2), dev.empty(2), dev.array([5.0, 6.0])
+    two, three = 2.0, 3.0
+    for k in (two, two, three, three, two):
+        np.testing.assert_array_equal(p(x=x, y=y, k=k).y, k * np.array([1, 2]))
+    p(x=other, y=y, k=two)
+    np.testing.assert_array_equal(y, [10, 12])
+    np.testing.assert_array_equal(p(x=x, y=y, k=two).y, [2, 4])
+    np.testing.assert_array_equal(p(x=x, y=z, k=two).y, [2, 4])
+    x.assign(np.array([3, 4], "f4"))
+    assert p(x=x, y=z, k=two).y is z and p(x=x, y=z, k=two).milliseconds > 0
+    np.testing.assert_array_equal(z, [6, 8])
+    np.testing.assert_array_equal(y, [2, 4])
+    assert isinstance(p(x=x, k=two).y, np.ndarray)
+    with pytest.raises(ValueError, match="released"):
+        x.release()
+        p(x=x, y=z, k=two)
+    with pytest.raises(ValueError, match="released"):
+        z.release()
+        p(x=other, y=z, k=two)
+
+
 def test_in_place(dev):
     p = vyre.load(STEP)
     x, k = dev.array(np.array([1, 2], "f4")), dev.array([3.0])

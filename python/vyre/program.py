@@ -84,6 +84,7 @@ class Program:
         self._parameters: Optional[List[Parameter]] = None
         self._derived = None         # the module of the derivative, once its text is asked for
         self._tasks: Dict[Tuple[Device, frozenset], List[Task]] = {}
+        self._latest: Optional[Task] = None  # for calls that repeat the last one
         self._lock = threading.Lock()
 
     # ------------------------------------------------------------------------------ derivatives
@@ -184,11 +185,22 @@ class Program:
         the default.  For an `out` buffer whose shape nothing decides a tuple gives it.  groups: workgroups in x, y, z of a
         program that leaves them open.
         """
+        task = self._latest
+        if task and not on_device and groups is None and device in (None, task.device) and task.lock.acquire(blocking=False):
+            try:
+                if task.repeats(data):
+                    return Result(*task.again())
+            finally:
+                task.lock.release()
         device = device or next((a.device for a in data.values() if isinstance(a, Array)), None) or default_device()
         task = self._acquire(device, _given(data, groups))
         try:
             task.give_all(self._source, data, groups)
-            return Result(*task.run(on_device))
+            found = Result(*task.run(on_device))
+            if groups is None:
+                task.remember(data)
+                self._latest = task
+            return found
         finally:
             task.lock.release()
 
