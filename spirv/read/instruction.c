@@ -33,6 +33,9 @@ static bool is_pointer(const reading *r, uint32_t type)
     return read_type_of(r, type)->op == SpvOpTypePointer || read_is_image(r, type);
 }
 
+// Makes a pointer of a number: a buffer reference.
+static bool is_address(SpvOp op) { return op == SpvOpConvertUToPtr || op == SpvOpBitcast; }
+
 // type, result, operands
 static bool operation(reading *r, SpvOp op)
 {
@@ -43,6 +46,9 @@ static bool operation(reading *r, SpvOp op)
     }
     bool result, typed;
     read_has_result(op, &result, &typed);
+    if (op == SpvOpConvertPtrToU || (is_pointer(r, type) && is_address(op)))
+        return read_refuse(r, "bind what it points to as a storage buffer",
+                           "a pointer to memory (a buffer reference)");
     if (!result || !typed || !read_type_of(r, type)->scalars)
         return read_refuse(r, "leave it out, or give a variant without it", read_op_name(op));
     vy_value *v = read_room(r, type);
