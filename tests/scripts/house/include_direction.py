@@ -56,6 +56,8 @@ CIRCLES = {
         "autodiff/reverse/sweep.c", "autodiff/reverse/sweep_control.c", "autodiff/reverse/sweep_loop.c"},
     "reader of SPIR-V: lengths in types are constants, which are operations on values": {
         "spirv/read/composite.c", "spirv/read/operation.c", "spirv/read/pack.c", "spirv/read/types.c", "spirv/read/values.c"},
+    "reader of SPIR-V: variables are declared by their uses, which are guessed by following pointers to them": {
+        "spirv/read/guess.c", "spirv/read/image.c", "spirv/read/memory.c", "spirv/read/variables.c"},
     "reader of SPIR-V: constructs of instructions, of which some are calls": {
         "spirv/read/call.c", "spirv/read/carried.c", "spirv/read/control.c", "spirv/read/instruction.c", "spirv/read/switch.c"},
     "emitter: code calls functions of the library, which are code": {
