@@ -13,14 +13,15 @@ static vy_program *last_program(const vy_module *m)
 // Between levels primals must agree in every bit, except for atomic additions: `promote_sums`,
 // `merge_additions` and `coarsen` add in another order, as any device may.  Folded constants are
 // rounded to their own types even where the rest is computed in double: programs with such types
-// come with a tolerance.
+// come with a tolerance.  In its own type a sum in another order differs by units in its last place.
 static double bound_between_levels(const job *j, const vy_program *p, bool typed)
 {
     double bound = typed || j->tolerance <= 1e-8 ? 0 : j->tolerance;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (i->op != VY_OP_ATOMIC_ADD || !vy_type_is_float((vy_type)i->type)) continue;
-        return typed ? j->tolerance : fmax(bound, 1e-12);
+        const double unit = i->type == VY_F16 ? 0x1p-10 : i->type == VY_F32 ? 0x1p-23 : 0x1p-52;
+        return typed ? fmax(j->tolerance, 16 * unit) : fmax(bound, 1e-12);
     }
     return bound;
 }
