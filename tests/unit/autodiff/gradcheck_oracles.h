@@ -13,7 +13,7 @@ static vy_program *last_program(const vy_module *m)
 // Between levels primals must agree in every bit, except for atomic additions: `promote_sums`,
 // `merge_additions` and `coarsen` add in another order, as any device may.  Folded constants are
 // rounded to their own types even where the rest is computed in double: programs with such types
-// come with a tolerance.  In its own type a sum in another order differs by units in its last place.
+// come with a tolerance.  In its own type a sum in another order differs in its last places.
 static double bound_between_levels(const job *j, const vy_program *p, bool typed)
 {
     double bound = typed || j->tolerance <= 1e-8 ? 0 : j->tolerance;
