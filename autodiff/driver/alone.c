@@ -2,6 +2,7 @@
 // alone.c: a program as the pipeline that dispatches it, once or in batches.
 #include "autodiff/driver/alone.h"
 
+#include "autodiff/driver/observed.h"
 #include "autodiff/reverse/sweeps.h"
 #include "ir/build/edit.h"
 #include "ir/build/pipe_build.h"
@@ -205,7 +206,8 @@ vy_pipeline *vy_alone_in_batches(vy_module *m, const vy_program *shown, vy_progr
 }
 
 // ------------------------------------------------------------------------------ what was requested
-void vy_alone_roles(const vy_program *p, const vy_program *wrapper, vy_program *made)
+// Roles name parameters of the pipeline, `wrapper`, by number: those of p have others.
+static void alone_roles(const vy_program *p, const vy_program *wrapper, vy_program *made)
 {
     for (uint32_t i = 1; i < made->buffers.count; i++) {
         vy_derivative_role *role = &made->buffers.data[i].role;
@@ -226,4 +228,30 @@ bool vy_alone_outputs(vy_module *work, const vy_program *p, vy_grad_options *o)
         if (vy_grad_default_of(p, (vy_buffer){i})) of[o->of_count++] = p->buffers.data[i].name;
     if (!o->of) o->of = of;
     return of != NULL;
+}
+
+vy_module *vy_alone_module(const vy_program *p, vy_alone_make *make, vy_grad_options *o,
+                           vy_diag *diag)
+{
+    vy_module *work = NULL;
+    uint32_t at = 0;
+    while (p->module->programs.data[at] != p) at++;
+    if (!vy_module_extract(p->module, (vy_ref){at, false}, &work, diag)) return NULL;
+    if (make(work, p, o, diag)) return work;
+    vy_module_free(work);
+    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
+    return NULL;
+}
+
+vy_module *vy_alone_derive(const vy_program *p, vy_alone_make *make, const vy_grad_options *o,
+                           vy_derive_call *call, vy_diag *diag)
+{
+    vy_grad_options request = *o;
+    vy_module *work = vy_alone_module(p, make, &request, diag);
+    if (!work) return NULL;
+    const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
+    vy_module *out = vy_derive_pipeline(l, &request, call, NULL, diag);
+    if (out) alone_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
+    vy_module_free(work);
+    return out;
 }

@@ -30,7 +30,6 @@
 #include "autodiff/driver/batches.h"
 
 #include "autodiff/driver/alone.h"
-#include "autodiff/driver/observed.h"
 #include "autodiff/rewrite/explicit_padding.h"
 #include "autodiff/stages/stages.h"
 #include "ir/build/rewrite.h"
@@ -38,7 +37,6 @@
 #include "ir/pass/pass.h"
 
 #include <stdio.h>
-#include <string.h>
 
 // ------------------------------------------------------------------------------------ the question
 uint32_t vy_batched_axis(const vy_program *p)
@@ -92,7 +90,7 @@ bool vy_grad_batches(const vy_program *p)
 typedef struct shifting {
     vy_rewrite w;
     uint32_t axis;
-    uint32_t place; // this variable of the entire domain
+    uint32_t *variables; // of the entire domain
 } shifting;
 
 // An integer parameter that no other is called like.
@@ -112,24 +110,15 @@ static void shift(shifting *s)
     const vy_dim extent = vy_dim_value(s->w.b, rows);
     if (vy_builder_failed(s->w.b)) return;
     p->overs.data[s->axis].extent = extent;
-    const vy_value own = {vy_leaf_other(s->w.b, VY_LEAF_OVER, VY_U32, s->axis, 0)};
-    s->place = vy_add(s->w.b, first, own).id;
+    for (uint32_t k = 0; k < p->overs.count; k++)
+        s->variables[k] = vy_leaf_other(s->w.b, VY_LEAF_OVER, VY_U32, k, 0);
+    s->variables[s->axis] = vy_add(s->w.b, first, (vy_value){s->variables[s->axis]}).id;
 }
 
 static uint32_t copy(void *pass, uint32_t id)
 {
     shifting *s = pass;
-    const vy_program *p = s->w.p;
-    const uint32_t n = p->insts.data[id].nargs;
-    uint32_t *args = vy_rewrite_table(&s->w, (n + 1) * sizeof *args);
-    for (uint32_t k = 0; args && k < n; k++) {
-        const uint32_t a = vy_arg(p, id, k);
-        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-        const bool moved = l && l->kind == VY_LEAF_OVER && l->index == s->axis;
-        args[k] = moved ? s->place : vy_new(&s->w, a);
-    }
-    vy_rewrite_at(&s->w, id);
-    if (args) vy_copy_with(s->w.b, p, id, args, s->w.map);
+    vy_rewrite_copy_over(&s->w, id, s->variables);
     return id;
 }
 
@@ -138,7 +127,9 @@ static bool make_batch(vy_program *p)
 {
     shifting s = {.axis = vy_batched_axis(p)};
     bool changed = false;
-    const bool ok = vy_rewrite_begin(&s.w, p);
+    bool ok = vy_rewrite_begin(&s.w, p);
+    s.variables = vy_rewrite_table(&s.w, p->overs.count * sizeof *s.variables);
+    ok = ok && s.variables;
     if (ok && vy_rewrite_open(&s.w)) {
         shift(&s);
         vy_rewrite_range(&s.w, 1, p->insts.count, copy, &s);
@@ -150,8 +141,7 @@ static bool make_batch(vy_program *p)
 }
 
 // ----------------------------------------------------------------------------------------- the way
-static bool make_pipeline(vy_module *work, const vy_program *p, uint32_t batches,
-                          vy_grad_options *o, vy_diag *diag)
+static bool make_pipeline(vy_module *work, const vy_program *p, vy_grad_options *o, vy_diag *diag)
 {
     vy_program *batch = vy_module_find(work, p->name);
     if (!vy_alone_outputs(work, p, o)) return false;
@@ -160,31 +150,16 @@ static bool make_pipeline(vy_module *work, const vy_program *p, uint32_t batches
         if (!vy_module_ok(work)) *diag = work->diag;
         return false;
     }
-    return vy_alone_in_batches(work, p, batch, vy_batched_axis(p), batches, diag) != NULL;
+    return vy_alone_in_batches(work, p, batch, vy_batched_axis(p), o->batches, diag) != NULL;
 }
 
-vy_module *vy_in_batches(const vy_program *p, uint32_t batches, vy_grad_options *o, vy_diag *diag)
+vy_module *vy_in_batches(const vy_program *p, vy_grad_options *o, vy_diag *diag)
 {
-    vy_module *work = NULL;
-    uint32_t at = 0;
-    while (p->module->programs.data[at] != p) at++;
-    if (!vy_module_extract(p->module, (vy_ref){at, false}, &work, diag)) return NULL;
-    if (make_pipeline(work, p, batches, o, diag)) return work;
-    vy_module_free(work);
-    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
-    return NULL;
+    return vy_alone_module(p, make_pipeline, o, diag);
 }
 
 vy_module *vy_derive_batches(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,
                              vy_diag *diag)
 {
-    vy_grad_options request = *o;
-    vy_module *work = vy_in_batches(p, o->batches, &request, diag);
-    if (!work) return NULL;
-    const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
-    vy_module *out = vy_derive_pipeline(l, &request, call, NULL, diag);
-    if (out)
-        vy_alone_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
-    vy_module_free(work);
-    return out;
+    return vy_alone_derive(p, make_pipeline, o, call, diag);
 }

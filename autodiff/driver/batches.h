@@ -6,9 +6,9 @@
 #include "autodiff/core/reverse.h"
 
 // A copy of p in a module of its own, whose last pipeline has p's name and parameters, and runs p's
-// domain in `batches` batches, one after the other.  Names the outputs in *o.  p takes it
+// domain in o->batches batches, one after the other.  Names the outputs in *o.  p takes it
 // (vy_grad_batches).  NULL: *diag.
-vy_module *vy_in_batches(const vy_program *p, uint32_t batches, vy_grad_options *o, vy_diag *diag);
+vy_module *vy_in_batches(const vy_program *p, vy_grad_options *o, vy_diag *diag);
 // The derivative of p as the derivative of that.  call: vy_transform.  NULL: *diag.
 vy_module *vy_derive_batches(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,
                              vy_diag *diag);

@@ -16,7 +16,6 @@
 #include "autodiff/driver/starts_meet.h"
 
 #include "autodiff/driver/alone.h"
-#include "autodiff/driver/observed.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/stages/stages.h"
 #include "ir/build/edit.h"
@@ -99,26 +98,11 @@ static bool make_alone(vy_module *work, const vy_program *p, vy_grad_options *o,
 
 vy_module *vy_apart(const vy_program *p, vy_grad_options *o, vy_diag *diag)
 {
-    vy_module *work = NULL;
-    uint32_t at = 0;
-    while (p->module->programs.data[at] != p) at++;
-    if (!vy_module_extract(p->module, (vy_ref){at, false}, &work, diag)) return NULL;
-    if (make_alone(work, p, o, diag)) return work;
-    vy_module_free(work);
-    if (diag->severity != VY_ERROR) vy_diag_set(diag, VY_E_MEMORY, 0, 0, NULL, "out of memory");
-    return NULL;
+    return vy_alone_module(p, make_alone, o, diag);
 }
 
 vy_module *vy_derive_apart(const vy_program *p, const vy_grad_options *o, vy_derive_call *call,
                            vy_diag *diag)
 {
-    vy_grad_options request = *o;
-    vy_module *work = vy_apart(p, &request, diag);
-    if (!work) return NULL;
-    const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
-    vy_module *out = vy_derive_pipeline(l, &request, call, NULL, diag);
-    if (out)
-        vy_alone_roles(p, l->signature, out->pipelines.data[out->pipelines.count - 1]->signature);
-    vy_module_free(work);
-    return out;
+    return vy_alone_derive(p, make_alone, o, call, diag);
 }

@@ -374,9 +374,8 @@ static bool explain_apart(pipe_explaining *w, const vy_program *p, const vy_grad
     vy_grad_options request = *options;
     vy_sizes mapped = {0};
     request.program = p->name;
-    vy_module *work = vy_wants_batches(p, options)
-                          ? vy_in_batches(p, options->batches, &request, diag)
-                          : vy_apart(p, &request, diag);
+    vy_module *work = vy_wants_batches(p, options) ? vy_in_batches(p, &request, diag)
+                                                   : vy_apart(p, &request, diag);
     if (!work) return false;
     const vy_pipeline *l = work->pipelines.data[work->pipelines.count - 1];
     w->x.forward = p;

@@ -78,16 +78,7 @@ static void fold(folding *f)
 static uint32_t copy(void *pass, uint32_t id)
 {
     folding *f = pass;
-    const vy_program *p = f->w.p;
-    const uint32_t n = p->insts.data[id].nargs;
-    uint32_t *args = vy_rewrite_table(&f->w, (n + 1) * sizeof *args);
-    for (uint32_t k = 0; args && k < n; k++) {
-        const uint32_t a = vy_arg(p, id, k);
-        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-        args[k] = l && l->kind == VY_LEAF_OVER ? f->variables[l->index] : vy_new(&f->w, a);
-    }
-    vy_rewrite_at(&f->w, id);
-    if (args) vy_copy_with(f->w.b, p, id, args, f->w.map);
+    vy_rewrite_copy_over(&f->w, id, f->variables);
     return id;
 }
 

@@ -57,6 +57,8 @@ static inline void vy_rewrite_copy(vy_rewrite *w, uint32_t id)
 {
     vy_copy_inst(w->b, w->p, id, w->map);
 }
+// With other values in place of the domain's variables.  variables: by number, in the new program.
+void vy_rewrite_copy_over(vy_rewrite *w, uint32_t id, const uint32_t *variables);
 // Copies a value to another place, where the proof that an access is in range may not hold.  args:
 // its operands in the new program; NULL: as mapped.
 void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t *map);
