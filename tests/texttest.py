@@ -24,6 +24,10 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf|nan)(
 TYPE = re.compile(r"\b(f16|f32|f64)\b")
 
 
+# What says something about the outcome.  Numbers that a run prints, and nobody looks at, test nothing.
+OUTCOMES = {"EXPECT", "EXPECT-FILE", "EMPTY", "CONTAINS", "NOT", "COUNT", "ERROR", "STATUS", "SKIP"}
+PRINTS_NUMBERS = re.compile(r"(?:^|[;&|]\s*)vyre-grad run [^;&|]*$")
+
 # `check` computes on the device beside the interpreter: what a driver takes to compile is most of its time.
 CHECK_ON_DEVICE = re.compile(r"\bvyre-grad check\b(?!.*--engine)")
 
@@ -74,6 +78,10 @@ def parse(path):
         index += 1
     if not runs:
         raise BadTest("no RUN line")
+    for run in runs:
+        looked_at = run.block or inline or any(name in OUTCOMES for name, *_ in run.directives)
+        if not looked_at and PRINTS_NUMBERS.search(run.command):
+            raise BadTest("line %d: no directive says what this run prints" % run.line)
     return lines, runs, inline
 
 

@@ -109,7 +109,7 @@ class Runner(unittest.TestCase):
     def test_bad_tests_fail(self):
         for text in ("nothing\n", "// EXPECT: a\n", "// RUN: true\n// EXPCT: a\n",
                      "// RUN: true\n/* EXPECT\n", "// RUN: echo 1\n// EXPECT: 2\n// TOL: x\n",
-                     "// RUN: echo 1\n// TOL: 1e-6\n"):
+                     "// RUN: echo 1\n// TOL: 1e-6\n", "// RUN: true && vyre-grad run x\n// TOL: 1e-6\n"):
             self.assertEqual(run(text)[0], ["failed"], text)
 
     def test_bless(self):
