@@ -97,10 +97,11 @@ def variants(command):
 
 
 def share(context, name, run):
-    """The variants of a run that this build runs: all, or the first and about one of
-    context.share_variants of the others, chosen by a hash of their words.  The rest is counted."""
+    """The variants of a run that this build runs: the first ones, and about one of
+    context.share_variants of the others, which the seed chooses.  The rest is counted."""
     for at, (variant, command) in enumerate(variants(run.command)):
-        if at and zlib.crc32(("%s %s" % (name, command)).encode()) % context.share_variants:
+        words = "%s %s %s" % (context.seed, name, command)
+        if at >= context.first_variants and zlib.crc32(words.encode()) % context.share_variants:
             context.left_out()
         elif at and CHECK_ON_DEVICE.search(command) and not context.on_device_now(name, command):
             yield variant, CHECK_ON_DEVICE.sub("vyre-grad check --engine eval", command)

@@ -19,7 +19,7 @@ import texttest  # noqa: E402
 class FakeContext:
     """Runs `echo`-like shell commands; no device unless asked."""
     root, tests, temp, bless, require_device = ROOT, os.getcwd(), os.getcwd(), False, False
-    device_part, share_variants = False, 1
+    device_part, share_variants, first_variants, seed = False, 1, 1, 0
 
     def __init__(self, devices=""):
         self.text, self.variants_left_out = devices, 0
@@ -126,7 +126,7 @@ class Runner(unittest.TestCase):
     def test_limits_are_in_processor_time(self):
         runner = load_runner()
         context = runner.Context(argparse.Namespace(build=os.environ["BUILD"], require_device=False, device="",
-                                                   driver="", device_part=False))
+                                                   driver="", device_part=False, paths=["x"], k=[]))
         try:
             status, _, err = context.run(["/bin/sh", "-c", "while :; do :; done"], timeout=1)
             self.assertIn("processor time", context.trouble(status, err))
