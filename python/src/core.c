@@ -96,6 +96,14 @@ static uint64_t number(PyObject *dictionary, const char *name)
     return o ? PyLong_AsUnsignedLongLong(o) : 0;
 }
 
+static uint32_t count(PyObject *dictionary, const char *name)
+{
+    const uint64_t n = number(dictionary, name);
+    if (n > UINT32_MAX && !PyErr_Occurred())
+        PyErr_Format(PyExc_OverflowError, "%s=: it is below 2**32", name);
+    return (uint32_t)n;
+}
+
 // The place of a word in a list that NULL ends; an error names them all.
 static uint32_t choice(PyObject *dictionary, const char *name, const char *const *words)
 {
@@ -112,7 +120,7 @@ static void take_numbers(PyObject *from, vys_settings *s)
 {
     static const char *const sums[] = {"auto", "atomic", "gather", NULL};
     static const char *const keeps[] = {"auto", "all", "sqrt", NULL};
-    s->order = (uint32_t)number(from, "order");
+    s->order = count(from, "order");
     s->forward = flag(from, "forward");
     s->seed_buffer = flag(from, "seed");
     s->with_value = flag(from, "with_value");
@@ -120,11 +128,12 @@ static void take_numbers(PyObject *from, vys_settings *s)
     s->accumulate = (vy_accumulate)choice(from, "accumulate", sums);
     s->keep = (vys_keep)choice(from, "keep", keeps);
     s->tape_limit = number(from, "tape_limit");
+    s->batches = count(from, "batches");
     s->precise = flag(from, "precise");
     s->fast_math = flag(from, "fast_math");
     s->keep_state = flag(from, "keep_state");
     s->timeout_ns = number(from, "timeout_ns");
-    s->subgroup_size = (uint32_t)number(from, "subgroup_size");
+    s->subgroup_size = count(from, "subgroup_size");
 }
 
 bool take_settings(PyObject *dictionary, held_settings *out)

@@ -33,6 +33,14 @@ def by_hand(d):
 
 
 # ------------------------------------------------------------------------------------------- runs
+def test_batches(device, data):
+    g = vyre.load(MODEL).grad(wrt=["w"], batches=3)
+    assert "pipeline" in g.text and "batch" in g.text
+    np.testing.assert_allclose(g(**data).grad_w, by_hand(data)[1], rtol=1e-4)
+    with pytest.raises(OverflowError, match="batches"):
+        vyre.load(MODEL).grad(wrt=["w"], batches=2 ** 32)
+
+
 def test_values_and_gradients(device, data):
     loss, slope = by_hand(data)
     p = vyre.load(MODEL)

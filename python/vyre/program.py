@@ -110,18 +110,20 @@ class Program:
 
     def grad(self, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, *, order: int = 1,
              with_value: bool = False, seed: bool = False, deterministic: bool = False, accumulate: Optional[str] = None,
-             keep: Optional[str] = None, tape_limit: Optional[int] = None, assume: Optional[Sequence[str]] = None,
-             name: Optional[str] = None) -> "Program":
+             keep: Optional[str] = None, tape_limit: Optional[int] = None, batches: Optional[int] = None,
+             assume: Optional[Sequence[str]] = None, name: Optional[str] = None) -> "Program":
         """The gradient of outputs `of` (all floats) with respect to inputs `wrt` (all floats), by reverse mode.
 
         It takes the program's inputs and computes grad_x for each x.  seed: cotangents are inputs (grad_y, ct_x), else
         ones.  with_value: it computes the outputs, too.  deterministic: the same bits in each run on each device.
         accumulate: auto, atomic or gather.  keep: auto, all or sqrt, what is kept for the way back.  tape_limit: bytes of
-        that.  assume: conditions on scalars that hold in every launch.  order: how many times.
+        that.  batches: in so many parts runs the domain of a program whose invocations are independent, one after the other;
+        where that takes more than the limit it runs in as many as it needs.  assume: conditions on scalars that hold in every
+        launch.  order: how many times.
         """
         return self._derivative(order=order, wrt=names(wrt), of=names(of), with_value=with_value, seed=seed,
                                 deterministic=deterministic, accumulate=accumulate, keep=keep, tape_limit=tape_limit,
-                                assume=names(assume), name=name)
+                                batches=batches, assume=names(assume), name=name)
 
     def jvp(self, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, *, with_value: bool = False,
             deterministic: bool = False, name: Optional[str] = None) -> "Program":
