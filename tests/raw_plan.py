@@ -29,6 +29,7 @@ class Values:
         self.names = dict(job["scalars"])
         self.names.update(("len(%s)" % n, v) for n, v in job["lengths"].items())
         self.names.update(("num_groups.%s" % "xyz"[k], v) for k, v in enumerate(job["groups"]))
+        self.names.update(("group_base.%s" % axis, 0) for axis in "xyz")
 
     def of(self, text, names):
         """The value; `names`: what a dispatch calls them."""
@@ -54,13 +55,17 @@ class Plan:
         self.kernels = {k["name"]: k for k in self.m["kernels"]}
         shaders = {b["name"]: b.get("from") for k in self.m["kernels"] for b in k["bindings"] if b.get("from")}
         self.shaders, self.own = shaders, {}
-        for b in self.m["buffers"]:
-            if b["name"] not in shaders:
-                n = 1
-                for d in b["shape"]:
-                    n *= max(self.values.of(d, {}), 0)
-                self.own[b["name"]] = self.buffer(bytes(n * b["element_size"]))
-                self.own[b["name"]].used = n * b["element_size"]
+
+    def mine(self, name):
+        """A buffer that is not the shader's.  It is made when it is first used: its length may be read back before."""
+        if name not in self.own:
+            b = next(b for b in self.m["buffers"] if b["name"] == name)
+            n = b["element_size"]
+            for d in b["shape"]:
+                n *= max(self.values.of(d, {}), 0)
+            self.own[name] = self.buffer(bytes(n))
+            self.own[name].used = n
+        return self.own[name]
 
     def buffer(self, data):
         path = os.path.join(self.job["out"], "initial")
@@ -68,13 +73,13 @@ class Plan:
             f.write(data)
         return raw.bind(self.physical, self.device, {"file": path, "kind": "storage"})
 
-    def kernel_bindings(self, k, arguments, names):
-        """All of the host's, then the kernel's own: (set, binding, kind, buffer)."""
+    def kernel_bindings(self, k, arguments, names, job):
+        """All of the host's, then the kernel's own: (set, binding, kind, buffer).  Push constants go into the job."""
         out = [(b["set"], b["binding"], b["kind"], self.host[b["set"], b["binding"]]) for b in self.job["bindings"]]
         for b in k["bindings"]:
             if b.get("from"):
                 continue
-            mine = self.own[arguments[b["name"]]]
+            mine = self.mine(arguments[b["name"]])
             if b["clear"]:
                 ctypes.memset(mine.buffer.at, 0, mine.buffer.size)
             out.append((b["set"], b["binding"], "storage", mine))
@@ -83,33 +88,47 @@ class Plan:
             for f in k["params"]["fields"]:
                 struct.pack_into("<I", block, f["offset"], max(self.values.of(f["value"], names), 0))
             where = k["params"]["in"]
+            if where == "push_constants":  # of a kernel that is not the shader's, as those that count a tape
+                job.update(push=os.path.join(self.job["out"], "push"), push_size=len(block))
+                with open(job["push"], "wb") as f:
+                    f.write(block)
+                return out
             out.append((where["set"], where["binding"], "storage", self.buffer(bytes(block))))
         return out
 
     def dispatch(self, step):
         k = self.kernels[step["kernel"]]
-        names = {n: self.values.of(v, {}) for n, v in step["symbols"].items() if self.is_integer(k, n)}
+        names = self.integers(step["symbols"])
         for b in k["bindings"]:
             names["len(%s)" % b["name"]] = self.values.names.get("len(%s)" % step["buffers"][b["name"]], 0)
-        bindings = self.kernel_bindings(k, step["buffers"], names)
+        job = {**self.job, "entry": k["entry"]}
+        bindings = self.kernel_bindings(k, step["buffers"], names, job)
         groups = [self.values.of(g, names) for g in k["groups"] or []] or self.job["groups"]
         if 0 in groups:
             return
         listed = [{"set": b[0], "binding": b[1], "kind": b[2]} for b in bindings]
-        job = {**self.job, "entry": k["entry"], "groups": groups}
+        job["groups"] = groups
         bound = [b[3] for b in bindings]
         sets = raw.layouts(self.device, listed, bound)
         run, layout = raw.pipeline(self.device, job, sets)
         written = raw.write_sets(self.device, listed, bound, sets)
         raw.submit(self.device, self.queue, raw.record(self.device, job, run, layout, written, len(sets), bound))
 
-    def is_integer(self, kernel, name):
-        return name.startswith(("len(", "num_groups")) or self.values.names.get(name) is not None
+    def integers(self, symbols):
+        """What a dispatch calls integers; the host of these tests names no float."""
+        found = {}
+        for name, text in symbols.items():
+            try:
+                found[name] = self.values.of(text, {})
+            except Failure:
+                pass
+        return found
 
     def bytes_of(self, name):
         """Contents of a buffer, dense."""
-        if name in self.own:
-            return bytearray(ctypes.string_at(self.own[name].buffer.at, self.own[name].used))
+        if name not in self.shaders:
+            mine = self.mine(name)
+            return bytearray(ctypes.string_at(mine.buffer.at, mine.used))
         source, at = self.shaders[name], self.places(name)
         memory = self.host[source["set"], source["binding"]].buffer
         data = ctypes.string_at(memory.at, memory.size)
@@ -133,13 +152,19 @@ class Plan:
     def step(self, s):
         if s["do"] == "dispatch":
             self.dispatch(s)
-        elif s["do"] in ("fill", "copy") and "elements" not in s and s.get("to", s.get("buffer")) in self.own:
+        elif s["do"] in ("fill", "copy") and "elements" not in s and s.get("to", s.get("buffer")) not in self.shaders:
             name = s.get("to", s.get("buffer"))
             b = next(b for b in self.m["buffers"] if b["name"] == name)
             one = ONES.get(b["type"], (1).to_bytes(SIZES.get(b["type"], 4), "little"))
-            n = self.own[name].used // b["element_size"]
+            n = self.mine(name).used // b["element_size"]
             data = self.bytes_of(s["from"]) if s["do"] == "copy" else (one if s["value"] else bytes(len(one))) * n
             ctypes.memmove(self.own[name].buffer.at, bytes(data), len(data))
+        elif s["do"] == "readback" and s["buffer"] not in self.shaders:
+            at = 4 * self.values.of(s["element"], {})
+            self.values.names[s["symbol"]] = struct.unpack_from("<I", self.bytes_of(s["buffer"]), at)[0]
+        elif s["do"] == "check":
+            if self.values.of(s["value"], {}) >= self.values.of(s["below"], {}):
+                raise Failure(s["error"])
         else:
             raise Failure("a step: %s" % s["do"])
 

@@ -28,9 +28,9 @@ from originals import Module  # noqa: E402
 COUNT = int(os.environ.get("VYRE_COUNT") or max(2, 8 // int(os.environ.get("VYRE_SHARE", "1"))))
 SEED = int(os.environ.get("VYRE_SEED") or os.environ.get("VYRE_FRESH_SEED") or 30000) % 10**6
 LANES = (re.findall(r"subgroups of (\d+)", run([VYRE, "devices"], 60)[1]) or ["8"])[0]
-# What is not wrong, by stage: push constants that are indexed at run time have no places; raw_plan.py does not know all
-# that a plan may have; what goes through an integer has no derivative; and drivers crash.
-EXPECTED = {"bound": ("its places cannot be kept",), "placed": ("run: an expression", "run: a step", "E0502"),
+# What is not wrong, by stage: push constants that are indexed at run time have no places; raw_plan.py repeats no
+# steps; what goes through an integer has no derivative; and drivers crash.
+EXPECTED = {"bound": ("its places cannot be kept",), "placed": ("run: a step: repeat", "E0502"),
             "grad": ("E0502",), "original": ("does not run: -", "run: vkCreateComputePipelines")}
 # Not --loop-invariant-code-motion: it moves loads of variables out of loops that store them; not --remove-duplicates:
 # of two blocks it makes one type, so names do not say any more which of them is given data.
