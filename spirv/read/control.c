@@ -147,50 +147,6 @@ static bool two_arms(reading *r, uint32_t block, uint32_t condition, uint32_t ye
 }
 
 // ----------------------------------------------------------------------------------------- loops
-// Do later blocks need nothing of it but its condition?  What it stores, or they need, would
-// be lost where the condition ends the loop: then a loop has the values from before its test.
-static bool only_tests(const reading *r, uint32_t at, SpvOp op)
-{
-    bool result, type;
-    read_has_result(op, &result, &type);
-    if (op == SpvOpPhi || !result) return op != SpvOpStore && op != SpvOpCopyMemory;
-    const uint32_t id = read_word(&r->w, at, 1 + type);
-    return op != SpvOpFunctionCall && !(r->facts[id] & READ_OUTLIVES);
-}
-
-static bool has_phi(const reading *r, uint32_t label)
-{
-    uint32_t at = read_definition(&r->w, label);
-    do {
-        at = read_next(&r->w, at);
-    } while (at < r->w.count && read_op(&r->w, at) == SpvOpLine);
-    return at < r->w.count && read_op(&r->w, at) == SpvOpPhi;
-}
-
-// The block whose branch ends the loop, in a straight run of blocks from the header that do nothing
-// but that; 0: there is none.
-static uint32_t test_block(const reading *r, uint32_t header, uint32_t merge, uint32_t again)
-{
-    uint32_t label = header;
-    for (uint32_t steps = 0; steps < 8 && !has_phi(r, merge); steps++) {
-        uint32_t at = read_next(&r->w, read_definition(&r->w, label));
-        for (; at < r->w.count && !read_ends_block(read_op(&r->w, at)); at = read_next(&r->w, at)) {
-            const SpvOp op = read_op(&r->w, at);
-            if (op == SpvOpSelectionMerge || (op == SpvOpLoopMerge && label != header)) return 0;
-            if ((op == SpvOpPhi && label != header) || !only_tests(r, at, op)) return 0;
-        }
-        if (at >= r->w.count) return 0;
-        if (read_op(&r->w, at) == SpvOpBranchConditional) {
-            const uint32_t yes = read_word(&r->w, at, 2), no = read_word(&r->w, at, 3);
-            return (yes == merge) != (no == merge) ? label : 0;
-        }
-        if (read_op(&r->w, at) != SpvOpBranch) return 0;
-        label = read_word(&r->w, at, 1);
-        if (label == merge || label == again || label == header || !is_label(r, label)) return 0;
-    }
-    return 0;
-}
-
 static bool build_block(reading *r, uint32_t label, uint32_t *end);
 static bool end_block(reading *r, uint32_t label, uint32_t at, uint32_t *next);
 
@@ -213,7 +169,7 @@ static bool header_test(reading *r, uint32_t header, uint32_t test, uint32_t mer
 // The iteration up to the continue construct.
 static bool loop_body(reading *r, uint32_t header, uint32_t merge, uint32_t again)
 {
-    const uint32_t test = test_block(r, header, merge, again);
+    const uint32_t test = read_test_block(r, header, merge, again);
     uint32_t at, body = 0, next = 0;
     if (test) {
         if (!header_test(r, header, test, merge, &body)) return false;

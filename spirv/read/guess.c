@@ -8,6 +8,7 @@
 // If the first build notes exactly what was guessed, it is the last one.  Else what it noted takes
 // the guess's place, and reading goes on as without: what a guess lacks is noted, and what it has
 // too much is found by the comparison.  Modules with images are not guessed at.
+// Likewise for values that outlive their constructs (outlives.c).
 #include "spirv/read/reading.h"
 
 #include <string.h>
@@ -128,7 +129,7 @@ bool read_guess(reading *r)
         if (r->objects[id]) settle(r, r->objects[id]);
     r->guessing = false;
     forget(r);
-    return ok;
+    return ok && read_guess_outlives(r);
 }
 
 // Is what this build noted what was guessed?  If not, it replaces the guess, for another build.
@@ -136,6 +137,8 @@ void read_compare_guess(reading *r)
 {
     if (!r->guess) return;
     r->guess = false;
+    r->noted |= memcmp(r->outlived, r->facts, r->w.bound) != 0;
+    memcpy(r->facts, r->outlived, r->w.bound);
     for (uint32_t id = 1; id < r->w.bound; id++) {
         const read_object *o = r->objects[id];
         if (!o) r->uses[id] = NULL; // nothing has reached it

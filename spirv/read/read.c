@@ -90,6 +90,7 @@ static bool room(reading *r)
     r->value_at = vy_arena_alloc(&r->building, n * sizeof *r->value_at);
     r->kept = vy_arena_alloc(&r->building, n * sizeof *r->kept);
     r->now = vy_arena_alloc(&r->building, n * sizeof *r->now);
+    r->outlived = vy_arena_alloc(&r->building, n);
     r->pointers = vy_arena_alloc(&r->building, n * sizeof *r->pointers);
     r->objects = vy_arena_alloc(&r->building, n * sizeof *r->objects);
     r->built = vy_arena_alloc(&r->building, n * sizeof *r->built);
@@ -100,8 +101,8 @@ static bool room(reading *r)
     r->depth = r->constants = r->line = r->column = 0;
     r->instructions = 0;
     r->at = 0;
-    return (r->types && r->note_at && r->value_at && r->now && r->kept && r->pointers &&
-            r->objects && r->built && r->seen) ||
+    return (r->types && r->note_at && r->value_at && r->now && r->kept && r->outlived &&
+            r->pointers && r->objects && r->built && r->seen) ||
            read_no_memory(r);
 }
 

@@ -167,6 +167,8 @@ void read_name_sizes(const reading *r);
 // ---- guess.c: what the first build would note of variables
 bool read_guess(reading *r);
 void read_compare_guess(reading *r);
+// ---- outlives.c: … of values
+bool read_guess_outlives(reading *r);
 
 // An object for the variable, with its fields; NULL: failed.
 read_object *read_make_object(reading *r, uint32_t id, read_kind kind, const char *path);
@@ -252,6 +254,9 @@ bool read_edge(reading *r, uint32_t from, uint32_t to);
 bool read_follow(reading *r, uint32_t label);
 // … after a branch to it, which may leave constructs instead.
 bool read_go(reading *r, uint32_t from, uint32_t to);
+// ---- header.c: the block whose branch ends the loop with this header, in a straight run of blocks
+// from it that do nothing but that; 0: there is none
+uint32_t read_test_block(const reading *r, uint32_t header, uint32_t merge, uint32_t again);
 // ---- carried.c: what the body of the loop with this header may assign, of what is visible here
 bool read_carried(reading *r, uint32_t header, vy_loop_hint *hint);
 // ---- switch.c: OpSwitch at the end of block `from`, in a construct that its merge block leaves
@@ -315,6 +320,7 @@ struct reading {
     read_value_vec values;
     uint32_t *value_at;      // by id: index + 1 of its first scalar
     uint8_t **now;           // as uses: what this build has noted
+    uint8_t *outlived;       // as facts: likewise
     vy_var **kept;           // by id: variables of its scalars: of OpPhi, and of what outlives
     read_pointer **pointers; // by id
     read_object **objects;   // by id of a variable

@@ -45,6 +45,7 @@ static vy_value note_outlives(reading *r, uint32_t id, vy_type type)
 {
     r->noted |= !(r->facts[id] & READ_OUTLIVES);
     r->facts[id] |= READ_OUTLIVES;
+    r->outlived[id] |= READ_OUTLIVES;
     return read_any(r, type);
 }
 
@@ -272,7 +273,8 @@ vy_value read_scalar(reading *r, uint32_t id, uint32_t k)
         read_fail(r, VY_E_SHADER_WORDS, "", "an operand is no value, or has too few parts");
         return none;
     }
-    if (!r->value_at[id] && !r->kept[id]) {
+    const bool early = !r->value_at[id] && r->guess && op != SpvOpPhi; // kept by the guess alone
+    if ((!r->value_at[id] && !r->kept[id]) || early) {
         read_fail(r, VY_E_SHADER_WORDS, "", "a value is used before it is computed");
         return none;
     }
@@ -283,7 +285,10 @@ vy_value read_scalar(reading *r, uint32_t id, uint32_t k)
         if (is_constant(op))
             return define_constant(r, id) ? r->values.data[r->value_at[id] - 1 + k] : none;
     }
-    if (r->kept[id]) return vy_get(r->b, r->kept[id][k]);
+    if (r->kept[id]) {
+        r->outlived[id] |= r->facts[id];
+        return vy_get(r->b, r->kept[id][k]);
+    }
     return note_outlives(r, id, scalar_type(r, read_type_id(r, id), k));
 }
 
