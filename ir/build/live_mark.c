@@ -30,7 +30,7 @@ typedef struct marker {
     vy_sweep *w;
     uint32_t *stack; // every instruction is pushed at most once
     uint32_t count;
-    uint32_t *life;   // by access: the lifetime of memory that it is to
+    uint32_t *life;   // by access: the lifetime of memory that it is to; NULL: all writes are roots
     uint8_t *read;    // by lifetime: an access to it is live
     uint32_t *writes; // by instruction: the write to the same lifetime before it
     uint32_t *last;   // by lifetime: its last write
@@ -118,7 +118,7 @@ static void visit(marker *m, uint32_t id)
         need(m, k); // a call has all its results
     }
     if (!vy_op_is_memory(op)) return;
-    need_writes(m, m->life[id]);
+    if (m->life) need_writes(m, m->life[id]);
     need_extents(m, inst->aux);
 }
 
@@ -217,19 +217,24 @@ static void find_extents(marker *m)
         if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;
 }
 
-static bool marker_begin(marker *m, vy_sweep *w)
+static bool has_private(const vy_program *p)
 {
+    for (uint32_t i = 0; i < p->buffers.count; i++)
+        if (is_private(p, i)) return true;
+    return false;
+}
+
+static bool find_writes(marker *m)
+{
+    vy_sweep *w = m->w;
     const vy_program *p = w->w.p;
     const size_t lives = (size_t)p->buffers.count + p->insts.count;
-    *m = (marker){.w = w};
-    m->stack = vy_rewrite_ids(&w->w);
     m->writes = vy_rewrite_ids(&w->w);
     m->life = vy_rewrite_ids(&w->w);
     m->last = vy_rewrite_table(&w->w, lives * sizeof *m->last);
     m->read = vy_rewrite_table(&w->w, lives);
     if (w->w.oom) return false;
     find_lifetimes(m);
-    if (p->host) find_extents(m);
     if (w->w.oom) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (vy_op_infos[p->insts.data[id].op].effect != VY_WRITE) continue;
@@ -239,11 +244,19 @@ static bool marker_begin(marker *m, vy_sweep *w)
     return true;
 }
 
+static bool marker_begin(marker *m, vy_sweep *w, bool keep_all)
+{
+    *m = (marker){.w = w};
+    m->stack = vy_rewrite_ids(&w->w);
+    if (m->stack && w->w.p->host) find_extents(m);
+    return !w->w.oom && (keep_all || !has_private(w->w.p) || find_writes(m));
+}
+
 bool vy_sweep_mark(vy_sweep *w, bool keep_all)
 {
     const vy_program *p = w->w.p;
     marker m;
-    if (!marker_begin(&m, w)) return false;
+    if (!marker_begin(&m, w, keep_all)) return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         bool write = vy_op_infos[op].effect == VY_WRITE;
