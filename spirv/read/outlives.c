@@ -228,7 +228,7 @@ static void see_operands(walk *k, uint32_t at, SpvOp op, uint32_t first)
     use_all(k, at, first, end);
 }
 
-static bool see(walk *k, uint32_t at, SpvOp op)
+static bool see(walk *k, uint32_t at, SpvOp op, uint32_t first)
 {
     switch (op) {
     case SpvOpPhi: return vy_vec_push(&k->phis, at) || read_no_memory(k->r);
@@ -246,9 +246,7 @@ static bool see(walk *k, uint32_t at, SpvOp op)
     case SpvOpVariable: return true;
     default: break;
     }
-    bool result, type;
-    read_has_result(op, &result, &type);
-    see_operands(k, at, op, 1 + type + result);
+    see_operands(k, at, op, first);
     return true;
 }
 
@@ -291,8 +289,9 @@ static bool see_function(walk *k, uint32_t id)
             see_label(k, read_word(w, at, 1));
         } else if (op != SpvOpFunction && k->now) {
             const uint32_t result = read_word(w, at, 2);
-            if (read_definition(w, result) == at && is_value(k, at, op)) k->values[result] = k->now;
-            if (op != SpvOpFunctionParameter) ok = see(k, at, op);
+            const bool gives = read_definition(w, result) == at;
+            if (gives && is_value(k, at, op)) k->values[result] = k->now;
+            if (op != SpvOpFunctionParameter) ok = see(k, at, op, gives ? 3 : 1);
         }
     }
     return ok;
