@@ -89,6 +89,13 @@ static uint32_t leave_out_gathered(void *pass, uint32_t id)
     return id;
 }
 
+// Its elements belong to one invocation each, as those of tapes do.
+static void declare_kept(gather *g, vy_builder *b, uint32_t k)
+{
+    const uint32_t buffer = gather_kept_buffer(g, b, k);
+    if (buffer) vy_builder_program(b)->buffers.data[buffer].owned = true;
+}
+
 static vy_program *copy_rest(gather *g)
 {
     rest t = {.g = g};
@@ -98,7 +105,7 @@ static vy_program *copy_rest(gather *g)
         t.removed[g->sites[k].id] = g->sites[k].gathered;
     if (ok && t.removed && vy_rewrite_open(&t.w)) {
         for (uint32_t k = 0; k < g->kept.count; k++)
-            if (g->kept.data[k].used) gather_kept_buffer(g, t.w.b, k);
+            if (g->kept.data[k].used) declare_kept(g, t.w.b, k);
         vy_rewrite_range(&t.w, 1, g->r->insts.count, leave_out_gathered, &t);
     }
     return vy_rewrite_take(&t.w, ok);

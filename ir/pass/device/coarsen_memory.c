@@ -16,6 +16,8 @@
 //   and stored (tapes)                   0 has stored the same value just before.  The repetition
 //                                        sees what copy 0 saw as long as no step stores what it
 //                                        has loaded before.
+// `@owned` parameters that are only      likewise: there is no `if` around each store, and copies
+//   stored (what a gather needs)         of many stores stay within the limits of coarsen.c
 //
 // Anything else is left alone: other atomics, whose results or order can be observed; elements of
 // several invocations that are loaded and stored.
@@ -126,7 +128,9 @@ bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool 
 // ----------------------------------------------------------------------------------------- writes
 bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id)
 {
-    return !is_access(p, id) || use[memory_of(p, id)] == (LOADED | STORED);
+    if (!is_access(p, id)) return true;
+    const uint8_t of = use[memory_of(p, id)];
+    return of == (LOADED | STORED) || (of == STORED && p->buffers.data[memory_of(p, id)].owned);
 }
 
 uint8_t vy_written_along(const vy_along *a, uint32_t id)
