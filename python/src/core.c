@@ -100,7 +100,7 @@ static uint32_t count(PyObject *dictionary, const char *name)
 {
     const uint64_t n = number(dictionary, name);
     if (n > UINT32_MAX && !PyErr_Occurred())
-        PyErr_Format(PyExc_OverflowError, "%s=: it is below 2**32", name);
+        PyErr_Format(PyExc_OverflowError, "%s= must be below 2**32", name);
     return (uint32_t)n;
 }
 

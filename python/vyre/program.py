@@ -117,8 +117,8 @@ class Program:
         It takes the program's inputs and computes grad_x for each x.  seed: cotangents are inputs (grad_y, ct_x), else
         ones.  with_value: it computes the outputs, too.  deterministic: the same bits in each run on each device.
         accumulate: auto, atomic or gather.  keep: auto, all or sqrt, what is kept for the way back.  tape_limit: bytes of
-        that.  batches: in so many parts runs the domain of a program whose invocations are independent, one after the other;
-        where that takes more than the limit it runs in as many as it needs.  assume: conditions on scalars that hold in every
+        that.  batches: the number of parts in which the domain runs, one after the other, at least; by default as few as the
+        limit allows.  Only programs whose invocations are independent have such parts.  assume: conditions on scalars that hold in every
         launch.  order: how many times.
         """
         return self._derivative(order=order, wrt=names(wrt), of=names(of), with_value=with_value, seed=seed,
