@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Hash-grid encoding: one invocation per point goes through the levels, adds weight · cotangent to the eight
 // corners' features atomically, and keeps the slope along the axes in registers (so it needs no atomics).
+// Points lie in the unit cube: what a negative number is as `uint` is undefined.
+// With --low 0
 // Measured: 48.7 % of the peak copy bandwidth and 2.14 % of the peak multiply-add rate (llvmpipe, tools/benchmark heads).
 #version 450
 #extension GL_EXT_shader_atomic_float : require

@@ -114,12 +114,14 @@ def gradient_difference(shader, out, outputs):
             continue
         with open(os.path.join(out, name), "rb") as f:
             data = f.read()
-        code = {"f16": "e", "f32": "f", "f64": "d"}[want["type"]]
+        code, unit = {"f16": ("e", 2**-11), "f32": ("f", 2**-24), "f64": ("d", 2**-53)}[want["type"]]
         got = struct.unpack("<%d%s" % (len(data) // struct.calcsize("<" + code), code), data)
         a = [float(x) for x in want["data"]]
         scale = max([abs(x) for x in a if math.isfinite(x)], default=0)
         for k, (x, y) in enumerate(zip(a, got)):
-            if not (x == y or (x != x and y != y) or abs(x - y) <= 2e-3 * abs(x) + 1e-4 * scale):
+            # Cotangents are 1 and data within 1: where terms of that size cancel, as in a softmax whose gradient is 0,
+            # their roundings are left, which no element of the result gives a scale for.
+            if not (x == y or (x != x and y != y) or abs(x - y) <= 2e-3 * abs(x) + 1e-4 * scale + 4 * unit):
                 return "%s[%d]: %r, bound as the shader %r" % (name, k, x, y)
     return ""
 
@@ -142,6 +144,10 @@ def judge_gradient(shader):
     if out is None:
         return
     found = gradient_difference(shader, out, json.loads(text)["outputs"])
+    chance = shader.chance() if found else ""
+    if chance:  # which may spoil only the gradient: two invocations that store the same number to one element
+        shader.why["placed"] = "the original " + chance
+        return
     shader.found["placed"] = not found
     if found:
         shader.why["placed"] = "DIFFERS"

@@ -61,7 +61,7 @@ class Shader:
         self.device_check = device_check
         self.path, self.folder, self.o, self.dir = path, folder, options, scratch
         self.spv, self.why, self.seconds, self.found = path, {}, {}, {}
-        self.samplers = options.sampler
+        self.samplers, self.set, self.low = options.sampler, {}, -1
         self.module, self.groups = None, [int(g) for g in options.groups.split(",")]
 
     def command(self, stage, verb, *rest):
@@ -82,13 +82,20 @@ class Shader:
         argv = ["glslangValidator", "-g", "-V", "--target-env", "vulkan1.2", "-S", "comp"]
         argv += ["-D", "-e", "main"] if self.path.endswith(".hlsl") else []
         argv += ["-I" + i for i in (os.path.dirname(self.path), *self.o.include)] + ["-D" + d for d in self.o.define]
-        with open(self.path, encoding="utf-8", errors="replace") as f:
-            described = re.search(r"^// With (--sampler .*)", f.read(), re.M)
-        self.samplers = described.group(1).split()[1::2] if described else self.samplers
+        self.described()
         status, out, _, _ = run([*argv, self.source(), "-o", self.spv], self.o.seconds)
         if status != 0:
             self.why["compile"] = "; ".join(re.findall(r"ERROR: (.*)", out)[:1])[:140]
         return status == 0
+
+    def described(self):
+        """What the source says of its data in a line `// With …`, as samplers and numbers within its arrays."""
+        with open(self.path, encoding="utf-8", errors="replace") as f:
+            words = (re.findall(r"^// With (--\w+ .*)", f.read(), re.M) or [""])[0].split()
+        given = list(zip(words[::2], words[1::2]))
+        self.samplers = [value for option, value in given if option == "--sampler"] or self.samplers
+        self.set = {name: int(n) for name, _, n in (value.partition("=") for option, value in given if option == "--set")}
+        self.low = next((float(value) for option, value in given if option == "--low"), self.low)
 
     def source(self):
         """The path of the text; glslang wants an extension for `#include`, which glslc does without."""
@@ -145,7 +152,7 @@ class Shader:
             self.domain = self.head(text)
             own = self.command("own", "print", "--keep-domain")
             self.own = own or text  # barriers behind a guard: only the domain makes them legal
-            self.fill(-1)
+            self.fill(self.low)
         except originals.Unknown as e:
             self.why["forward"] = "not laid out: %s" % e
             return self
@@ -209,8 +216,7 @@ class Shader:
         n = len(self.data[v[:3]]) // size
         return part._replace(code=code, dims=(n,), places=[((k,), k * size) for k in range(n)])
 
-    @staticmethod
-    def number(part, variable, r, low):
+    def number(self, part, variable, r, low):
         code = part.code
         fixed, most = variable.kind in ("uniform", "push"), (variable.image or {}).get("most")
         if most:  # one that its format has
@@ -218,7 +224,7 @@ class Shader:
             return struct.unpack("<f", struct.pack("<f", r.randrange(steps + 1) / steps))[0]
         if code in "efd":
             return 0.75 if fixed else struct.unpack("<e", struct.pack("<e", r.uniform(low, 1)))[0]
-        return 4 if fixed else r.randrange(4)
+        return self.set.get(part.name, 4) if fixed else r.randrange(4)
 
     def give(self, part, variable, parameters):
         for size in ("width", "height", "depth", "layers") if variable.image else ():

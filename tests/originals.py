@@ -85,8 +85,8 @@ class Module:
         return any(self.ops[op] for op in NOT_NUMBERS - {31})
 
     def floats(self):
-        """Does it compute with floats?"""
-        return self.ops[FLOAT] and any(self.ops[op] for op in (12, *range(127, 149), *range(142, 149)))
+        """Does it compute with floats?  Also by sums, products, extrema among lanes, and sums in memory."""
+        return self.ops[FLOAT] and any(self.ops[op] for op in (12, *range(127, 149), 350, 352, 355, 358, 6035))
 
     def specialised(self, given):
         """The words with these values of specialisation constants, by name or number, as defaults."""

@@ -32,14 +32,14 @@ class Values:
         self.names.update(("group_base.%s" % axis, 0) for axis in "xyz")
 
     def of(self, text, names):
-        """The value; `names`: what a dispatch calls them."""
+        """The value; `names`: what a dispatch calls them, None for what has no value here."""
         rounded = re.fullmatch(r"ceil\((.*)/(\d+)\)", text)
         if rounded:
             return -(-self.of(rounded.group(1), names) // int(rounded.group(2)))
-        known = {**self.names, **names}
+        known = {n: v for n, v in {**self.names, **names}.items() if v is not None}
         listed = "|".join(re.escape(n) for n in sorted(known, key=len, reverse=True))
         text = re.sub(r"(?<![\w.])(?:%s)(?![\w.(])" % listed, lambda m: str(known[m.group()]), text)
-        if re.search(r"[^-+*/%(), \dmaxin]", text):
+        if re.search(r"[^-+*/%(), \d]", re.sub(r"\b(min|max)\(", "(", text)):
             raise Failure("an expression: %s" % text)
         return int(eval(text.replace("/", "//"), {"__builtins__": {}}, {"min": min, "max": max}))  # of our own manifest
 
@@ -100,7 +100,7 @@ class Plan:
         k = self.kernels[step["kernel"]]
         names = self.integers(step["symbols"])
         for b in k["bindings"]:
-            names["len(%s)" % b["name"]] = self.values.names.get("len(%s)" % step["buffers"][b["name"]], 0)
+            names["len(%s)" % b["name"]] = self.values.names.get("len(%s)" % step["buffers"][b["name"]])
         job = {**self.job, "entry": k["entry"]}
         bindings = self.kernel_bindings(k, step["buffers"], names, job)
         groups = [self.values.of(g, names) for g in k["groups"] or []] or self.job["groups"]
@@ -110,18 +110,19 @@ class Plan:
         job["groups"] = groups
         bound = [b[3] for b in bindings]
         sets = raw.layouts(self.device, listed, bound)
-        run, layout = raw.pipeline(self.device, job, sets)
+        run, layout = raw.pipeline(self.physical, self.device, job, sets)
         written = raw.write_sets(self.device, listed, bound, sets)
         raw.submit(self.device, self.queue, raw.record(self.device, job, run, layout, written, len(sets), bound))
 
     def integers(self, symbols):
-        """What a dispatch calls integers; the host of these tests names no float."""
+        """What a dispatch calls integers.  What is none, as a float, has no value: to use it fails, rather than to take
+        the value of what the host calls so."""
         found = {}
         for name, text in symbols.items():
             try:
                 found[name] = self.values.of(text, {})
             except Failure:
-                pass
+                found[name] = None
         return found
 
     def bytes_of(self, name):
@@ -183,6 +184,9 @@ class Plan:
 
     def run(self):
         self.steps(self.m["steps"])
+        for b in self.m["buffers"]:  # one that no step touches has contents, too: zeros
+            if b["role"] == "out" and b["name"] not in self.shaders:
+                self.mine(b["name"])
         for k, (name, b) in enumerate(self.own.items()):
             with open(os.path.join(self.job["out"], name), "wb") as f:
                 f.write(ctypes.string_at(b.buffer.at, b.used))

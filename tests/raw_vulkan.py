@@ -19,6 +19,7 @@ from raw_calls import P, SIZE, U32, U64, VK, Buffer, Failure, call, make, struct
 
 KINDS = {"uniform": (6, 0x10), "storage": (7, 0x20)}  # VkDescriptorType, VkBufferUsageFlags
 FEATURES = (49, 51)  # VkStructureType of the features of Vulkan 1.1 and 1.2
+LANES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "relative shuffle", "clustered", "quad")
 ATOMIC_FLOAT = (b"VK_EXT_shader_atomic_float", 1000260000)
 
 
@@ -109,9 +110,27 @@ def layouts(device, bindings, bound):
     return out
 
 
-def pipeline(device, job, sets):
+def supported(physical, words):
+    """Of what it does not offer a device may make anything: lavapipe sums whole subgroups where a module asks for
+    clusters, and takes the first lane's image where each lane chooses one."""
+    lanes = struct(U32, P, U32, U32, U32, U32)(1000094000)
+    whole = struct(U32, P, ctypes.c_char * 4096)(1000059001, ctypes.addressof(lanes))
+    VK.vkGetPhysicalDeviceProperties2(physical, ctypes.byref(whole))
+    chosen = chain(physical, ())[2].has
+    at = 20
+    while at + 8 <= len(words) and int.from_bytes(words[at:at + 2], "little") == 17:  # OpCapability comes first
+        kind = int.from_bytes(words[at + 4:at + 8], "little")
+        if 61 <= kind < 69 and not lanes.f4 >> (kind - 61) & 1:  # GroupNonUniform, …Vote, and so on, as the bits
+            raise Failure("the device has no %s operations among lanes" % LANES[kind - 61])
+        if 5306 <= kind < 5313 and not chosen[kind - 5306 + 13]:  # UniformBufferArrayNonUniformIndexing, …
+            raise Failure("the device does not choose by lane among resources")
+        at += 8
+
+
+def pipeline(physical, device, job, sets):
     with open(job["module"], "rb") as f:
         words = f.read()
+    supported(physical, words)
     text = ctypes.create_string_buffer(words, len(words))
     module = make("vkCreateShaderModule", device,
                   struct(U32, P, U32, SIZE, P)(16, None, 0, len(words), ctypes.addressof(text)))
@@ -182,7 +201,7 @@ def main():
     physical, device, queue = open_device()
     bound = [bind(physical, device, b) for b in job["bindings"]]
     sets = layouts(device, job["bindings"], bound)
-    run, layout = pipeline(device, job, sets)
+    run, layout = pipeline(physical, device, job, sets)
     written = write_sets(device, job["bindings"], bound, sets)
     commands = record(device, job, run, layout, written, len(sets), bound)
     submit(device, queue, commands)

@@ -1,7 +1,7 @@
 // Images of an array that are chosen when the shader runs: each access is one of each image, where the index is its own;
 // one that the array has not is 0.
 //
-// With --sampler linear,clamp
+// With --sampler linear,clamp --set n=3
 // RUN: vyre-grad run %s --sampler linear,clamp --engine eval,vulkan --set n=3 --in page.0[1,3,1]=1,2,3 --in page.1[1,3,1]=3,4,5 --in page.2[1,4,1]=6,7,8,9 --in tile.0[1,2,4]=iota --in tile.1[1,1,4]=iota --in to.0[1,4,1]=zeros --in to.1[1,4,1]=zeros --in which=2,0,1,7 --in y[4]=zeros --grad --wrt page.0,page.2,tile.0 --of y,to.0,to.1
 // EXPECT: y f32[4] = [19, 13, 14.5, 0]
 // EXPECT: to.0 f32[1, 4, 1] = [0, 169, 0, 0]
