@@ -61,7 +61,7 @@ class Shader:
         self.device_check = device_check
         self.path, self.folder, self.o, self.dir = path, folder, options, scratch
         self.spv, self.why, self.seconds, self.found = path, {}, {}, {}
-        self.samplers, self.set, self.low = options.sampler, {}, -1
+        self.samplers, self.set, self.low = options.sampler, list(options.set), -1
         self.module, self.groups = None, [int(g) for g in options.groups.split(",")]
 
     def command(self, stage, verb, *rest):
@@ -89,12 +89,12 @@ class Shader:
         return status == 0
 
     def described(self):
-        """What the source says of its data in a line `// With …`, as samplers and numbers within its arrays."""
+        """What the source says of its data in a line `// With …`."""
         with open(self.path, encoding="utf-8", errors="replace") as f:
             words = (re.findall(r"^// With (--\w+ .*)", f.read(), re.M) or [""])[0].split()
         given = list(zip(words[::2], words[1::2]))
         self.samplers = [value for option, value in given if option == "--sampler"] or self.samplers
-        self.set = {name: int(n) for name, _, n in (value.partition("=") for option, value in given if option == "--set")}
+        self.set += [value for option, value in given if option == "--set"]
         self.low = next((float(value) for option, value in given if option == "--low"), self.low)
 
     def source(self):
@@ -224,7 +224,7 @@ class Shader:
             return struct.unpack("<f", struct.pack("<f", r.randrange(steps + 1) / steps))[0]
         if code in "efd":
             return 0.75 if fixed else struct.unpack("<e", struct.pack("<e", r.uniform(low, 1)))[0]
-        return self.set.get(part.name, 4) if fixed else r.randrange(4)
+        return int(dict(given.split("=") for given in self.set).get(part.name, 4)) if fixed else r.randrange(4)
 
     def give(self, part, variable, parameters):
         for size in ("width", "height", "depth", "layers") if variable.image else ():
