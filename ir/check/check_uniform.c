@@ -6,8 +6,9 @@
 // changes is quadratic.  So everything starts out uniform and *difference* is propagated from its
 // sources along the uses, each edge once:
 //
-//   sources   over-variables, gid, lid, lindex, lane; loads of memory that is not `in`;
-//             old values of atomics; subgroup results
+//   sources   over-variables, gid, lid, lindex, lane; loads of memory that is not `in`, nor shared
+//             and left alone between two barriers (quiet.h); old values of atomics; subgroup
+//             results
 //   edges     operand → value;  init, next → carry → result;  yield → result
 //             condition, bound, keep → construct → its results
 //
@@ -18,6 +19,7 @@
 // vy_differences is the same analysis for passes, vy_differences_along that between invocations
 // that differ in one axis of a launch.
 #include "ir/check/check.h"
+#include "ir/check/quiet.h"
 #include "ir/check/uniform.h"
 #include "ir/core/dataflow.h"
 
@@ -30,6 +32,7 @@ typedef struct spread {
     uint32_t *origin; // by instruction: 0 uniform, else the source (leaf or instruction) to blame
     const uint32_t *all;  // NULL, or the origins by all sources, if domain variables are to be none
     const uint8_t *loads; // NULL, or by buffer: loads are a source, and others that of this axis
+    uint8_t *quiet;       // NULL, or by instruction: a load that is no source
     uint32_t axis;
 } spread;
 
@@ -75,7 +78,9 @@ static bool inst_is_source(const spread *d, uint32_t id)
     const vy_inst *i = &d->p->insts.data[id];
     vy_op op = (vy_op)i->op;
     if (op == VY_OP_LOAD && d->loads) return d->loads[i->aux];
-    if (op == VY_OP_LOAD) return d->all ? d->all[id] : d->p->buffers.data[i->aux].cls != VY_IN;
+    if (op == VY_OP_LOAD && d->all) return d->all[id];
+    if (op == VY_OP_LOAD)
+        return d->p->buffers.data[i->aux].cls != VY_IN && !(d->quiet && d->quiet[id]);
     return vy_op_is_atomic(op) || vy_op_is_subgroup(op);
 }
 
@@ -122,6 +127,7 @@ static void follow(spread *d, uint32_t user, uint32_t k, uint32_t origin)
 static bool prepare_spread(spread *d, vy_arena *arena)
 {
     d->origin = vy_arena_alloc(arena, d->p->insts.count * sizeof *d->origin);
+    if (!d->loads && !d->all && !vy_find_quiet(d->p, d->s, arena, &d->quiet)) return false;
     return d->origin && vy_dataflow_make(&d->flow, d->p, d->s, arena);
 }
 

@@ -272,6 +272,8 @@ bool read_launch(vy_program *p);
 bool read_steps(vy_program *p);
 // ---- lockstep.c: loops with barriers end for a workgroup together
 bool read_lockstep(vy_program *p);
+// ---- quotients.c: of a multiple and a part of one only the multiple's is left
+bool read_quotients(vy_program *p);
 // ---- subgroup_arms.c: operations among lanes are taken out of arms that entire subgroups take
 bool read_subgroup_arms(vy_program *p);
 

@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Faults in the reader of SPIR-V and in what is written for its hosts: what only shaders show."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    ("text/shader/quiet_shared.comp", (
+        ("ir/check/quiet.c", None, "!(f.phase[id].stores & bit)", "!(f.before[id].stores & bit)"),
+        ("ir/check/quiet.c", None, "!(f.phase[id].stores & bit)", "!(f.after[id].stores & bit)"),
+        ("ir/check/quiet.c", None, "if (memory && p->insts.data[id].op != VY_OP_LOAD)", "if (memory && p->insts.data[id].op == VY_OP_STORE)"),
+    )),
+    ("text/shader/quotients.comp", (
+        ("spirv/read/quotients.c", None, "part.hi < INT64_C(1) << bits", "part.hi < INT64_C(2) << bits"),
+        ("spirv/read/quotients.c", None, "whole.count >= bits &&", "true &&"),
+        ("spirv/read/quotients.c", None, "!(whole.bits & ((UINT64_C(1) << bits) - 1))", "true"),
+    )),
+    ("text/diag/e0302_quiet.vyre", (
+        ("ir/check/quiet.c", None, "if (p->overs.count || p->host) return true;", "if (p->host) return true;"),
+    )),
     ("text/shader/guessed.comp", (
         ("spirv/read/guess.c", None, "r->noted |= memcmp(r->now[id], r->uses[id], use_count(o)) != 0;", ""),
         ("spirv/read/guess.c", None, "memcpy(r->uses[id], r->now[id], use_count(o));", ""),
