@@ -104,7 +104,7 @@ def launch(shader, manifest_path):
 
 def gradient_difference(shader, out, outputs):
     for (kind, number, binding), data in shader.data.items():
-        if kind == "push":
+        if kind not in ("uniform", "storage"):
             continue
         with open(os.path.join(out, "host%d_%d" % (number, binding)), "rb") as f:
             if f.read()[:len(data)] != data:
