@@ -78,7 +78,7 @@ def passes(r):
 def options(made):
     return types.SimpleNamespace(
         vyre=VYRE, elements=made.elements, groups=",".join(map(str, made.groups)), seconds=900, lanes=LANES, keep=False,
-        sampler=[], include=[], define=[], spec=[], device=True, check=True)
+        sampler=[], include=[], define=[], spec=[], set=[], device=True, check=True)
 
 
 def troubles(s):
