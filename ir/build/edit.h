@@ -114,7 +114,8 @@ vy_program *vy_program_end_after(vy_builder *b, vy_program_step *step, void *use
 typedef struct vy_loop_hint {
     const vy_var *vars;
     uint32_t count;
-    bool returns; // the body contains a `return` of the function being built
+    bool returns;    // the body contains a `return` of the function being built
+    uint32_t leaves; // the outermost block around the loop that the body leaves; 0: none
 } vy_loop_hint;
 vy_value vy_for_hint(vy_builder *b, const char *name, vy_value from, vy_value to, vy_value step,
                      bool reverse, const vy_loop_hint *hint);

@@ -32,8 +32,20 @@ static bool carry_var(vy_builder *b, uint32_t var)
     return false;
 }
 
-// Appends the variables to carry.  A `return` in the body clears the flags of every loop up to the
-// function, and those of the function.
+// Appends the flags that the body may clear.  A `return` clears those of every loop and block up to
+// the function, and those of the function; what leaves a block, up to that block.
+static void carry_flags(vy_builder *b, const vy_loop_hint *hint)
+{
+    const uint32_t last = hint->returns ? 0 : hint->leaves ? hint->leaves : b->frames.count;
+    for (uint32_t i = b->frames.count; i-- > last;) {
+        build_frame *f = &b->frames.data[i];
+        if (f->keep && !carry_var(b, f->keep - 1)) return;
+        if (f->live && !carry_var(b, f->live - 1)) return;
+        if (f->kind == FRAME_FUNCTION) return;
+    }
+}
+
+// Appends the variables to carry.
 static void choose_carried(vy_builder *b, const vy_loop_hint *hint)
 {
     ++b->mark_serial;
@@ -46,13 +58,7 @@ static void choose_carried(vy_builder *b, const vy_loop_hint *hint)
         if (!vy_variable_valid(b, hint->vars[i], "loop")) return;
         if (!carry_var(b, hint->vars[i].id - 1)) return;
     }
-    if (!hint->returns) return;
-    for (uint32_t i = b->frames.count; i-- > 0;) {
-        build_frame *f = &b->frames.data[i];
-        if (f->keep && !carry_var(b, f->keep - 1)) return;
-        if (f->live && !carry_var(b, f->live - 1)) return;
-        if (f->kind == FRAME_FUNCTION) return;
-    }
+    carry_flags(b, hint);
 }
 
 // Initial values of the chosen variables in scratch 1; room for their carries in scratch 2.

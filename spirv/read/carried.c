@@ -12,6 +12,8 @@ typedef struct carried {
     reading *r;
     vy_id_vec todo, vars; // blocks to look at; what is found
     bool calls;           // the body has calls, which may assign what is private to the invocation
+    bool returns;         // … ends the function
+    uint32_t leaves;      // … leaves this block, the outermost of those around the loop; 0: none
 } carried;
 
 static bool add(carried *c, uint32_t n, const vy_var *vars)
@@ -68,6 +70,20 @@ static bool add_result(carried *c, uint32_t value) // of the function that is in
     return !results || add(c, read_scalar_count(c->r, value), results);
 }
 
+// A branch out of the loop into the end of a construct around it clears the flags of what it leaves
+// (ir/build/control.c).  One out of the loop alone clears none that the loop would have to carry.
+static bool add_exit(carried *c, const read_exit *e)
+{
+    if (!e->is_loop && (!c->leaves || e->block < c->leaves)) c->leaves = e->block;
+    return !e->falls.id || add(c, 1, &e->falls);
+}
+
+static bool add_exit_to(carried *c, uint32_t label)
+{
+    const read_exit *e = read_exit_to(c->r, label);
+    return !e || add_exit(c, e);
+}
+
 // A branch to a block sets its OpPhi; it is of the body if it leaves no construct.
 static bool go_to(carried *c, uint32_t label)
 {
@@ -82,7 +98,8 @@ static bool go_to(carried *c, uint32_t label)
         if (op != SpvOpPhi && op != SpvOpLine && op != SpvOpNoLine) break;
         if (op == SpvOpPhi && !add_value(c, read_word(&r->w, at, 2))) return false;
     }
-    if (r->seen[label] == r->seen_now || read_exit_to(r, label)) return true;
+    if (r->seen[label] == r->seen_now) return true;
+    if (read_exit_to(r, label)) return add_exit_to(c, label);
     r->seen[label] = r->seen_now;
     return vy_vec_push(&c->todo, label) || read_no_memory(r);
 }
@@ -98,7 +115,9 @@ static bool see(carried *c, uint32_t at, SpvOp op)
     case SpvOpFunctionCall:
         c->calls |= !read_library_of(c->r, read_word(w, at, 3));
         return add_pointers(c, at, 4) && add_value(c, read_word(w, at, 2));
-    case SpvOpReturnValue: return add_result(c, read_word(w, at, 1));
+    case SpvOpReturn: c->returns = true; return true;
+    case SpvOpReturnValue: c->returns = true; return add_result(c, read_word(w, at, 1));
+    case SpvOpSelectionMerge: return add_exit_to(c, read_word(w, at, 1)); // it may end there too
     default: break;
     }
     bool result, type;
@@ -136,12 +155,10 @@ static bool see_block(carried *c, uint32_t label)
     return ok;
 }
 
-// What constructs around the loop that a branch may leave set.
-static bool add_outside(carried *c)
+// What functions that the body calls may assign.
+static bool add_privates(carried *c)
 {
     const reading *r = c->r;
-    for (uint32_t k = 0; k < r->exits.count; k++)
-        if (r->exits.data[k].falls.id && !add(c, 1, &r->exits.data[k].falls)) return false;
     for (uint32_t k = 0; c->calls && k < r->privates.count; k++)
         if (!add_object(c, r->objects[r->privates.data[k]])) return false;
     return true;
@@ -160,7 +177,9 @@ static bool make_hint(const carried *c, vy_loop_hint *hint)
     if (!vars) return read_no_memory(c->r);
     if (n) qsort(c->vars.data, n, sizeof *c->vars.data, by_id);
     for (uint32_t k = 0; k < n; k++) vars[k] = (vy_var){c->vars.data[k]};
-    *hint = (vy_loop_hint){.vars = vars, .count = n, .returns = true};
+    *hint = (vy_loop_hint){.vars = vars, .count = n};
+    hint->returns = c->returns;
+    hint->leaves = c->leaves;
     return true;
 }
 
@@ -170,7 +189,7 @@ bool read_carried(reading *r, uint32_t header, vy_loop_hint *hint)
     r->seen_now++;
     bool ok = go_to(&c, header);
     while (ok && c.todo.count) ok = see_block(&c, c.todo.data[--c.todo.count]);
-    ok = ok && add_outside(&c) && make_hint(&c, hint);
+    ok = ok && add_privates(&c) && make_hint(&c, hint);
     vy_vec_free(&c.todo);
     vy_vec_free(&c.vars);
     return ok;
