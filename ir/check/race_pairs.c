@@ -10,6 +10,9 @@
 // invocations, or surely the same in both (made of parameters, `in` buffers, what workgroups have
 // in common, iterations of loops that both run), or neither.  Of stores only those count that both
 // reach or neither: the two conflict if the store is reached at all.
+//
+// Conflicts are rare, and indices and conditions are made of little: only what those depend on is
+// computed at first, and everything if there is a conflict, to know whether the values differ.
 #include "ir/check/race.h"
 
 #include <string.h>
@@ -22,7 +25,8 @@ typedef struct side {
 typedef struct pair {
     const vy_races *r;
     uint32_t shape[3], axes, first, second, var;
-    side *at; // by id
+    side *at;        // by id
+    uint8_t *needed; // by id: it is computed; elsewhere nothing is known
 } pair;
 
 static side one(uint64_t a, uint64_t b)
@@ -208,15 +212,67 @@ static bool conflicts(const pair *m, uint32_t store)
     return of_args(m, store, b->rank).same && reached(m, store) && !contradicted(m->r, store);
 }
 
-static void try_pair(pair *m, const uint8_t *wanted, vy_conflict *by)
+// ----------------------------------------------------------------------------- what is computed
+static void need(pair *m, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) m->needed[id] = 1;
+}
+
+static void need_args(pair *m, uint32_t id, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++) need(m, vy_arg(m->r->p, id, k));
+}
+
+// What `conflicts` looks at.
+static void need_store(pair *m, uint32_t store)
+{
+    const vy_races *r = m->r;
+    need_args(m, store, r->p->buffers.data[r->p->insts.data[store].aux].rank);
+    for (uint32_t up = r->s->parent[store]; up; up = r->s->parent[up])
+        if (r->p->insts.data[up].op == VY_OP_IF)
+            need_args(m, up, 1);
+        else
+            need(m, up);
+}
+
+// What `value` looks at.
+static void need_operands(pair *m, uint32_t id)
 {
     const vy_program *p = m->r->p;
+    uint32_t then, other, opener = vy_choice(p, m->r->s, id, &then, &other);
+    if (opener) {
+        need_args(m, opener, 1);
+        need(m, then);
+        need(m, other);
+    } else if (!vy_is_slot((vy_op)p->insts.data[id].op)) {
+        need_args(m, id, vy_value_args(p, id));
+    }
+}
+
+// Operands come before their users, so one run backwards finds all.
+static void find_needed(pair *m, const uint8_t *wanted)
+{
+    const uint32_t n = m->r->p->insts.count;
+    memset(m->needed, 0, n);
+    for (uint32_t id = n; id-- > 1;) {
+        if (wanted[id]) need_store(m, id);
+        if (m->needed[id]) need_operands(m, id);
+    }
+}
+
+// ---------------------------------------------------------------------------------------- pairs
+static bool try_pair(pair *m, const uint8_t *wanted, vy_conflict *by)
+{
+    const vy_program *p = m->r->p;
+    bool any = false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        m->at[id] = value(m, id);
+        if (m->needed[id]) m->at[id] = value(m, id);
         if (!wanted[id] || by[id].store || !conflicts(m, id)) continue;
         const uint32_t rank = p->buffers.data[p->insts.data[id].aux].rank;
         by[id] = (vy_conflict){id, m->var, m->first, m->second, arg(m, id, rank).differs};
+        any = true;
     }
+    return any;
 }
 
 // How many of the first four values the domain variable, or the axis of the workgroup, may have.
@@ -228,19 +284,35 @@ static uint32_t values_of(const pair *m)
     return d->op == VY_DIM_CONST && d->value < 4 ? (uint32_t)(d->value < 0 ? 0 : d->value) : 4;
 }
 
-bool vy_race_conflicts(const vy_races *r, const uint8_t *wanted, vy_conflict *by)
+static bool try_pairs(pair *m, const uint8_t *wanted, vy_conflict *by)
 {
     static const uint32_t pairs[][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}};
-    pair m = {.r = r, .at = vy_realloc(NULL, (r->p->insts.count + 1) * sizeof *m.at)};
-    const uint32_t vars = r->p->overs.count ? r->p->overs.count : 3;
-    if (!m.at) return false;
-    m.at[0] = not_known;
-    vy_program_workgroup(r->p, m.shape);
-    for (m.var = 0; m.var < vars; m.var++)
+    const uint32_t overs = m->r->p->overs.count, vars = overs ? overs : 3;
+    bool any = false;
+    for (m->var = 0; m->var < vars; m->var++)
         for (uint32_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
-            m.first = pairs[k][0], m.second = pairs[k][1];
-            if (m.second < values_of(&m)) try_pair(&m, wanted, by);
+            m->first = pairs[k][0], m->second = pairs[k][1];
+            if (m->second < values_of(m)) any |= try_pair(m, wanted, by);
         }
+    return any;
+}
+
+bool vy_race_conflicts(const vy_races *r, const uint8_t *wanted, vy_conflict *by)
+{
+    const uint32_t n = r->p->insts.count;
+    pair m = {.r = r, .at = vy_realloc(NULL, n * sizeof *m.at), .needed = vy_realloc(NULL, n)};
+    const bool ok = m.at && m.needed;
+    if (ok) {
+        memset(m.at, 0, n * sizeof *m.at);
+        vy_program_workgroup(r->p, m.shape);
+        find_needed(&m, wanted);
+        if (try_pairs(&m, wanted, by)) {
+            memset(m.needed, 1, n);
+            memset(by, 0, n * sizeof *by);
+            try_pairs(&m, wanted, by);
+        }
+    }
     vy_free(m.at);
-    return true;
+    vy_free(m.needed);
+    return ok;
 }
