@@ -43,18 +43,29 @@ static vy_type as_type(vy_type t, as how)
     return t;
 }
 
-// Our operation that `op` is; VY_OP_NONE: none alone.
-static vy_op core_op(SpvOp op, as *how)
+enum { CORE_OPS = 512 }; // the table has none beyond
+_Static_assert(VY_OP_COUNT <= 256, "a byte each");
+
+bool read_find_ours(reading *r)
 {
-    for (uint32_t k = 1; k < VY_OP_COUNT && op != SpvOpNop; k++) {
-        const SpvOp *of = core_rows[k].of;
-        if (of[0] != op && of[1] != op && of[2] != op && of[3] != op) continue;
-        *how = of[1] == of[2] || of[0] == op || of[3] == op ? AS_IS
-               : of[1] == op                                ? AS_SIGNED
-                                                            : AS_UNSIGNED;
-        return (vy_op)k;
-    }
-    return VY_OP_NONE;
+    r->ours = vy_arena_alloc(&r->arena, CORE_OPS);
+    for (uint32_t k = VY_OP_COUNT; r->ours && k-- > 1;) // the first row of several is the one
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint32_t op = core_rows[k].of[i];
+            if (op != SpvOpNop && op < CORE_OPS) r->ours[op] = (uint8_t)k;
+        }
+    return r->ours != NULL;
+}
+
+// Our operation that `op` is; VY_OP_NONE: none alone.
+static vy_op core_op(const reading *r, SpvOp op, as *how)
+{
+    const vy_op ours = (uint32_t)op < CORE_OPS ? (vy_op)r->ours[op] : VY_OP_NONE;
+    const SpvOp *of = core_rows[ours].of;
+    *how = of[1] == of[2] || of[0] == op || of[3] == op ? AS_IS
+           : of[1] == op                                ? AS_SIGNED
+                                                        : AS_UNSIGNED;
+    return ours;
 }
 
 // ------------------------------------------------------------------------------ scalar operations
@@ -300,7 +311,7 @@ static bool one_of_ours(scalars *s, SpvOp op, vy_value *out)
     if (op == SpvOpLogicalNotEqual) // the table has it twice: `^` and `!=`
         return *out = vy_ne(s->b, s->a[0], s->a[1]), true;
     if (op == SpvOpLogicalEqual) return *out = vy_eq(s->b, s->a[0], s->a[1]), true;
-    const vy_op ours = core_op(op, &how);
+    const vy_op ours = core_op(s->r, op, &how);
     if (!ours) return false;
     for (uint32_t k = 1; k < s->n && how == AS_IS; k++) // IAdd of an int and a uint
         if (vy_type_is_integer(vy_value_type(s->b, s->a[0])))

@@ -160,7 +160,7 @@ static bool begin_reading(reading *r, const void *data, size_t size)
     }
     r->facts = vy_arena_alloc(&r->arena, r->w.bound + 1);
     r->uses = vy_arena_alloc(&r->arena, (r->w.bound + 1) * sizeof *r->uses);
-    if (!r->facts || !r->uses) return read_no_memory(r);
+    if (!r->facts || !r->uses || !read_find_ours(r)) return read_no_memory(r);
     find_source(r);
     return true;
 }

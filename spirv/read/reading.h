@@ -192,6 +192,7 @@ read_pointer *read_pointer_of(reading *r, uint32_t id); // NULL: failed
 // ---- operation.c, extended.c, composite.c, sync.c: instructions of a block
 bool read_instruction(reading *r); // at r->at
 // One with a value, which specialisation constants may be, too: v is for its scalars.
+bool read_find_ours(reading *r); // before all others
 bool read_operation(reading *r, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands,
                     vy_value *v);
 bool read_composite(reading *r, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands,
@@ -305,6 +306,7 @@ struct reading {
     uint8_t *facts;     // by id: READ_OUTLIVES
     uint8_t **uses;     // by id of a variable: of its fields, then of its scalars; NULL: none
     uint8_t *decorated; // by id: see same.h
+    uint8_t *ours;      // by operation of SPIR-V: the operation of ours; see operation.c
     read_library_call **library; // by id of a function: the operation that it is, or NULL
     bool exact;                  // all floats of it: some operation is decorated so
     bool noted;                  // something is new, so it must be built again

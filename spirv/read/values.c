@@ -21,12 +21,7 @@ vy_value *read_room(reading *r, uint32_t type)
     return v;
 }
 
-uint32_t read_type_id(const reading *r, uint32_t id)
-{
-    bool result, type;
-    read_has_result(read_op_of(&r->w, id), &result, &type);
-    return type ? read_word_of(&r->w, id, 1) : 0;
-}
+uint32_t read_type_id(const reading *r, uint32_t id) { return id < r->w.bound ? r->w.type[id] : 0; }
 
 uint32_t read_scalar_count(reading *r, uint32_t id)
 {

@@ -116,6 +116,7 @@ static bool note(read_words *m, uint32_t at, read_fault *f)
     if (id == 0 || id >= m->bound) return wrong(f, at, "a result id is out of bounds");
     if (m->at[id]) return wrong(f, at, "an id is defined twice");
     m->at[id] = at;
+    if (row->type) m->type[id] = m->words[at + 1];
     return true;
 }
 
@@ -124,7 +125,8 @@ bool read_words_make(read_words *m, const void *data, size_t size, vy_arena *are
     *m = (read_words){0};
     if (!take_words(m, data, size, arena, f)) return false;
     m->at = vy_arena_alloc(arena, (m->bound + 1) * sizeof *m->at);
-    if (!m->at) return wrong(f, 0, NULL);
+    m->type = vy_arena_alloc(arena, (m->bound + 1) * sizeof *m->type);
+    if (!m->at || !m->type) return wrong(f, 0, NULL);
     m->functions = m->count;
     for (uint32_t at = HEADER; at < m->count; at = read_next(m, at))
         if (!note(m, at, f)) return false;

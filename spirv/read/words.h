@@ -14,6 +14,7 @@ typedef struct read_words {
     const uint32_t *words; // in this machine's order of bytes
     uint32_t count, bound, version;
     uint32_t *at;       // by id: the word at which its definition begins; 0: it has none
+    uint32_t *type;     // by id: the id of its type; 0: it has none
     uint32_t functions; // the word at which the first function begins, or `count`
 } read_words;
 
