@@ -8,7 +8,7 @@ bool vy_rewrite_begin(vy_rewrite *w, vy_program *p)
 {
     *w = (vy_rewrite){.p = p};
     w->map = vy_rewrite_ids(w);
-    return w->map && vy_structure_make(p, &w->s);
+    return w->map && vy_structure_take(p, &w->s);
 }
 
 void *vy_rewrite_table(vy_rewrite *w, size_t size)
@@ -78,6 +78,7 @@ void vy_rewrite_drop(vy_rewrite *w)
 vy_program *vy_rewrite_take(vy_rewrite *w, bool ok)
 {
     vy_program *fresh = NULL;
+    const bool begun = w->b != NULL;
     ok &= !w->oom;
     if (!ok) vy_fail_oom(w->p->module); // unless the module has an earlier error
     if (ok && w->b)
@@ -85,7 +86,10 @@ vy_program *vy_rewrite_take(vy_rewrite *w, bool ok)
     else
         vy_program_abandon(w->b);
     w->b = NULL;
-    vy_structure_free(&w->s);
+    if (begun)
+        vy_structure_free(&w->s);
+    else
+        vy_structure_keep(w->p, &w->s);
     vy_arena_free(&w->arena);
     return fresh;
 }

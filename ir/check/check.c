@@ -11,7 +11,7 @@ bool vy_check_program(vy_program *p)
     vy_structure s;
     if (!vy_module_ok(p->module)) return false;
     if (!vy_check_declarations(p) || !vy_check_code(p)) return false;
-    if (!vy_structure_make(p, &s)) {
+    if (!vy_structure_take(p, &s)) {
         vy_fail_oom(p->module);
         return false;
     }

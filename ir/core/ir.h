@@ -203,6 +203,19 @@ typedef struct vy_function {
 } vy_function;
 VY_VEC_TYPE(vy_function_vec, vy_function);
 
+// Side tables over one program (structure.c), indexed by instruction id.
+typedef struct vy_structure {
+    uint32_t *partner; // IF→ELSE→ENDIF→IF; LOOP/WHILE→ENDLOOP→LOOP; TEST→its WHILE;
+                       // CHECKPOINT↔ENDCHECKPOINT; others 0.  flow.h has names for these steps
+    uint32_t *parent;  // the innermost opening marker that encloses the instruction (for ELSE and
+                       // closing markers: the parent of their opener); 0 at top level.  CARRY: its
+                       // loop
+    uint32_t *depth;   // how many openers enclose it
+    uint32_t *test;    // of a WHILE: its TEST
+    uint32_t deepest;  // no depth is greater
+    uint32_t count;    // of the instructions
+} vy_structure;
+
 struct vy_program {
     vy_module *module;
     const char *name;
@@ -232,6 +245,9 @@ struct vy_program {
     bool gathers;   // sums a gradient over its elements (autodiff/gather); not in the text
     vy_host_call_vec calls;
     vy_names *by_name[2]; // index of the buffers and of the scalars, or NULL
+    // What passes have found of the code, for the next one; a rebuilt program has neither.
+    vy_structure kept; // {0}: none
+    bool clean;        // vy_pass_cleanup finds nothing in it
 };
 
 VY_VEC_TYPE(vy_program_vec, vy_program *);
@@ -367,18 +383,11 @@ uint16_t vy_f16_bits(double value);
 double vy_f16_value(uint16_t bits);
 
 // ---------------------------------------------------------------------------------- structure
-// Side tables over one program (structure.c), indexed by instruction id.
-typedef struct vy_structure {
-    uint32_t *partner; // IF→ELSE→ENDIF→IF; LOOP/WHILE→ENDLOOP→LOOP; TEST→its WHILE;
-                       // CHECKPOINT↔ENDCHECKPOINT; others 0.  flow.h has names for these steps
-    uint32_t *parent;  // the innermost opening marker that encloses the instruction (for ELSE and
-                       // closing markers: the parent of their opener); 0 at top level.  CARRY: its
-                       // loop
-    uint32_t *depth;   // how many openers enclose it
-    uint32_t *test;    // of a WHILE: its TEST
-    uint32_t deepest;  // no depth is greater
-} vy_structure;
 bool vy_structure_make(const vy_program *p, vy_structure *s); // false: out of memory
 void vy_structure_free(vy_structure *s);
+// The same for passes: the one that was kept with the program, if any; then it has none.
+bool vy_structure_take(vy_program *p, vy_structure *s);
+// Keeps it for the next pass, if the code is as it was, in place of freeing it.
+void vy_structure_keep(vy_program *p, vy_structure *s);
 
 #endif

@@ -25,6 +25,7 @@ void vy_program_free(vy_program *p)
     vy_vec_free(&p->assumes);
     vy_vec_free(&p->calls);
     vy_names_drop(p);
+    vy_structure_free(&p->kept);
     vy_free(p);
 }
 

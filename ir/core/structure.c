@@ -14,6 +14,7 @@
 // Needs markers that pair up, which the checker ensures.
 #include "ir/core/ir.h"
 
+#include <assert.h>
 #include <string.h>
 
 // Enters instruction `id` as a child of the opener `top`.
@@ -29,8 +30,9 @@ bool vy_structure_make(const vy_program *p, vy_structure *s)
     uint32_t *block = vy_realloc(NULL, 4 * n * sizeof *block);
     *s = (vy_structure){0};
     if (!block) return false;
-    memset(block, 0, 4 * n * sizeof *block);
-    *s = (vy_structure){block, block + n, block + 2 * n, block + 3 * n, 0};
+    *s = (vy_structure){block, block + 2 * n, block + 3 * n, block + n, 0, p->insts.count};
+    memset(block, 0, 2 * n * sizeof *block); // partners and tests; all others are set
+    s->parent[0] = s->depth[0] = 0;
     // The open markers form a list through `parent`, so no stack is needed.  `last` is the marker
     // that the next one of the construct is paired with: the IF or its ELSE, the LOOP.
     uint32_t top = 0, inside = 0; // `inside`: the depth of what `top` encloses
@@ -69,5 +71,36 @@ bool vy_structure_make(const vy_program *p, vy_structure *s)
 void vy_structure_free(vy_structure *s)
 {
     vy_free(s->partner);
+    *s = (vy_structure){0};
+}
+
+#ifdef VY_CHECKS
+// Is it what would be made now?
+static bool is_right(const vy_program *p, const vy_structure *s)
+{
+    vy_structure now;
+    const size_t n = p->insts.count;
+    if (!vy_structure_make(p, &now)) return true; // out of memory
+    const bool same = !memcmp(now.partner, s->partner, 4 * n * sizeof *s->partner);
+    vy_structure_free(&now);
+    return same;
+}
+#endif
+
+bool vy_structure_take(vy_program *p, vy_structure *s)
+{
+    if (!p->kept.partner || p->kept.count != p->insts.count) return vy_structure_make(p, s);
+    *s = p->kept;
+    p->kept = (vy_structure){0};
+#ifdef VY_CHECKS
+    assert(is_right(p, s) && "the code was changed in place");
+#endif
+    return true;
+}
+
+void vy_structure_keep(vy_program *p, vy_structure *s)
+{
+    vy_structure_free(&p->kept);
+    p->kept = *s;
     *s = (vy_structure){0};
 }

@@ -121,5 +121,6 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
         if (o->skip && strcmp(o->skip, pipeline[pass].name) == 0) continue;
         if (!run(m, pass, o)) break;
     }
+    for (uint32_t i = 0; i < m->programs.count; i++) vy_structure_free(&m->programs.data[i]->kept);
     return vy_module_memory(m, before);
 }
