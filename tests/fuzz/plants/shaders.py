@@ -116,6 +116,10 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/texel.c", None, "if (!t->chosen && k != t->field) continue;", "if (k != t->field) continue;"),
         ("spirv/read/sample.c", None, "    s->t = *t;\n", ""),
     )),
+    ("text/shader/leaving.comp", (
+        ("spirv/read/carried.c", None, "case SpvOpReturn: c->returns = true; return true;", "case SpvOpReturn: return true;"),
+        ("spirv/read/values.c", None, "return id < r->w.bound ? r->w.type[id] : 0;", "return id < r->w.bound ? r->w.type[id - 1] : 0;"),
+    )),
     ("text/shader/parts.comp", (
         ("spirv/read/parts.c", None, "take(r, apart, x, n, v, v + n);", "take(r, apart, x, n, v + n, v);"),
         ("spirv/read/parts.c", None, "&& read_store_scalars(r, p, second);", "&& read_store_scalars(r, p, v);"),
