@@ -47,6 +47,8 @@ static bool names_are_free(const vy_program *p)
     return true;
 }
 
+bool vy_has_vector_words(const vy_program *p) { return !p->signature && names_are_free(p); }
+
 // The length of a vector is no length of its buffer.  Leaves that nothing uses are not in the text.
 static void drop_measured(const vy_program *p, uint8_t *sizes)
 {
@@ -66,7 +68,7 @@ bool vy_vector_sizes(const vy_program *p, uint8_t *sizes)
     memset(sizes, 0, p->buffers.count * sizeof *sizes);
     for (uint32_t b = 1; b < p->buffers.count; b++)
         any |= (sizes[b] = (uint8_t)vy_vector_size(p, &p->buffers.data[b])) != 0;
-    if (!any || p->signature || !names_are_free(p)) {
+    if (!any || !vy_has_vector_words(p)) {
         memset(sizes, 0, p->buffers.count * sizeof *sizes);
         return false;
     }

@@ -15,6 +15,8 @@ enum { VY_MOST_COMPONENTS = 4 };
 const char *vy_vector_prefix(vy_type t);
 // The number of components of what it is declared as, if there is such a type; else 0.
 uint32_t vy_vector_size(const vy_program *p, const vy_buf *b);
+// May the text of the program have the words for vectors?
+bool vy_has_vector_words(const vy_program *p);
 // The same of all buffers, by id (p->buffers.count entries), where the text says it; whether there
 // are any.
 bool vy_vector_sizes(const vy_program *p, uint8_t *sizes);

@@ -13,6 +13,15 @@ size_t vy_component_stem(const char *name, uint32_t k)
     return fits && name[n - 2] == '_' && name[n - 1] == "xyzw"[k] ? n - 2 : 0;
 }
 
+bool vy_has_component_names(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const uint32_t name = p->insts.data[id].name;
+        if (name && vy_component_stem(vy_string(&p->module->names, name), 0)) return true;
+    }
+    return false;
+}
+
 // That of the result; the carry has it where the passes made the result anew.
 static const char *name_of(const vy_program *p, const vy_structure *s, uint32_t opener, uint32_t k)
 {

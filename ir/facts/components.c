@@ -24,7 +24,7 @@ bool vy_has_vectors(const vy_program *p)
 {
     for (uint32_t b = 1; b < p->buffers.count; b++)
         if (vy_vector_size(p, &p->buffers.data[b])) return true;
-    return false;
+    return vy_has_component_names(p);
 }
 
 // ------------------------------------------------------------------------------------- stretches
@@ -198,11 +198,12 @@ static void choose(finder *f, bool *used)
     vy_component_slot_values(f, use_values, used);
     for (uint32_t d = 0; d < f->done.count; d++) {
         vy_group *g = &f->c->groups.data[f->done.data[d]];
-        g->vector = touches_row(f, g->member[0]);
+        g->vector = !g->made && touches_row(f, g->member[0]);
         if (g->vector) use_operands(f, g->member[0], used);
     }
     for (uint32_t d = f->done.count; d-- > 0;) {
         vy_group *g = &f->c->groups.data[f->done.data[d]];
+        if (g->made) continue;
         g->vector |= used[f->done.data[d]] || inst(f, g->member[0])->name;
         use_operands(f, g->member[0], used);
     }
@@ -251,6 +252,7 @@ bool vy_components_find(vy_components *c, const vy_program *p, const vy_structur
     find_stretches(c, p);
     uint32_t from = 0;
     bool ok = find_rows(&f) && vy_component_slots(&f) && find_next(&f, &from);
+    ok = ok && vy_components_named(&f, arena) && find_next(&f, &from);
     if (ok) vy_components_stored(&f);
     ok = ok && find_next(&f, &from);
     bool *used = ok ? vy_arena_alloc(arena, c->groups.count * sizeof *used) : NULL;

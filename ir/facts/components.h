@@ -8,7 +8,8 @@
 // anywhere.  A *group* is one such set, of the instructions of one stretch without control flow:
 // loads, stores or additions of a row, or an operation whose operands are of the same component of
 // the same groups, or one value for all, or constants.  What a construct carries or yields for a
-// vector (ir/core/vector_slots.h) is a group, too, where it is.
+// vector (ir/core/vector_slots.h) is a group, too, where it is, and so is what has the names of its
+// components.
 #ifndef VYRE_COMPONENTS_H
 #define VYRE_COMPONENTS_H
 
@@ -19,6 +20,7 @@ typedef struct vy_group {
     uint32_t size;
     bool complete;
     bool vector;         // they are better together
+    bool made;           // of what is not computed alike: a vector, but no operation on one
     uint32_t next, last; // while they are found
 } vy_group;
 VY_VEC_TYPE(vy_group_vec, vy_group);
@@ -30,7 +32,8 @@ typedef struct vy_components {
     uint32_t *stretch;   // by instruction: the one that begins its stretch; itself: a boundary
 } vy_components;
 
-// Does a buffer hold vectors (vector_buffers.h)?  Else the program has no groups.
+// Does a buffer hold vectors (vector_buffers.h), or has anything the name of a component?  Else the
+// program has no groups.
 bool vy_has_vectors(const vy_program *p);
 // The tables are in `arena`; false: out of memory.  To be freed with vy_components_free.
 bool vy_components_find(vy_components *c, const vy_program *p, const vy_structure *s,

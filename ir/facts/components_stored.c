@@ -48,28 +48,35 @@ static bool are_group(const finder *f, const tuple *t)
     return all;
 }
 
-static bool needs_one_of(const finder *f, uint32_t id, const tuple *t)
+static bool needs_one_of(const finder *f, uint32_t id, const uint32_t *ids, uint32_t n)
 {
     for (uint32_t k = 0; k < inst(f, id)->nargs; k++)
-        for (uint32_t j = 0; j < t->size; j++)
-            if (vy_arg(f->p, id, k) == t->id[j]) return true;
+        for (uint32_t j = 0; j < n; j++)
+            if (vy_arg(f->p, id, k) == ids[j]) return true;
     return false;
 }
 
-// One operation each, of which none needs another, and which are free to become a group.
+bool vy_components_alike(const finder *f, const uint32_t *ids, uint32_t n)
+{
+    for (uint32_t j = 0; j < n; j++) {
+        if (VY_IS_LEAF(ids[j]) || !vy_component_computed(f, ids[j])) return false;
+        if (needs_one_of(f, ids[j], ids, n)) return false;
+        const vy_inst *a = inst(f, ids[0]), *b = inst(f, ids[j]);
+        if (a->op != b->op || a->type != b->type || a->nargs != b->nargs || a->aux != b->aux ||
+            f->c->stretch[ids[j]] != f->c->stretch[ids[0]])
+            return false;
+    }
+    return true;
+}
+
+// Alike, and free to become a group.
 static bool may_group(const finder *f, const tuple *t)
 {
+    if (!vy_components_alike(f, t->id, t->size)) return false;
     for (uint32_t j = 0; j < t->size; j++) {
-        const uint32_t id = t->id[j];
-        if (VY_IS_LEAF(id) || !vy_component_computed(f, id) || vy_component_group(f, id) ||
-            needs_one_of(f, id, t))
-            return false;
-        const vy_inst *a = inst(f, t->id[0]), *b = inst(f, id);
-        if (a->op != b->op || a->type != b->type || a->nargs != b->nargs || a->aux != b->aux ||
-            f->c->stretch[id] != f->c->stretch[t->id[0]])
-            return false;
+        if (vy_component_group(f, t->id[j])) return false;
         for (uint32_t i = 0; i < j; i++)
-            if (t->id[i] == id) return false;
+            if (t->id[i] == t->id[j]) return false;
     }
     return true;
 }

@@ -6,6 +6,7 @@
 //   print_expr.c   expressions                     print_name.c   unique names
 //   print_pipe.c   pipelines                print_vector.c what is printed as vectors
 //   print_store.c  stores                   print_operand.c operands of vectors
+//   print_made.c   vectors of scalars
 //
 // The text must make the builder emit the same instructions in the same order.  Two facts ensure
 // this: expressions are evaluated left to right, and the builder orders the values that a construct
@@ -14,6 +15,7 @@
 #define VYRE_PRINT_H
 
 #include "ir/core/flow.h"
+#include "ir/core/vector_buffers.h"
 
 VY_VEC_TYPE(print_text, char);
 
@@ -31,6 +33,13 @@ typedef struct print_names {
     vy_id_vec scope;  // visible names, innermost last
     uint32_t unnamed; // v1, v2, …
 } print_names;
+
+// A vector of values that need not be next to each other (print_made.c).
+typedef struct print_made {
+    uint32_t id[VY_MOST_COMPONENTS];
+    uint8_t n;
+} print_made;
+VY_VEC_TYPE(print_made_vec, print_made);
 
 // A variable of the text.
 typedef struct print_var {
@@ -79,10 +88,13 @@ typedef struct printer {
     uint32_t *name;  // of lets and loop variables, and aliases; index in names
     uint16_t *width; // of a tree that may be written inline; 0: none
     uint8_t *height, *inlined;
-    uint8_t *lanes;    // components of the group that begins here; 0: none does
-    uint8_t *lane;     // 1 + the number of the component that it is; 0: of none
-    uint8_t *turned;   // are its two operands exchanged, for those of its group to be alike?
-    uint8_t *vector;   // by buffer: components of its rows; 0: it is one of scalars
+    uint8_t *lanes;  // components of the group that begins here; 0: none does
+    uint8_t *lane;   // 1 + the number of the component that it is; 0: of none
+    uint8_t *turned; // are its two operands exchanged, for those of its group to be alike?
+    uint8_t *vector; // by buffer: components of its rows; 0: it is one of scalars
+    uint32_t
+        *made; // by instruction: what it is a component of, or computed for; index in makes + 1
+    print_made_vec makes;
     vy_id_vec pending; // print_plan.c
     print_names names;
     print_var_vec vars;
@@ -183,6 +195,10 @@ static inline bool print_is_later_component(const printer *o, uint32_t id)
 {
     return o->lane[id] > 1;
 }
+static inline const print_made *print_made_of(const printer *o, uint32_t id)
+{
+    return o->made[id] ? &o->makes.data[o->made[id] - 1] : NULL;
+}
 static inline void print_make_group(printer *o, uint32_t id, uint32_t n)
 {
     for (uint32_t j = 0; j < n; j++) o->lane[id + j] = (uint8_t)(j + 1);
@@ -191,7 +207,17 @@ static inline void print_make_group(printer *o, uint32_t id, uint32_t n)
 // The first of its group; of what is in none itself.
 static inline uint32_t print_group_begin(const printer *o, uint32_t id)
 {
-    return print_is_later_component(o, id) ? id - o->lane[id] + 1 : id;
+    if (!o->lane[id]) return id;
+    return o->made[id] ? print_made_of(o, id)->id[0] : id - o->lane[id] + 1;
+}
+// Component k of the group that begins with `first`, and how many it has; 0: it is none.
+static inline uint32_t print_member(const printer *o, uint32_t first, uint32_t k)
+{
+    return o->made[first] ? print_made_of(o, first)->id[k] : first + k;
+}
+static inline uint32_t print_group_size(const printer *o, uint32_t first)
+{
+    return o->made[first] && o->lane[first] == 1 ? print_made_of(o, first)->n : o->lanes[first];
 }
 // Operand k as it is printed.
 static inline uint32_t print_arg(const printer *o, uint32_t id, uint32_t k)
@@ -205,6 +231,15 @@ bool print_group_is_operand(const printer *o, uint32_t id);         // of one gr
 void print_buffer_type(printer *o, const vy_buf *b);
 void print_vector_type(printer *o, vy_type t, uint32_t n);
 uint32_t print_vector_name(printer *o, const char *first); // by the name of its first component
+uint32_t print_row_size(const printer *o, uint32_t id); // of the row that begins here; 0: none does
+// Components that follow each other, are named as such and computed alike; 0: they are not.
+uint32_t print_operation_size(const printer *o, uint32_t id);
+
+// print_made.c
+bool print_find_made(printer *o); // false: out of memory
+bool print_is_made(const printer *o, const uint32_t *values, uint32_t n);
+uint32_t print_made_component(const printer *o, uint32_t id); // from 1; 0: it is none
+void print_made_vector(printer *o, uint32_t last);
 
 // print_operand.c
 void print_component(printer *o, uint32_t k);                         // `.x`

@@ -60,9 +60,10 @@ static void make_alias(printer *o, uint32_t id, const print_var *v)
     print_name_of(o, v->name);
     if (v->lanes && !o->lane[id]) print_component(o, v->lane - 1u);
     print_str(o, ";\n");
-    for (uint32_t j = 0; j == 0 || j < o->lanes[first]; j++) {
-        o->name[first + j] = fresh;
-        if (!vy_vec_push(&o->aliases, first + j)) o->failed = true;
+    for (uint32_t j = 0; j == 0 || j < print_group_size(o, first); j++) {
+        const uint32_t member = print_member(o, first, j);
+        o->name[member] = fresh;
+        if (!vy_vec_push(&o->aliases, member)) o->failed = true;
     }
 }
 
@@ -135,10 +136,11 @@ static void place(printer *o, assignment_vec *list)
 // Do the variables hold the group, or the scalar, that begins with `old`?
 static bool hold(printer *o, uint32_t first, uint32_t n, uint32_t old)
 {
-    bool all = !VY_IS_LEAF(old) && (n == 1 || o->lanes[old] == n);
+    bool all = !VY_IS_LEAF(old) && (n == 1 || print_group_size(o, old) == n);
     for (uint32_t j = 0; all && j < n; j++) {
         const print_var *v = &o->vars.data[first + j];
-        all = v->content == old + j && read_through(o, old + j) == v;
+        const uint32_t member = n == 1 ? old : print_member(o, old, j);
+        all = v->content == member && read_through(o, member) == v;
     }
     return all;
 }

@@ -318,6 +318,8 @@ static void print_plain(printer *o, uint32_t id)
         print_tuple(o, id);
     } else if (o->lanes[id]) {
         print_group(o, id);
+    } else if (print_made_component(o, id) > 1) {
+        print_made_vector(o, id);
     } else {
         print_let(o, id);
     }

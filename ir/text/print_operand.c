@@ -61,7 +61,7 @@ static bool are_one(const uint32_t *values, uint32_t n)
 }
 
 // vec3(a, b, c), or vec3(a)
-static void print_made(printer *o, const uint32_t *values, uint32_t n, vy_type type)
+static void print_scalars(printer *o, const uint32_t *values, uint32_t n, vy_type type)
 {
     const uint32_t different = are_one(values, n) ? 1 : n;
     if (different > 1 && print_swizzle(o, values, n)) return;
@@ -80,7 +80,7 @@ void print_vector_of(printer *o, const uint32_t *values, uint32_t n, vy_type typ
 {
     const uint32_t group = print_group_at(o, values, n);
     if (!group)
-        print_made(o, values, n, type);
+        print_scalars(o, values, n, type);
     else if (o->inlined[group])
         print_operation(o, group, precedence);
     else

@@ -178,7 +178,7 @@ static void take_within(printer *o, uint32_t a, uint32_t *width, uint32_t *heigh
     vy_id_vec *s = &o->pending;
     if (VY_IS_LEAF(a) || s->count == 0 || s->data[s->count - 1] != a) return;
     uint32_t more = o->width[a] - leaf_width(o, a); // a tree instead of a name
-    if (*width + more > MAX_WIDTH || o->height[a] >= MAX_HEIGHT) {
+    if (!o->made[a] && (*width + more > MAX_WIDTH || o->height[a] >= MAX_HEIGHT)) {
         s->count = 0;
         return;
     }
@@ -289,6 +289,17 @@ static void plan_loop(printer *o, uint32_t id)
     o->pending.count = 0;
 }
 
+// A component of a vector that is made of scalars: the last one takes the others (print_made.c).
+static bool plan_made(printer *o, uint32_t id)
+{
+    const print_made *m = print_made_of(o, id);
+    vy_id_vec *s = &o->pending;
+    if (id != m->id[m->n - 1]) return vy_vec_push(s, id);
+    for (uint32_t k = m->n - 1u; k-- > 0;) pop_operand(o, m->id[k]);
+    s->count = 0;
+    return true;
+}
+
 bool print_plan(printer *o)
 {
     const vy_program *p = o->p;
@@ -304,6 +315,10 @@ bool print_plan(printer *o)
             plan_marker(o, id);
         } else {
             take_operands(o, id, &width, &height);
+            if (print_made_component(o, id)) {
+                if (!plan_made(o, id)) return false;
+                continue;
+            }
             if (!may_inline(o, id)) {
                 o->pending.count = 0;
                 continue;

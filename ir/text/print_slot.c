@@ -91,10 +91,11 @@ static uint32_t started(const printer *o, uint32_t id)
 
 bool print_starts_variable(const printer *o, uint32_t id)
 {
-    const uint32_t result = started(o, id), n = o->lanes[id];
+    const bool made = print_made_component(o, id);
+    const uint32_t result = started(o, id), n = made ? print_made_of(o, id)->n : o->lanes[id];
     if (!n) return result && !o->lane[result];
     bool all = result && o->lanes[result] == n;
-    for (uint32_t j = 1; all && j < n; j++) all = started(o, id + j) == result + j;
+    for (uint32_t j = 1; all && j < n; j++) all = started(o, print_member(o, id, j)) == result + j;
     return all;
 }
 

@@ -14,8 +14,9 @@
 // of one variable (v_x, v_y, …).  What constructs carry and yield has nothing but its names
 // (ir/core/vector_slots.h): a variable of the text, of a vector.
 //
-// What is a buffer of vectors its declaration says (vy_buf.vector), not what is done with it: a
-// program without them is printed without vectors.
+// What is a buffer of vectors its declaration says (vy_buf.vector), not what is done with it.  Values
+// that are named as components are vectors, too, be they computed alike (`print_operation_size`) or
+// not (print_made.c): a program without either is printed without vectors.
 #include "ir/text/print.h"
 
 #include "ir/build/edit.h"
@@ -36,9 +37,10 @@ void print_vector_type(printer *o, vy_type t, uint32_t n)
 }
 
 // The marks of lowered programs are those of single elements.
-static bool find_buffers(printer *o)
+static bool has_vectors(printer *o)
 {
-    return !vy_program_lowered(o->p) && vy_vector_sizes(o->p, o->vector);
+    if (vy_program_lowered(o->p) || !vy_has_vector_words(o->p)) return false;
+    return vy_vector_sizes(o->p, o->vector) || vy_has_component_names(o->p);
 }
 
 // ------------------------------------------------------------------------------------------ groups
@@ -53,6 +55,7 @@ static bool is_one(const printer *o, uint32_t id, uint32_t n, uint32_t k)
 uint32_t print_group_at(const printer *o, const uint32_t *values, uint32_t n)
 {
     const uint32_t first = values[0];
+    if (print_is_made(o, values, n)) return first;
     if (VY_IS_LEAF(first) || o->lanes[first] != n) return 0;
     for (uint32_t j = 1; j < n; j++)
         if (values[j] != first + j) return 0;
@@ -112,7 +115,7 @@ static bool is_row(const printer *o, uint32_t id, uint32_t n)
     return true;
 }
 
-static uint32_t row_at(const printer *o, uint32_t id)
+uint32_t print_row_size(const printer *o, uint32_t id)
 {
     const vy_inst *i = inst(o, id);
     const uint32_t n = o->vector[i->aux];
@@ -137,7 +140,8 @@ static bool goes_by_components(const vy_inst *i)
 static void turn(printer *o, uint32_t id, uint32_t n, uint32_t k, uint32_t first)
 {
     if (inst(o, id)->nargs != 2 || !vy_op_commutes((vy_op)inst(o, id)->op)) return;
-    for (uint32_t j = 1; j < n; j++) o->turned[id + j] = vy_arg(o->p, id + j, k) != first + j;
+    for (uint32_t j = 1; j < n; j++)
+        o->turned[id + j] = vy_arg(o->p, id + j, k) != print_member(o, first, j);
 }
 
 static void turn_back(printer *o, uint32_t id, uint32_t n)
@@ -145,18 +149,37 @@ static void turn_back(printer *o, uint32_t id, uint32_t n)
     for (uint32_t j = 1; j < n; j++) o->turned[id + j] = 0;
 }
 
+// The size of the group that begins with a value; 0: none does.
+static uint32_t size_at(const printer *o, uint32_t a)
+{
+    if (VY_IS_LEAF(a)) return 0;
+    return print_made_component(o, a) == 1 ? print_made_of(o, a)->n : o->lanes[a];
+}
+
 static uint32_t computed_at(printer *o, uint32_t id)
 {
     const vy_inst *i = inst(o, id);
     if (!goes_by_components(i)) return 0;
     for (uint32_t k = 0; k < i->nargs; k++) {
-        const uint32_t a = vy_arg(o->p, id, k), n = VY_IS_LEAF(a) ? 0 : o->lanes[a];
+        const uint32_t a = vy_arg(o->p, id, k), n = size_at(o, a);
         if (!n || !are_alike(o, id, n)) continue;
         turn(o, id, n, k, a);
         if (group_of(o, id, n, k)) return i->op != VY_OP_SELECT || is_one(o, id, n, 0) ? n : 0;
         turn_back(o, id, n);
     }
-    return 0;
+    return print_operation_size(o, id);
+}
+
+uint32_t print_operation_size(const printer *o, uint32_t id)
+{
+    const vy_inst *i = inst(o, id);
+    if (!goes_by_components(i) || !i->name) return 0;
+    uint32_t n = 1;
+    while (n < VY_MOST_COMPONENTS && are_alike(o, id, n + 1) && are_named_alike(o, id, n + 1)) n++;
+    if (n < 2 || (i->op == VY_OP_SELECT && !is_one(o, id, n, 0))) return 0;
+    bool differ = false; // else it is an operation on scalars
+    for (uint32_t k = 0; k < i->nargs; k++) differ |= !is_one(o, id, n, k);
+    return differ ? n : 0;
 }
 
 // The vectors that constructs carry and yield.
@@ -208,15 +231,25 @@ static bool is_assigned(const printer *o, uint32_t id, uint32_t n)
     return any;
 }
 
+// Does a vector that is made of scalars begin among them?
+static bool is_part_made(const printer *o, uint32_t id, uint32_t n)
+{
+    bool any = false;
+    for (uint32_t j = 0; j < n; j++) any |= o->made[id + j] != 0;
+    return any;
+}
+
 static void find_groups(printer *o)
 {
     find_slots(o);
+    if (!print_find_made(o)) o->failed = true;
     mark_assigned(o);
     for (uint32_t id = 1; id < o->p->insts.count; id++) {
-        if (o->lane[id]) continue;
+        if (o->lane[id] || o->made[id]) continue;
         const bool memory = vy_op_is_memory((vy_op)inst(o, id)->op);
-        const uint32_t n = memory ? row_at(o, id) : computed_at(o, id);
-        if (!n || !are_named_alike(o, id, n) || (!memory && is_assigned(o, id, n))) {
+        const uint32_t n = memory ? print_row_size(o, id) : computed_at(o, id);
+        if (!n || is_part_made(o, id, n) || !are_named_alike(o, id, n) ||
+            (!memory && is_assigned(o, id, n))) {
             turn_back(o, id, n);
             continue;
         }
@@ -239,7 +272,7 @@ static void reserve_words(printer *o)
 
 void print_find_vectors(printer *o)
 {
-    if (!find_buffers(o)) return;
+    if (!has_vectors(o)) return;
     reserve_words(o);
     find_groups(o);
 }

@@ -7,7 +7,7 @@
 bool print_tables(printer *o)
 {
     size_t n = o->p->insts.count;
-    size_t words = (n + 2) + n + n + (n + 1) / 2 + (n + 3) / 4 * 5;
+    size_t words = (n + 2) + n + n + n + (n + 1) / 2 + (n + 3) / 4 * 5;
     const size_t buffers = o->p->buffers.count;
     words += buffers + (buffers + 3) / 4;
     o->block = vy_realloc(NULL, words * sizeof *o->block);
@@ -16,7 +16,8 @@ bool print_tables(printer *o)
     o->use_start = o->block;
     o->var = o->use_start + n + 2;
     o->name = o->var + n;
-    o->array_name = o->name + n;
+    o->made = o->name + n;
+    o->array_name = o->made + n;
     o->width = (uint16_t *)(o->array_name + buffers);
     o->height = (uint8_t *)(o->width + (n + 1) / 2 * 2);
     o->inlined = o->height + (n + 3) / 4 * 4;
@@ -32,6 +33,7 @@ void print_free(printer *o)
     vy_structure_free(&o->s);
     vy_free(o->block);
     vy_free(o->uses);
+    vy_vec_free(&o->makes);
     vy_vec_free(&o->pending);
     vy_vec_free(&o->vars);
     vy_vec_free(&o->slots);
