@@ -44,8 +44,8 @@ static void cross(vy_builder *b, const vy_value *x, const vy_value *y, vy_value 
 {
     for (uint32_t k = 0; k < 3; k++) {
         const uint32_t i = (k + 1) % 3, j = (k + 2) % 3;
-        const vy_value less = vy_mul(b, x[j], y[i]);
-        v[k] = vy_sub(b, vy_mul(b, x[i], y[j]), less);
+        const vy_value more = vy_mul(b, x[i], y[j]);
+        v[k] = vy_sub(b, more, vy_mul(b, x[j], y[i]));
     }
 }
 

@@ -131,8 +131,8 @@ static bool join(finder *f, uint32_t id, uint32_t n, uint32_t k, bool row)
     while (*head && groups->data[*head].complete) *head = groups->data[*head].next;
     const uint32_t number = lacking(f, *head, id, k, row);
     if (number) return vy_component_enter(f, id, number, k);
-    if (!vy_vec_push(groups, ((vy_group){.size = n, .last = groups->count}))) return false;
-    const uint32_t fresh = groups->count - 1;
+    const uint32_t fresh = groups->count;
+    if (!vy_vec_push(groups, ((vy_group){.size = n, .last = fresh}))) return false;
     if (*head) {
         vy_group *first = &groups->data[*head];
         first->last = groups->data[first->last].next = fresh;
@@ -151,12 +151,20 @@ static bool find_rows(finder *f)
     return true;
 }
 
+// Does it store a component, or add it, elsewhere than in a row?  Where all of a vector are, it is
+// better together, but the stores stay where they are.
+static bool stores(const finder *f, uint32_t id)
+{
+    const vy_inst *i = inst(f, id);
+    return i->op == VY_OP_STORE || (i->op == VY_OP_ATOMIC_ADD && !f->uses[id] && !i->name);
+}
+
 static bool find_users(finder *f, uint32_t member)
 {
     for (uint32_t u = f->start[member]; u < f->start[member + 1]; u++) {
         const uint32_t id = f->user[u];
         uint32_t k = 0, n = 0;
-        if (vy_component_computed(f, id) && !vy_component_group(f, id))
+        if ((vy_component_computed(f, id) || stores(f, id)) && !vy_component_group(f, id))
             n = computed_component(f, id, &k);
         if (!n) continue;
         vy_component_leave(f, id);
@@ -198,14 +206,14 @@ static void choose(finder *f, bool *used)
     vy_component_slot_values(f, use_values, used);
     for (uint32_t d = 0; d < f->done.count; d++) {
         vy_group *g = &f->c->groups.data[f->done.data[d]];
-        g->vector = !g->made && touches_row(f, g->member[0]);
+        g->vector = touches_row(f, g->member[0]);
         if (g->vector) use_operands(f, g->member[0], used);
     }
     for (uint32_t d = f->done.count; d-- > 0;) {
         vy_group *g = &f->c->groups.data[f->done.data[d]];
-        if (g->made) continue;
         g->vector |= used[f->done.data[d]] || inst(f, g->member[0])->name;
-        use_operands(f, g->member[0], used);
+        g->vector &= !g->stays;
+        if (!g->made) use_operands(f, g->member[0], used);
     }
 }
 

@@ -19,7 +19,8 @@ typedef struct vy_group {
     uint32_t member[VY_MOST_COMPONENTS]; // by component; 0: none
     uint32_t size;
     bool complete;
-    bool vector;         // they are better together
+    bool vector;         // they are better together …
+    bool stays;          // … but stay where they are
     bool made;           // of what is not computed alike: a vector, but no operation on one
     uint32_t next, last; // while they are found
 } vy_group;

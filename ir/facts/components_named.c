@@ -6,13 +6,16 @@
 // Not all vectors are rows of buffers: some are made of scalars, at vec3(a, b, c), and then their
 // names are all that is left of them.  In a stretch, where functions are inlined and loops unrolled
 // names occur again and again: the first p_y belongs to the first p_x, the second to the second.
-// Components that are not computed alike are no operation on vectors; they stay where they are, but
-// what uses them may be one (vy_group.made).
+// Components that are not computed alike are no operation on vectors, but what uses them may be one
+// (vy_group.made).  They stay where they are if they are in order and near each other, as then their
+// operands are best where they are, too.
 #include "ir/facts/component_finder.h"
 
 #include <string.h>
 
 typedef vy_component_finder finder;
+
+enum { NEAR = 12 };
 
 typedef struct named {
     uint32_t member[VY_MOST_COMPONENTS];
@@ -78,6 +81,13 @@ static void enter_name(names *n, uint32_t id, uint32_t length, uint32_t k)
     s->lacking[k] = n->all[at].next;
 }
 
+static bool in_order(const uint32_t *ids, uint32_t n)
+{
+    bool all = ids[n - 1] - ids[0] <= NEAR;
+    for (uint32_t k = 1; all && k < n; k++) all = ids[k - 1] < ids[k];
+    return all;
+}
+
 // Enters those that have two components or more, all of one type.
 static bool enter_group(names *n, const named *v)
 {
@@ -88,7 +98,10 @@ static bool enter_group(names *n, const named *v)
         size++;
     if (size < 2) return true;
     const bool made = !vy_components_alike(f, v->member, size);
-    if (!vy_vec_push(&f->c->groups, ((vy_group){.size = size, .made = made}))) return false;
+    const bool stays =
+        made && (in_order(v->member, size) || vy_components_nest(f, v->member, size));
+    const vy_group group = {.size = size, .made = made, .stays = stays};
+    if (!vy_vec_push(&f->c->groups, group)) return false;
     const uint32_t number = f->c->groups.count - 1;
     bool ok = true;
     for (uint32_t k = 0; ok && k < size; k++) ok = vy_component_enter(f, v->member[k], number, k);

@@ -56,17 +56,23 @@ static bool needs_one_of(const finder *f, uint32_t id, const uint32_t *ids, uint
     return false;
 }
 
+bool vy_components_nest(const finder *f, const uint32_t *ids, uint32_t n)
+{
+    bool any = false;
+    for (uint32_t j = 0; j < n; j++) any |= needs_one_of(f, ids[j], ids, n);
+    return any;
+}
+
 bool vy_components_alike(const finder *f, const uint32_t *ids, uint32_t n)
 {
     for (uint32_t j = 0; j < n; j++) {
         if (VY_IS_LEAF(ids[j]) || !vy_component_computed(f, ids[j])) return false;
-        if (needs_one_of(f, ids[j], ids, n)) return false;
         const vy_inst *a = inst(f, ids[0]), *b = inst(f, ids[j]);
         if (a->op != b->op || a->type != b->type || a->nargs != b->nargs || a->aux != b->aux ||
             f->c->stretch[ids[j]] != f->c->stretch[ids[0]])
             return false;
     }
-    return true;
+    return !vy_components_nest(f, ids, n);
 }
 
 // Alike, and free to become a group.
