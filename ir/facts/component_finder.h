@@ -30,6 +30,7 @@ void vy_component_leave(vy_component_finder *f, uint32_t id);
 bool vy_component_enter(vy_component_finder *f, uint32_t id, uint32_t number, uint32_t k);
 // Groups of what has the names of components; false: out of memory.
 bool vy_components_named(vy_component_finder *f, vy_arena *arena);
+bool vy_component_is_named(const vy_component_finder *f, uint32_t id);
 // Does one of them need another?
 bool vy_components_nest(const vy_component_finder *f, const uint32_t *ids, uint32_t n);
 // Is it one operation on each, of which none needs another?

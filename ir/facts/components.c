@@ -211,7 +211,7 @@ static void choose(finder *f, bool *used)
     }
     for (uint32_t d = f->done.count; d-- > 0;) {
         vy_group *g = &f->c->groups.data[f->done.data[d]];
-        g->vector |= used[f->done.data[d]] || inst(f, g->member[0])->name;
+        g->vector |= used[f->done.data[d]] || vy_component_is_named(f, g->member[0]);
         g->vector &= !g->stays;
         if (!g->made) use_operands(f, g->member[0], used);
     }

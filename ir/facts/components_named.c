@@ -41,12 +41,20 @@ static const char *name_of(const finder *f, uint32_t id)
     return name ? vy_string(&f->p->module->names, name) : "";
 }
 
+// The printer calls what has no name v1, v2, …: that is no more than none.
+bool vy_component_is_named(const finder *f, uint32_t id)
+{
+    const char *name = name_of(f, id);
+    return *name && (*name != 'v' || strspn(name + 1, "0123456789") + 1 < strcspn(name, "_"));
+}
+
 // The length of the stem of its name; 0: it is no component's.
 static uint32_t stem_of(const finder *f, uint32_t id, uint32_t *k)
 {
     const vy_inst *i = &f->p->insts.data[id];
     const vy_effect e = vy_op_infos[i->op].effect;
-    if (!i->name || (e != VY_PURE && e != VY_READ) || i->op == VY_OP_PICK) return 0;
+    if (!vy_component_is_named(f, id) || (e != VY_PURE && e != VY_READ) || i->op == VY_OP_PICK)
+        return 0;
     if (!vy_vector_prefix((vy_type)i->type) || f->c->group[id]) return 0;
     const char *name = name_of(f, id);
     for (*k = 0; *k < VY_MOST_COMPONENTS; ++*k)

@@ -95,6 +95,7 @@ typedef struct printer {
     uint32_t
         *made; // by instruction: what it is a component of, or computed for; index in makes + 1
     print_made_vec makes;
+    uint32_t *slot; // by value that is only assigned to a variable: the result of that slot; else 0
     vy_id_vec pending; // print_plan.c
     print_names names;
     print_var_vec vars;
@@ -234,6 +235,8 @@ uint32_t print_vector_name(printer *o, const char *first); // by the name of its
 uint32_t print_row_size(const printer *o, uint32_t id); // of the row that begins here; 0: none does
 // Components that follow each other, are named as such and computed alike; 0: they are not.
 uint32_t print_operation_size(const printer *o, uint32_t id);
+// Is `id` component k of the vector whose first one is `first`, by what it is assigned to or called?
+bool print_is_component(const printer *o, uint32_t first, uint32_t id, uint32_t k);
 
 // print_made.c
 bool print_find_made(printer *o); // false: out of memory

@@ -9,7 +9,9 @@
 // with nothing between but what the expression of the next one computes: as in print_plan.c, a
 // stack says whether that is so.  Whether it is must not depend on what else is printed as a
 // vector, nor on names that are printed with a number behind them, or the text printed again could
-// be another: so it is decided first, by uses, operations and names alone.  Components that are
+// be another: so it is decided first, by uses, operations and names alone.  What is only assigned
+// to a variable has its name when the text is read again, whatever it was called before: of that
+// the variable decides.  Components that are
 // computed alike, and next to each other, are an operation on vectors instead (print_vector.c).
 #include "ir/text/print.h"
 
@@ -29,11 +31,6 @@ typedef struct finder {
 } finder;
 
 static const vy_inst *inst(const finder *f, uint32_t id) { return &f->o->p->insts.data[id]; }
-
-static const char *name_of(const finder *f, uint32_t id)
-{
-    return vy_string(&f->o->p->module->names, inst(f, id)->name);
-}
 
 static bool is_value(const finder *f, uint32_t id)
 {
@@ -61,16 +58,40 @@ static bool count_uses(finder *f)
     return true;
 }
 
+// The slots of what is assigned by marker `id`, and used nowhere else.
+static void find_assigned(finder *f, uint32_t id)
+{
+    printer *o = f->o;
+    const vy_op op = (vy_op)inst(f, id)->op;
+    const bool opens = vy_is_loop(op), ends = op == VY_OP_ELSE || vy_op_closes(op);
+    if (!opens && !ends) return;
+    const uint32_t opener = opens ? id : vy_opener(o->p, &o->s, id);
+    const uint32_t slots = vy_slot_count(o->p, &o->s, opener), skip = inst(f, id)->nargs - slots;
+    for (uint32_t k = 0; k < slots; k++) {
+        const uint32_t a = vy_arg(o->p, id, skip + k);
+        if (!VY_IS_LEAF(a) && f->count[a] == 1) o->slot[a] = vy_result(o->p, &o->s, opener, k);
+    }
+}
+
 // ------------------------------------------------------------------------------------- one of them
+bool print_is_component(const printer *o, uint32_t first, uint32_t id, uint32_t k)
+{
+    const vy_inst *a = &o->p->insts.data[first], *b = &o->p->insts.data[id];
+    const uint32_t slot = o->slot[first];
+    if (a->type != b->type || !vy_vector_prefix((vy_type)a->type)) return false;
+    if (slot || o->slot[id])
+        return slot && o->lane[slot] == 1 && k < o->lanes[slot] && o->slot[id] == slot + k;
+    const char *x = vy_string(&o->p->module->names, a->name),
+               *y = vy_string(&o->p->module->names, b->name);
+    const size_t length = vy_component_stem(y, k);
+    return length && length == vy_component_stem(x, 0) && memcmp(x, y, length) == 0;
+}
+
 // Is it the next component of the vector that the first one belongs to?
 static bool continues(const finder *f, uint32_t id)
 {
     const print_made *m = &f->now;
-    if (!m->n || m->n == VY_MOST_COMPONENTS) return false;
-    const char *name = name_of(f, id), *first = name_of(f, m->id[0]);
-    const size_t length = vy_component_stem(name, m->n);
-    return inst(f, id)->type == inst(f, m->id[0])->type && length &&
-           length == vy_component_stem(first, 0) && memcmp(name, first, length) == 0;
+    return m->n && m->n < VY_MOST_COMPONENTS && print_is_component(f->o, m->id[0], id, m->n);
 }
 
 // Pops the operands that were computed for it alone, the last one first.
@@ -81,7 +102,8 @@ static void pop_operands(finder *f, uint32_t id)
     vy_id_vec *s = &f->stack;
     for (uint32_t k = n; k-- > 0;) {
         const uint32_t a = vy_arg(f->o->p, id, swapped ? n - 1 - k : k);
-        if (!VY_IS_LEAF(a) && s->count && s->data[s->count - 1] == a && !inst(f, a)->name)
+        if (!VY_IS_LEAF(a) && s->count && s->data[s->count - 1] == a && !inst(f, a)->name &&
+            !f->o->slot[a])
             s->count--;
     }
 }
@@ -124,14 +146,10 @@ static bool enter(finder *f, uint32_t id)
 static bool visit(finder *f, uint32_t id)
 {
     if (!is_value(f, id)) return finish(f);
-    const bool named = inst(f, id)->name;
     if (f->now.n) pop_operands(f, id);
-    if (named && continues(f, id)) return enter(f, id);
-    if (named) {
-        const bool begins =
-            vy_component_stem(name_of(f, id), 0) && vy_vector_prefix((vy_type)inst(f, id)->type);
-        return finish(f) && (!begins || enter(f, id));
-    }
+    if (continues(f, id)) return enter(f, id);
+    if (print_is_component(f->o, id, id, 0)) return finish(f) && enter(f, id);
+    if (inst(f, id)->name && !f->o->slot[id]) return finish(f);
     if (!f->now.n) return true;
     const bool waits = f->count[id] == 1 && id - f->now.id[0] < MOST_BETWEEN;
     return waits ? vy_vec_push(&f->stack, id) : finish(f);
@@ -141,6 +159,7 @@ bool print_find_made(printer *o)
 {
     finder f = {.o = o};
     bool ok = count_uses(&f);
+    for (uint32_t id = 1; ok && id < o->p->insts.count; id++) find_assigned(&f, id);
     for (uint32_t id = 1; ok && id < o->p->insts.count; id++) {
         const uint32_t row = print_row_size(o, id); // a vector already
         ok = row ? finish(&f) : visit(&f, id);

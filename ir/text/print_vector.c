@@ -173,9 +173,11 @@ static uint32_t computed_at(printer *o, uint32_t id)
 uint32_t print_operation_size(const printer *o, uint32_t id)
 {
     const vy_inst *i = inst(o, id);
-    if (!goes_by_components(i) || !i->name) return 0;
+    if (!goes_by_components(i) || !print_is_component(o, id, id, 0)) return 0;
     uint32_t n = 1;
-    while (n < VY_MOST_COMPONENTS && are_alike(o, id, n + 1) && are_named_alike(o, id, n + 1)) n++;
+    while (n < VY_MOST_COMPONENTS && are_alike(o, id, n + 1) &&
+           print_is_component(o, id, id + n, n))
+        n++;
     if (n < 2 || (i->op == VY_OP_SELECT && !is_one(o, id, n, 0))) return 0;
     bool differ = false; // else it is an operation on scalars
     for (uint32_t k = 0; k < i->nargs; k++) differ |= !is_one(o, id, n, k);

@@ -7,7 +7,7 @@
 bool print_tables(printer *o)
 {
     size_t n = o->p->insts.count;
-    size_t words = (n + 2) + n + n + n + (n + 1) / 2 + (n + 3) / 4 * 5;
+    size_t words = (n + 2) + 4 * n + (n + 1) / 2 + (n + 3) / 4 * 5;
     const size_t buffers = o->p->buffers.count;
     words += buffers + (buffers + 3) / 4;
     o->block = vy_realloc(NULL, words * sizeof *o->block);
@@ -17,7 +17,8 @@ bool print_tables(printer *o)
     o->var = o->use_start + n + 2;
     o->name = o->var + n;
     o->made = o->name + n;
-    o->array_name = o->made + n;
+    o->slot = o->made + n;
+    o->array_name = o->slot + n;
     o->width = (uint16_t *)(o->array_name + buffers);
     o->height = (uint8_t *)(o->width + (n + 1) / 2 * 2);
     o->inlined = o->height + (n + 3) / 4 * 4;

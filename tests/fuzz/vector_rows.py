@@ -6,8 +6,12 @@ components are used alone, in loops and arms, with scalars and constants on eith
 so that what looks like a vector is none (one component computed from another).  Variables of vectors
 are carried by loops and yielded by arms: assigned whole, by some components, exchanged with each other,
 with components exchanged, unchanged in one arm; next to scalars that are called like components.
+
+The same with vectors that no buffer holds: `make_flat`, where each is made of scalars, of elements of
+buffers or of parameters, and stored by components.
 """
 import random
+import re
 
 TYPES = (("vec2", 2), ("vec3", 3), ("vec4", 4))
 AXES = "xyzw"
@@ -160,3 +164,44 @@ class Maker:
 
 def make(seed):
     return Maker(seed).text()
+
+
+class Flat(Maker):
+    def made(self, buffer, row="i"):
+        if buffer == "k":
+            return "%s(%s)" % (self.type, ", ".join("k." + a for a in AXES[:self.n]))
+        return "%s(%s)" % (self.type, ", ".join("%s[%s, %d]" % (buffer, row, k) for k in range(self.n)))
+
+    def strided(self):
+        return "%s(%s)" % (self.type, ", ".join("u[%d * i%s]" % (self.n, " + %d" % k if k else "") for k in range(self.n)))
+
+    def change(self, indent):
+        pick, part = self.random.randrange(5), self.random.randrange(self.n)
+        made, order = self.name("c"), self.random.sample(range(self.n), self.n)
+        self.lines.append("%slet %s = %s;" % (indent, made, self.vector()))
+        for k in order if self.random.random() < 0.3 else range(self.n):
+            value = "%s.%s" % (made, AXES[k])
+            self.lines.append(indent + (
+                "y[i, %d] += %s;" % (k, value), "y[i, %d] = sin(y[i, %d]) * 0.5 + %s;" % (k, k, value),
+                "y[i, %d] += %s;" % (part, value), "atomic_add(g[0, %d], %s);" % (k, value),
+                "atomic_add(h[%d], %s);" % (k, value))[pick])
+
+    def text(self):
+        text = super().text()
+        body = text[text.index("{\n", text.index("program")):]
+        for name, made in (("p[i]", self.made("p")), ("w[i]", self.strided()), ("a[i].at", self.made("a"))):
+            body = body.replace(name, made)
+        body = body.replace("    y[i] += r;", "".join("    y[i, %d] += r.%s;\n" % (k, AXES[k]) for k in range(self.n)))
+        # parameters that are a vector's components in a third of the programs, by one of the two names
+        names = self.random.choice((("kx", "ky", "kz", "kw"), ("k_x", "k_y", "k_z", "k_w"), None))
+        params = "".join(", %s: f32" % k for k in names[:self.n]) if names else ""
+        if names:
+            body = body.replace("{\n", "{\n    let k = %s(%s);\n" % (self.type, ", ".join(names[:self.n])), 1)
+            body = re.sub(r"sin\((?=v|r\d)", "sin(k * ", body)
+        d = self.n
+        return ("program f(p: in f32[N, %d], u: in f32[M], a: in f32[N, %d], y: inout f32[N, %d], g: inout f32[2, %d], h: inout f32[%d], s: f32, t: f32%s, N: u32, M: u32) over(i: N) %s"
+                % (d, d, d, d, d, params, body))
+
+
+def make_flat(seed):
+    return Flat(seed).text()
