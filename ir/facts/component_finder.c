@@ -34,8 +34,12 @@ uint32_t vy_component_row_indices(const finder *f, uint32_t id)
 uint64_t vy_component_operand(const finder *f, uint32_t id, uint32_t k, bool row)
 {
     const uint32_t a = vy_arg(f->p, id, k);
+    const vy_inst *i = inst(f, id);
     if (row) return k < vy_component_row_indices(f, id) ? a : 0;
+    if (vy_op_is_memory((vy_op)i->op) && k + 1 < i->nargs) return 0; // where it is stored
     if (vy_component_group(f, a)) return 1ull << 32 | vy_component_group(f, a);
+    const vy_vector_param *v = vy_vector_param_of(f->p, f->params, a);
+    if (v) return 3ull << 32 | v->first;
     return vy_id_const(f->p, a) ? 2ull << 32 : a;
 }
 

@@ -3,6 +3,7 @@
 #ifndef VYRE_COMPONENT_FINDER_H
 #define VYRE_COMPONENT_FINDER_H
 
+#include "ir/core/vector_params.h"
 #include "ir/facts/components.h"
 
 typedef struct finder {
@@ -12,7 +13,8 @@ typedef struct finder {
     uint32_t *table, mask;  // of groups that may lack members, by the hash of one
     uint32_t *uses;         // by instruction: how many
     uint32_t *start, *user; // of value id: user[start[id] … start[id + 1])
-    vy_id_vec done;         // groups in the order in which they were completed
+    vy_vector_param *params;
+    vy_id_vec done; // groups in the order in which they were completed
 } vy_component_finder;
 
 // The complete group that a value is in; 0: none.

@@ -65,6 +65,20 @@ static uint32_t row_component(const finder *f, uint32_t id, uint32_t *component)
     return n;
 }
 
+// Of what has no operand in a group, by its parameters.
+static uint32_t param_component(const finder *f, uint32_t id, uint32_t *component)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < inst(f, id)->nargs; k++) {
+        const vy_vector_param *v = vy_vector_param_of(f->p, f->params, vy_arg(f->p, id, k));
+        if (!v) continue;
+        if (n && v->lane - 1u != *component) return 0;
+        *component = v->lane - 1u;
+        n = v->n;
+    }
+    return n;
+}
+
 static uint32_t computed_component(const finder *f, uint32_t id, uint32_t *component)
 {
     uint32_t n = 0;
@@ -75,14 +89,23 @@ static uint32_t computed_component(const finder *f, uint32_t id, uint32_t *compo
         *component = f->c->component[a];
         n = f->c->groups.data[g].size;
     }
-    return n;
+    return n ? n : param_component(f, id, component);
+}
+
+// Does it store a component, or add it, elsewhere than in a row?  Where all of a vector are, in
+// whichever places, it is better together, but the stores stay where they are.
+static bool stores(const finder *f, uint32_t id)
+{
+    const vy_inst *i = inst(f, id);
+    return i->op == VY_OP_STORE || (i->op == VY_OP_ATOMIC_ADD && !f->uses[id] && !i->name);
 }
 
 // ----------------------------------------------------------------------------------------- numbers
 static uint32_t hash(const finder *f, uint32_t id, bool row)
 {
     const vy_inst *i = inst(f, id);
-    uint64_t h = i->op | (uint64_t)i->type << 16 | (uint64_t)i->aux << 24;
+    uint64_t h = i->op | (uint64_t)i->type << 16;
+    if (row || !stores(f, id)) h |= (uint64_t)i->aux << 24;
     h = (h ^ f->c->stretch[id]) * 0x9e3779b97f4a7c15u;
     const uint32_t exchange = vy_component_exchanged(f, id, row);
     for (uint32_t k = 0; k < i->nargs; k++)
@@ -93,8 +116,9 @@ static uint32_t hash(const finder *f, uint32_t id, bool row)
 static bool are_alike(const finder *f, uint32_t x, uint32_t y, bool row)
 {
     const vy_inst *a = inst(f, x), *b = inst(f, y);
-    if (a->op != b->op || a->type != b->type || a->aux != b->aux || a->nargs != b->nargs ||
-        a->flags != b->flags || f->c->stretch[x] != f->c->stretch[y])
+    const bool places = !row && stores(f, x); // of theirs
+    if (a->op != b->op || a->type != b->type || a->nargs != b->nargs || a->flags != b->flags ||
+        (a->aux != b->aux && !places) || f->c->stretch[x] != f->c->stretch[y])
         return false;
     const uint32_t u = vy_component_exchanged(f, x, row), v = vy_component_exchanged(f, y, row);
     for (uint32_t k = 0; k < a->nargs; k++)
@@ -151,26 +175,31 @@ static bool find_rows(finder *f)
     return true;
 }
 
-// Does it store a component, or add it, elsewhere than in a row?  Where all of a vector are, it is
-// better together, but the stores stay where they are.
-static bool stores(const finder *f, uint32_t id)
+static bool find_user(finder *f, uint32_t id)
 {
-    const vy_inst *i = inst(f, id);
-    return i->op == VY_OP_STORE || (i->op == VY_OP_ATOMIC_ADD && !f->uses[id] && !i->name);
+    uint32_t k = 0, n = 0;
+    if ((vy_component_computed(f, id) || stores(f, id)) && !vy_component_group(f, id))
+        n = computed_component(f, id, &k);
+    if (!n) return true;
+    vy_component_leave(f, id);
+    return join(f, id, n, k, false);
+}
+
+// From the parameters.
+static bool find_params(finder *f)
+{
+    bool ok = true;
+    for (uint32_t id = 1; ok && id < f->p->insts.count; id++)
+        if (vy_component_computed(f, id)) ok = find_user(f, id);
+    return ok;
 }
 
 static bool find_users(finder *f, uint32_t member)
 {
-    for (uint32_t u = f->start[member]; u < f->start[member + 1]; u++) {
-        const uint32_t id = f->user[u];
-        uint32_t k = 0, n = 0;
-        if ((vy_component_computed(f, id) || stores(f, id)) && !vy_component_group(f, id))
-            n = computed_component(f, id, &k);
-        if (!n) continue;
-        vy_component_leave(f, id);
-        if (!join(f, id, n, k, false)) return false;
-    }
-    return true;
+    bool ok = true;
+    for (uint32_t u = f->start[member]; ok && u < f->start[member + 1]; u++)
+        ok = find_user(f, f->user[u]);
+    return ok;
 }
 
 static bool find_next(finder *f, uint32_t *from)
@@ -200,20 +229,17 @@ static void use_values(finder *f, const uint32_t *values, uint32_t n, void *used
 }
 
 // Operations whose results are used as scalars only stay where they are: a dot product is a sum of
-// products.  Rows are first among those that are done, but users of the others.
+// products.  Users, whose first components follow those of their operands, come before these.
 static void choose(finder *f, bool *used)
 {
     vy_component_slot_values(f, use_values, used);
-    for (uint32_t d = 0; d < f->done.count; d++) {
-        vy_group *g = &f->c->groups.data[f->done.data[d]];
-        g->vector = touches_row(f, g->member[0]);
-        if (g->vector) use_operands(f, g->member[0], used);
-    }
-    for (uint32_t d = f->done.count; d-- > 0;) {
-        vy_group *g = &f->c->groups.data[f->done.data[d]];
-        g->vector |= used[f->done.data[d]] || vy_component_is_named(f, g->member[0]);
+    for (uint32_t id = f->p->insts.count; id-- > 1;) {
+        const uint32_t number = vy_component_group(f, id);
+        vy_group *g = &f->c->groups.data[number];
+        if (!number || f->c->component[id]) continue;
+        g->vector = touches_row(f, id) || used[number] || vy_component_is_named(f, id);
         g->vector &= !g->stays;
-        if (!g->made) use_operands(f, g->member[0], used);
+        if (!g->made) use_operands(f, id, used);
     }
 }
 
@@ -241,6 +267,9 @@ static bool tables(finder *f, vy_arena *arena)
 {
     const size_t n = f->p->insts.count;
     for (f->mask = 64; f->mask < 2 * n; f->mask *= 2) {}
+    f->params = vy_arena_alloc(arena, (f->p->scalars.count + 1) * sizeof *f->params);
+    if (!f->params) return false;
+    vy_vector_params(f->p, f->params);
     f->table = vy_arena_alloc(arena, f->mask * sizeof *f->table);
     f->mask--;
     f->uses = vy_arena_alloc(arena, n * sizeof *f->uses);
@@ -260,7 +289,7 @@ bool vy_components_find(vy_components *c, const vy_program *p, const vy_structur
     find_stretches(c, p);
     uint32_t from = 0;
     bool ok = find_rows(&f) && vy_component_slots(&f) && find_next(&f, &from);
-    ok = ok && vy_components_named(&f, arena) && find_next(&f, &from);
+    ok = ok && vy_components_named(&f, arena) && find_params(&f) && find_next(&f, &from);
     if (ok) vy_components_stored(&f);
     ok = ok && find_next(&f, &from);
     bool *used = ok ? vy_arena_alloc(arena, c->groups.count * sizeof *used) : NULL;

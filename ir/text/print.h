@@ -15,7 +15,7 @@
 #define VYRE_PRINT_H
 
 #include "ir/core/flow.h"
-#include "ir/core/vector_buffers.h"
+#include "ir/core/vector_params.h"
 
 VY_VEC_TYPE(print_text, char);
 
@@ -96,7 +96,9 @@ typedef struct printer {
         *made; // by instruction: what it is a component of, or computed for; index in makes + 1
     print_made_vec makes;
     uint32_t *slot; // by value that is only assigned to a variable: the result of that slot; else 0
-    vy_id_vec pending; // print_plan.c
+    vy_vector_param *params; // by scalar parameter
+    uint32_t *param_name; // by the first of a vector: index in names; 0: it is printed as scalars
+    vy_id_vec pending;    // print_plan.c
     print_names names;
     print_var_vec vars;
     print_slot_vec slots;
@@ -243,6 +245,17 @@ bool print_find_made(printer *o); // false: out of memory
 bool print_is_made(const printer *o, const uint32_t *values, uint32_t n);
 uint32_t print_made_component(const printer *o, uint32_t id); // from 1; 0: it is none
 void print_made_vector(printer *o, uint32_t last);
+
+// print_params.c
+bool print_find_params(printer *o); // false: out of memory
+// Are these the components of a vector that is a parameter?
+bool print_is_param(const printer *o, const uint32_t *values, uint32_t n);
+void print_params(printer *o);                  // `let dir = vec3(dir_x, dir_y, dir_z);`
+bool print_param(printer *o, const vy_leaf *l); // `dir.x`; false: it has no such name
+static inline uint32_t print_param_name(const printer *o, const vy_vector_param *v)
+{
+    return v && o->param_name ? o->param_name[v->first] : 0;
+}
 
 // print_operand.c
 void print_component(printer *o, uint32_t k);                         // `.x`

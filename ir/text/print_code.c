@@ -395,6 +395,7 @@ static void declare_arrays(printer *o)
 void print_code(printer *o)
 {
     declare_arrays(o);
+    print_params(o);
     for (uint32_t id = 1; id < o->p->insts.count && !o->failed; id++)
         if (!o->inlined[id] && !print_is_later_component(o, id)) print_inst(o, id);
 }

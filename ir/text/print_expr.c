@@ -100,7 +100,9 @@ static void print_leaf(printer *o, uint32_t id, int outer, bool typed)
         print_const(o, id, typed, VY_I32);
         if (brackets) print_str(o, ")");
         return;
-    case VY_LEAF_SCALAR: print_identifier(o, o->p->scalars.data[l->index].name); return;
+    case VY_LEAF_SCALAR:
+        if (!print_param(o, l)) print_identifier(o, o->p->scalars.data[l->index].name);
+        return;
     case VY_LEAF_OVER: print_identifier(o, o->p->overs.data[l->index].name); return;
     case VY_LEAF_BUILTIN:
         print_str(o, builtins[l->index]);
@@ -154,6 +156,8 @@ static bool is_cheap(const printer *o, uint32_t id, int *budget)
         --*budget; // a sign, a conversion
         return true;
     }
+    if (print_param_name(o, vy_vector_param_of(o->p, o->params, id)))
+        return --*budget >= 0; // `v.x`
     if (VY_IS_LEAF(id)) return o->p->leaves.data[VY_LEAF_INDEX(id)].kind != VY_LEAF_LEN;
     const bool held = !o->inlined[id] && !o->name[id] && o->var[id];
     if (o->lane[id] || (held && o->vars.data[o->var[id] - 1].lanes)) return --*budget >= 0; // `v.x`

@@ -79,7 +79,11 @@ static void print_scalars(printer *o, const uint32_t *values, uint32_t n, vy_typ
 void print_vector_of(printer *o, const uint32_t *values, uint32_t n, vy_type type, int precedence)
 {
     const uint32_t group = print_group_at(o, values, n);
-    if (!group)
+    const bool param = print_is_param(o, values, n);
+    const vy_vector_param *v = param ? vy_vector_param_of(o->p, o->params, values[0]) : NULL;
+    if (print_param_name(o, v))
+        print_name_of(o, print_param_name(o, v));
+    else if (!group)
         print_scalars(o, values, n, type);
     else if (o->inlined[group])
         print_operation(o, group, precedence);

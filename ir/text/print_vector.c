@@ -40,7 +40,8 @@ void print_vector_type(printer *o, vy_type t, uint32_t n)
 static bool has_vectors(printer *o)
 {
     if (vy_program_lowered(o->p) || !vy_has_vector_words(o->p)) return false;
-    return vy_vector_sizes(o->p, o->vector) || vy_has_component_names(o->p);
+    const bool buffers = vy_vector_sizes(o->p, o->vector);
+    return buffers || vy_has_component_names(o->p);
 }
 
 // ------------------------------------------------------------------------------------------ groups
@@ -135,13 +136,30 @@ static bool goes_by_components(const vy_inst *i)
     return fits && info->form != VY_FORM_SPECIAL && info->form != VY_FORM_LOWERED;
 }
 
+static bool is_param_component(const printer *o, uint32_t a, uint32_t first, uint32_t k)
+{
+    const vy_vector_param *v = vy_vector_param_of(o->p, o->params, a);
+    return v && v->lane == k + 1 && v->first == vy_vector_param_of(o->p, o->params, first)->first;
+}
+
+// Are operands k of the n instructions the components of a vector that is a parameter?
+static bool is_param(const printer *o, uint32_t id, uint32_t n, uint32_t k)
+{
+    uint32_t values[VY_MOST_COMPONENTS];
+    for (uint32_t j = 0; j < n; j++) values[j] = print_arg(o, id + j, k);
+    return print_is_param(o, values, n);
+}
+
 // Operands of operations that commute are in the order of their definition, whatever the text says:
 // for the printer component j of the group that begins at `first` is operand k of each.
 static void turn(printer *o, uint32_t id, uint32_t n, uint32_t k, uint32_t first)
 {
     if (inst(o, id)->nargs != 2 || !vy_op_commutes((vy_op)inst(o, id)->op)) return;
-    for (uint32_t j = 1; j < n; j++)
-        o->turned[id + j] = vy_arg(o->p, id + j, k) != print_member(o, first, j);
+    for (uint32_t j = 1; j < n; j++) {
+        const uint32_t a = vy_arg(o->p, id + j, k);
+        o->turned[id + j] = VY_IS_LEAF(first) ? !is_param_component(o, a, first, j)
+                                              : a != print_member(o, first, j);
+    }
 }
 
 static void turn_back(printer *o, uint32_t id, uint32_t n)
@@ -152,6 +170,8 @@ static void turn_back(printer *o, uint32_t id, uint32_t n)
 // The size of the group that begins with a value; 0: none does.
 static uint32_t size_at(const printer *o, uint32_t a)
 {
+    const vy_vector_param *v = vy_vector_param_of(o->p, o->params, a);
+    if (v) return v->lane == 1 ? v->n : 0;
     if (VY_IS_LEAF(a)) return 0;
     return print_made_component(o, a) == 1 ? print_made_of(o, a)->n : o->lanes[a];
 }
@@ -164,7 +184,8 @@ static uint32_t computed_at(printer *o, uint32_t id)
         const uint32_t a = vy_arg(o->p, id, k), n = size_at(o, a);
         if (!n || !are_alike(o, id, n)) continue;
         turn(o, id, n, k, a);
-        if (group_of(o, id, n, k)) return i->op != VY_OP_SELECT || is_one(o, id, n, 0) ? n : 0;
+        if (group_of(o, id, n, k) || is_param(o, id, n, k))
+            return i->op != VY_OP_SELECT || is_one(o, id, n, 0) ? n : 0;
         turn_back(o, id, n);
     }
     return print_operation_size(o, id);
@@ -276,6 +297,7 @@ void print_find_vectors(printer *o)
 {
     if (!has_vectors(o)) return;
     reserve_words(o);
+    if (!print_find_params(o)) o->failed = true;
     find_groups(o);
 }
 

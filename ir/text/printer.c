@@ -34,6 +34,8 @@ void print_free(printer *o)
     vy_structure_free(&o->s);
     vy_free(o->block);
     vy_free(o->uses);
+    vy_free(o->params);
+    vy_free(o->param_name);
     vy_vec_free(&o->makes);
     vy_vec_free(&o->pending);
     vy_vec_free(&o->vars);

@@ -197,7 +197,7 @@ class Flat(Maker):
         params = "".join(", %s: f32" % k for k in names[:self.n]) if names else ""
         if names:
             body = body.replace("{\n", "{\n    let k = %s(%s);\n" % (self.type, ", ".join(names[:self.n])), 1)
-            body = re.sub(r"sin\((?=v|r\d)", "sin(k * ", body)
+            body = re.sub(r"sin\((?=[vr]\d+\))", "sin(k * ", body)
         d = self.n
         return ("program f(p: in f32[N, %d], u: in f32[M], a: in f32[N, %d], y: inout f32[N, %d], g: inout f32[2, %d], h: inout f32[%d], s: f32, t: f32%s, N: u32, M: u32) over(i: N) %s"
                 % (d, d, d, d, d, params, body))
