@@ -234,6 +234,7 @@ bool print_group_is_operand(const printer *o, uint32_t id);         // of one gr
 void print_buffer_type(printer *o, const vy_buf *b);
 void print_vector_type(printer *o, vy_type t, uint32_t n);
 uint32_t print_vector_name(printer *o, const char *first); // by the name of its first component
+uint32_t print_scalar_name(printer *o, const char *wish);  // of a variable that is no component
 uint32_t print_row_size(const printer *o, uint32_t id); // of the row that begins here; 0: none does
 // Components that follow each other, are named as such and computed alike; 0: they are not.
 uint32_t print_operation_size(const printer *o, uint32_t id);

@@ -259,9 +259,9 @@ static void print_group(printer *o, uint32_t id)
 
 static void print_let(printer *o, uint32_t id)
 {
-    uint32_t name =
-        print_names_unique(o, vy_string(&o->p->module->names, o->p->insts.data[id].name));
-    bool variable = print_starts_variable(o, id);
+    const char *wish = vy_string(&o->p->module->names, o->p->insts.data[id].name);
+    const bool variable = print_starts_variable(o, id);
+    const uint32_t name = variable ? print_scalar_name(o, wish) : print_names_unique(o, wish);
     print_indent(o);
     print_str(o, variable ? "var " : "let ");
     print_name_of(o, name);

@@ -196,7 +196,7 @@ static void declare_slots(printer *o, const print_frame *f, uint32_t k, uint32_t
     print_str(o, "var ");
     // The name becomes visible after the declaration, but it must not be a name visible now.
     const char *name = wish(o, f, k);
-    const uint32_t made = n > 1 ? print_vector_name(o, name) : print_names_unique(o, name);
+    const uint32_t made = n > 1 ? print_vector_name(o, name) : print_scalar_name(o, name);
     print_name_of(o, made);
     if (any) print_str(o, " = ");
     if (!any)

@@ -348,6 +348,19 @@ void print_buffer_type(printer *o, const vy_buf *b)
         print_str(o, vy_type_name(b->type));
 }
 
+// Not `r_x`, but `rx`: other values that the variable holds would be read as components of an r.
+uint32_t print_scalar_name(printer *o, const char *wish)
+{
+    char text[80] = {0};
+    size_t length = 0;
+    for (uint32_t k = 0; o->params && !length && k < VY_MOST_COMPONENTS; k++)
+        length = vy_component_stem(wish, k);
+    if (!length) return print_names_unique(o, wish);
+    memcpy(text, wish, length);
+    text[length] = wish[length + 1];
+    return print_names_unique(o, text);
+}
+
 uint32_t print_vector_name(printer *o, const char *first)
 {
     char text[80] = {0};

@@ -15,16 +15,13 @@ program main(
     width_sums: u32)
     workgroup(8, 8) over(j: height_picture, i: width_picture)
 {
-    let at_x = bitcast_i32(i);
-    let at_y = bitcast_i32(j);
-    let v1 = at_y + -1;
-    let w_x = weights[v1, at_x].x;
-    let w_y = weights[v1, at_x].y;
-    let v2 = picture[at_y, at_x].x;
-    let v3 = picture[at_y, at_x].y;
-    let s = w_x * v2 + w_y * v3;
-    let before = sums[at_y, at_x];
-    sums[at_y, at_x] = vec2(s + before.x, before.y + s * 3.0);
+    let at = ivec2(bitcast_i32(i), bitcast_i32(j));
+    let v1 = at.y + -1;
+    let w = vec2(weights[v1, at.x].x, weights[v1, at.x].y);
+    let v2 = w * vec2(picture[at.y, at.x].x, picture[at.y, at.x].y);
+    let s = v2.x + v2.y;
+    let before = sums[at.y, at.x];
+    sums[at.y, at.x] = vec2(s + before.x, before.y + s * 3.0);
 }
 */
 // RUN: vyre-grad run %s --engine eval,vulkan --in picture[2,2,4]=1,2,9,9,3,4,9,9,5,6,9,9,7,8,9,9 --in weights[1,2,4]=1,2,9,9,3,4,9,9 --in sums[2,2,2]=ones --grad --wrt picture,weights,sums

@@ -17,14 +17,15 @@
     `len_p.at`: u32)
     workgroup(64) over(i: min(n, `len_p.at`))
 {
-    let v = `p.v`[i] + vec3(`gravity.0` * dt, `gravity.1` * dt, `gravity.2` * dt);
+    let gravity = vec3(`gravity.0`, `gravity.1`, `gravity.2`);
+    let v = `p.v`[i] + gravity * dt;
     `p.at`[i] = v * dt + `p.at`[i];
     let v1 = k[0u];
     let v2 = k[1u];
-    let w_x = v.x * v1.x + v.y * v2.x;
-    let w_y = v.x * v1.y + v.y * v2.y;
-    let v3 = `p.m`[i] * 0.5 * (w_x * w_x + w_y * w_y) + v.z * k[i % 2].y;
-    e[i] = v3;
+    let w = vec2(v.x * v1.x + v.y * v2.x, v.x * v1.y + v.y * v2.y);
+    let v3 = `p.m`[i] * 0.5;
+    let v4 = w * w;
+    e[i] = v3 * (v4.x + v4.y) + v.z * k[i % 2].y;
 }
 */
 // RUN: vyre-grad print %s -o a.vyre && vyre-grad print a.vyre -o b.vyre && cmp a.vyre b.vyre && vyre-grad print %s -o a.vyb && vyre-grad print a.vyb -o c.vyre && cmp a.vyre c.vyre && echo same

@@ -53,16 +53,15 @@
     @offset(12) r: i32)
     workgroup(4, 4) over(k: n, j: h, i: w)
 {
-    let at_x = bitcast_i32(i);
-    let at_y = bitcast_i32(j);
+    let at = ivec2(bitcast_i32(i), bitcast_i32(j));
     var s = 0.0;
     for z in 0i32..2 {
         for u in 0..r {
             for v in 0..r {
-                let v1 = at_y + u;
+                let v1 = at.y + u;
                 let v2 = r / 2;
                 let y = v1 - v2;
-                let x = at_x + v - v2;
+                let x = at.x + v - v2;
                 var v3 = y < 0 || x < 0;
                 let v4 = !v3;
                 if v4 {

@@ -32,37 +32,37 @@
     var adj_v = v5;
     for t in rev(0..k) {
         let v9 = `pull.much`[t];
-        let p_x = tape1[3u, t, i];
-        let p_y = tape1[4u, t, i];
-        let p_z = tape1[5u, t, i];
+        let p_2 = vec3(tape1[3u, t, i], tape1[4u, t, i], tape1[5u, t, i]);
         var v10 = adj_p.z;
         var v11 = adj_p.y;
         var v12 = adj_p.x;
-        if p_x > 4.0 {
-            adj_v.x += adj_p.z;
-            adj_v.y += adj_p.y;
-            adj_v.z += adj_p.x;
-            v10 = select(v3, adj_p.z * cos(p_z), 0.0);
-            v11 = select(v3, adj_p.y * cos(p_y), 0.0);
-            v12 = select(v3, adj_p.x * cos(p_x), 0.0);
+        if p_2.x > 4.0 {
+            let v13 = adj_p.z + adj_v.x;
+            let v14 = adj_p.y + adj_v.y;
+            let v15 = adj_p.x + adj_v.z;
+            let v16 = adj_p * cos(p_2);
+            adj_v.x = v13;
+            adj_v.y = v14;
+            adj_v.z = v15;
+            v10 = select(v3, v16.z, 0.0);
+            v11 = select(v3, v16.y, 0.0);
+            v12 = select(v3, v16.x, 0.0);
         }
-        let v13 = adj_v.z + v10;
-        let v14 = adj_v.y + v11;
-        let v15 = adj_v.x + v12;
-        let v16 = select(v3, v9 * v13, 0.0);
-        let v17 = select(v3, v9 * v14, 0.0);
-        let v18 = select(v3, v9 * v15, 0.0);
-        let v19 = select(v3, v13 * tape1[2u, t, i], 0.0);
-        let v20 = v19 + select(v3, v14 * tape1[1u, t, i], 0.0);
-        let v21 = v20 + select(v3, v15 * tape1[0u, t, i], 0.0);
-        atomic_add(`grad_pull.much`[t], v21);
-        atomic_add(`grad_pull.of`[t], vec3(v18, v17, v16));
-        adj_p.x = v12 - v18;
-        adj_p.y = v11 - v17;
-        adj_p.z = v10 - v16;
-        adj_v.x = select(v3, v15 * 0.9, 0.0);
-        adj_v.y = select(v3, v14 * 0.9, 0.0);
-        adj_v.z = select(v3, v13 * 0.9, 0.0);
+        let v17 = adj_v.z + v10;
+        let v18 = adj_v.y + v11;
+        let v19 = adj_v.x + v12;
+        let v20 = select(v3, v9 * v17, 0.0);
+        let v21 = select(v3, v9 * v18, 0.0);
+        let v22 = select(v3, v9 * v19, 0.0);
+        let v23 = select(v3, v17 * tape1[2u, t, i], 0.0);
+        let v24 = v23 + select(v3, v18 * tape1[1u, t, i], 0.0);
+        let v25 = v24 + select(v3, v19 * tape1[0u, t, i], 0.0);
+        atomic_add(`grad_pull.much`[t], v25);
+        atomic_add(`grad_pull.of`[t], vec3(v22, v21, v20));
+        let v26 = vec3(v12, v11, v10) - vec3(v22, v21, v20);
+        let v27 = vec3(select(v3, v19 * 0.9, 0.0), select(v3, v18 * 0.9, 0.0), select(v3, v17 * 0.9, 0.0));
+        adj_p = v26;
+        adj_v = v27;
     }
     adj_at[i].z += adj_p.z;
     adj_at[i].y += adj_p.y;
