@@ -12,7 +12,7 @@
 // each component: those of an older vector that would do for them one by one, or a new one.
 #include "ir/text/print.h"
 
-#include "ir/core/vector_buffers.h"
+#include "ir/core/vector_slots.h"
 
 uint32_t print_arm_end(const printer *o)
 {
@@ -146,21 +146,6 @@ static uint32_t lanes_at(const printer *o, const print_frame *f, uint32_t k)
     return n ? n : 1;
 }
 
-// The first of the n older variables for slots k, k + 1, …; -1: there are none.  A loop carries all
-// components of a variable that it assigns.
-static int64_t choose_places(printer *o, const print_frame *f, uint32_t k, uint32_t n, int64_t last)
-{
-    const int64_t var = choose_place(o, f, k, last);
-    if (var < 0) return -1;
-    const print_var *v = &o->vars.data[var];
-    if (n == 1) return v->lanes && is_loop(o, f->opener) ? -1 : var;
-    if (v->lanes != n || v->lane != 1) return -1;
-    for (uint32_t j = 1; j < n; j++)
-        if (choose_place(o, f, k + j, var + j - 1) != var + j) return -1;
-    return var;
-}
-
-// -------------------------------------------------------------------------------- opening, closing
 static const char *wish(const printer *o, const print_frame *f, uint32_t k)
 {
     uint32_t name = o->p->insts.data[f->closer + 1 + k].name;
@@ -168,6 +153,23 @@ static const char *wish(const printer *o, const print_frame *f, uint32_t k)
     return vy_string(&o->p->module->names, name);
 }
 
+// The first of the n older variables for slots k, k + 1, …; -1: there are none.  A loop carries all
+// components of a variable that it assigns; an arm assigns one component only if the slot is called
+// like it, as several would be a vector when the text is read again.
+static int64_t choose_places(printer *o, const print_frame *f, uint32_t k, uint32_t n, int64_t last)
+{
+    const int64_t var = choose_place(o, f, k, last);
+    if (var < 0) return -1;
+    const print_var *v = &o->vars.data[var];
+    const bool called = v->lanes && vy_component_stem(wish(o, f, k), v->lane - 1u);
+    if (n == 1) return v->lanes && (is_loop(o, f->opener) || !called) ? -1 : var;
+    if (v->lanes != n || v->lane != 1) return -1;
+    for (uint32_t j = 1; j < n; j++)
+        if (choose_place(o, f, k + j, var + j - 1) != var + j) return -1;
+    return var;
+}
+
+// -------------------------------------------------------------------------------- opening, closing
 void print_declare(printer *o, uint32_t name, uint32_t n, const uint32_t *values)
 {
     for (uint32_t j = 0; j == 0 || j < n; j++) {

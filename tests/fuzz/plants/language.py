@@ -28,7 +28,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Scalars that are printed as vectors.
     ("text/parse/vectors_printed.vyre", (
         ("ir/text/print_vector.c", None, "if (!k || k->u != j || vy_id_type", "if (!k || vy_id_type"),
-        ("ir/text/print_vector.c", None, "o->turned[id + j] = vy_arg(o->p, id + j, k) != first + j;", "o->turned[id + j] = 0;"),
+        ("ir/text/print_vector.c", None, ": a != print_member(o, first, j);", ": 0;"),
         ("ir/text/print_operand.c", None, "bool beyond = k && k->u >= n;", "bool beyond = false;"),
         ("ir/text/lower_element.c", None, "w->stored[w->k])", "w->stored[0])"),
         ("ir/facts/components_stored.c", None, "any |= are_group(f, &a) || form(f, &a, tries);", "any |= are_group(f, &a);"),
@@ -37,7 +37,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/text/print_assign.c", None, "for (uint32_t j = 0; j < a->n; j++) keep_reads(o, a->value[j], stamp);", "keep_reads(o, a->value[0], stamp);"),
         ("ir/facts/components_slots.c", None, "    take(f, last, n, to);\n", ""),
         ("ir/text/print_vector.c", None, "return is_in_slots(o, user, id);", "return false;"),
-        ("ir/text/print_slot.c", None, "all = started(o, id + j) == result + j;", "all = false;"),
+        ("ir/text/print_slot.c", None, "all = started(o, print_member(o, id, j)) == result + j;", "all = false;"),
     )),
     ("vectors_printed.py", (
         ("ir/text/print_slot.c", None, "if (v->lanes != n || v->lane != 1) return -1;", ";"),
@@ -46,9 +46,14 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/scalar/group_vectors.c", None, "bool ok = connect_write(g, since, id);", "bool ok = true;"),
         ("ir/pass/scalar/group_vectors.c", None, "return connect_write(g, g->write[m], id);", "return true;"),
         ("ir/pass/scalar/group_vectors.c", None, "ok = connect(g, r, id);", "ok = true;"),
-        ("ir/facts/components_stored.c", None, "if (vy_arg(f->p, id, k) == t->id[j]) return true;", ";"),
+        ("ir/facts/components_stored.c", None, "if (vy_arg(f->p, id, k) == ids[j]) return true;", ";"),
         ("ir/facts/components.c", None, "f->c->stretch[x] != f->c->stretch[y]", "false"),
         ("ir/core/vector_buffers.c", None, "!vy_program_lowered(m->programs.data[i])", "true"),
+    )),
+    ("text/parse/vectors_made.vyre", (
+        ("ir/text/print_made.c", None, "clean = f->stack.data[k] == id && (!f->count[id] || f->first[id] > last);", "clean = f->stack.data[k] == id;"),
+        ("ir/text/print_params.c", None, "if (!v || v->first != first->first || v->lane != k + 1) return false;", "if (!v || v->first != first->first) return false;"),
+        ("ir/facts/components.c", None, "return i->op == VY_OP_STORE || (i->op", "return false && (i->op"),
     )),
     # Vectors of the text, as scalars.
     ("text/parse/vectors.vyre", (

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ONCE
 """Vectors that survive are printed as vectors, and mean what they are: random programs of
-tests/fuzz/vector_rows.py and their derivatives in both modes.
+tests/fuzz/vector_rows.py, half of them without buffers of vectors, and their derivatives in both
+modes.
 
 Each is printed; the text printed again is the same, it computes the same numbers as what it was
 printed from, and so do their derivatives, bit for bit.  A derivative has the numbers, to rounding,
@@ -48,9 +49,11 @@ def write(path, text):
 
 
 def inputs(text):
-    ours = r"(?:^|[ (])`?((?:(?:dot|grad)_)?(?:p|w|a\.at|y|g))`?: (?:in|inout) \w+\["
+    ours = r"(?:^|[ (])`?((?:(?:dot|grad)_)?(?:p|w|u|a\.at|a|y|g|h))`?: (?:in|inout) \w+\["
     names = dict.fromkeys(re.findall(ours, re.sub(r"@\w+(?:\([^)]*\))? `?[\w.]+`?:", "", text), re.M))
-    words = ["--set", "N=3", "--set", "s=0.7", "--set", "t=1.3"]
+    words, sizes = [], [("N", 3), ("M", 12), ("s", 0.7), ("t", 1.3)] + [("k" + m + c, 0.5 + v) for m in ("", "_") for v, c in enumerate("xyzw")]
+    for name, value in sizes:
+        words += ["--set", "%s=%s" % (name, value)] if re.search(r"\b%s: [fu]32[,)]" % name, text) else []
     for k, name in enumerate(names):
         words += ["--in", "%s=normal:0:1:%d" % (name, k + 1)]
     return words
@@ -79,11 +82,13 @@ def look_printed(path):
 
 
 def derive(mode, path, *options):
-    return call(mode, path, "--wrt", "p,w,a.at", *options, *(["--accumulate", "atomic"] if mode == "grad" else []))
+    with open(path, encoding="utf-8") as f:
+        wrt = "p,u,a" if "u: in f32" in f.read() else "p,w,a.at"
+    return call(mode, path, "--wrt", wrt, *options, *(["--accumulate", "atomic"] if mode == "grad" else []))
 
 
 def look(path, seed, totals):
-    again, once = look_printed(write(path, vector_rows.make(seed)))
+    again, once = look_printed(write(path, (vector_rows.make if seed % 2 else vector_rows.make_flat)(seed)))
     totals["carried"] += len(CARRIED.findall(once))
     totals["apart"] += len(CARRIED_APART.findall(once))
     for mode in ("grad", "jvp"):
