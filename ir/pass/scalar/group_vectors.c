@@ -16,8 +16,8 @@
 // and groups: edges lead from operands to users, and along accesses to one memory of which one
 // writes.  It is emitted in an order that respects them, and otherwise the old one, a group where
 // its last component was.  Groups that depend on each other both ways are not kept together.  Each
-// instruction computes what it computed before.  Programs without buffers of vectors stay as they
-// are.
+// instruction computes what it computed before.  Programs without buffers of vectors, and without
+// names of components, stay as they are.
 #include "ir/pass/pass.h"
 
 #include "ir/facts/components.h"
