@@ -3,8 +3,8 @@
 //
 // Programs have no parameters of vectors: `vec3 dir` of a shader is dir.0, dir.1, dir.2, and a
 // program of the language has dir_x, dir_y, dir_z.  Those that follow each other, have one type and
-// such names are a vector to the printer and to the pass that groups operations; where they are none
-// they are printed as what they are, vec3(…) of scalars.
+// such names are a vector to the printer and to the pass that groups operations.  Should they be
+// scalars, vec3(…) of them means the same.
 #ifndef VYRE_VECTOR_PARAMS_H
 #define VYRE_VECTOR_PARAMS_H
 

@@ -6,11 +6,18 @@
 
 enum { LONGEST_NAME = 70 };
 
+// adj_x and dot_y are what derivatives call those of x and y.
+static bool is_of_derivative(const char *name, size_t length)
+{
+    return length == 3 && (memcmp(name, "adj", 3) == 0 || memcmp(name, "dot", 3) == 0);
+}
+
 size_t vy_component_stem(const char *name, uint32_t k)
 {
     const size_t n = strlen(name);
     const bool fits = n > 2 && n <= LONGEST_NAME && k < VY_MOST_COMPONENTS;
-    return fits && name[n - 2] == '_' && name[n - 1] == "xyzw"[k] ? n - 2 : 0;
+    const bool named = fits && name[n - 2] == '_' && name[n - 1] == "xyzw"[k];
+    return named && !is_of_derivative(name, n - 2) ? n - 2 : 0;
 }
 
 bool vy_has_component_names(const vy_program *p)

@@ -2,8 +2,8 @@
 // vector_slots.h: which slots of a construct are the components of one vector.
 //
 // A variable of a vector is one of the builder's for each component, and the front ends name these
-// v_x, v_y, …: so slots that follow each other and have such names are one.  Should they be those of
-// scalars, these are printed as a vector, which means the same.
+// v_x, v_y, …: so slots that follow each other and have such names are one.  Should they be those
+// of scalars, these are printed as a vector, which means the same.
 #ifndef VYRE_VECTOR_SLOTS_H
 #define VYRE_VECTOR_SLOTS_H
 

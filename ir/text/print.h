@@ -238,7 +238,7 @@ uint32_t print_scalar_name(printer *o, const char *wish);  // of a variable that
 uint32_t print_row_size(const printer *o, uint32_t id); // of the row that begins here; 0: none does
 // Components that follow each other, are named as such and computed alike; 0: they are not.
 uint32_t print_operation_size(const printer *o, uint32_t id);
-// Is `id` component k of the vector whose first one is `first`, by what it is assigned to or called?
+// Is `id` component k of the vector that begins with `first`, by what it is assigned to or called?
 bool print_is_component(const printer *o, uint32_t first, uint32_t id, uint32_t k);
 
 // print_made.c

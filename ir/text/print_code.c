@@ -262,8 +262,7 @@ static void print_let(printer *o, uint32_t id)
     const char *wish = vy_string(&o->p->module->names, o->p->insts.data[id].name);
     const bool variable = print_starts_variable(o, id);
     const uint32_t name = variable ? print_scalar_name(o, wish) : print_names_unique(o, wish);
-    print_indent(o);
-    print_str(o, variable ? "var " : "let ");
+    line(o, variable ? "var " : "let ");
     print_name_of(o, name);
     print_str(o, " = ");
     print_operation(o, id, 0);
@@ -294,9 +293,9 @@ static void print_tuple(printer *o, uint32_t id)
 
 static bool is_unused(const printer *o, uint32_t id)
 {
-    for (uint32_t j = 0; j == 0 || j < o->lanes[id]; j++)
-        if (print_use_count(o, id + j)) return false;
-    return true;
+    bool any = false;
+    for (uint32_t j = 0; j == 0 || j < o->lanes[id]; j++) any |= print_use_count(o, id + j) != 0;
+    return !any;
 }
 
 static void print_plain(printer *o, uint32_t id)

@@ -14,9 +14,10 @@
 // of one variable (v_x, v_y, …).  What constructs carry and yield has nothing but its names
 // (ir/core/vector_slots.h): a variable of the text, of a vector.
 //
-// What is a buffer of vectors its declaration says (vy_buf.vector), not what is done with it.  Values
-// that are named as components are vectors, too, be they computed alike (`print_operation_size`) or
-// not (print_made.c): a program without either is printed without vectors.
+// What is a buffer of vectors its declaration says (vy_buf.vector), not what is done with it.
+// Values that are named as components are vectors, too, be they computed alike
+// (`print_operation_size`) or not (print_made.c): a program without either is printed without
+// vectors.
 #include "ir/text/print.h"
 
 #include "ir/build/edit.h"
