@@ -7,8 +7,8 @@
 // names are all that is left of them.  In a stretch, where functions are inlined and loops unrolled
 // names occur again and again: the first p_y belongs to the first p_x, the second to the second.
 // Components that are not computed alike are no operation on vectors, but what uses them may be
-// one (vy_group.made).  They stay where they are if they are in order and near each other, as then their
-// operands are best where they are, too.
+// one (vy_group.made).  They stay where they are if they are in order and near each other, as then
+// their operands are best where they are, too.
 #include "ir/facts/component_finder.h"
 
 #include <string.h>
