@@ -120,9 +120,9 @@ static bool is_row(const printer *o, uint32_t id, uint32_t n)
 uint32_t print_row_size(const printer *o, uint32_t id)
 {
     const vy_inst *i = inst(o, id);
+    if (i->op != VY_OP_LOAD && i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) return 0;
     const uint32_t n = o->vector[i->aux];
-    const bool fits = i->op == VY_OP_LOAD || i->op == VY_OP_STORE || i->op == VY_OP_ATOMIC_ADD;
-    return fits && n && are_alike(o, id, n) && is_row(o, id, n) ? n : 0;
+    return n && are_alike(o, id, n) && is_row(o, id, n) ? n : 0;
 }
 
 // An operation that the language has for vectors, by components.

@@ -116,7 +116,7 @@ static void end_frame(walk *k, uint32_t ended)
     frame *f = k->frames.data, *p = &f[f[ended].parent];
     uint32_t live = f[ended].parent;
     if (f[ended].left < p->fresh) p->fresh = f[ended].left;
-    while (f[live].kind == ARM) live = f[live].parent;
+    while (live && f[live].kind == ARM) live = f[live].parent;
     if (p->fresh > f[live].depth) return;
     p->now = open_region(k, p->base);
     p->fresh = NEVER;

@@ -120,7 +120,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/carried.c", None, "case SpvOpReturn: c->returns = true; return true;", "case SpvOpReturn: return true;"),
         ("spirv/read/values.c", None, "return id < r->w.bound ? r->w.type[id] : 0;", "return id < r->w.bound ? r->w.type[id - 1] : 0;"),
     )),
-    ("scripts/spirv/images_chosen.py", (
+    ("images_chosen.py", (
         ("spirv/read/chosen.c", None, "        t->field = k;\n", "        t->field = 0;\n"),
         ("spirv/read/chosen.c", None, "vy_set(b, results[i], v[i]);", "vy_set(b, results[0], v[i]);"),
         ("spirv/read/sample.c", None, "    s->t = *t;\n", ""),

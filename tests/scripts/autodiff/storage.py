@@ -21,7 +21,8 @@ import sys
 
 SRC, GRAD = os.environ["SRC"], os.environ["VYRE_GRAD"]
 EXAMPLES = os.path.join(SRC, "examples")
-bad, rounded = [], 0  # rounded: results that differ in last places
+# rounded: results that differ in last places, since what is kept decides where sums are cut
+bad, rounded = [], 0
 
 
 def commands(path):
@@ -59,8 +60,8 @@ def gradient(arguments, *options):
     return int(m.group(1)) if m else None
 
 
-def close(u, v):
-    numbers = isinstance(u, float) and isinstance(v, float)
+def close(u, v):  # the JSON of a whole number has no fraction, whatever its type
+    numbers = not isinstance(u, str) and not isinstance(v, str)
     return numbers and abs(u - v) <= 1e-14 * max(abs(u), abs(v))
 
 
@@ -72,8 +73,9 @@ def differs(a, b):
     same = True
     for name in a:
         x, y = a[name]["data"], b[name]["data"]
+        real = a[name]["type"] == "f64"
         for k, (u, v) in enumerate(zip(x, y)):
-            if repr(u) != repr(v) and not close(u, v):
+            if repr(u) != repr(v) and not (real and close(u, v)):
                 return "%s[%d] is %r and %r" % (name, k, u, v)
             same &= repr(u) == repr(v)
     rounded += not same
@@ -144,7 +146,7 @@ def main():
             ways += n or 0
     print("\n".join(bad))
     print("%d commands, %d keep something, %d other ways, %d rounded" % (len(seen), kept, ways, rounded))
-    return 1 if bad or rounded > 3 or kept < 12 or ways < kept + 15 else 0
+    return 1 if bad or 8 * rounded > ways or kept < 12 or ways < kept + 15 else 0
 
 
 if __name__ == "__main__":
