@@ -50,7 +50,7 @@ def with_rules(path, text, r, counts):
     """The pipeline with rules at the programs that may have them; None without any."""
     write(path, text)
     rules = []
-    for name, head in re.findall(r"^program (\w+)\(([^)]*)\)", text, re.M):
+    for name, head in re.findall(r"^program (\w+)\((.*)\) over", text, re.M):
         if "inout" in head or "s: f32" in head or name == "count":
             continue
         form = r.choice(FORMS)

@@ -147,6 +147,13 @@ class Runner(unittest.TestCase):
         self.assertRegex(done.stdout, r"left out, because 0.001 s of processor time are used up .*text/parse/")
         self.assertRegex(done.stdout, r"\n[1-9]\d* passed, 0 failed")
 
+    def test_script_without_mode(self):
+        with open("script.py", "w") as f:
+            f.write("#!/bin/true\n")
+        one, = load_runner().run_script(None, os.path.abspath("script.py"), "script.py")
+        self.assertEqual(one.state, "failed")
+        self.assertIn("is not executable", one.text)
+
 
 def load_runner():
     """tests/run as a module."""
