@@ -27,8 +27,10 @@ typedef struct domain {
     uint32_t rank;
     uint32_t over[3]; // by axis: the variable
     uint8_t *known;   // by instruction: what it is in the domain, see IS_FALSE
+    uint8_t *arm;     // by IF: which of its arms the domain always takes, see ARM_THEN
 } domain;
 enum { IS_OTHER, IS_FALSE, IS_TRUE, IS_VARIABLE }; // IS_VARIABLE + axis
+enum { ARM_EITHER, ARM_THEN, ARM_ELSE };
 
 // ----------------------------------------------------------------------------- is there a domain?
 static bool see_leaf(domain *d, uint32_t id) // false: there can be no domain
@@ -211,9 +213,10 @@ static uint8_t value_of(const domain *d, uint32_t id)
 static bool find_values(domain *d)
 {
     d->known = vy_rewrite_bytes(&d->w);
+    d->arm = vy_rewrite_bytes(&d->w);
     for (uint32_t id = 1; d->known && id < d->w.p->insts.count; id++)
         d->known[id] = value_of(d, id);
-    return d->known != NULL;
+    return d->known && d->arm;
 }
 
 // Global ids are the variables of the domain.
@@ -226,11 +229,40 @@ static void replace_ids(domain *d)
     }
 }
 
+// Past the IF whose end this is; its results are what the arm that is taken yields.
+static uint32_t pass_end(domain *d, uint32_t opener)
+{
+    const vy_program *p = d->w.p;
+    const uint32_t end = vy_closer(p, &d->w.s, opener), n = vy_slot_count(p, &d->w.s, opener);
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t yield = d->arm[opener] == ARM_THEN ? vy_slot_then(p, &d->w.s, opener, k)
+                                                          : vy_slot_yield(p, &d->w.s, opener, k);
+        vy_rewrite_as(&d->w, end + 1 + k, vy_new(&d->w, yield));
+    }
+    return end + n;
+}
+
+// A guard's IF is not built at all, so that clean-up has no IF to take out of the whole program.
+static uint32_t pass_if(domain *d, uint32_t id)
+{
+    const vy_program *p = d->w.p;
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    if (op == VY_OP_IF) {
+        const vy_scalar *taken = vy_id_const(vy_builder_program(d->w.b), vy_new_arg(&d->w, id, 0));
+        if (!taken) return 0;
+        d->arm[id] = taken->u ? ARM_THEN : ARM_ELSE;
+        return taken->u ? id : d->w.s.partner[id];
+    }
+    if (op != VY_OP_ELSE && op != VY_OP_ENDIF) return 0;
+    const uint32_t opener = vy_opener(p, &d->w.s, id);
+    return d->arm[opener] == ARM_EITHER ? 0 : pass_end(d, opener);
+}
+
 static uint32_t replace(void *pass, uint32_t id)
 {
     domain *d = pass;
     const uint8_t known = d->known[id];
-    if (known == IS_OTHER) return 0;
+    if (known == IS_OTHER) return pass_if(d, id);
     d->w.map[id] =
         known >= IS_VARIABLE ? d->over[known - IS_VARIABLE] : vy_bool(d->w.b, known == IS_TRUE).id;
     return id;
