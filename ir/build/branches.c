@@ -61,12 +61,19 @@ static int by_variable(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static bool is_sorted(const merge_vec *list)
+{
+    for (uint32_t i = 1; i < list->count; i++)
+        if (list->data[i - 1].var > list->data[i].var) return false;
+    return true;
+}
+
 // Emits yields and gives the variables their merged values in the enclosing frame.  The yields are
 // in the order of declaration, whatever the order of assignment: the printer relies on it.
 static void emit_merges(vy_builder *b, merge_vec *list)
 {
     uint32_t n = list->count;
-    if (n > 1) qsort(list->data, n, sizeof *list->data, by_variable);
+    if (!is_sorted(list)) qsort(list->data, n, sizeof *list->data, by_variable); // qsort allocates
     vy_id_vec ids = {0};
     if (!vy_vec_reserve(&ids, n * 3 + 1)) {
         vy_build_oom(b);

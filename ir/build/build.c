@@ -247,9 +247,9 @@ uint32_t vy_emit_update(vy_builder *b, vy_op atomic, vy_strength strength, uint3
 void vy_name(vy_builder *b, vy_value v, const char *name)
 {
     if (b->failed || !v.id || VY_IS_LEAF(v.id) || !name) return;
-    if (!vy_name_printable(name)) return; // it would be lost in text
     vy_inst *inst = &b->p->insts.data[v.id];
-    if (inst->name) return; // the first name stays
+    if (inst->name) return;               // the first name stays
+    if (!vy_name_printable(name)) return; // it would be lost in text
     inst->name = vy_intern(&b->m->names, name, strlen(name));
     if (!inst->name) vy_build_oom(b);
 }

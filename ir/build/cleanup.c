@@ -145,19 +145,30 @@ static bool find_same(vy_sweep *w)
     return true;
 }
 
+static bool sweep_once(vy_program *p, bool keep_all, bool *changed)
+{
+    vy_sweep w;
+    bool ok = vy_sweep_begin(&w, p);
+    ok = ok && find_same(&w) && vy_sweep_mark(&w, keep_all);
+    return vy_sweep_end(&w, ok, changed);
+}
+
 // Removes what there is to remove, until nothing is left.
 static bool sweep(vy_program *p, bool *any)
 {
     bool changed = true;
     while (changed) {
-        vy_sweep w;
         changed = false;
-        bool ok = vy_sweep_begin(&w, p);
-        ok = ok && find_same(&w) && vy_sweep_mark(&w, true);
-        if (!vy_sweep_end(&w, ok, &changed)) return false;
+        if (!sweep_once(p, true, &changed)) return false;
         *any |= changed;
     }
     return true;
+}
+
+bool vy_sweep_dead(vy_program *p)
+{
+    bool changed = false;
+    return sweep_once(p, false, &changed);
 }
 
 #ifdef VY_CHECKS

@@ -104,8 +104,9 @@ static inline uint32_t vy_map(const uint32_t *map, uint32_t id)
     return VY_IS_LEAF(id) ? id : map[id];
 }
 
-// vy_program_end, with a step that changes the program before it is checked.  The step says whether
-// it worked; if not, the module has the error.
+// vy_program_end, with a step that changes the program before it is checked.  The step gets it
+// without dead code, cleans up last (vy_pass_cleanup), and says whether it worked; if not, the
+// module has the error.
 typedef bool vy_program_step(vy_program *p, void *user);
 vy_program *vy_program_end_after(vy_builder *b, vy_program_step *step, void *user);
 

@@ -37,5 +37,7 @@ bool vy_sweep_end(vy_sweep *w, bool ok, bool *changed);
 
 bool vy_pass_cleanup(vy_program *p, vy_pass_context *c); // constant IFs, invariant carries, dead
                                                          // yields; run by vy_program_end too
+// One round of it, which leaves little, and dce at once: for a program that is cleaned up again.
+bool vy_sweep_dead(vy_program *p);
 
 #endif

@@ -18,8 +18,8 @@ vy_program *vy_program_end_after(vy_builder *b, vy_program_step *step, void *use
     vy_program *p = vy_rebuild_end(b);
     if (!p) return NULL;
     vy_pass_context c = {0};
-    if (!vy_pass_cleanup(p, &c) || (step && !step(p, user)) || !vy_check_program(p) ||
-        !vy_resolve_starts(p)) {
+    const bool ok = step ? vy_sweep_dead(p) && step(p, user) : vy_pass_cleanup(p, &c);
+    if (!ok || !vy_check_program(p) || !vy_resolve_starts(p)) {
         vy_program_free(p);
         return NULL;
     }

@@ -25,9 +25,10 @@ size_t vy_utf8_length(const char *s, const char *end, uint32_t *code)
 
 bool vy_name_printable(const char *name)
 {
+    if (!*name) return false;
+    while (*name >= 32 && *name < 127 && *name != '`') name++; // of almost all names the whole
     const char *end = name + strlen(name);
     uint32_t code;
-    if (name == end) return false;
     while (name < end) {
         size_t n = vy_utf8_length(name, end, &code);
         if (n == 0 || code < 32 || code == 127 || code == '`') return false;

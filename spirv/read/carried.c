@@ -170,12 +170,19 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_sorted(const vy_id_vec *ids)
+{
+    for (uint32_t k = 1; k < ids->count; k++)
+        if (ids->data[k - 1] > ids->data[k]) return false;
+    return true;
+}
+
 static bool make_hint(const carried *c, vy_loop_hint *hint)
 {
     const uint32_t n = c->vars.count;
     vy_var *vars = vy_arena_alloc(&c->r->building, (n + 1) * sizeof *vars);
     if (!vars) return read_no_memory(c->r);
-    if (n) qsort(c->vars.data, n, sizeof *c->vars.data, by_id);
+    if (!is_sorted(&c->vars)) qsort(c->vars.data, n, sizeof *c->vars.data, by_id); // it allocates
     for (uint32_t k = 0; k < n; k++) vars[k] = (vy_var){c->vars.data[k]};
     *hint = (vy_loop_hint){.vars = vars, .count = n};
     hint->returns = c->returns;

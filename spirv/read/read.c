@@ -113,9 +113,9 @@ static bool finish(vy_program *p, void *user)
     if (r->misplaced) read_forget_places(p);
     vy_pass_context c = {0};
     const bool keep = r->options && r->options->keep_domain;
-    return vy_pass_dce(p, &c) && (keep || read_domain(p)) && read_launch(p) && read_quotients(p) &&
-           read_lockstep(p) && read_steps(p) && vy_pass_count_loops(p, &c) &&
-           read_subgroup_arms(p) && vy_pass_dce(p, &c) && vy_pass_cleanup(p, &c);
+    return (keep || read_domain(p)) && read_launch(p) && read_quotients(p) && read_lockstep(p) &&
+           read_steps(p) && vy_pass_count_loops(p, &c) && read_subgroup_arms(p) &&
+           vy_pass_dce(p, &c) && vy_pass_cleanup(p, &c);
 }
 
 static bool build(reading *r)
