@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // access.c: see access.h.  One-dimensional indices with products: flat.c.
 #include "autodiff/affine/flat.h"
+#include "autodiff/affine/nest_memo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ bool vy_access_exact(const vy_affine_access *x)
 isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes)
 {
     const vy_nest *n = &x->nest;
+    isl_map *known = vy_access_recall(x, axes);
+    if (known) return known;
     isl_map *map = isl_map_from_domain(isl_set_copy(n->domain));
     for (uint32_t k = 0; k < x->rank; k++) {
         if (k < 32 && !(axes >> k & 1)) continue;
@@ -55,7 +58,9 @@ isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes)
     }
     // The context is implied; the caller's constraints need not repeat it.
     map = isl_map_intersect_params(map, isl_set_copy(n->a->context));
-    return isl_map_coalesce(map);
+    map = isl_map_coalesce(map);
+    vy_access_remember(x, axes, map);
+    return map;
 }
 
 const char *vy_access_text(const vy_affine_access *x, vy_arena *arena)

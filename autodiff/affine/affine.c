@@ -2,7 +2,7 @@
 // affine.c: the isl context of one program: parameters, their known bounds, dimensions.
 // Expressions are in affine_value.c (arithmetic on two functions: affine_number.c), iteration
 // domains in iteration_domain.c, limits in affine_limit.c.
-#include "autodiff/affine/affine.h"
+#include "autodiff/affine/nest_memo.h"
 #include "ir/build/edit.h"
 
 #include <isl/options.h>
@@ -340,6 +340,7 @@ bool vy_affine_end(vy_affine *a)
     if (!ok) vy_memory_failed(); // sticks, even where a caller ignores the result
     for (uint32_t k = 0; k < a->params.count; k++) isl_id_free(a->params.data[k].id);
     vy_vec_free(&a->params);
+    vy_nest_memo_free(a);
     isl_set_free(a->context);
     vy_isl_memory_end(&a->memory);
     vy_arena_free(&a->arena);

@@ -125,6 +125,8 @@ typedef struct vy_affine {
     uint32_t dims, weight; // of the current task, see affine_limit.c
     bool holes;            // nests over-approximate conditions x ≠ y and record them as inexact
     bool failed;           // out of memory
+    struct vy_known_nest **known; // a hash table, see nest_memo.h
+    uint32_t known_room, known_count;
     vy_isl_memory memory;
 } vy_affine;
 
@@ -194,7 +196,8 @@ typedef struct vy_nest {
     uint32_t inexact_count;
     // Outermost loop around the instruction that is no dimension; 0: all are.
     uint32_t inner;
-    vy_affine_why why; // why `inner` is no dimension
+    vy_affine_why why;           // why `inner` is no dimension
+    struct vy_known_nest *known; // where it is remembered; NULL: nowhere
 } vy_nest;
 
 // At most `levels` loops become dimensions (UINT32_MAX: all that are affine, up to ten dimensions).

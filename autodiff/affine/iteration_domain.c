@@ -7,7 +7,7 @@
 //
 // Data-dependent conditions are over-approximated, and the `if` is recorded as inexact.  So are, on
 // request, conditions that exclude only points where two numbers are equal.
-#include "autodiff/affine/affine.h"
+#include "autodiff/affine/nest_memo.h"
 #include "ir/core/flow.h"
 
 #include <stdio.h>
@@ -214,12 +214,16 @@ bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
         loops += op == VY_OP_LOOP;
     }
     vy_affine_limit(a, a->p->overs.count + loops);
+    const vy_nest_key key = vy_nest_key_of(n, c.opener, c.count, levels);
+    if (!key.words) return false;
+    if (vy_nest_recall(n, key, c.opener, c.count)) return true;
     do {
         if (!make_space(n, &c, loops)) return false;
     } while (!add_chain(n, &c, &loops));
     n->domain = isl_set_intersect_params(n->domain, isl_set_copy(a->context));
     n->domain = isl_set_coalesce(n->domain);
-    return n->domain != NULL;
+    if (n->domain) vy_nest_remember(n, key, c.opener, c.count);
+    return n->domain && !a->failed;
 }
 
 void vy_nest_free(vy_nest *n)

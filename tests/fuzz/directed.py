@@ -46,6 +46,18 @@ PROGRAMS = (
             "N=5"),
     program("program p(x: in f32[N], o: out f32[N, N], N: u32) over(i: N, j: N)"
             " { if i != j { o[i, j] = x[i]*x[j]; } if i <= j { o[i, j] = x[j]*x[j]; } }", "N=4"),
+    # loops alike in all but one respect: bounds, step, type, arm, condition, what is left early, nests
+    program("program p(w: in f32[N], x: in f32[N], o: out f32[M], N: u32, M: u32) over(i: M) { var s = 0.0;"
+            " for j in 0..N { s += w[j]*x[j]; } for j in 0..N { s += w[j]*cos(x[j]); }"
+            " for j in 1..N { s += 2.0*w[j]*x[j]; } for j in 0..N step 2 { s += 3.0*w[j]*x[j]; }"
+            " for j in 0..N - 2 { s += w[j]*5.0*x[j]; } for j in 0..N - 2 { s += w[j + 2]*7.0*x[j]; }"
+            " for j in 0..i32(N) { s += 11.0*w[j]*x[j]; } o[i] = s; }", "N=7 M=3"),
+    program("program p(w: in f32[N], x: in f32[N], o: out f32[M], N: u32, M: u32) over(i: M) { var s = 0.0;"
+            " for j in 0..N { if j > i { s += w[j]*x[j]; } else { s += 2.0*w[j]*sin(x[j]); } }"
+            " for j in 0..N { if j > i + 1 { s += 3.0*w[j]*x[j]; } } for j in 0..N { if i > j { s += w[j]*5.0*x[j]; } }"
+            " for j in 0..N { if x[j] > 0.6 { break; } s += 7.0*w[j]*x[j]; } for j in 0..N { s += 11.0*w[j]*x[j]; }"
+            " for k in 0..N { for j in 0..k { s += w[j]*x[k]; } } for k in 0..N { for j in k..N { s += w[j]*x[k]; } }"
+            " o[i] = s; }", "N=6 M=3"),
     # taps, with borders
     program("program p(x: in f32[N], w: in f32[3], o: out f32[N], N: u32) over(i: N) { var s = 0.0;"
             " for u in 0..3 { let k = i32(i + u) - 1; if k >= 0 && k < i32(N) { s += x[k]*w[u]; } } o[i] = s; }", "N=6"),

@@ -39,6 +39,12 @@ DIRECTED = (
     ("autodiff/affine/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
     ("autodiff/affine/iteration_domain.c", None, "if (step > 1) {", "if (step > 8) {"),
     ("autodiff/affine/iteration_domain.c", None, "bool then = vy_in_then(n->a->s, opener, n->place);", "bool then = true;"),
+    # domains and relations that are remembered
+    ("autodiff/affine/nest_memo.c", None, "to[3 + k] = i->op == VY_OP_LOOP ? vy_arg(p, loop, k) : 0;", "to[3 + k] = 0;"),
+    ("autodiff/affine/nest_memo.c", None, "for (uint32_t k = 0; k < 3; k++) to[3 + k]", "for (uint32_t k = 0; k < 2; k++) to[3 + k]"),
+    ("autodiff/affine/nest_memo.c", None, "at[1] = vy_arg(p, opener[k], 0);", "at[1] = 0;"),
+    ("autodiff/affine/nest_memo.c", None, "at[2] = vy_in_then(n->a->s, opener[k], n->place);", "at[2] = 0;"),
+    ("autodiff/affine/nest_memo.c", None, "isl_pw_aff_plain_is_equal(r->index[k], x->index[k]) != isl_bool_true)", "false)"),
     # the walk over the points
     ("autodiff/affine/scan.c", None, """isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
     schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",

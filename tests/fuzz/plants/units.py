@@ -47,6 +47,11 @@ UNITS = {
         ("ir/pass/sums/workgroup_sum.c", None, "vy_begin_if(b, leader.id);", "vy_begin_if(b, vy_bool(b, true).id);"),
     ),
     "test_access": (
+        ("autodiff/affine/nest_memo.c", None, "to[2] = i->op == VY_OP_LOOP && vy_exits(p, loop);", "to[2] = 0;"),
+        ("autodiff/affine/nest_memo.c", None, "if (next < n->inexact_count && n->inexact[next] == opener[k]) inexact[next++] = k;",
+         "if (next < n->inexact_count && n->inexact[next] == opener[k]) inexact[next++] = 0;"),
+        ("autodiff/affine/nest_memo.c", None, "to[1] = i->name;", "to[1] = 0;"),
+        ("autodiff/affine/nest_memo.c", None, "n->inner = e->inner ? opener[e->inner - 1] : 0;", ";"),
         ("autodiff/affine/flat.c", None, "!in_range(l, 1) || !never_wraps(l)", "!in_range(l, 1)"),
         ("autodiff/affine/flat.c", None, "if (vy_type_size(b->type) < 4) return false;", ""),
     ),

@@ -150,8 +150,78 @@ static void refusals(void **state)
     expect_why(BODY("", "x[gid.x] = 1.0;"), VY_AFFINE_BUILTIN);
 }
 
+// ------------------------------------------------------------------------------ what is remembered
+static bool same_nest(const vy_nest *x, const vy_nest *y)
+{
+    bool same = x->count == y->count && x->overs == y->overs && x->inner == y->inner &&
+                x->why == y->why && x->inexact_count == y->inexact_count;
+    for (uint32_t k = 0; same && k < x->count; k++)
+        same = x->range[k].lo == y->range[k].lo && x->range[k].hi == y->range[k].hi &&
+               (k < x->overs || x->loop[k] == y->loop[k]);
+    for (uint32_t k = 0; same && k < x->inexact_count; k++) same = x->inexact[k] == y->inexact[k];
+    return same;
+}
+
+// An access beside the others, which may remember theirs, and alone, is one relation.
+static void expect_as_alone(vy_affine *beside, const vy_program *p, const vy_structure *s,
+                            uint32_t id)
+{
+    vy_affine alone;
+    vy_affine_access x, y;
+    vy_arena arena = {0};
+    assert_true(vy_affine_begin(&alone, p, s));
+    assert_true(vy_access_make(&x, beside, id, UINT32_MAX));
+    assert_true(vy_access_make(&y, &alone, id, UINT32_MAX));
+    const char *ours = vy_access_text(&x, &arena), *its = vy_access_text(&y, &arena);
+    if (!ours != !its || (ours && strcmp(ours, its)))
+        fail_msg("%%%u: %s\nalone: %s", id, ours, its);
+    // Spaces of two contexts cannot be compared; their names can.
+    for (uint32_t k = 0; k < x.nest.count && k < y.nest.count; k++)
+        assert_string_equal(isl_space_get_dim_name(x.nest.space, isl_dim_set, k),
+                            isl_space_get_dim_name(y.nest.space, isl_dim_set, k));
+    if (!same_nest(&x.nest, &y.nest)) fail_msg("%%%u: the nests differ", id);
+    vy_access_free(&x);
+    vy_access_free(&y);
+    vy_affine_end(&alone);
+    vy_arena_free(&arena);
+}
+
+// Loops that are alike in all but one respect.
+static void alike(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "program f(x: inout f32[N, N], c: in u32[N], N: u32, M: u32) over(i: N) {"
+        " for j in 0..N { atomic_add(x[i, j], 1.0); } for j in 0..N { atomic_add(x[i, j], 2.0); }"
+        " for k in 0..N { atomic_add(x[i, k], 1.0); } for j in 0..M { atomic_add(x[i, j], 1.0); }"
+        " for j in 1..N { atomic_add(x[i, j], 1.0); } for j in 0..N step 2 { atomic_add(x[i, j], 1.0); }"
+        " for j in 0..N { atomic_add(x[i, j + 1], 1.0); } for j in 0..i32(N) { atomic_add(x[i, j], 1.0); }"
+        " for j in 0..N { if c[j] > 0u { break; } atomic_add(x[i, j], 3.0); }"
+        " for j in 0..c[0] { atomic_add(x[i, j], 1.0); } for j in 0..c[1] { atomic_add(x[i, j], 1.0); }"
+        " for j in 0..N { if j > 3u { atomic_add(x[i, j], 1.0); } else { atomic_add(x[i, j], 2.0); } }"
+        " for j in 0..N { if j > 4u { atomic_add(x[i, j], 1.0); } }"
+        " for j in 0..N { if c[j] > 1u { if j > 2u { if c[i] > 2u { atomic_add(x[i, j], 1.0); } } } }"
+        " for j in 0..N { if j > 2u { if c[j] > 1u { if c[i] > 2u { atomic_add(x[i, j], 1.0); } } } }"
+        " for k in 0..N { for j in 0..k { atomic_add(x[k, j], 1.0); } for j in k..N { atomic_add(x[k, j], 1.0); } }"
+        " for k in 0..N { for j in 0..k { atomic_add(x[k, j], 1.0); } } }";
+    vy_module *m = vy_parse(text, sizeof text - 1, "alike");
+    vy_structure s;
+    vy_affine a;
+    if (!vy_module_ok(m)) fail_msg("%s", vy_module_diag(m)->text);
+    const vy_program *p = vy_module_program(m, 0);
+    assert_true(vy_structure_make(p, &s));
+    assert_true(vy_affine_begin(&a, p, &s));
+    for (int round = 0; round < 2; round++)
+        for (uint32_t id = 1; id < p->insts.count; id++)
+            if (vy_op_is_memory((vy_op)p->insts.data[id].op)) expect_as_alone(&a, p, &s, id);
+    assert_true(vy_affine_end(&a));
+    vy_structure_free(&s);
+    vy_module_free(m);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(maps), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(maps), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(alike)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
