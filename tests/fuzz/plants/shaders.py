@@ -142,6 +142,12 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/domain.c", None, "e = e.id ? vy_dim_binary(d->w.b, VY_DIM_MIN, e, x) : x;", "e = x;"),
         ("spirv/read/domain.c", None, "if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB,", "if (bound->offset) e = vy_dim_binary(b, VY_DIM_ADD,"),
     )),
+    ("text/shader/domain_arms.comp", (
+        ("spirv/read/domain.c", None, "d->arm[id] = taken->u ? ARM_THEN : ARM_ELSE;", "d->arm[id] = ARM_THEN;"),
+        ("spirv/read/domain.c", None, "d->arm[opener] == ARM_THEN ? vy_slot_then(p, &d->w.s, opener, k)",
+         "d->arm[opener] != ARM_THEN ? vy_slot_then(p, &d->w.s, opener, k)"),
+        ("spirv/read/domain.c", None, "return taken->u ? id : d->w.s.partner[id];", "return id;"),
+    )),
     ("text/shader/matrix_blocks.comp", (
         ("spirv/read/variables.c", None, "return w->in_matrix && w->row_major ? w->matrix_stride : size;", "return size;"),
     )),
