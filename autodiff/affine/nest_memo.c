@@ -164,6 +164,13 @@ void vy_nest_remember(vy_nest *n, vy_nest_key key, const uint32_t *opener, uint3
 }
 
 // --------------------------------------------------------------------------------------- relations
+// The nest's entry, if nothing has narrowed its domain since.
+static vy_known_nest *entry_of(const vy_affine_access *x)
+{
+    vy_known_nest *e = x->nest.known;
+    return e && e->domain == x->nest.domain ? e : NULL;
+}
+
 static bool is_relation(const known_relation *r, const vy_affine_access *x, uint32_t axes)
 {
     if (!r->map || r->axes != axes || r->rank != x->rank || r->context != x->nest.a->context)
@@ -179,7 +186,7 @@ static bool is_relation(const known_relation *r, const vy_affine_access *x, uint
 
 isl_map *vy_access_recall(const vy_affine_access *x, uint32_t axes)
 {
-    const vy_known_nest *e = x->nest.known;
+    const vy_known_nest *e = entry_of(x);
     for (uint32_t k = 0; e && k < RELATIONS; k++)
         if (is_relation(&e->relation[k], x, axes)) return isl_map_copy(e->relation[k].map);
     return NULL;
@@ -195,7 +202,7 @@ static void forget_relation(known_relation *r)
 
 void vy_access_remember(const vy_affine_access *x, uint32_t axes, isl_map *map)
 {
-    vy_known_nest *e = x->nest.known;
+    vy_known_nest *e = entry_of(x);
     if (!e || !map) return;
     known_relation *r = &e->relation[e->relations++ % RELATIONS];
     forget_relation(r);
