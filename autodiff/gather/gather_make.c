@@ -59,7 +59,7 @@ static uint32_t axis_of(const gather_site *site, uint32_t k)
 }
 
 // `context` (consumed), and that the element exists.
-static isl_set *known(const gather_making *w, const gather_site *site, isl_set *context)
+static isl_set *existing(const gather_making *w, const gather_site *site, isl_set *context)
 {
     vy_affine *a = &w->g->a;
     for (uint32_t k = 0; k < w->n; k++) {
@@ -77,6 +77,32 @@ static isl_set *known(const gather_making *w, const gather_site *site, isl_set *
         context = isl_set_intersect(context, isl_set_params(fits));
     }
     return context;
+}
+
+static void forget_known(gather_making *w)
+{
+    isl_set_free(w->known.base);
+    isl_set_free(w->known.all);
+    isl_set_free(w->known.natural);
+    w->known = (gather_known){0};
+}
+
+// Most walks are over elements of the same extents: 500 taps of a stencil.
+static const gather_known *known(gather_making *w, const gather_site *site)
+{
+    const vy_affine *a = &w->g->a;
+    gather_known *x = &w->known;
+    bool same = x->base == a->context && x->params == a->params.count && x->all && x->natural;
+    for (uint32_t k = 0; same && k < w->n; k++)
+        same = x->dim[k] == site->access.dim[axis_of(site, k)].id;
+    if (same) return x;
+    forget_known(w);
+    for (uint32_t k = 0; k < w->n; k++) x->dim[k] = site->access.dim[axis_of(site, k)].id;
+    x->all = existing(w, site, isl_set_copy(a->context));
+    x->natural = existing(w, site, natural(w));
+    x->base = isl_set_copy(a->context);
+    x->params = a->params.count;
+    return x;
 }
 
 typedef struct at_point {
@@ -182,18 +208,16 @@ static bool walk(gather_making *w, const gather_site *first)
     }
     if (!ok) w->g->failed = true;
     // gist removes the bounds of lengths by memory: without them isl's loops are found sooner.
-    isl_set *all = known(w, first, isl_set_copy(w->g->a.context));
+    const gather_known *params = known(w, first);
     isl_set *points = preimage(w, first);
     vy_affine_limit(&w->g->a, first->access.nest.count);
     vy_affine_weigh(&w->g->a, points);
-    isl_set *set = isl_set_gist_params(points, all);
-    isl_set *context = known(w, first, natural(w));
+    isl_set *set = isl_set_gist_params(points, isl_set_copy(params->all));
     vy_affine_weigh(&w->g->a, set);
     if (ok)
-        ok = vy_lattice_emit(&l, set, context);
+        ok = vy_lattice_emit(&l, set, params->natural);
     else
         isl_set_free(set);
-    isl_set_free(context);
     vy_lattice_free(&l);
     return ok && !w->g->failed;
 }
@@ -295,6 +319,7 @@ vy_program *gather_make(gather *g, uint32_t k, gather_form form, vy_dim *small)
         gather_end_sums(&w);
     if (rows) vy_end(w.b);
     vy_lattice_forget(&w.memo);
+    forget_known(&w);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
     if (small) {
         *small = gather_is_small(g, &g->sites[g->programs[k].first], w.b);

@@ -6,6 +6,13 @@
 
 #include "autodiff/gather/gather_build.h"
 
+// What is known of parameters where an element of these extents exists, for one walk after the other.
+typedef struct gather_known {
+    isl_set *base;                      // the context that it was made from …
+    uint32_t params, dim[VY_MAX_AXES];  // … with as many parameters, and the extents
+    isl_set *all, *natural; // with the bounds of all parameters; only that some are not negative
+} gather_known;
+
 typedef struct gather_making {
     gather *g;
     vy_builder *b;
@@ -17,6 +24,7 @@ typedef struct gather_making {
     uint32_t used; // dimensions of the nest that have named an axis, a mask
     vy_var *sum;   // by site: of the first single site of an element; id 0: none
     vy_lattice_memo memo;
+    gather_known known;
     gather_site **group; // that share a walk
     uint32_t count;
     uint32_t *map;
