@@ -10,6 +10,8 @@ bool vy_pass_dce(vy_program *p, vy_pass_context *c);
 bool vy_pass_forward(vy_program *p, vy_pass_context *c); // store→load, redundant loads
 bool vy_pass_dse(vy_program *p, vy_pass_context *c);     // dead stores
 bool vy_pass_licm(vy_program *p, vy_pass_context *c);
+// Stores of a loop's first iteration → before it.
+bool vy_pass_hoist_first(vy_program *p, vy_pass_context *c);
 bool vy_pass_count_loops(vy_program *p, vy_pass_context *c);    // a `while` that counts → for
 bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c); // … from constants, in any way
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c);

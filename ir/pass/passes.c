@@ -24,6 +24,7 @@ static const struct {
     {"count_loops",        vy_pass_count_loops,        1}, // of indices that forward made values
     {"unroll",             vy_pass_unroll,             2},
     {"licm",               vy_pass_licm,               2}, // indices that do not change
+    {"hoist_first",        vy_pass_hoist_first,        2}, // of values that licm did not move
     {"promote_elements",   vy_pass_promote_elements,   2},
     {"promote_sums",       vy_pass_promote_sums,       2},
     {"promote_rows",       vy_pass_promote_rows,       2},

@@ -118,4 +118,17 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/scalar/licm.c", None, "(l->unchecked && !vy_is", "(false && !vy_is"),
         ("ir/pass/scalar/licm.c", None, "(&l->prover, load, loop))", "(&l->prover, load, load))"),
     )),
+    # Stores of one iteration that may not leave the loop.
+    ("text/opt/hoist_first_apart.vyre", (
+        ("ir/pass/scalar/hoist_first.c", None, "if (vy_arg(p, cond, 1 - k) == vy_arg(p, counter, 0)) return", "return"),
+        ("ir/pass/scalar/hoist_first.c", None, "if (inst(h, up)->op != VY_OP_LOOP || vy_exits(h->w.p, up)) return false;", "if (inst(h, up)->op != VY_OP_LOOP) return false;"),
+        ("ir/pass/scalar/hoist_first.c", None, "return !vy_written_between(&h->writes, i->aux, s->loop, h->w.s.partner[s->loop]);", "return true;"),
+        ("ir/pass/scalar/hoist_first.c", None, "if ((VY_IS_LEAF(x) || x < s->loop) && vy_values", "if (vy_values"),
+        ("ir/pass/scalar/hoist_first.c", None, "(other != id && !is_apart(h, s, id, other))", "false"),
+        ("ir/pass/scalar/hoist_first.c", None, "if (h->w.s.partner[other] != other + 1) return false;", ""),
+    )),
+    ("text/opt/hoist_first.vyre", (
+        ("ir/pass/scalar/hoist_first.c", None, "vy_begin_if_unsure(b, vy_new_runs(&h->w, s->loop).id);", "false;"),
+        ("ir/pass/scalar/hoist_first.c", None, "(vy_type)i->type, i->flags & VY_FLAG_REVERSE,", "(vy_type)i->type, 0,"),
+    )),
 )
