@@ -175,6 +175,16 @@ class Shader:
                 with open(os.path.join(where, name), encoding="utf-8") as f:
                     atomics += len(re.findall(r"\batomic_\w+\(", f.read()))
         self.found["atomics"], self.found["plain"] = atomics, atomics == 0
+        self.found["gathered"] = atomics == 0 or self.gathered()
+
+    def gathered(self):
+        """No atomics, at least where what the launch has to grant for that (`assumes`) is granted."""
+        told = self.command("explain", "explain", "--json")
+        if told is None:
+            return False
+        told = json.loads(told)
+        sums = {g["sum"] for g in told["gradients"]}
+        return not sums & {"atomic", "both"} and told["operations"]["atomic"]["gradient"]["each"]["formula"] == "0"
 
     # ---- data
     @staticmethod
