@@ -92,8 +92,15 @@ typedef struct vy_affine_axis {
     vy_assumption within;
     const char *condition;
 } vy_affine_axis;
+// A scalar that has to be at least 0 for the indices along the axes to be.
+typedef struct vy_affine_sign {
+    uint32_t scalar;
+    vy_assumption natural;
+    const char *condition;
+} vy_affine_sign;
 typedef struct vy_affine_rows {
-    uint32_t buffer, axes;
+    uint32_t buffer, axes, signs;
+    vy_affine_sign sign[VY_ROW_AXES];
     vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last has no factors
     vy_dim holds;                     // 1 if the condition does, else 0; id 0: it is taken to
     const char *text;                 // the condition, for readers

@@ -248,7 +248,12 @@ static bool by_rows(flattening *l, const vy_affine_rows *r)
     l->rows = r;
     l->f.count = r->axes;
     for (uint32_t k = 0; k < r->axes; k++) l->f.node[k] = r->axis[k].extent.id;
-    if (!sum_terms(l) || !in_range(l, 0)) {
+    isl_set *all = l->x->nest.domain;
+    l->x->nest.domain = vy_rows_signed(l->x->nest.a, r, isl_set_copy(all));
+    const bool ok = sum_terms(l) && in_range(l, 0);
+    isl_set_free(ok ? all : l->x->nest.domain);
+    if (!ok) {
+        l->x->nest.domain = all;
         vy_access_clear(l->x);
         l->rows = NULL;
         l->terms = before;

@@ -179,3 +179,13 @@ void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms 
         if (vy_row_of(r, &more) >= 0) t->term[k] = more;
     }
 }
+
+isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set)
+{
+    for (uint32_t k = 0; k < r->signs; k++) {
+        isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
+        isl_pw_aff *v = vy_affine_param_number(a, space, false, r->sign[k].scalar).pa;
+        set = isl_set_intersect_params(set, isl_set_params(isl_pw_aff_nonneg_set(v)));
+    }
+    return set;
+}

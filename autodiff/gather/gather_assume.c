@@ -14,11 +14,11 @@
 // are at least 1, so by the conditions all strides are, and nothing in them is above 2³⁰.
 //
 // Strides are what values in the index are multiplied by.  From the innermost outwards, the next
-// is one of whose rows the index is proved to be (x < w), or else the one whose scalars are
-// declared first: hosts declare w before cstep, nb1 before nb2.  (Of another order only the
-// condition does not hold.)  Along each axis the index must be proved not to be negative, and to
-// have a greatest value that is a sum of scalars; that, times the stride, has to be no more than
-// the next greater stride.  The last condition keeps the index from wrapping.
+// is one of whose rows the index is proved to be (x < w), or else the one that gather_strides.c
+// takes for it.  (Of another order only the condition does not hold.)  Along each axis the index
+// must not be negative, for which offsets in it may have to be natural (gather_signs.c), and have a
+// greatest value that is a sum of scalars; that, times the stride, has to be no more than the next
+// greater stride.  The last condition keeps the index from wrapping.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/affine/most.h"
 #include "autodiff/gather/gather_build.h"
@@ -122,7 +122,8 @@ static bool is_in_row(const assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t out
 static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
 {
     const bool natural =
-        v && always(n, isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0)));
+        v && (always(n, isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0))) ||
+              gather_sign(s->g, s->rows, n, v));
     if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);
     isl_map *map = natural ? isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
     isl_set *range = isl_map_range(isl_map_intersect_domain(map, vy_nest_reached(n)));
@@ -170,18 +171,6 @@ static bool all_in_row(assuming *s, uint32_t outer, uint32_t axis)
     return all && vy_affine_ok(&s->g->a);
 }
 
-// The last scalar that a stride is a product of.
-static uint32_t last_scalar(const assuming *s, uint32_t axis)
-{
-    const vy_program *p = s->g->r;
-    uint32_t last = 0;
-    for (uint32_t k = 0; k < s->rows->axis[axis].count; k++) {
-        const vy_dim_node *d = &p->dims.data[s->rows->axis[axis].factor[k].base];
-        if (d->op == VY_DIM_SCALAR && d->value >= last) last = (uint32_t)d->value + 1;
-    }
-    return last;
-}
-
 // Which of the first n strides is the next one outwards?
 static uint32_t next_stride(assuming *s, uint32_t n)
 {
@@ -189,7 +178,7 @@ static uint32_t next_stride(assuming *s, uint32_t n)
     for (uint32_t k = 0; k < n; k++)
         if (all_in_row(s, k, n)) return k;
     for (uint32_t k = 1; k < n; k++)
-        if (last_scalar(s, k) < last_scalar(s, next)) next = k;
+        if (gather_is_inner(s->g, s->rows, k, next)) next = k;
     return next;
 }
 
@@ -281,6 +270,8 @@ static void bound_axis(assuming *s, uint32_t k)
         return;
     }
     vy_affine_reset(&g->a);
+    s->reached[k] = isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
+                                             isl_set_copy(g->a.context)); // also of later places
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
     const vy_dim e = r->axis[k].extent;
     if (!e.id || g->failed) return;
@@ -299,14 +290,17 @@ static void bound_axis(assuming *s, uint32_t k)
     r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, fits) : fits;
 }
 
-// The conditions on strides, for readers.
+// The conditions on signs and strides, for readers.
 static bool add_text(gather *g, vy_affine_rows *r)
 {
     printer o = {.p = g->r};
-    for (uint32_t k = vy_first_assumed(r); k < r->axes; k++) {
-        if (!r->axis[k].condition) continue;
+    const uint32_t first = vy_first_assumed(r);
+    for (uint32_t k = 0; k < r->signs + r->axes - first; k++) {
+        const char *one =
+            k < r->signs ? r->sign[k].condition : r->axis[k - r->signs + first].condition;
+        if (!one) continue;
         if (o.out.count) print_str(&o, " && ");
-        print_str(&o, r->axis[k].condition);
+        print_str(&o, one);
     }
     const char *text = o.out.count ? o.out.data : "";
     r->text = o.failed ? NULL : vy_arena_strdup(&g->arena, text, o.out.count);
@@ -325,7 +319,11 @@ static bool make_rows(assuming *s)
         bound_axis(s, k);
         ok = r->axis[k].extent.id && !g->failed;
     }
-    if (!ok) return false;
+    const vy_dim signs = gather_signs_hold(g, r);
+    if (!ok || g->failed) return false;
+    if (signs.id) r->holds = r->holds.id ? gather_node(g, VY_DIM_MIN, r->holds, signs) : signs;
+    s->any |= r->signs > 0;
+    s->open |= signs.id != 0;
     r->wraps = !s->any;
     const char *last = r->axis[0].condition; // NULL: nor can it wrap
     const bool given = r->wraps ? !last || gather_is_given(g, last) : !s->open;

@@ -5,6 +5,8 @@
 //   gather_find.c   the additions it may have
 //   gather_site.c   one addition: can it be gathered, with how many loops, over which axes
 //   gather_assume.c which strides make rows if a condition holds at launch
+//   gather_signs.c  which offsets must not be negative for that
+//   gather_strides.c which of two strides is taken for the inner one
 //   gather_either.c … and which form runs then
 //   gather_split.h  a domain variable that is divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
@@ -175,6 +177,14 @@ bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_sizes.c
 // source: NULL, or what r is the derivative of.
 bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
+// ---- gather_signs.c
+// Is v, the index of a place along an axis, never negative if scalars in it are not?  Then these are
+// signs of the rows.
+bool gather_sign(gather *g, vy_affine_rows *r, const vy_nest *n, isl_pw_aff *v);
+vy_dim gather_signs_hold(gather *g, const vy_affine_rows *r);
+// ---- gather_strides.c
+// Is stride x of the rows more likely inside stride y than the other way round?
+bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y);
 // ---- gather_assume.c
 // Begins the analysis, with the rows of flat buffers that there are under conditions on scalars.
 // False: memory.

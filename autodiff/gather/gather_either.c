@@ -98,6 +98,9 @@ void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b)
         if (x->condition && (!r->holds.id || gather_is_given(g, x->condition)))
             vy_assume(b, x->within.least, x->within.most);
     }
+    for (uint32_t k = 0; r && k < r->signs; k++)
+        if (!r->holds.id || gather_is_given(g, r->sign[k].condition))
+            vy_assume(b, r->sign[k].natural.least, r->sign[k].natural.most);
 }
 
 bool gather_note_conditions(gather *g)
@@ -105,6 +108,9 @@ bool gather_note_conditions(gather *g)
     bool ok = true;
     for (uint32_t k = 0; k < g->split.condition_count && ok; k++)
         ok = vy_condition_note(g->m, g->split.condition[k]);
+    for (uint32_t k = 0; k < g->a.row_count; k++)
+        for (uint32_t i = 0; i < g->a.rows[k].signs && ok && is_used(g, &g->a.rows[k]); i++)
+            ok = vy_condition_note(g->m, g->a.rows[k].sign[i].condition);
     for (uint32_t k = 0; k < g->a.row_count; k++)
         for (uint32_t i = vy_first_assumed(&g->a.rows[k]);
              i < g->a.rows[k].axes && ok && is_used(g, &g->a.rows[k]); i++)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// gather_strides.c: which of two strides is the inner one, where nothing proves it.
+//
+// Hosts declare the scalar of an inner stride first: w before cstep, nb1 before nb2.  Of the parts
+// of one vector, stride.x and stride.y, that says nothing: there the domain does,
+//
+//   over(z: d, y: h, x: w)     a[z * stride.x + y * stride.y + x * stride.z]
+//
+// as what is computed in that order is mostly stored so.  Of another order only the condition does
+// not hold.
+#include "autodiff/affine/flat_terms.h"
+#include "autodiff/gather/gather_build.h"
+
+#include <string.h>
+
+// The last scalar that a stride is a product of, from 1; 0: there is none.
+static uint32_t last_scalar(const vy_program *p, const vy_affine_axis *x)
+{
+    uint32_t last = 0;
+    for (uint32_t k = 0; k < x->count; k++) {
+        const vy_dim_node *d = &p->dims.data[x->factor[k].base];
+        if (d->op == VY_DIM_SCALAR && d->value >= last) last = (uint32_t)d->value + 1;
+    }
+    return last;
+}
+
+// Are scalars x and y, from 1, parts of one vector or array?
+static bool are_parts(const vy_program *p, uint32_t x, uint32_t y)
+{
+    const char *a = x ? p->scalars.data[x - 1].name : "", *b = y ? p->scalars.data[y - 1].name : "";
+    const char *part = strrchr(a, '.');
+    return part && part[1] >= '0' && part[1] <= '9' && !strncmp(a, b, (size_t)(part + 1 - a)) &&
+           !strchr(b + (part + 1 - a), '.');
+}
+
+static uint32_t without_casts(const vy_program *p, uint32_t id)
+{
+    while (!VY_IS_LEAF(id) &&
+           (p->insts.data[id].op == VY_OP_BITCAST || p->insts.data[id].op == VY_OP_CAST))
+        id = vy_arg(p, id, 0);
+    return id;
+}
+
+// The innermost variable of the domain that is multiplied by the stride, from 1; 0: there is none.
+static uint32_t variable(const gather *g, const vy_affine_rows *r, uint32_t axis)
+{
+    uint32_t innermost = 0;
+    vy_flat_terms t;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        if (site->access.buffer != r->buffer ||
+            !vy_flat_terms_of(&g->a, site->id, vy_arg(g->r, site->id, 0), &t))
+            continue;
+        for (uint32_t i = 0; i < t.count; i++) {
+            const uint32_t id = without_casts(g->r, t.term[i].value);
+            const vy_leaf *l = VY_IS_LEAF(id) ? &g->r->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+            if (l && l->kind == VY_LEAF_OVER && l->index >= innermost &&
+                vy_row_of(r, &t.term[i]) == (int)axis)
+                innermost = l->index + 1;
+        }
+    }
+    return innermost;
+}
+
+bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y)
+{
+    const uint32_t a = last_scalar(g->r, &r->axis[x]), b = last_scalar(g->r, &r->axis[y]);
+    if (!are_parts(g->r, a, b)) return a < b;
+    const uint32_t u = variable(g, r, x), v = variable(g, r, y);
+    return u && v && u != v ? u > v : a < b;
+}
