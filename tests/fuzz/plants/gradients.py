@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Faults in gradients of programs, by what they are made of."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # Offsets whose sign only the launch knows, and the order of strides that are parts of one vector.
+    ("text/grad/gather/stride_offsets.vyre", (
+        ("autodiff/gather/gather_signs.c", None, "        if (gather_is_given(g, r->sign[k].condition)) continue;", "        continue;"),
+        ("autodiff/gather/gather_signs.c", None, "gather_number(g, -1)", "gather_number(g, 0)"),
+        ("autodiff/gather/gather_signs.c", None, "    bad = vy_rows_signed(n->a, r, bad);\n", ""),
+        ("autodiff/gather/gather_signs.c", None, "all = all.id ? gather_node(g, VY_DIM_MIN, all, holds) : holds;", "all = holds;"),
+        ("autodiff/gather/gather_assume.c", None, "    if (signs.id) r->holds =", "    if (false) r->holds ="),
+        ("autodiff/gather/gather_assume.c", None, "    s->open |= signs.id != 0;\n", ""),
+        ("autodiff/gather/gather_either.c", None, "r->sign[k].natural.least, r->sign[k].natural.most", "r->sign[k].natural.most, r->sign[k].natural.most"),
+        ("autodiff/gather/gather_strides.c", None, "if (!are_parts(g->r, a, b)) return a < b;", "return a < b;"),
+        ("autodiff/gather/gather_strides.c", None, "if (!are_parts(g->r, a, b)) return a < b;", ""),
+        ("autodiff/gather/gather_strides.c", None, "? u > v : a < b;", "? u < v : a < b;"),
+    )),
     # A domain in batches: where they begin, what they add to, which programs have none; tapes apart.
     ("text/grad/storage/batches.vyre", (
         ("autodiff/driver/alone.c", None, "number(first, vy_dim_binary(w->b, VY_DIM_MUL, at, length));", "number(first, at);"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Are promises about scalars worth what they cost, and is a broken one refused?
 
-Random programs whose rows only the launch relates (scripts/autodiff/gathered.py, `padded`), each
+Random programs whose rows only the launch relates (scripts/autodiff/gathered.py, `padded` and `offsets`), each
 with sizes for which rows fit, are padded, or overlap.  `explain` says under which conditions
 gradients are gathered.  With all of them assumed (in other words: sides, factors, blanks)
 
@@ -83,12 +83,12 @@ def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (6 if os.environ.get("VYRE_SHARE", "1") != "1" else 40))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k assumptions" % (seed, count))
-    r, table = random.Random(seed), list(gathered.padded())
+    r, table = random.Random(seed), [*gathered.padded(), *gathered.offsets()]
     bad, seen = 0, [0, 0]
     for k, (what, text) in enumerate(r.sample(table, len(table))):
         if sum(seen) >= count:
             break
-        sizes = {n: int(v) for n, v in re.findall(r"(\w)=(\d+)", text.splitlines()[0])}
+        sizes = {n: int(v) for n, v in re.findall(r"(\w)=(-?\d+)", text.splitlines()[0])}
         path = "a%d.vyre" % k
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)

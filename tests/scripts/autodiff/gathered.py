@@ -14,6 +14,7 @@ occur:
   flat indices                       of strides that are scalars, in buffers of several extents
   padded rows                        of strides that are related by the launch alone: rows that just
                                      fit, are padded, overlap
+  offsets                            in such rows, negative ones as well
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
   shares                             of the points of some dozen elements, over one, two and three
@@ -168,6 +169,27 @@ def padded():
                     domain="over(h: T, i: N, j: M)", o="T, N, M")
 
 
+OFFSETS = ("a * S + b * R + c + D + 1", "a * S + (b + D) * R + c + R", "(a + D) * S + b * R + c + S", "a * S + (b + E) * R + c + D + R + 1",
+           "a * S + b * R + c", "a * S + b * R + c + D + E + 2", "b * R + c + 1 + D + a * S", "a * S + (b + D + 1) * R + (M - 1 - c)")
+OFFSET_READERS = ("o[h, i, j] = x[%s] * x[%s];", "o[h, i, j] = sin(x[%s]) + x[%s] * y[h];", "if c != 1 { o[h, i, j] = x[%s] * y[%s]; }",
+                  "var s = 0.0; for k in 0..2 { s = (s + 0.5) * x[%s]; } o[h, i, j] = s + x[%s];")
+
+
+def offsets():
+    """The same with offsets of either sign, whose indices are in range all the same."""
+    n = 0
+    for e, first in enumerate(OFFSETS):
+        for b, body in enumerate(OFFSET_READERS):
+            for s, r in STRIDES:
+                n += 1
+                second = OFFSETS[(e * 3 + b) % len(OFFSETS)] if n % 3 else first
+                sizes = {"T": 3, "N": 2, "M": 3, "S": s, "R": r, "D": n % 4 - 1, "E": n // 4 % 3 - 1}
+                lets = "let a = i32(h); let b = i32(i); let c = i32(j); "
+                text = program(lets + body % (first, second), sizes, x="160", y="160", more=", S: u32, R: u32, D: u32, E: u32",
+                               domain="over(h: T, i: N, j: M)", o="T, N, M")
+                yield "offsets " + body, text.replace(": u32", ": i32")
+
+
 COORDINATES = (  # x, y, z
     ("i % M", "i / M", "0u"), ("i - i / M * M", "i / M", "0u"), ("i % M", "i / M % N", "i / (M * N)"), ("i % (M * N) % M", "i % (N * M) / M", "i / M / N"),
     ("u32(i32(i) % i32(M))", "u32(i32(i) / i32(M))", "0u"), ("i % 2u", "i / 2u % M", "i / 2u / M"), ("i % (M + 1u)", "i / (M + 1u)", "0u"),
@@ -238,7 +260,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *coordinates(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *offsets(), *coordinates(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
