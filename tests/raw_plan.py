@@ -25,7 +25,8 @@ ONES = {"f16": b"\x00\x3c", "f32": struct.pack("<f", 1), "f64": struct.pack("<d"
 class Values:
     """The integer expressions of a manifest."""
 
-    def __init__(self, job):
+    def __init__(self, job, expressions):
+        self.expressions = expressions
         self.names = dict(job["scalars"])
         self.names.update(("len(%s)" % n, v) for n, v in job["lengths"].items())
         self.names.update(("num_groups.%s" % "xyz"[k], v) for k, v in enumerate(job["groups"]))
@@ -33,6 +34,7 @@ class Values:
 
     def of(self, text, names):
         """The value; `names`: what a dispatch calls them, None for what has no value here."""
+        text = re.sub(r"\$\d+", lambda m: str(self.of(self.expressions[m.group()], names)), text)  # what several steps share
         rounded = re.fullmatch(r"ceil\((.*)/(\d+)\)", text)
         if rounded:
             return -(-self.of(rounded.group(1), names) // int(rounded.group(2)))
@@ -49,7 +51,7 @@ class Plan:
         self.job = job
         with open(job["manifest"], encoding="utf-8") as f:
             self.m = json.load(f)
-        self.values = Values(job)
+        self.values = Values(job, self.m.get("expressions", {}))
         self.physical, self.device, self.queue = raw.open_device()
         self.host = {(b["set"], b["binding"]): raw.bind(self.physical, self.device, b) for b in job["bindings"]}
         self.kernels = {k["name"]: k for k in self.m["kernels"]}
