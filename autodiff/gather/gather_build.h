@@ -178,8 +178,8 @@ bool gather_join_domain(gather *g, vy_program *p);
 // source: NULL, or what r is the derivative of.
 bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
 // ---- gather_signs.c
-// Is v, the index of a place along an axis, never negative if scalars in it are not?  Then these are
-// signs of the rows.
+// Is v, the index of a place along an axis, never negative if scalars in it are not?  Then these
+// are signs of the rows.
 bool gather_sign(gather *g, vy_affine_rows *r, const vy_nest *n, isl_pw_aff *v);
 vy_dim gather_signs_hold(gather *g, const vy_affine_rows *r);
 // ---- gather_strides.c
