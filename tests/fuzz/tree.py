@@ -2,7 +2,7 @@
 """Programs as trees, which tests/fuzz/shrink.py edits: `E` an expression, `S` a statement with
 blocks of statements, `Program` the entire program.  In its text @F is the main float type (f32; f64
 for comparison with finite differences), @G a second one (f16 or f64), @S the suffix of float
-literals, @V the prefix of a vector's type.
+literals, @V the prefix of a vector's type, @W that of one of @G.
 """
 import re
 
@@ -15,8 +15,12 @@ FIELDS = {
     "Cell": [(".p.a", "@F", ""), (".p.v", "@F", "3"), (".p.w", "@F", "2"), (".n", "i32", ""), (".q.a", "@F", "2"),
              (".q.v", "@F", "2, 3"), (".q.w", "@F", "2, 2"), (".on", "bool", ""), (".m", "@F", "2, 2")],
 }
-# Functions that are used by calls.py.
+# Functions that are used by calls.py and library.py, with the tables that they read.
 HELPERS = {
+    "tap": "const TAPS: Tap[2] = Tap[2](Tap { v: @Vvec3(0.5, -0.25, 1), w: @F[2](0.75, -1) }, "
+           "Tap { v: TURN * @Vvec3(1, 0.5, 0), w: @F[2](TURN[1].x, 0.25) }); "
+           "const TURN: @Vmat3 = @Vmat3(@Vvec3(0, 1, 0), @Vvec3(-1, 0, 0.25), @Vvec3(0.5)); struct Tap { v: @Vvec3; w: @F[2]; } "
+           "fn tap(k: i32, x: @F) -> @F { return TAPS[k].v[k] * sin(x) + dot(TURN[k + 1], TAPS[1 - k].v) * x * TAPS[0].w[k]; }",
     "trade": "fn trade(a: inout @F, b: inout @F) { let t = a; a = sin(b) * 0.9; b = t * 0.7; }",
     "blend": "fn blend(a: inout @F, b: out @F, w: @F) -> @F { b = tanh(a * w); "
              "if w > 0.2 { a = sin(a + w); return a * 0.5; } a *= 0.6; return b; }",
@@ -145,7 +149,7 @@ class Program:
                 out.append(text)
         main, second = ("f64", "f64") if double else ("f32", self.second)
         return "\n".join(out).replace("@F", main).replace("@G", second).replace("@S", main).replace(
-            "@V", "d" if double else "") + "\n"
+            "@V", "d" if double else "").replace("@W", "d" if second == "f64" else "h") + "\n"
 
     def trees(self):
         return self.functions + self.body
