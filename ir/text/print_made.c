@@ -11,8 +11,8 @@
 // vector, nor on names that are printed with a number behind them, or the text printed again could
 // be another: so it is decided first, by uses, operations and names alone.  What is only assigned
 // to a variable has its name when the text is read again, whatever it was called before: of that
-// the variable decides.  Components that are
-// computed alike, and next to each other, are an operation on vectors instead (print_vector.c).
+// the variable decides.  Components that are computed alike, and next to each other, are an
+// operation on vectors instead (print_vector.c).
 #include "ir/text/print.h"
 
 #include "ir/core/functions.h"
