@@ -4,11 +4,11 @@
 //   for j in 0..M { … w[j] … }   for j in 0..M { … w[j] … }
 //   { [i, j] : 0 <= i < N and 0 <= j < M }, once
 //
-// Unrolled code and programs of many similar loops have hundreds of places of one shape.  The key of
-// a domain is what it is made from: of each construct around the place its kind, its operands and
-// its name.  An operand that depends on a loop's counter can only be that of a chain with this very
-// loop at this very depth, so equal keys mean equal sets.  Parameters that were given bounds since
-// make the context another one, and with it the domain.
+// Unrolled code and programs of many similar loops have hundreds of places of one shape.  The key
+// of a domain is what it is made from: of each construct around the place its kind, its operands
+// and its name.  An operand that depends on a loop's counter can only be that of a chain with this
+// very loop at this very depth, so equal keys mean equal sets.  Parameters that were given bounds
+// since make the context another one, and with it the domain.
 #ifndef VYRE_NEST_MEMO_H
 #define VYRE_NEST_MEMO_H
 

@@ -6,7 +6,7 @@
 
 #include "autodiff/gather/gather_build.h"
 
-// What is known of parameters where an element of these extents exists, for one walk after the other.
+// What is known of parameters where an element of these extents exists: of one walk, and the next.
 typedef struct gather_known {
     isl_set *base;                      // the context that it was made from …
     uint32_t params, dim[VY_MAX_AXES];  // … with as many parameters, and the extents
