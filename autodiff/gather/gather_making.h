@@ -8,8 +8,8 @@
 
 // What is known of parameters where an element of these extents exists: of one walk, and the next.
 typedef struct gather_known {
-    isl_set *base;                      // the context that it was made from …
-    uint32_t params, dim[VY_MAX_AXES];  // … with as many parameters, and the extents
+    isl_set *base;                     // the context that it was made from …
+    uint32_t params, dim[VY_MAX_AXES]; // … with as many parameters, and the extents
     isl_set *all, *natural; // with the bounds of all parameters; only that some are not negative
 } gather_known;
 

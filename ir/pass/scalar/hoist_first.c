@@ -134,8 +134,8 @@ static bool need_nest(const hoist *h, site *s)
     return true;
 }
 
-// Is access `id` to an element other than that of the store, in whatever iterations the two execute?
-// k and k + 1 of a loop inside are not: those of two iterations may be equal.
+// Is access `id` to an element other than that of the store, in whatever iterations the two
+// execute?  k and k + 1 of a loop inside are not: those of two iterations may be equal.
 static bool is_apart(const hoist *h, const site *s, uint32_t store, uint32_t id)
 {
     const vy_program *p = h->w.p;
