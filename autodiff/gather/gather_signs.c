@@ -3,7 +3,7 @@
 //
 //   a[z * cstep + (y + top) * w + x + left]     rows of w, if 0 ≤ top and 0 ≤ left
 //
-// An index along an axis counts rows, so that it is never negative has to be known (gather_assume.c).
+// An index along an axis counts rows: that it is never negative has to be known (gather_assume.c).
 // Where it is so if scalars in it are not negative, that is one more condition at launch.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/gather/gather_build.h"
