@@ -143,7 +143,7 @@ def cases_of(path):
     programs = {name_of(b): b for b in parts if name_of(b) and not LEFT_OUT.search(b)}
     unchecked, cases = set(programs), []
     for run in re.split(r"^// RUN: ", text, flags=re.M)[1:]:
-        line = run.split("\n")[0].split(" && ")[0]  # later commands read what this one wrote
+        line = re.split(r" && | \| ", run.split("\n")[0])[0]  # later commands read what this one wrote
         options = options_of(line)
         for name in options.get("-p", [list(programs)[0]])[0].strip("{}").split(","):
             if re.search(r"^// STATUS: [13]", run.split("\nprogram")[0], re.M) or name not in programs:
