@@ -22,10 +22,8 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------------ points
-// The points of the nest that reach the element; its coordinates become parameters.
-static isl_set *preimage(const gather_making *w, const gather_site *site)
+isl_set *gather_preimage(const gather_making *w, isl_map *map)
 {
-    isl_map *map = isl_map_copy(site->map);
     unsigned params = (unsigned)isl_map_dim(map, isl_dim_param);
     map = isl_map_move_dims(map, isl_dim_param, params, isl_dim_out, 0, w->n);
     for (uint32_t k = 0; k < w->n; k++)
@@ -33,8 +31,7 @@ static isl_set *preimage(const gather_making *w, const gather_site *site)
     return isl_map_domain(map);
 }
 
-// The parameters that are never negative.
-static isl_set *natural(const gather_making *w)
+isl_set *gather_natural(const gather_making *w)
 {
     const vy_affine *a = &w->g->a;
     isl_space *space = isl_space_params_alloc(a->ctx, 0);
@@ -99,7 +96,7 @@ static const gather_known *known(gather_making *w, const gather_site *site)
     forget_known(w);
     for (uint32_t k = 0; k < w->n; k++) x->dim[k] = site->access.dim[axis_of(site, k)].id;
     x->all = existing(w, site, isl_set_copy(a->context));
-    x->natural = existing(w, site, natural(w));
+    x->natural = existing(w, site, gather_natural(w));
     x->base = isl_set_copy(a->context);
     x->params = a->params.count;
     return x;
@@ -189,33 +186,51 @@ static bool has_loops(const gather_site *site)
     return site->access.nest.count > axes;
 }
 
+// The points of a walk that is made for itself.
+static isl_set *own_points(gather_making *w, const gather_site *site, isl_set **context)
+{
+    // gist removes the bounds of lengths by memory: without them isl's loops are found sooner.
+    const gather_known *params = known(w, site);
+    isl_set *points = gather_preimage(w, isl_map_copy(site->map));
+    vy_affine_weigh(&w->g->a, points);
+    *context = params->natural;
+    return isl_set_gist_params(points, isl_set_copy(params->all));
+}
+
+// The element's coordinates, as the set names them.
+static bool name_element(gather_making *w, vy_lattice *l, const gather_shape *shape,
+                         const int64_t *constant)
+{
+    for (uint32_t k = 0; k < w->n; k++) {
+        vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
+        if (shape) e.value = vy_signed_sub(w->b, e.value, vy_signed_constant(constant[k]));
+        if (!vy_vec_push(&l->ids, e)) return false;
+    }
+    return true;
+}
+
 static bool walk(gather_making *w, const gather_site *first)
 {
+    int64_t constant[VY_MAX_AXES] = {0};
+    gather_shape *shape = gather_shape_of(w, first, constant);
     vy_lattice l = {.a = &w->g->a,
                     .b = w->b,
                     .nest = &first->access.nest,
                     .point = point,
                     .user = w,
-                    .memo = &w->memo,
+                    .memo = shape ? &shape->memo : &w->memo,
                     .wants_taps = w->form == GATHER_WHOLE && gather_flat(w->g, w->group, w->count)};
-    bool ok = true;
     w->walk = &l;
     if (w->form == GATHER_TREE) l.lanes = (vy_lanes){w->lane, GATHER_LANES};
     if (w->form == GATHER_PARTIAL) l.lanes = (vy_lanes){w->lane, GATHER_SHARES};
-    for (uint32_t k = 0; k < w->n && ok; k++) {
-        vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
-        ok = vy_vec_push(&l.ids, e);
-    }
+    bool ok = !w->g->failed && name_element(w, &l, shape, constant);
     if (!ok) w->g->failed = true;
-    // gist removes the bounds of lengths by memory: without them isl's loops are found sooner.
-    const gather_known *params = known(w, first);
-    isl_set *points = preimage(w, first);
     vy_affine_limit(&w->g->a, first->access.nest.count);
-    vy_affine_weigh(&w->g->a, points);
-    isl_set *set = isl_set_gist_params(points, isl_set_copy(params->all));
+    isl_set *context = shape ? shape->natural : NULL;
+    isl_set *set = shape ? isl_set_copy(shape->points) : own_points(w, first, &context);
     vy_affine_weigh(&w->g->a, set);
     if (ok)
-        ok = vy_lattice_emit(&l, set, params->natural);
+        ok = vy_lattice_emit(&l, set, context);
     else
         isl_set_free(set);
     vy_lattice_free(&l);
@@ -320,6 +335,7 @@ vy_program *gather_make(gather *g, uint32_t k, gather_form form, vy_dim *small)
     if (rows) vy_end(w.b);
     vy_lattice_forget(&w.memo);
     forget_known(&w);
+    gather_forget_shapes(&w);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
     if (small) {
         *small = gather_is_small(g, &g->sites[g->programs[k].first], w.b);

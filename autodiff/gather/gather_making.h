@@ -13,6 +13,16 @@ typedef struct gather_known {
     isl_set *all, *natural; // with the bounds of all parameters; only that some are not negative
 } gather_known;
 
+// Walks that differ in constants alone, see gather_shapes.c.
+typedef struct gather_shape {
+    isl_set *domain;
+    isl_pw_aff *index[VY_MAX_AXES]; // along the axes that identify the element, less the constant
+    uint32_t seen;                  // walks
+    isl_set *points, *natural;      // by element less constant; NULL: not made yet
+    vy_lattice_memo memo;
+} gather_shape;
+VY_VEC_TYPE(gather_shapes, gather_shape *);
+
 typedef struct gather_making {
     gather *g;
     vy_builder *b;
@@ -25,6 +35,7 @@ typedef struct gather_making {
     vy_var *sum;   // by site: of the first single site of an element; id 0: none
     vy_lattice_memo memo;
     gather_known known;
+    gather_shapes shapes;
     gather_site **group; // that share a walk
     uint32_t count;
     uint32_t *map;
@@ -33,6 +44,15 @@ typedef struct gather_making {
     vy_value lane; // where invocations share the points of an element: which of them this is
 } gather_making;
 
+// ---- gather_make.c
+// The points of the nest that map (taken) leads to the element; its coordinates become parameters.
+isl_set *gather_preimage(const gather_making *w, isl_map *map);
+isl_set *gather_natural(const gather_making *w); // the parameters that are never negative
+// ---- gather_shapes.c
+// What the walk of this site shares with others, where many are of its shape: the element's
+// coordinates in it are less `constant`.  NULL: the walk is made for itself.
+gather_shape *gather_shape_of(gather_making *w, const gather_site *site, int64_t *constant);
+void gather_forget_shapes(gather_making *w);
 // ---- gather_domain.c
 // Domain variables: the axes of the element.  Leaves of old ones beyond their number are dropped.
 void gather_make_domain(gather_making *w, const gather_site *site);

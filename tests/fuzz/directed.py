@@ -58,6 +58,24 @@ PROGRAMS = (
             " for j in 0..N { if x[j] > 0.6 { break; } s += 7.0*w[j]*x[j]; } for j in 0..N { s += 11.0*w[j]*x[j]; }"
             " for k in 0..N { for j in 0..k { s += w[j]*x[k]; } } for k in 0..N { for j in k..N { s += w[j]*x[k]; } }"
             " o[i] = s; }", "N=6 M=3"),
+    # more than FEW walks that differ in constants alone (gather_shapes.c): of one and two axes, by stride, backwards,
+    # of elements that have no other axis, in loops, of two shapes in one program
+    program("program p(x: in f32[N + 40], z: in f32[2*N + 30], o: out f32[N], N: u32) over(i: N) { o[i] = "
+            + " + ".join("%d.0*x[i + %d]*x[i + %d] + %d.0*z[2*i + %d]" % (c + 1, c, 39 - c, c + 2, c + 3)
+                         for c in range(20))
+            + "; }", "N=7"),
+    program("program p(x: in f32[N, M], w: in f32[5, 5], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M) { o[i, j] = "
+            + " + ".join("%d.0*x[i + %d, j + %d]*w[%d, %d]" % (a * 5 + b + 1, a, b, b, a)
+                         for a in range(5) for b in range(5))
+            + "; }", "N=6 M=7"),
+    program("program p(x: in f32[N], o: out f32[N], N: u32) over(i: N) { o[i] = "
+            + " + ".join("%d.0*x[N - %du - i] + %d.0*x[i - %du]" % (c + 1, c, 2 * c + 3, c) for c in range(1, 20))
+            + "; }", "N=9"),
+    program("program p(x: in f32[N + 40], o: out f32[N], N: u32, K: u32) over(i: N)"
+            " { var s = 0.0; for j in 0..K { for u in 0..3 { s += "
+            + " + ".join("%d.0*x[i + %d*%s + %d]" % (c + 1, 1 + c % 2, "ju"[c % 3 == 0], c)
+                         for c in range(40))
+            + "; } } o[i] = s; }", "N=5 K=4"),
     # taps, with borders
     program("program p(x: in f32[N], w: in f32[3], o: out f32[N], N: u32) over(i: N) { var s = 0.0;"
             " for u in 0..3 { let k = i32(i + u) - 1; if k >= 0 && k < i32(N) { s += x[k]*w[u]; } } o[i] = s; }", "N=6"),

@@ -45,6 +45,12 @@ DIRECTED = (
     ("autodiff/affine/nest_memo.c", None, "at[1] = vy_arg(p, opener[k], 0);", "at[1] = 0;"),
     ("autodiff/affine/nest_memo.c", None, "at[2] = vy_in_then(n->a->s, opener[k], n->place);", "at[2] = 0;"),
     ("autodiff/affine/nest_memo.c", None, "isl_pw_aff_plain_is_equal(r->index[k], x->index[k]) != isl_bool_true)", "false)"),
+    # walks that differ in constants alone
+    ("autodiff/gather/gather_make.c", None, "vy_signed_sub(w->b, e.value, vy_signed_constant(constant[k]));",
+     "vy_signed_add(w->b, e.value, vy_signed_constant(constant[k]));"),
+    ("autodiff/gather/gather_shapes.c", None, "bool same = s->domain == site->access.nest.domain;", "bool same = true;"),
+    ("autodiff/gather/gather_shapes.c", None, "for (uint32_t k = 0; same && k < w->n; k++)", "for (uint32_t k = 0; false; k++)"),
+    ("autodiff/gather/gather_shapes.c", None, "for (uint32_t k = 0; same && k < w->n; k++)", "for (uint32_t k = 1; same && k < w->n; k++)"),
     # the walk over the points
     ("autodiff/affine/scan.c", None, """isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
     schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",
