@@ -5,6 +5,7 @@
 //   gather_find.c   the additions it may have
 //   gather_site.c   one addition: can it be gathered, with how many loops, over which axes
 //   gather_assume.c which strides make rows if a condition holds at launch
+//   gather_shapes.c walks that differ in constants alone
 //   gather_signs.c  which offsets must not be negative for that
 //   gather_strides.c which of two strides is taken for the inner one
 //   gather_either.c … and which form runs then

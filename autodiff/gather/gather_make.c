@@ -22,86 +22,6 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------------ points
-isl_set *gather_preimage(const gather_making *w, isl_map *map)
-{
-    unsigned params = (unsigned)isl_map_dim(map, isl_dim_param);
-    map = isl_map_move_dims(map, isl_dim_param, params, isl_dim_out, 0, w->n);
-    for (uint32_t k = 0; k < w->n; k++)
-        map = isl_map_set_dim_id(map, isl_dim_param, params + k, isl_id_copy(w->ids[k]));
-    return isl_map_domain(map);
-}
-
-isl_set *gather_natural(const gather_making *w)
-{
-    const vy_affine *a = &w->g->a;
-    isl_space *space = isl_space_params_alloc(a->ctx, 0);
-    for (uint32_t k = 0; k < a->params.count; k++) {
-        unsigned at = (unsigned)isl_space_dim(space, isl_dim_param);
-        space = isl_space_insert_dims(space, isl_dim_param, at, 1);
-        space = isl_space_set_dim_id(space, isl_dim_param, at, isl_id_copy(a->params.data[k].id));
-    }
-    isl_set *set = isl_set_universe(space);
-    for (uint32_t k = 0; k < a->params.count; k++)
-        if (a->params.data[k].natural) set = isl_set_lower_bound_si(set, isl_dim_param, k, 0);
-    return set;
-}
-
-// The axis of the site's buffer that coordinate k of the element indexes: it may differ between
-// buffers that share a program.
-static uint32_t axis_of(const gather_site *site, uint32_t k)
-{
-    uint32_t axis = 0;
-    for (;; axis++)
-        if (site->axes >> axis & 1 && k-- == 0) return axis;
-}
-
-// `context` (consumed), and that the element exists.
-static isl_set *existing(const gather_making *w, const gather_site *site, isl_set *context)
-{
-    vy_affine *a = &w->g->a;
-    for (uint32_t k = 0; k < w->n; k++) {
-        isl_space *space = isl_space_set_alloc(a->ctx, 1, 0);
-        space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(w->ids[k]));
-        isl_local_space *ls = isl_local_space_from_space(isl_space_copy(space));
-        isl_pw_aff *e = isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
-        isl_space_free(space);
-        space = isl_space_set_alloc(a->ctx, 0, 0);
-        isl_pw_aff *zero = isl_pw_aff_from_aff(
-            isl_aff_val_on_domain_space(isl_space_copy(space), isl_val_zero(a->ctx)));
-        isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[axis_of(site, k)]);
-        isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(e), zero);
-        fits = isl_set_intersect(fits, isl_pw_aff_lt_set(e, end));
-        context = isl_set_intersect(context, isl_set_params(fits));
-    }
-    return context;
-}
-
-static void forget_known(gather_making *w)
-{
-    isl_set_free(w->known.base);
-    isl_set_free(w->known.all);
-    isl_set_free(w->known.natural);
-    w->known = (gather_known){0};
-}
-
-// Most walks are over elements of the same extents: 500 taps of a stencil.
-static const gather_known *known(gather_making *w, const gather_site *site)
-{
-    const vy_affine *a = &w->g->a;
-    gather_known *x = &w->known;
-    bool same = x->base == a->context && x->params == a->params.count && x->all && x->natural;
-    for (uint32_t k = 0; same && k < w->n; k++)
-        same = x->dim[k] == site->access.dim[axis_of(site, k)].id;
-    if (same) return x;
-    forget_known(w);
-    for (uint32_t k = 0; k < w->n; k++) x->dim[k] = site->access.dim[axis_of(site, k)].id;
-    x->all = existing(w, site, isl_set_copy(a->context));
-    x->natural = existing(w, site, gather_natural(w));
-    x->base = isl_set_copy(a->context);
-    x->params = a->params.count;
-    return x;
-}
-
 typedef struct at_point {
     gather_making *w;
     gather_clone *clone;
@@ -186,17 +106,6 @@ static bool has_loops(const gather_site *site)
     return site->access.nest.count > axes;
 }
 
-// The points of a walk that is made for itself.
-static isl_set *own_points(gather_making *w, const gather_site *site, isl_set **context)
-{
-    // gist removes the bounds of lengths by memory: without them isl's loops are found sooner.
-    const gather_known *params = known(w, site);
-    isl_set *points = gather_preimage(w, isl_map_copy(site->map));
-    vy_affine_weigh(&w->g->a, points);
-    *context = params->natural;
-    return isl_set_gist_params(points, isl_set_copy(params->all));
-}
-
 // The element's coordinates, as the set names them.
 static bool name_element(gather_making *w, vy_lattice *l, const gather_shape *shape,
                          const int64_t *constant)
@@ -227,7 +136,7 @@ static bool walk(gather_making *w, const gather_site *first)
     if (!ok) w->g->failed = true;
     vy_affine_limit(&w->g->a, first->access.nest.count);
     isl_set *context = shape ? shape->natural : NULL;
-    isl_set *set = shape ? isl_set_copy(shape->points) : own_points(w, first, &context);
+    isl_set *set = shape ? isl_set_copy(shape->points) : gather_points(w, first, &context);
     vy_affine_weigh(&w->g->a, set);
     if (ok)
         ok = vy_lattice_emit(&l, set, context);
@@ -334,7 +243,7 @@ vy_program *gather_make(gather *g, uint32_t k, gather_form form, vy_dim *small)
         gather_end_sums(&w);
     if (rows) vy_end(w.b);
     vy_lattice_forget(&w.memo);
-    forget_known(&w);
+    gather_forget_points(&w);
     gather_forget_shapes(&w);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
     if (small) {

@@ -44,10 +44,13 @@ typedef struct gather_making {
     vy_value lane; // where invocations share the points of an element: which of them this is
 } gather_making;
 
-// ---- gather_make.c
+// ---- gather_points.c
 // The points of the nest that map (taken) leads to the element; its coordinates become parameters.
 isl_set *gather_preimage(const gather_making *w, isl_map *map);
 isl_set *gather_natural(const gather_making *w); // the parameters that are never negative
+// The points of a site's walk; *context (kept): what is known of parameters besides.
+isl_set *gather_points(gather_making *w, const gather_site *site, isl_set **context);
+void gather_forget_points(gather_making *w);
 // ---- gather_shapes.c
 // What the walk of this site shares with others, where many are of its shape: the element's
 // coordinates in it are less `constant`.  NULL: the walk is made for itself.

@@ -68,6 +68,17 @@ PROGRAMS = (
             + " + ".join("%d.0*x[i + %d, j + %d]*w[%d, %d]" % (a * 5 + b + 1, a, b, b, a)
                          for a in range(5) for b in range(5))
             + "; }", "N=6 M=7"),
+    program("program p(x: in f32[2*N + 40], o: out f32[N], N: u32) over(i: N) { o[i] = "
+            + " + ".join("%d.0*x[i + %d] + %d.0*x[2*i + %d]" % (c + 1, c, c + 2, c + 3) for c in range(20))
+            + "; }", "N=7"),
+    program("program p(x: in f32[2*N + 9, M + 9], o: out f32[N, M], N: u32, M: u32) over(i: N, j: M) { o[i, j] = "
+            + " + ".join("%d.0*x[i + %d, j + %d] + %d.0*x[2*i + %d, j + %d]" % (c + 1, c % 5, c // 5, c + 2, c // 5, c % 5)
+                         for c in range(20))
+            + "; }", "N=4 M=3"),
+    program("program p(x: in f32[K + 40], o: out f32[N], N: u32, K: u32) over(i: N) { var s = 0.0;"
+            + " ".join("for j in %d..K { s += %s; }" % (f, " + ".join("%d.0*x[j + %d]" % (c + f + 1, c) for c in range(20)))
+                       for f in range(2))
+            + " o[i] = s; }", "N=3 K=4"),
     program("program p(x: in f32[N], o: out f32[N], N: u32) over(i: N) { o[i] = "
             + " + ".join("%d.0*x[N - %du - i] + %d.0*x[i - %du]" % (c + 1, c, 2 * c + 3, c) for c in range(1, 20))
             + "; }", "N=9"),
