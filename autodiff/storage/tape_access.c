@@ -28,6 +28,8 @@ vy_type vy_tape_type(const reverse *r, uint32_t id)
 {
     const undo_log *log = vy_undo_log_of(r, id);
     vy_type type = log ? vy_undo_type(r, log) : (vy_type)r->p->insts.data[id].type;
+    // Tensors are copied as they are: a host program cannot convert one.
+    if (type == VY_BOOL && r->p->host && vy_tensor_rank(r, id)) return VY_BOOL;
     return type == VY_BOOL || type == VY_VOID ? VY_U32 : type; // VOID: the trip count of an ENDLOOP
 }
 
@@ -96,7 +98,8 @@ void vy_tape_record(reverse *r, uint32_t id)
     const uint32_t when = records(r, id);
     if (when) vy_if(r->b, (vy_value){when});
     uint32_t args[VY_MAX_RANK + 2], rank = tape_index(r, id, args), value = r->build.map[id];
-    if (r->p->insts.data[id].type == VY_BOOL) value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
+    if (r->p->insts.data[id].type == VY_BOOL && vy_tape_type(r, id) != VY_BOOL)
+        value = vy_cast(r->b, VY_U32, (vy_value){value}).id;
     args[rank] = value;
     vy_emit(r->b, VY_OP_STORE, VY_VOID, r->build.tape[id], rank + 1, args);
     if (when) vy_end(r->b);
@@ -113,7 +116,8 @@ uint32_t vy_tape_load(reverse *r, uint32_t id)
     uint32_t args[VY_MAX_RANK + 1], rank = tape_index(r, id, args);
     vy_type type = (vy_type)r->p->insts.data[id].type, kept = vy_tape_type(r, id);
     uint32_t value = vy_emit(r->b, VY_OP_LOAD, kept, r->build.tape[id], rank, args);
-    return type == VY_BOOL ? vy_cast(r->b, VY_BOOL, (vy_value){value}).id : value;
+    return type == VY_BOOL && kept != VY_BOOL ? vy_cast(r->b, VY_BOOL, (vy_value){value}).id
+                                              : value;
 }
 
 bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used)

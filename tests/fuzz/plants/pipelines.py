@@ -30,6 +30,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/build/pipe_drop.c", None, "for (uint32_t i = 0; ok && i < l->steps.count; i++) {", "for (uint32_t i = l->steps.count; ok && i-- > 0;) {"),
     )),
     # … that random pipelines seldom meet.
+    ("text/grad/pipeline/bools.vyre", (
+        ("autodiff/storage/tape_access.c", None, "if (type == VY_BOOL && r->p->host && vy_tensor_rank(r, id)) return VY_BOOL;", ""),
+    )),
     ("text/grad/pipeline/states.vyre", (
         ("ir/host/states.c", None, "repeat, e, &at) && at >= 0 && at < r->ahead;", "repeat, e, &at);"),
         ("ir/host/states.c", None, "return at < r->ahead || (at == r->ahead && u->step >= r->write);", "return true;"),
