@@ -33,8 +33,10 @@ static uint32_t dropped(const vy_program *p, uint32_t id)
 static uint32_t find_whole(const quotients *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
-    const uint32_t bits = dropped(p, id), sum = vy_arg(p, id, 0);
-    if (!bits || VY_IS_LEAF(sum) || p->insts.data[sum].op != VY_OP_ADD) return 0;
+    const uint32_t bits = dropped(p, id);
+    if (!bits) return 0;
+    const uint32_t sum = vy_arg(p, id, 0);
+    if (VY_IS_LEAF(sum) || p->insts.data[sum].op != VY_OP_ADD) return 0;
     for (uint32_t k = 0; k < 2; k++) {
         const vy_low_bits whole = vy_low_bits_of(p, &x->w.s, vy_arg(p, sum, k));
         const vy_interval part = vy_interval_of(&x->bounds, vy_arg(p, sum, !k));
