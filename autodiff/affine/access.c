@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// access.c: see access.h.  One-dimensional indices with products: flat.c.
+// access.c: see access.h.  Indices with products: flat.c.
 #include "autodiff/affine/flat.h"
 #include "autodiff/affine/nest_memo.h"
 
@@ -18,7 +18,7 @@ bool vy_access_make(vy_affine_access *x, vy_affine *a, uint32_t id, uint32_t lev
         x->extent[k] = a->facts.form[buf->dims[k].id];
         x->index[k] = vy_affine_value(&x->nest, x->value[k], &x->why[k]);
     }
-    if (x->rank == 1 && x->why[0] == VY_AFFINE_PRODUCT) vy_unflatten(x);
+    if (x->rank && x->why[0] == VY_AFFINE_PRODUCT) vy_unflatten(x);
     return vy_affine_ok(a);
 }
 

@@ -20,6 +20,8 @@
 #include "autodiff/affine/flat_terms.h"
 #include "ir/core/flow.h"
 
+#include <string.h>
+
 enum { MAX_FACTORS = VY_FLAT_FACTORS };
 
 typedef struct factors {
@@ -38,6 +40,7 @@ static bool split_extent(const vy_program *p, uint32_t node, factors *f)
 
 typedef struct flattening {
     vy_affine_access *x;
+    vy_affine_access whole; // x as it was: its other indices, while those of the axes are summed
     factors f;
     const vy_affine_rows *rows; // or NULL
     vy_flat_terms terms;
@@ -129,18 +132,30 @@ static bool in_range(const flattening *l, uint32_t first)
     return true;
 }
 
+// Axis k of the buffer, after those recovered from its first.
+static void take_other(vy_affine_access *x, const vy_affine_access *whole, uint32_t k)
+{
+    const uint32_t to = x->rank++;
+    x->extent[to] = whole->extent[k];
+    x->dim[to] = whole->dim[k];
+    x->index[to] = whole->index[k];
+    x->why[to] = whole->why[k];
+    x->value[to] = whole->value[k];
+}
+
 static void take_axes(flattening *l, bool strided)
 {
     vy_affine_access *x = l->x;
-    x->flat = true;
+    x->flat = l->f.count;
     x->strided = strided;
-    x->rank = l->f.count;
-    for (uint32_t k = 0; k < x->rank; k++) {
+    for (uint32_t k = 0; k < x->flat; k++) {
         x->dim[k] = (vy_dim){l->f.node[k]};
         x->extent[k] = x->nest.a->facts.form[l->f.node[k]];
         x->why[k] = VY_AFFINE_FINE;
         x->value[k] = 0;
     }
+    x->rank = x->flat;
+    for (uint32_t k = 1; k < l->whole.rank; k++) take_other(x, &l->whole, k);
 }
 
 // --------------------------------------------------------------------------- strides of the extent
@@ -148,8 +163,8 @@ static bool by_extent(flattening *l)
 {
     const vy_affine *a = l->x->nest.a;
     l->f.count = 0;
-    if (!split_extent(a->p, a->p->buffers.data[l->x->buffer].dims[0].id, &l->f) || l->f.count < 2 ||
-        !sum_terms(l) || !in_range(l, 0)) {
+    if (!split_extent(a->p, l->x->dim[0].id, &l->f) || l->f.count < 2 || !sum_terms(l) ||
+        !in_range(l, 0)) {
         vy_access_clear(l->x);
         return false;
     }
@@ -230,7 +245,7 @@ static bool never_wraps(const flattening *l)
 static bool by_index(flattening *l)
 {
     vy_affine_access *x = l->x;
-    const uint32_t extent = x->nest.a->p->buffers.data[x->buffer].dims[0].id;
+    const uint32_t extent = x->dim[0].id;
     if (vy_type_size(vy_id_type(x->nest.a->p, x->value[0])) < 4 || !find_strides(l, extent) ||
         !sum_terms(l) || !in_range(l, 1) || !never_wraps(l)) {
         vy_access_clear(x);
@@ -274,13 +289,22 @@ static bool by_assumption(flattening *l, bool wraps)
     return false;
 }
 
+static bool take_apart(flattening *l)
+{
+    if (by_assumption(l, false) || by_extent(l)) return true;
+    const vy_affine_why why = l->x->why[0];
+    if (by_index(l) || by_assumption(l, true)) return true;
+    l->x->why[0] = why;
+    return false;
+}
+
 bool vy_unflatten(vy_affine_access *x)
 {
-    flattening l = {.x = x};
+    flattening l = {.x = x, .whole = *x};
+    if (x->rank > VY_MAX_AXES - MAX_FACTORS) return false;
     if (!vy_flat_terms_of(x->nest.a, x->id, x->value[0], &l.terms)) return false;
-    if (by_assumption(&l, false) || by_extent(&l)) return true;
-    const vy_affine_why why = x->why[0];
-    if (by_index(&l) || by_assumption(&l, true)) return true;
-    x->why[0] = why;
+    memset(x->index, 0, sizeof x->index);
+    if (take_apart(&l)) return true;
+    memcpy(x->index, l.whole.index, sizeof x->index);
     return false;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// flat.h: the axes of an index of a one-dimensional buffer.
+// flat.h: the axes of a flat index, the first one of a buffer.
 #ifndef VYRE_FLAT_H
 #define VYRE_FLAT_H
 
 #include "autodiff/affine/access.h"
 
-// Replaces the single index of x by one for each axis that it has.  False: x is unchanged, but for
-// the reason.
+// Replaces the first index of x by one for each axis that it has; those of the buffer's other axes
+// come after them.  False: x is unchanged, but for the reason.
 bool vy_unflatten(vy_affine_access *x);
 void vy_access_clear(vy_affine_access *x); // frees the indices
 

@@ -347,13 +347,24 @@ static bool assume(gather *g, vy_affine_rows *r)
     return ok && !g->failed;
 }
 
-// Is something added to the buffer, whose indices may be flat?
+// Bytes of an element of the first axis, at least.
+static int64_t row_size(const vy_program *p, const vy_buf *b)
+{
+    int64_t n = vy_type_size(b->type);
+    for (uint32_t k = 1; k < b->rank; k++) {
+        const vy_dim_node *d = &p->dims.data[b->dims[k].id];
+        if (d->op == VY_DIM_CONST && d->value > 0 && d->value < 256 && n < 256) n *= d->value;
+    }
+    return n;
+}
+
+// Is something added to the buffer, whose first index may be flat?
 static bool is_wanted(const gather *g, uint32_t buffer)
 {
     const vy_buf *b = &g->r->buffers.data[buffer];
     bool any = false;
     for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].access.buffer == buffer;
-    return any && b->rank == 1 && vy_type_size(b->type) >= 4;
+    return any && b->rank && row_size(g->r, b) >= 4;
 }
 
 static bool assume_all(gather *g, vy_affine_rows **rows, uint32_t *count)

@@ -77,9 +77,10 @@ static vy_dim extent_of(const gather_making *w, const vy_affine_access *x, uint3
     vy_builder *b = w->b;
     vy_dim n = x->dim[0], one = vy_dim_const(b, 1);
     const bool plain = w->g->r->dims.data[x->dim[axis].id].op == VY_DIM_SCALAR;
+    if (axis >= x->flat) return x->dim[axis];
     if (x->rows) return plain ? x->dim[axis] : at_least(b, x->dim[axis], 0);
     if (!x->strided) return x->dim[axis];
-    for (uint32_t k = x->rank - 1; k > axis; k--) {
+    for (uint32_t k = x->flat - 1; k > axis; k--) {
         vy_dim stride = at_least(b, x->dim[k], 1);
         vy_dim most = vy_dim_binary(b, VY_DIM_SUB, stride, one);
         n = vy_dim_binary(b, VY_DIM_DIV, vy_dim_binary(b, VY_DIM_ADD, n, most), stride);

@@ -73,8 +73,10 @@ static void choose_axes(const gather *g, gather_site *site)
 {
     const vy_affine_access *x = &site->access;
     uint32_t all = x->rank == 32 ? UINT32_MAX : (1u << x->rank) - 1;
-    uint32_t fixed = x->flat ? 0 : g->fixed[x->buffer];
+    uint32_t fixed = 0;
     site->axes = 0;
+    for (uint32_t k = 0; k < x->rank; k++)
+        fixed |= (g->fixed[x->buffer] >> vy_buffer_axis(x, k) & 1) << k;
     for (uint32_t k = 0; k < x->rank; k++)
         if (x->index[k] && !(fixed >> k & 1)) site->axes |= 1u << k;
     site->cells = fixed != 0;

@@ -15,8 +15,9 @@ static bool same_cell(const gather *g, const gather_site *x, const gather_site *
 {
     if (x->access.buffer != y->access.buffer || x->program != y->program) return false;
     for (uint32_t k = 0; x->cells && k < x->access.rank; k++) {
-        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, k));
-        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, k));
+        const uint32_t axis = vy_buffer_axis(&x->access, k);
+        const vy_scalar *a = vy_id_const(g->r, vy_arg(g->r, x->id, axis));
+        const vy_scalar *b = vy_id_const(g->r, vy_arg(g->r, y->id, axis));
         if (a && b && !(x->axes >> k & 1) && a->i != b->i) return false;
     }
     return true;
@@ -36,30 +37,32 @@ bool gather_makes_sum(const gather_making *w, uint32_t k)
     return site->program == w->index + 1 && site->single && gather_first_of(w->g, site) == k;
 }
 
+// The flat index, from those along the axes that were recovered from it.
+static vy_value flat_index(gather_making *w, const vy_affine_access *x)
+{
+    vy_value at = x->rows ? vy_zero(w->b, VY_U32) : w->element[0];
+    for (uint32_t k = 0; x->rows && k < x->flat; k++) {
+        const vy_value stride = vy_dim_number(w->b, x->rows->axis[k].stride);
+        at = vy_add(w->b, at, vy_mul(w->b, w->element[k], stride));
+    }
+    for (uint32_t k = 1; !x->rows && k < x->flat; k++)
+        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, w->extent[k])), w->element[k]);
+    return at;
+}
+
+// By axis of the buffer.
 static void element_index(gather_making *w, const gather_site *site, vy_value *index)
 {
     const vy_affine_access *x = &site->access;
-    if (!x->flat) {
-        for (uint32_t k = 0; k < x->rank; k++) index[k] = (vy_value){vy_arg(w->g->r, site->id, k)};
-        for (uint32_t k = 0, n = 0; k < x->rank; k++)
-            if (site->axes >> k & 1) index[k] = w->element[n++];
-        return;
+    for (uint32_t k = 0, n = 0; k < x->rank; k++) {
+        const uint32_t axis = vy_buffer_axis(x, k);
+        const bool named = site->axes >> k & 1;
+        index[axis] = named ? w->element[n++] : (vy_value){vy_arg(w->g->r, site->id, axis)};
     }
-    if (x->rows) {
-        index[0] = vy_zero(w->b, VY_U32);
-        for (uint32_t k = 0; k < w->n; k++) {
-            const vy_value stride = vy_dim_number(w->b, x->rows->axis[k].stride);
-            index[0] = vy_add(w->b, index[0], vy_mul(w->b, w->element[k], stride));
-        }
-        return;
-    }
-    vy_value at = w->element[0];
-    for (uint32_t k = 1; k < w->n; k++)
-        at = vy_add(w->b, vy_mul(w->b, at, vy_dim_number(w->b, w->extent[k])), w->element[k]);
-    index[0] = at;
+    if (x->flat) index[0] = flat_index(w, x);
 }
 
-// Of a flat buffer; its axes have extents of their own.
+// Of the axis whose index is flat; those recovered have extents of their own.
 static vy_dim length_of(const gather_making *w, const gather_site *site)
 {
     return w->g->r->buffers.data[site->access.buffer].dims[0];
@@ -68,10 +71,10 @@ static vy_dim length_of(const gather_making *w, const gather_site *site)
 // Opens an `if` that an element fails which there is not.
 static void begin_element(gather_making *w, const gather_site *site)
 {
-    vy_value index;
-    element_index(w, site, &index);
+    vy_value index[VY_MAX_RANK];
+    element_index(w, site, index);
     vy_at(w->b, 0, 0);
-    vy_if(w->b, vy_lt(w->b, index, vy_dim_number(w->b, length_of(w, site))));
+    vy_if(w->b, vy_lt(w->b, index[0], vy_dim_number(w->b, length_of(w, site))));
 }
 
 // May rows be more than the buffer has?  The launch relates their strides to each other alone.
