@@ -14,12 +14,21 @@ typedef struct collecting {
     vy_flat_terms *out;
 } collecting;
 
+// Is `id` an integer with another sign, or of another type that has the same bits?
+static bool changes_sign(const vy_program *p, uint32_t id)
+{
+    if (VY_IS_LEAF(id)) return false;
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    if (op != VY_OP_BITCAST && op != VY_OP_CAST) return false;
+    const vy_type from = vy_id_type(p, vy_arg(p, id, 0)), to = vy_id_type(p, id);
+    if (!vy_type_is_integer(from) || !vy_type_is_integer(to)) return false;
+    return op == VY_OP_BITCAST || vy_type_size(from) == vy_type_size(to);
+}
+
 // Without changes of the sign.
 static uint32_t plain(const vy_affine *a, uint32_t id)
 {
-    while (!VY_IS_LEAF(id) && a->p->insts.data[id].op == VY_OP_BITCAST &&
-           vy_type_is_integer(vy_id_type(a->p, vy_arg(a->p, id, 0))))
-        id = vy_arg(a->p, id, 0);
+    while (changes_sign(a->p, id)) id = vy_arg(a->p, id, 0);
     return id;
 }
 
