@@ -92,9 +92,9 @@ typedef struct vy_affine_axis {
     vy_assumption within;
     const char *condition;
 } vy_affine_axis;
-// A scalar that has to be at least 0 for the indices along the axes to be.
+// A scalar that has to be at least `least`, 0 or 1, for the indices along the axes to be at least 0.
 typedef struct vy_affine_sign {
-    uint32_t scalar;
+    uint32_t scalar, least;
     vy_assumption natural;
     const char *condition;
 } vy_affine_sign;

@@ -72,7 +72,9 @@ static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
         isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), zero));
     isl_set *good = isl_set_intersect(isl_pw_aff_ge_set(isl_pw_aff_copy(v), none),
                                       isl_pw_aff_lt_set(isl_pw_aff_copy(v), extent));
-    isl_bool all = isl_set_is_subset(n->domain, good);
+    isl_set *here = vy_nest_reached(n);
+    isl_bool all = isl_set_is_subset(here, good);
+    isl_set_free(here);
     isl_set_free(good);
     return all == isl_bool_true;
 }

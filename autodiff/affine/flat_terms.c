@@ -194,6 +194,8 @@ isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set)
     for (uint32_t k = 0; k < r->signs; k++) {
         isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
         isl_pw_aff *v = vy_affine_param_number(a, space, false, r->sign[k].scalar).pa;
+        isl_val *least = isl_val_int_from_ui(a->ctx, r->sign[k].least);
+        v = isl_pw_aff_add_constant_val(v, isl_val_neg(least));
         set = isl_set_intersect_params(set, isl_set_params(isl_pw_aff_nonneg_set(v)));
     }
     return set;

@@ -39,7 +39,7 @@ static inline bool vy_same_form(vy_extent x, vy_extent y)
 int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t);
 // Makes 1 times a stride of terms that are one, a[i + w].
 void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t);
-// Takes the set; without launches in which a scalar is negative that has to be natural.
+// Takes the set; without launches in which a scalar is less than it is assumed to be at least.
 isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set);
 // Are the `count` factors of x those of y, in any order?
 bool vy_same_factors(const vy_extent *x, const vy_extent *y, uint32_t count);

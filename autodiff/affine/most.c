@@ -128,6 +128,31 @@ static vy_dim extremum(bound *b)
     return all;
 }
 
+// Is everything in `reached` less than parameter `at` of it?
+static bool is_below(isl_set *reached, unsigned at)
+{
+    isl_local_space *space = isl_local_space_from_space(isl_set_get_space(reached));
+    isl_aff *end = isl_aff_var_on_domain(isl_local_space_copy(space), isl_dim_param, at);
+    isl_set *below = isl_aff_lt_set(isl_aff_var_on_domain(space, isl_dim_set, 0), end);
+    const bool all = isl_set_is_subset(reached, below) == isl_bool_true;
+    isl_set_free(below);
+    return all;
+}
+
+vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
+{
+    bound b = {.a = a, .p = p};
+    vy_dim end = {0};
+    for (uint32_t i = 0; i < a->params.count && !end.id; i++) {
+        const vy_affine_param *q = &a->params.data[i];
+        const int at = isl_set_find_dim_by_id(reached, isl_dim_param, q->id);
+        if (q->as_i32 || at < 0 || !is_below(reached, (unsigned)at)) continue;
+        end = q->is_dim ? (vy_dim){q->index}
+                        : node(&b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
+    }
+    return vy_affine_ok(a) ? end : (vy_dim){0};
+}
+
 vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round)
 {
     bound b = {.a = a, .p = p, .round = round};

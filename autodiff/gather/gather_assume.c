@@ -88,10 +88,10 @@ static isl_pw_aff *index_along(const assuming *s, vy_nest *n, const vy_flat_term
     return sum;
 }
 
-// Is `good` (taken) true wherever the place is reached?
-static bool always(const vy_nest *n, isl_set *good)
+// Is `good` (taken) true wherever the place is reached, if signs are as assumed so far?
+static bool always(const assuming *s, const vy_nest *n, isl_set *good)
 {
-    isl_set *here = vy_nest_reached(n);
+    isl_set *here = vy_rows_signed(n->a, s->rows, vy_nest_reached(n));
     const isl_bool all = isl_set_is_subset(here, good);
     isl_set_free(here);
     isl_set_free(good);
@@ -115,14 +115,14 @@ static bool is_in_row(const assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t out
     if (!e.base || !v) return false;
     isl_pw_aff *row = vy_affine_dim(n->a, isl_space_copy(n->space), (vy_dim){e.base});
     row = isl_pw_aff_add_constant_val(row, isl_val_int_from_si(n->a->ctx, e.offset));
-    return always(n, isl_pw_aff_lt_set(isl_pw_aff_copy(v), row));
+    return always(s, n, isl_pw_aff_lt_set(isl_pw_aff_copy(v), row));
 }
 
 // Takes v, the index of a place along the axis.
 static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
 {
     const bool natural =
-        v && (always(n, isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0))) ||
+        v && (always(s, n, isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0))) ||
               gather_sign(s->g, s->rows, n, v));
     if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);
     isl_map *map = natural ? isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
@@ -273,6 +273,7 @@ static void bound_axis(assuming *s, uint32_t k)
     s->reached[k] = isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
                                              isl_set_copy(g->a.context)); // also of later places
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
+    if (!r->axis[k].extent.id) r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);
     const vy_dim e = r->axis[k].extent;
     if (!e.id || g->failed) return;
     if (k == 0 && covers_domain(g, r)) return;
