@@ -85,18 +85,12 @@ static bool add_to_axis(flattening *l, const vy_flat_term *t)
     vy_affine_access *x = l->x;
     vy_affine_why why;
     const int axis = l->rows ? vy_row_of(l->rows, t) : axis_of(l, t);
-    int64_t c = t->minus ? -t->constant : t->constant, k;
     if (axis < 0) return false;
-    isl_pw_aff *v =
-        t->value ? vy_affine_value(&x->nest, t->value, &why) : vy_nest_number(&x->nest, 1);
+    isl_pw_aff *v = vy_flat_value(&x->nest, t, &why);
     if (!v) {
         x->why[0] = why;
         return false;
     }
-    if (t->value && vy_id_int(x->nest.a->p, t->value, &k) && k > INT32_MAX) // x + 4294967295
-        v = isl_pw_aff_add_constant_val(v,
-                                        isl_val_int_from_si(x->nest.a->ctx, -(INT64_C(1) << 32)));
-    v = isl_pw_aff_scale_val(v, isl_val_int_from_si(x->nest.a->ctx, c));
     x->index[axis] = x->index[axis] ? isl_pw_aff_add(x->index[axis], v) : v;
     return true;
 }

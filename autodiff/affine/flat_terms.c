@@ -6,12 +6,13 @@
 #include "autodiff/affine/flat_terms.h"
 #include "ir/core/flow.h"
 
-enum { DEEPEST = 24 };
+enum { DEEPEST = 24, MOST_STEPS = 1024 };
 
 typedef struct collecting {
     const vy_affine *a;
     uint32_t place;
     vy_flat_terms *out;
+    uint32_t steps; // with many, what shares operands with other branches is not opened
 } collecting;
 
 // Is `id` an integer with another sign, or of another type that has the same bits?
@@ -72,30 +73,58 @@ static bool multiply(const vy_affine *a, uint32_t id, vy_flat_term *t)
     return multiply(a, vy_arg(a->p, id, 0), t) && multiply(a, vy_arg(a->p, id, 1), t);
 }
 
+// The condition by which `id` is one of two values; 0: it is not.
+static uint32_t choice_of(const vy_affine *a, uint32_t id, uint32_t *then, uint32_t *other)
+{
+    if (VY_IS_LEAF(id)) return 0;
+    if (a->p->insts.data[id].op == VY_OP_SELECT) {
+        *then = vy_arg(a->p, id, 1);
+        *other = vy_arg(a->p, id, 2);
+        return vy_arg(a->p, id, 0);
+    }
+    const uint32_t opener = vy_choice(a->p, a->s, id, then, other);
+    return opener ? vy_arg(a->p, opener, 0) : 0;
+}
+
 // Where `id` is one of two values, of which a condition around the place knows the one: that; else
 // `id`.  (Indices that a reverse needs are values of the forward sweep's arms.)
 static uint32_t chosen(const collecting *l, uint32_t id)
 {
     const vy_affine *a = l->a;
-    if (VY_IS_LEAF(id) || !l->place) return id;
-    const vy_op op = (vy_op)a->p->insts.data[id].op;
-    uint32_t then, other, opener = vy_choice(a->p, a->s, id, &then, &other);
-    uint32_t condition = opener ? vy_arg(a->p, opener, 0) : 0;
-    if (op == VY_OP_SELECT) {
-        condition = vy_arg(a->p, id, 0);
-        then = vy_arg(a->p, id, 1);
-        other = vy_arg(a->p, id, 2);
-    }
+    uint32_t then, other, condition = l->place ? choice_of(a, id, &then, &other) : 0;
     for (uint32_t up = a->s->parent[l->place]; up && condition; up = a->s->parent[up])
         if (a->p->insts.data[up].op == VY_OP_IF && vy_arg(a->p, up, 0) == condition)
             return vy_in_then(a->s, up, l->place) ? then : other;
     return id;
 }
 
-static bool collect(const collecting *l, uint32_t id, vy_flat_term t, int depth);
+static bool collect(collecting *l, uint32_t id, vy_flat_term t, int depth);
 
-static bool collect_product(const collecting *l, uint32_t id, const vy_flat_term *t, int depth,
-                            bool *is)
+// Is a term from number `first` on multiplied by more than `count` launch constants?
+static bool has_products(const vy_flat_terms *t, uint32_t first, uint32_t count)
+{
+    for (uint32_t k = first; k < t->count; k++)
+        if (t->term[k].count > count) return true;
+    return false;
+}
+
+// The terms of both values of a choice, if that gains anything; false: none are added.
+static bool collect_choice(collecting *l, uint32_t id, const vy_flat_term *t, int depth)
+{
+    uint32_t then, other;
+    const uint32_t condition = choice_of(l->a, id, &then, &other), first = l->out->count;
+    if (!condition || t->guards == VY_FLAT_GUARDS || l->steps > MOST_STEPS) return false;
+    vy_flat_term one = *t, two = *t;
+    one.guard[one.guards++] = (vy_flat_guard){condition, true};
+    two.guard[two.guards++] = (vy_flat_guard){condition, false};
+    if (collect(l, then, one, depth - 1) && collect(l, other, two, depth - 1) &&
+        has_products(l->out, first, t->count))
+        return true;
+    l->out->count = first;
+    return false;
+}
+
+static bool collect_product(collecting *l, uint32_t id, const vy_flat_term *t, int depth, bool *is)
 {
     const vy_program *p = l->a->p;
     int64_t c;
@@ -111,13 +140,14 @@ static bool collect_product(const collecting *l, uint32_t id, const vy_flat_term
     return *is = false;
 }
 
-static bool collect(const collecting *l, uint32_t id, vy_flat_term t, int depth)
+static bool collect(collecting *l, uint32_t id, vy_flat_term t, int depth)
 {
     const vy_program *p = l->a->p;
     id = plain(l->a, chosen(l, id));
     const vy_op op = VY_IS_LEAF(id) ? VY_OP_NONE : (vy_op)p->insts.data[id].op;
     bool is = false;
     if (depth == 0) return false;
+    l->steps++;
     if (op == VY_OP_ADD || op == VY_OP_SUB) {
         vy_flat_term second = t;
         second.minus ^= op == VY_OP_SUB;
@@ -128,6 +158,7 @@ static bool collect(const collecting *l, uint32_t id, vy_flat_term t, int depth)
         const bool ok = collect_product(l, id, &t, depth, &is);
         if (is) return ok;
     }
+    if (collect_choice(l, id, &t, depth)) return true;
     if (l->out->count == VY_FLAT_TERMS) return false;
     t.value = id;
     l->out->term[l->out->count++] = t;
@@ -136,9 +167,51 @@ static bool collect(const collecting *l, uint32_t id, vy_flat_term t, int depth)
 
 bool vy_flat_terms_of(const vy_affine *a, uint32_t place, uint32_t id, vy_flat_terms *out)
 {
-    const collecting l = {a, place, out};
+    collecting l = {.a = a, .place = place, .out = out};
     out->count = 0;
     return collect(&l, id, (vy_flat_term){.constant = 1}, DEEPEST);
+}
+
+// Where all guards are as they have to be; the nest's domain becomes that.  NULL: *why.
+static isl_set *guarded(vy_nest *n, const vy_flat_term *t, vy_affine_why *why)
+{
+    isl_set *where = isl_set_copy(n->domain);
+    for (uint32_t k = 0; k < t->guards && where; k++) {
+        isl_set *holds = vy_affine_condition(n, t->guard[k].condition, t->guard[k].holds, why);
+        where = holds ? isl_set_intersect(where, holds) : isl_set_free(where);
+        if (!where) break;
+        isl_set_free(n->domain);
+        n->domain = isl_set_copy(where);
+    }
+    return where;
+}
+
+// The term's value; wraps x + 4294967295 to x − 1.
+static isl_pw_aff *value_of(vy_nest *n, const vy_flat_term *t, vy_affine_why *why)
+{
+    int64_t c;
+    isl_pw_aff *v = t->value ? vy_affine_value(n, t->value, why) : vy_nest_number(n, 1);
+    if (t->value && vy_id_int(n->a->p, t->value, &c) && c > INT32_MAX)
+        v = isl_pw_aff_add_constant_val(v, isl_val_int_from_si(n->a->ctx, -(INT64_C(1) << 32)));
+    c = t->minus ? -t->constant : t->constant;
+    return v ? isl_pw_aff_scale_val(v, isl_val_int_from_si(n->a->ctx, c)) : NULL;
+}
+
+isl_pw_aff *vy_flat_value(vy_nest *n, const vy_flat_term *t, vy_affine_why *why)
+{
+    if (!t->guards) return value_of(n, t, why);
+    isl_set *all = isl_set_copy(n->domain), *where = guarded(n, t, why);
+    isl_pw_aff *v = where ? value_of(n, t, why) : NULL;
+    isl_set_free(n->domain);
+    n->domain = all;
+    if (v) {
+        isl_set *rest = isl_set_subtract(isl_set_copy(all), isl_set_copy(where));
+        isl_pw_aff *zero = isl_pw_aff_intersect_domain(vy_nest_number(n, 0), rest);
+        v = isl_pw_aff_union_add(isl_pw_aff_intersect_domain(v, isl_set_copy(where)), zero);
+        v = isl_pw_aff_coalesce(v);
+    }
+    isl_set_free(where);
+    return v;
 }
 
 uint32_t vy_other_factor(const vy_extent *all, const vy_extent *some, uint32_t count)

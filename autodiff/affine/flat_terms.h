@@ -3,16 +3,29 @@
 // change.
 //
 //   (b * H + h) * W + w - 1     →     H·W · b  +  W · h  +  w  −  1
+//
+// What branches choose between is a term of each branch, 0 in the other:
+//
+//   (c ? y : z * H + y) * W     →     W · (c ? y : 0)  +  H·W · (c ? 0 : z)  +  W · (c ? 0 : y)
 #ifndef VYRE_FLAT_TERMS_H
 #define VYRE_FLAT_TERMS_H
 
 #include "autodiff/affine/affine.h"
 
-enum { VY_FLAT_FACTORS = 8, VY_FLAT_TERMS = 32 };
+enum { VY_FLAT_FACTORS = 8, VY_FLAT_TERMS = 32, VY_FLAT_GUARDS = 8 };
 
-// ±constant · value · factor[0] · factor[1] …; factors are given by their forms.
+// A condition, and what it has to be.
+typedef struct vy_flat_guard {
+    uint32_t condition;
+    bool holds;
+} vy_flat_guard;
+
+// ±constant · value · factor[0] · factor[1] …; factors are given by their forms.  0 where a guard
+// is not as it has to be.
 typedef struct vy_flat_term {
-    uint32_t value; // 0: 1
+    uint32_t value;                      // 0: 1
+    vy_flat_guard guard[VY_FLAT_GUARDS]; // outermost first
+    uint32_t guards;
     bool minus;
     int64_t constant;
     vy_extent factor[VY_FLAT_FACTORS];
@@ -28,6 +41,8 @@ typedef struct vy_flat_terms {
 // instruction whose index it is, if results of `if`s around it that it knows the arm of count as
 // what that arm yields; 0: they do not.  False: there are too many.
 bool vy_flat_terms_of(const vy_affine *a, uint32_t place, uint32_t id, vy_flat_terms *out);
+// ±constant · value of the term on the nest's space, 0 where a guard says so.  NULL: *why.
+isl_pw_aff *vy_flat_value(vy_nest *n, const vy_flat_term *t, vy_affine_why *why);
 // The form of what is constant throughout a launch: T, T + 1, the length of a buffer.  False: `id`
 // is something else.
 bool vy_flat_constant(const vy_affine *a, uint32_t id, vy_extent *e);

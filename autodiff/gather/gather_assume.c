@@ -75,16 +75,9 @@ static isl_pw_aff *index_along(const assuming *s, vy_nest *n, const vy_flat_term
 {
     isl_pw_aff *sum = vy_nest_number(n, 0);
     vy_affine_why why;
-    for (uint32_t k = 0; k < t->count && sum; k++) {
-        const vy_flat_term *term = &t->term[k];
-        int64_t c;
-        if (vy_row_of(s->rows, term) != (int)axis) continue;
-        isl_pw_aff *v = term->value ? vy_affine_value(n, term->value, &why) : vy_nest_number(n, 1);
-        if (term->value && vy_id_int(n->a->p, term->value, &c) && c > INT32_MAX) // x + 4294967295
-            v = isl_pw_aff_add_constant_val(v, isl_val_int_from_si(n->a->ctx, -(INT64_C(1) << 32)));
-        c = term->minus ? -term->constant : term->constant;
-        sum = isl_pw_aff_add(sum, isl_pw_aff_scale_val(v, isl_val_int_from_si(n->a->ctx, c)));
-    }
+    for (uint32_t k = 0; k < t->count && sum; k++)
+        if (vy_row_of(s->rows, &t->term[k]) == (int)axis)
+            sum = isl_pw_aff_add(sum, vy_flat_value(n, &t->term[k], &why));
     return sum;
 }
 
