@@ -13,7 +13,12 @@
 // only within a loop's body) are removed by cleanup.
 //
 // All indices of the array must be constants; out of range, a load is zero and a store does
-// nothing.  A while's condition must not assign to it (a function that is called there could): the
+// nothing.  Of integers in FEW elements at most, others choose, so that places which they are
+// parts of are sums again (a shader's `int at[3] = {x, y, z}; … a[at[axis]]`):
+//
+//   load at[k]   →   k == 0 ? at0 : k == 1 ? at1 : k == 2 ? at2 : 0
+//
+// A while's condition must not assign to it (a function that is called there could): the
 // condition runs once more than the body, and no carry passes on its last values.  Needs valid
 // structure; keeps lines.  At most MAX_ELEMENTS per array and MAX_VARS per program.
 #include "ir/pass/pass.h"
@@ -21,7 +26,7 @@
 
 #include <string.h>
 
-enum { MAX_ELEMENTS = 64, MAX_VARS = 1024 };
+enum { MAX_ELEMENTS = 64, MAX_VARS = 1024, FEW = 4 };
 
 typedef struct scalarise {
     vy_rewrite w;
@@ -58,6 +63,12 @@ static bool element(const scalarise *z, uint32_t id, uint32_t *var)
     return true;
 }
 
+// May an index of the array be something other than a constant?
+static bool is_short(const vy_program *p, const vy_buf *b)
+{
+    return b->rank == 1 && vy_type_is_integer(b->type) && elements(p, b) <= FEW;
+}
+
 static bool choose_arrays(scalarise *z)
 {
     const vy_program *p = z->w.p;
@@ -75,7 +86,8 @@ static bool choose_arrays(scalarise *z)
         conditions -= i->op == VY_OP_TEST;
         if (!vy_op_is_memory((vy_op)i->op) || !z->base[i->aux]) continue;
         if (i->op == VY_OP_LOAD || i->op == VY_OP_STORE)
-            if (!element(z, id, &var)) z->base[i->aux] = 0;
+            if (!element(z, id, &var) && !is_short(p, &p->buffers.data[i->aux]))
+                z->base[i->aux] = 0;
         if (i->op != VY_OP_LOAD && conditions) z->base[i->aux] = 0;
     }
     // Arrays without any access are left to dead_arrays.
@@ -98,8 +110,9 @@ static void assigned_by(const scalarise *z, uint32_t id, uint8_t *set)
     const vy_inst *i = &z->w.p->insts.data[id];
     uint32_t var, base = vy_op_is_memory((vy_op)i->op) ? z->base[i->aux] : 0;
     if (!base) return;
-    if (i->op == VY_OP_STORE && element(z, id, &var) && var != UINT32_MAX) set[var] = 1;
-    if (i->op == VY_OP_ZERO)
+    const bool known = i->op == VY_OP_STORE && element(z, id, &var);
+    if (known && var != UINT32_MAX) set[var] = 1;
+    if (i->op == VY_OP_ZERO || (i->op == VY_OP_STORE && !known))
         memset(set + base - 1, 1, elements(z->w.p, &z->w.p->buffers.data[i->aux]));
 }
 
@@ -188,6 +201,27 @@ static uint32_t rebuild_construct(scalarise *z, uint32_t opener, const uint32_t 
     return vy_remake_last(&z->w, &x);
 }
 
+// Accesses one of few elements by an index that is no constant.
+static void access_some(scalarise *z, uint32_t id, vy_op op)
+{
+    const vy_inst *i = &z->w.p->insts.data[id];
+    const vy_buf *buf = &z->w.p->buffers.data[i->aux];
+    const uint32_t n = (uint32_t)elements(z->w.p, buf);
+    const vy_value index = {vy_new_arg(&z->w, id, 0)};
+    const vy_type t = vy_id_type(z->w.p, vy_arg(z->w.p, id, 0));
+    vy_value value = op == VY_OP_STORE ? (vy_value){vy_new_arg(&z->w, id, 1)}
+                                       : vy_zero(z->w.b, (vy_type)buf->type);
+    for (uint32_t k = n; k-- > 0;) {
+        uint32_t *now = &z->now[z->base[i->aux] - 1 + k];
+        const vy_value is = vy_eq(z->w.b, index, vy_int(z->w.b, t, k));
+        if (op == VY_OP_STORE)
+            *now = vy_select(z->w.b, is, value, (vy_value){*now}).id;
+        else
+            value = vy_select(z->w.b, is, (vy_value){*now}, value);
+    }
+    if (op == VY_OP_LOAD) vy_rewrite_as(&z->w, id, value.id);
+}
+
 static void access_element(scalarise *z, uint32_t id, vy_op op)
 {
     const vy_program *p = z->w.p;
@@ -200,8 +234,9 @@ static void access_element(scalarise *z, uint32_t id, vy_op op)
         for (uint32_t v = 0; v < n; v++) z->now[z->base[i->aux] - 1 + v] = zero;
         return;
     }
-    element(z, id, &var);
-    if (op == VY_OP_LOAD) {
+    if (!element(z, id, &var)) {
+        access_some(z, id, op);
+    } else if (op == VY_OP_LOAD) {
         vy_rewrite_as(&z->w, id, var == UINT32_MAX ? zero : z->now[var]);
     } else if (var != UINT32_MAX) {
         z->now[var] = vy_new_arg(&z->w, id, buf->rank);
