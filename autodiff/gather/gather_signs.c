@@ -31,14 +31,13 @@ static bool add_sign(gather *g, vy_affine_rows *r, uint32_t scalar, uint32_t lea
 }
 
 // ----------------------------------------------------------------------------------- which scalars
-enum { MOST_SCALARS = 32 };
+enum { MOST_SCALARS = 32, ANY = -1 };
 
 typedef struct signing {
     const vy_nest *n;
-    isl_set *bad; // launches in which an index is negative
-    uint32_t least;
+    isl_set *bad;                        // launches in which an index is negative
     uint32_t param[MOST_SCALARS], count; // scalars in it
-    bool out[MOST_SCALARS];              // … without which it is never negative, too
+    int least[MOST_SCALARS];             // what they are assumed to be at least, or ANY
 } signing;
 
 // Scalars that one of its cases is a sum of.
@@ -61,32 +60,32 @@ static isl_stat see_case(isl_set *where, isl_aff *sum, void *user)
     return isl_stat_ok;
 }
 
-// Is the index never negative if the scalars, but for those left out, are at least `least`?
+// Is the index never negative if the scalars are as assumed?
 static bool suffices(const signing *s)
 {
     isl_set *bad = isl_set_copy(s->bad);
     for (uint32_t k = 0; k < s->count; k++) {
         const vy_affine_param *q = &s->n->a->params.data[s->param[k]];
         const int at = isl_set_find_dim_by_id(bad, isl_dim_param, q->id);
-        if (at >= 0 && !s->out[k])
-            bad = isl_set_lower_bound_si(bad, isl_dim_param, (unsigned)at, (int)s->least);
+        if (at >= 0 && s->least[k] != ANY)
+            bad = isl_set_lower_bound_si(bad, isl_dim_param, (unsigned)at, s->least[k]);
     }
     const bool never = isl_set_is_empty(bad) == isl_bool_true;
     isl_set_free(bad);
     return never;
 }
 
-// Adds conditions with which it is never negative, and of which none may be left out.
+// Adds conditions with which it is never negative, and of which none may be weaker.
 static bool find_signs(gather *g, vy_affine_rows *r, signing *s)
 {
     const uint32_t before = r->signs;
+    for (uint32_t k = 0; k < s->count; k++) s->least[k] = 1;
     bool ok = suffices(s);
-    for (uint32_t k = 0; k < s->count && ok; k++) {
-        s->out[k] = true;
-        s->out[k] = suffices(s);
-    }
     for (uint32_t k = 0; k < s->count && ok; k++)
-        if (!s->out[k]) ok = add_sign(g, r, s->n->a->params.data[s->param[k]].index, s->least);
+        for (s->least[k] = ANY; s->least[k] < 1 && !suffices(s);) s->least[k]++;
+    for (uint32_t k = 0; k < s->count && ok; k++)
+        if (s->least[k] != ANY)
+            ok = add_sign(g, r, s->n->a->params.data[s->param[k]].index, (uint32_t)s->least[k]);
     if (!ok) r->signs = before;
     return ok;
 }
@@ -98,10 +97,9 @@ bool gather_sign(gather *g, vy_affine_rows *r, const vy_nest *n, isl_pw_aff *v)
     s.bad = isl_set_params(isl_set_intersect(vy_nest_reached(n), negative));
     s.bad = vy_rows_signed(n->a, r, s.bad);
     bool ok = isl_pw_aff_foreach_piece(v, see_case, &s) == isl_stat_ok;
-    bool found = false;
-    for (; s.least < 2 && ok && !found && !g->failed; s.least++) found = find_signs(g, r, &s);
+    ok = ok && find_signs(g, r, &s);
     isl_set_free(s.bad);
-    return found;
+    return ok && !g->failed;
 }
 
 // 1 where all signs that nobody has promised are as assumed, else 0; id 0: there are none.
