@@ -147,6 +147,9 @@ class Glsl(Statements):
                         "(%s > 0u ? %s - 1u : 0u)" % (i, i)]
         if self.kind in ("two", "flat") and self.own:
             choices += ["y * w + (x + 1u) % w", "((y + 1u) % h) * w + x", "(y > 0u ? y - 1u : y) * w + x"]
+            choices += ["uint(int(y) * int(w) + min(int(x) + 1, int(w) - 1))", "uint(int(y) * int(w) + max(int(x) - 1, 0))",
+                        "(h > 2u ? y * w : (w > 3u ? (h - 1u - y) * w : 0u)) + x",
+                        "uint(int[3](0, int(y), int(h - 1u - y))[hop % 3]) * w + x"]
         if "[" not in path.partition("[@]")[0] and r.random() < 0.1:
             choices = ["(%s) %% uint(%s.length())" % (self.expr("uint", 1), path.partition("[@]")[0])]
         return r.choice(choices)

@@ -1,11 +1,45 @@
 # SPDX-License-Identifier: MIT
 """Faults in gradients of programs, by what they are made of."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # Flat indices of buffers of vectors: the first axis has rows, the others are what they are.
+    ("text/grad/gather/vector_rows.vyre", (
+        ("autodiff/affine/access.c", None, "if (x->rank && x->why[0]", "if (x->rank == 1 && x->why[0]"),
+        ("autodiff/affine/access.h", None, "k - x->flat + (x->flat > 0);", "k;"),
+        ("autodiff/affine/flat.c", None, "    x->index[to] = whole->index[k];", "    x->index[to] = vy_nest_number(&x->nest, 0);"),
+        ("autodiff/affine/flat.c", None, "    x->dim[to] = whole->dim[k];", "    x->dim[to] = whole->dim[0];"),
+        ("autodiff/gather/gather_sums.c", None, "if (x->flat) index[0] = flat_index(w, x);", ""),
+        ("autodiff/gather/gather_sums.c", None, "const uint32_t axis = vy_buffer_axis(&x->access, k);", "const uint32_t axis = 0;"),
+        ("autodiff/gather/gather_domain.c", None, "    if (axis >= x->flat) return x->dim[axis];\n", ""),
+        ("autodiff/gather/gather_assume.c", None, "d->value < 256 && n < 256) n *= d->value;", "d->value < 256 && n < 256) n *= 1;"),
+    )),
+    # Rows of branches, and of clamped indices.
+    ("text/grad/gather/branches.vyre", (
+        ("autodiff/affine/flat_terms.c", None, "if (collect_choice(l, id, &t, depth)) return true;", ""),
+        ("autodiff/affine/flat_terms.c", None, "(vy_flat_guard){condition, false};", "(vy_flat_guard){condition, true};"),
+        ("autodiff/affine/flat_terms.c", None, "isl_pw_aff *zero = isl_pw_aff_intersect_domain(vy_nest_number(n, 0), rest);",
+         "isl_pw_aff *zero = isl_pw_aff_intersect_domain(vy_nest_number(n, 1), rest);"),
+        ("autodiff/affine/flat_terms.c", None, "    l->out->count = first;\n    return false;", "    return false;"),
+        ("autodiff/affine/flat_terms.c", None, "        n->domain = isl_set_copy(where);", "        n->domain = isl_set_copy(where), k = t->guards;"),
+        ("autodiff/affine/flat_terms.c", None, "isl_val_int_from_ui(a->ctx, r->sign[k].least);", "isl_val_int_from_ui(a->ctx, 0);"),
+        ("autodiff/gather/gather_signs.c", None, "(int64_t)r->sign[k].least - 1", "(int64_t)-1"),
+        ("autodiff/gather/gather_signs.c", None, "for (s->least[k] = ANY; s->least[k] < 1 && !suffices(s);) s->least[k]++;", "continue;"),
+        ("autodiff/gather/gather_signs.c", None, "gather_number(g, least);", "gather_number(g, 0);"),
+        ("autodiff/gather/gather_assume.c", None, "isl_set *here = vy_rows_signed(n->a, s->rows, vy_nest_reached(n));", "isl_set *here = vy_nest_reached(n);"),
+        ("autodiff/affine/most.c", None, "const bool all = isl_set_is_subset(reached, below) == isl_bool_true;", "const bool all = false;"),
+        ("autodiff/affine/most.c", None, "const bool all = isl_set_is_subset(reached, below) == isl_bool_true;", "const bool all = true;"),
+    )),
+    # Short local arrays whose index is no constant.
+    ("text/grad/gather/short_arrays.vyre", (
+        ("ir/pass/scalar/scalarise.c", None, "!is_short(p, &p->buffers.data[i->aux]))", "true)"),
+        ("ir/pass/scalar/scalarise.c", None, "(i->op == VY_OP_STORE && !known))", "false)"),
+        ("ir/pass/scalar/scalarise.c", None, "vy_eq(z->w.b, index, vy_int(z->w.b, t, k));", "vy_eq(z->w.b, index, vy_int(z->w.b, t, n - 1 - k));"),
+        ("ir/pass/scalar/scalarise.c", None, ": vy_zero(z->w.b, (vy_type)buf->type);", ": (vy_value){z->now[z->base[i->aux] - 1]};"),
+    )),
     # Offsets whose sign only the launch knows, and the order of strides that are parts of one vector.
     ("text/grad/gather/stride_offsets.vyre", (
         ("autodiff/gather/gather_signs.c", None, "        if (gather_is_given(g, r->sign[k].condition)) continue;", "        continue;"),
-        ("autodiff/gather/gather_signs.c", None, "gather_number(g, -1)", "gather_number(g, 0)"),
-        ("autodiff/gather/gather_signs.c", None, "    bad = vy_rows_signed(n->a, r, bad);\n", ""),
+        ("autodiff/gather/gather_signs.c", None, "(int64_t)r->sign[k].least - 1", "(int64_t)r->sign[k].least"),
+        ("autodiff/gather/gather_signs.c", None, "    s.bad = vy_rows_signed(n->a, r, s.bad);\n", ""),
         ("autodiff/gather/gather_signs.c", None, "all = all.id ? gather_node(g, VY_DIM_MIN, all, holds) : holds;", "all = holds;"),
         ("autodiff/gather/gather_assume.c", None, "    if (signs.id) r->holds =", "    if (false) r->holds ="),
         ("autodiff/gather/gather_assume.c", None, "    s->open |= signs.id != 0;\n", ""),
