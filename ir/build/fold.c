@@ -333,13 +333,26 @@ static bool not_less(const fold_context *f, vy_op op)
     return a && !vy_type_is_float(vy_id_type(f->b->p, a[0]));
 }
 
-static uint32_t apply_rules(const fold_context *f)
+// The operation is a constant where this is called, so that the rules of all others are left out.
+static inline __attribute__((always_inline)) uint32_t rules_of(const fold_context *f, vy_op op)
 {
 #define R(OP, operands, needs, when, then)                                                         \
-    if (f->op == VY_OP_##OP && (needs) && operands(f) && (when)) return (then);
+    if (op == VY_OP_##OP && (needs) && operands(f) && (when)) return (then);
     RULES(R)
 #undef R
     return 0;
+}
+
+// Most operations have no rule, or few.
+static uint32_t apply_rules(const fold_context *f)
+{
+    switch (f->op) {
+#define X(id, ...)                                                                                 \
+    case VY_OP_##id: return rules_of(f, VY_OP_##id);
+        VY_OPS(X)
+#undef X
+    default: return 0;
+    }
 }
 
 // Does every device compute the same bits as vy_scalar_eval?  Functions and quotients have an error
