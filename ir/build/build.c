@@ -101,8 +101,7 @@ uint32_t vy_append(vy_builder *b, vy_inst inst, const uint32_t *args, uint32_t v
         vy_build_oom(b);
         return 0;
     }
-    if (inst.nargs) memcpy(p->args.data + p->args.count, args, inst.nargs * sizeof *args);
-    p->args.count += inst.nargs;
+    for (uint32_t k = 0; k < inst.nargs; k++) p->args.data[p->args.count++] = args[k]; // few
     p->insts.data[p->insts.count++] = inst;
     b->notes.data[b->notes.count++] = note;
     return p->insts.count - 1;

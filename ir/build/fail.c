@@ -19,4 +19,5 @@ void vy_build_oom(vy_builder *b)
     b->failed = true;
 }
 
-bool vy_builder_failed(const vy_builder *b) { return b->failed || !vy_module_ok(b->m); }
+// Asked at every step: vy_module_ok, without the call.
+bool vy_builder_failed(const vy_builder *b) { return b->failed || b->m->diag.severity == VY_ERROR; }
