@@ -42,13 +42,12 @@ static bool prepare_call(reading *r, uint32_t function, uint32_t *first)
     *first = 0;
     uint32_t at = read_definition(&r->w, function);
     for (; at < r->w.count && read_op(&r->w, at) != SpvOpFunctionEnd; at = read_next(&r->w, at)) {
-        bool result, type;
         const SpvOp op = read_op(&r->w, at);
-        read_has_result(op, &result, &type);
         if (op == SpvOpLabel) r->built[read_word(&r->w, at, 1)] = false;
         if (op == SpvOpLabel && !*first) *first = read_word(&r->w, at, 1);
         if (op == SpvOpFunction || op == SpvOpFunctionParameter) continue;
-        if (result && type && !keep(r, read_word(&r->w, at, 2))) return false;
+        const uint32_t id = read_result(&r->w, at);
+        if (id && !keep(r, id)) return false;
     }
     r->frame->end = at;
     return *first || wrong(r, "a function without blocks");

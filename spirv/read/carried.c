@@ -120,9 +120,7 @@ static bool see(carried *c, uint32_t at, SpvOp op)
     case SpvOpSelectionMerge: return add_exit_to(c, read_word(w, at, 1)); // it may end there too
     default: break;
     }
-    bool result, type;
-    read_has_result(op, &result, &type);
-    return !result || !type || add_value(c, read_word(w, at, 2));
+    return add_value(c, read_result(w, at)); // 0 is kept by no variable
 }
 
 // To where the block branches; the condition and numbers of cases are no blocks.

@@ -203,9 +203,11 @@ static bool always(const domain *d, uint32_t id, bool value)
 
 static uint8_t value_of(const domain *d, uint32_t id)
 {
+    const bool adds = d->w.p->insts.data[id].op == VY_OP_ADD;
+    if (!adds && vy_id_type(d->w.p, id) != VY_BOOL) return IS_OTHER; // most are: no comparison
     if (always(d, id, false)) return IS_FALSE;
     if (always(d, id, true)) return IS_TRUE;
-    if (d->w.p->insts.data[id].op != VY_OP_ADD) return IS_OTHER;
+    if (!adds) return IS_OTHER;
     const int axis = read_axis_of(d->w.p, id);
     return axis < 0 || axis >= (int)d->rank ? IS_OTHER : (uint8_t)(IS_VARIABLE + axis);
 }

@@ -40,13 +40,13 @@ static bool is_address(SpvOp op) { return op == SpvOpConvertUToPtr || op == SpvO
 static bool operation(reading *r, SpvOp op)
 {
     const uint32_t type = word(r, 1), n = read_length(&r->w, r->at);
-    if (is_pointer(r, type) && op == SpvOpCopyObject) {
+    if (op == SpvOpCopyObject && is_pointer(r, type)) {
         r->pointers[word(r, 2)] = read_pointer_of(r, word(r, 3));
         return r->pointers[word(r, 2)] != NULL;
     }
     bool result, typed;
     read_has_result(op, &result, &typed);
-    if (op == SpvOpConvertPtrToU || (is_pointer(r, type) && is_address(op)))
+    if (op == SpvOpConvertPtrToU || (is_address(op) && is_pointer(r, type)))
         return read_refuse(r, "bind what it points to as a storage buffer",
                            "a pointer to memory (a buffer reference)");
     if (!result || !typed || !read_type_of(r, type)->scalars)

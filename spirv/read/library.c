@@ -212,11 +212,10 @@ static bool look_into(walk *w, uint32_t function, bool *exact)
     const read_words *words = &w->r->w;
     uint32_t at = read_definition(words, function);
     for (; at < words->count && read_op(words, at) != SpvOpFunctionEnd; at = read_next(words, at)) {
-        bool result, type;
         const SpvOp op = read_op(words, at);
-        read_has_result(op, &result, &type);
-        const uint32_t id = result ? read_word(words, at, 1 + type) : 0;
-        if (w->r->decorated[id] & READ_EXACT) *exact = true;
+        const uint32_t id = read_result(words, at), label = read_word(words, at, 1);
+        const uint32_t made = id ? id : read_definition(words, label) == at ? label : 0;
+        if (w->r->decorated[made] & READ_EXACT) *exact = true;
         if (op == SpvOpFunctionCall && !visit(w, read_word(words, at, 3))) return false;
     }
     return true;
@@ -224,9 +223,12 @@ static bool look_into(walk *w, uint32_t function, bool *exact)
 
 static bool find_exact(reading *r, bool *exact)
 {
+    uint8_t any = 0;
+    *exact = false;
+    for (uint32_t id = 0; id < r->w.bound; id++) any |= r->decorated[id];
+    if (!(any & READ_EXACT)) return true;
     walk w = {.r = r, .seen = vy_arena_alloc(&r->arena, r->w.bound + 1)};
     bool ok = w.seen && visit(&w, r->main);
-    *exact = false;
     while (ok && w.todo.count && !*exact) ok = look_into(&w, w.todo.data[--w.todo.count], exact);
     vy_vec_free(&w.todo);
     return ok || read_no_memory(r);

@@ -40,8 +40,9 @@ typedef struct read_type { // what a type of the module is in scalars
     SpvStorageClass storage; // of pointers
 } read_type;
 
-const read_type *read_type_of(const reading *r, uint32_t type);
-const char *read_name(const reading *r, uint32_t id); // "" if it has none
+extern const read_type read_no_type;
+static inline const read_type *read_type_of(const reading *r, uint32_t type); // below
+const char *read_name(const reading *r, uint32_t id);                         // "" if it has none
 // Of component k of a value of this type that is called so: `v_x` if it is a vector, as the text's
 // front end calls them (ir/core/vector_slots.h).
 const char *read_component_name(reading *r, const char *name, uint32_t vector, uint32_t k);
@@ -57,8 +58,8 @@ bool read_declarations(reading *r);
 // ---- values.c: what ids stand for in the program being built
 // Scalar k of a value; any value where it is not known yet.
 vy_value read_scalar(reading *r, uint32_t id, uint32_t k);
-uint32_t read_scalar_count(reading *r, uint32_t id);  // 0: it is no value
-uint32_t read_type_id(const reading *r, uint32_t id); // the type of a value
+uint32_t read_scalar_count(reading *r, uint32_t id);                // 0: it is no value
+static inline uint32_t read_type_id(const reading *r, uint32_t id); // the type of a value; below
 // Defines id as these scalars of its type.
 bool read_define(reading *r, uint32_t id, uint32_t n, const vy_value *v);
 vy_type read_scalar_type(const reading *r, uint32_t type, uint32_t k); // as it lies in memory
@@ -342,5 +343,16 @@ struct reading {
     uint32_t constants; // that are being made: each consists of the next
     uint64_t instructions;
 };
+
+// Asked several times for each instruction, like the next one: no call.
+static inline const read_type *read_type_of(const reading *r, uint32_t type)
+{
+    return type < r->w.bound ? &r->types[type] : &read_no_type;
+}
+
+static inline uint32_t read_type_id(const reading *r, uint32_t id)
+{
+    return id < r->w.bound ? r->w.type[id] : 0;
+}
 
 #endif

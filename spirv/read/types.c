@@ -72,11 +72,8 @@ const char *read_member_name(const reading *r, uint32_t id, uint32_t member)
 }
 
 // ------------------------------------------------------------------------------------------- types
-const read_type *read_type_of(const reading *r, uint32_t type)
-{
-    static const read_type none;
-    return type < r->w.bound ? &r->types[type] : &none;
-}
+// Of ids beyond the bound.
+const read_type read_no_type;
 
 static vy_type integer(uint32_t bits, bool is_signed)
 {

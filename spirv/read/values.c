@@ -21,8 +21,6 @@ vy_value *read_room(reading *r, uint32_t type)
     return v;
 }
 
-uint32_t read_type_id(const reading *r, uint32_t id) { return id < r->w.bound ? r->w.type[id] : 0; }
-
 uint32_t read_scalar_count(reading *r, uint32_t id)
 {
     return read_type_of(r, read_type_id(r, id))->scalars;

@@ -49,6 +49,12 @@ static inline uint32_t read_definition(const read_words *m, uint32_t id)
 {
     return id < m->bound ? m->at[id] : 0;
 }
+// The value that the instruction at `at` computes; 0: it computes none.
+static inline uint32_t read_result(const read_words *m, uint32_t at)
+{
+    const uint32_t id = read_word(m, at, 2);
+    return id && read_definition(m, id) == at ? id : 0;
+}
 // The operation that defines id; SpvOpNop: none.
 static inline SpvOp read_op_of(const read_words *m, uint32_t id)
 {
