@@ -112,14 +112,15 @@ static void forget(reading *r)
         const SpvOp op = read_op(&r->w, at);
         const bool chain = op == SpvOpAccessChain || op == SpvOpInBoundsAccessChain;
         if (!chain && (op != SpvOpVariable || !is_of_invocation(r, at))) continue;
-        r->pointers[read_word(&r->w, at, 2)] = NULL;
-        r->objects[read_word(&r->w, at, 2)] = NULL;
+        const uint32_t id = read_word(&r->w, at, 2);
+        r->pointers[id] = NULL;
+        r->objects[id] = NULL;
+        if (!chain) r->now[id] = NULL;
     }
 }
 
-bool read_guess(reading *r)
+static bool guess_all(reading *r)
 {
-    if (!r->guess || has_images(r)) return !(r->guess = false);
     bool ok = r->guessing = true;
     for (uint32_t at = READ_HEADER; ok && at < r->w.count; at = read_next(&r->w, at)) {
         r->at = at;
@@ -130,6 +131,18 @@ bool read_guess(reading *r)
     r->guessing = false;
     forget(r);
     return ok && read_guess_outlives(r);
+}
+
+// What it makes is gone afterwards; the build gets that memory.
+bool read_guess(reading *r)
+{
+    if (!r->guess || has_images(r)) return !(r->guess = false);
+    const vy_arena building = r->building;
+    r->building = (vy_arena){0};
+    const bool ok = guess_all(r);
+    vy_arena_free(&r->building);
+    r->building = building;
+    return ok;
 }
 
 // Is what this build noted what was guessed?  If not, it replaces the guess, for another build.

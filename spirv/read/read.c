@@ -86,7 +86,6 @@ static bool room(reading *r)
 {
     const size_t n = r->w.bound + 1;
     r->types = vy_arena_alloc(&r->building, n * sizeof *r->types);
-    r->note_at = vy_arena_alloc(&r->building, n * sizeof *r->note_at);
     r->value_at = vy_arena_alloc(&r->building, n * sizeof *r->value_at);
     r->kept = vy_arena_alloc(&r->building, n * sizeof *r->kept);
     r->now = vy_arena_alloc(&r->building, n * sizeof *r->now);
@@ -97,12 +96,12 @@ static bool room(reading *r)
     r->seen = vy_arena_alloc(&r->building, n * sizeof *r->seen);
     r->misplaced = false;
     r->seen_now = r->privates.count = 0;
-    r->notes.count = r->values.count = r->exits.count = r->unread.count = 0;
+    r->values.count = r->exits.count = r->unread.count = 0;
     r->depth = r->constants = r->line = r->column = 0;
     r->instructions = 0;
     r->at = 0;
-    return (r->types && r->note_at && r->value_at && r->now && r->kept && r->outlived &&
-            r->pointers && r->objects && r->built && r->seen) ||
+    return (r->types && r->value_at && r->now && r->kept && r->outlived && r->pointers &&
+            r->objects && r->built && r->seen) ||
            read_no_memory(r);
 }
 
@@ -118,6 +117,18 @@ static bool finish(vy_program *p, void *user)
            vy_pass_dce(p, &c) && vy_pass_cleanup(p, &c);
 }
 
+// The program is built: what building it took is given back, for the passes that follow.
+static bool end(reading *r)
+{
+    const bool kept = vy_keep_unread(r->m, r->unread.count, r->unread.data);
+    vy_arena_free(&r->building);
+    r->building = (vy_arena){0};
+    vy_vec_free(&r->values);
+    if (kept) return vy_program_end_after(r->b, finish, r) != NULL;
+    vy_program_abandon(r->b);
+    return read_no_memory(r);
+}
+
 static bool build(reading *r)
 {
     uint32_t size[3];
@@ -131,7 +142,7 @@ static bool build(reading *r)
     if (ok) vy_workgroup(r->b, size[0], size[1], size[2]);
     ok = ok && read_globals(r) && read_samplers_exist(r) && read_function(r, r->main, NULL);
     if (ok) read_compare_guess(r);
-    if (ok && !r->noted) return vy_program_end_after(r->b, finish, r) != NULL;
+    if (ok && !r->noted) return end(r);
     vy_program_abandon(r->b);
     return ok;
 }
@@ -144,8 +155,7 @@ static bool build_all(reading *r)
         vy_arena_free(&r->building);
         r->building = (vy_arena){0};
         if (!build(r) || !vy_module_ok(r->m)) return false;
-        if (!r->noted)
-            return vy_keep_unread(r->m, r->unread.count, r->unread.data) || read_no_memory(r);
+        if (!r->noted) return true;
     }
     return read_fail(r, VY_E_SHADER_LIMIT, "", "its values are needed in too many places");
 }
@@ -160,7 +170,8 @@ static bool begin_reading(reading *r, const void *data, size_t size)
     }
     r->facts = vy_arena_alloc(&r->arena, r->w.bound + 1);
     r->uses = vy_arena_alloc(&r->arena, (r->w.bound + 1) * sizeof *r->uses);
-    if (!r->facts || !r->uses || !read_find_ours(r)) return read_no_memory(r);
+    if (!r->facts || !r->uses || !read_find_ours(r) || !read_take_notes(r))
+        return read_no_memory(r);
     find_source(r);
     return true;
 }

@@ -53,6 +53,7 @@ const char *read_member_name(const reading *r, uint32_t type, uint32_t member);
 const uint32_t *read_decoration(const reading *r, uint32_t id, SpvDecoration d);
 const uint32_t *read_member_decoration(const reading *r, uint32_t id, uint32_t member,
                                        SpvDecoration d);
+bool read_take_notes(reading *r); // finds names and decorations; false: no memory
 bool read_declarations(reading *r);
 
 // ---- values.c: what ids stand for in the program being built
@@ -303,11 +304,14 @@ struct reading {
     read_words w;
     const vy_read_options *options;
     const char *file;
-    vy_arena arena;     // of all builds
-    uint8_t *facts;     // by id: READ_OUTLIVES
-    uint8_t **uses;     // by id of a variable: of its fields, then of its scalars; NULL: none
-    uint8_t *decorated; // by id: see same.h
-    uint8_t *ours;      // by operation of SPIR-V: the operation of ours; see operation.c
+    vy_arena arena;    // of all builds
+    uint32_t *note_at; // by id: index + 1
+    read_note_vec notes;
+    uint32_t *spec_number; // by specialisation constant of the options
+    uint8_t *facts;        // by id: READ_OUTLIVES
+    uint8_t **uses;        // by id of a variable: of its fields, then of its scalars; NULL: none
+    uint8_t *decorated;    // by id: see same.h
+    uint8_t *ours;         // by operation of SPIR-V: the operation of ours; see operation.c
     read_library_call **library; // by id of a function: the operation that it is, or NULL
     bool exact;                  // all floats of it: some operation is decorated so
     bool noted;                  // something is new, so it must be built again
@@ -319,9 +323,6 @@ struct reading {
 
     vy_arena building; // of this build, as is all that follows
     read_type *types;  // by id
-    uint32_t *note_at; // by id: index + 1
-    read_note_vec notes;
-    uint32_t *spec_number; // by specialisation constant of the options
     read_value_vec values;
     uint32_t *value_at;      // by id: index + 1 of its first scalar
     uint8_t **now;           // as uses: what this build has noted

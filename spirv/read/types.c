@@ -14,9 +14,11 @@ static bool add_note(reading *r, uint32_t id, uint32_t at)
     return true;
 }
 
-static bool take_notes(reading *r)
+bool read_take_notes(reading *r)
 {
     const read_words *w = &r->w;
+    r->note_at = vy_arena_alloc(&r->arena, (w->bound + 1) * sizeof *r->note_at);
+    if (!r->note_at) return false;
     for (uint32_t at = READ_HEADER; at < w->functions; at = read_next(w, at)) {
         const SpvOp op = read_op(w, at);
         const bool of_id = op == SpvOpName || op == SpvOpMemberName || op == SpvOpDecorate ||
@@ -178,7 +180,7 @@ static void announce(reading *r, uint32_t id)
 
 bool read_declarations(reading *r)
 {
-    if (!take_notes(r) || !read_find_constants(r)) return false;
+    if (!read_find_constants(r)) return false;
     for (r->at = READ_HEADER; r->at < r->w.functions; r->at = read_next(&r->w, r->at)) {
         const SpvOp op = read_op(&r->w, r->at);
         bool result, type;

@@ -95,7 +95,7 @@ bool read_find_constants(reading *r)
 {
     const uint32_t count = r->options ? r->options->spec_count : 0;
     uint8_t *found = vy_arena_alloc(&r->building, count + 1);
-    r->spec_number = vy_arena_alloc(&r->building, (count + 1) * sizeof *r->spec_number);
+    r->spec_number = vy_arena_alloc(&r->arena, (count + 1) * sizeof *r->spec_number);
     if (!found || !r->spec_number) return read_no_memory(r);
     r->at = 0; // of no instruction
     for (uint32_t id = 1; id < r->w.bound && count; id++) {
