@@ -15,6 +15,8 @@
 //
 // Leaf ids of the old program stay valid in the new one.
 vy_builder *vy_rebuild_begin(const vy_program *old);
+// Room for that many instructions from the beginning: a long program is then not moved as it grows.
+bool vy_build_expect(vy_builder *b, uint32_t instructions);
 vy_program *vy_rebuild_end(vy_builder *b);
 void vy_program_replace(vy_program *old, vy_program *fresh);
 // A copy owned by module `m` (its programs do not list it; free with vy_program_free).  NULL: m's

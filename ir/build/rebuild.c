@@ -130,6 +130,13 @@ vy_builder *vy_rebuild_begin(const vy_program *old)
     return b;
 }
 
+bool vy_build_expect(vy_builder *b, uint32_t instructions)
+{
+    vy_program *p = b->p;
+    return vy_vec_reserve(&p->insts, instructions) && vy_vec_reserve(&p->args, 2 * instructions) &&
+           vy_vec_reserve(&b->notes, instructions);
+}
+
 vy_program *vy_rebuild_end(vy_builder *b)
 {
     vy_program *p = b->p;

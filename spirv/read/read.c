@@ -135,7 +135,10 @@ static bool build(reading *r)
     if (!room(r) || !find_entry(r) || (!r->library && !read_library(r))) return false;
     const char *name = read_string(&r->w, r->entry, 3);
     r->b = vy_program_begin(r->m, *name ? name : "main");
-    if (!r->b) return read_no_memory(r);
+    if (!r->b || !vy_build_expect(r->b, (r->w.count - r->w.functions) / 4)) {
+        vy_program_abandon(r->b);
+        return read_no_memory(r);
+    }
     if (r->exact) vy_exact(r->b);
     vy_shader(r->b);
     bool ok = read_declarations(r) && find_workgroup(r, size);
