@@ -22,6 +22,7 @@ typedef struct fold_context {
     vy_op op;
     vy_type type; // of the result
     vy_type in;   // of the (last) operand
+    bool floats;  // it is a float: rules ask several times
     const uint32_t *args;
     const vy_scalar *k[3]; // constants among the operands, or NULL; they point to `values`, since a
                            // rule that makes a leaf may move the leaves
@@ -29,7 +30,7 @@ typedef struct fold_context {
 } fold_context;
 
 static bool is_int(const fold_context *f) { return f->in >= VY_I32 && f->in <= VY_U64; }
-static bool is_float(const fold_context *f) { return vy_type_is_float(f->in); }
+static bool is_float(const fold_context *f) { return f->floats; }
 static bool is_bool(const fold_context *f) { return f->in == VY_BOOL; }
 
 static bool is_const(const fold_context *f, int n, double value)
@@ -369,6 +370,7 @@ uint32_t vy_fold(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
     fold_context f = {.b = b, .op = op, .type = type, .args = args};
     if (nargs == 0 || nargs > 3) return 0;
     f.in = vy_id_type(b->p, args[nargs - 1]);
+    f.floats = vy_type_is_float(f.in);
     bool all = true;
     for (uint32_t i = 0; i < nargs; i++) {
         const vy_scalar *k = vy_id_const(b->p, args[i]);

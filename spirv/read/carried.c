@@ -175,12 +175,25 @@ static bool is_sorted(const vy_id_vec *ids)
     return true;
 }
 
-static bool make_hint(const carried *c, vy_loop_hint *hint)
+// Most loops assign few: that takes no qsort, which allocates.
+static void sort(vy_id_vec *ids)
+{
+    enum { FEW = 32 };
+    for (uint32_t k = 1; k < ids->count && ids->count <= FEW; k++)
+        for (uint32_t i = k; i > 0 && ids->data[i - 1] > ids->data[i]; i--) {
+            const uint32_t greater = ids->data[i - 1];
+            ids->data[i - 1] = ids->data[i];
+            ids->data[i] = greater;
+        }
+    if (!is_sorted(ids)) qsort(ids->data, ids->count, sizeof *ids->data, by_id);
+}
+
+static bool make_hint(carried *c, vy_loop_hint *hint)
 {
     const uint32_t n = c->vars.count;
     vy_var *vars = vy_arena_alloc(&c->r->building, (n + 1) * sizeof *vars);
     if (!vars) return read_no_memory(c->r);
-    if (!is_sorted(&c->vars)) qsort(c->vars.data, n, sizeof *c->vars.data, by_id); // it allocates
+    sort(&c->vars);
     for (uint32_t k = 0; k < n; k++) vars[k] = (vy_var){c->vars.data[k]};
     *hint = (vy_loop_hint){.vars = vars, .count = n};
     hint->returns = c->returns;

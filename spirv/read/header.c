@@ -7,10 +7,8 @@
 // be lost where the condition ends the loop: then a loop has the values from before its test.
 static bool only_tests(const reading *r, uint32_t at, SpvOp op)
 {
-    bool result, type;
-    read_has_result(op, &result, &type);
-    if (op == SpvOpPhi || !result) return op != SpvOpStore && op != SpvOpCopyMemory;
-    const uint32_t id = read_word(&r->w, at, 1 + type);
+    const uint32_t id = read_result(&r->w, at);
+    if (op == SpvOpPhi || !id) return op != SpvOpStore && op != SpvOpCopyMemory;
     return op != SpvOpFunctionCall && !(r->facts[id] & READ_OUTLIVES);
 }
 

@@ -44,12 +44,10 @@ static bool operation(reading *r, SpvOp op)
         r->pointers[word(r, 2)] = read_pointer_of(r, word(r, 3));
         return r->pointers[word(r, 2)] != NULL;
     }
-    bool result, typed;
-    read_has_result(op, &result, &typed);
     if (op == SpvOpConvertPtrToU || (is_address(op) && is_pointer(r, type)))
         return read_refuse(r, "bind what it points to as a storage buffer",
                            "a pointer to memory (a buffer reference)");
-    if (!result || !typed || !read_type_of(r, type)->scalars)
+    if (!read_result(&r->w, r->at) || !read_type_of(r, type)->scalars)
         return read_refuse(r, "leave it out, or give a variant without it", read_op_name(op));
     vy_value *v = read_room(r, type);
     return v && read_operation(r, op, type, n - 3, &r->w.words[r->at + 3], v) &&
