@@ -34,8 +34,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/shader/flow.comp", (
         ("spirv/read/header.c", None, "return op != SpvOpFunctionCall && !(r->facts[id] & READ_OUTLIVES);", "return true;"),
         ("spirv/read/header.c", None, "steps < 8 && !has_phi(r, merge); steps++", "steps < 8; steps++"),
-        ("spirv/read/header.c", None, "if (op == SpvOpPhi || !result) return op != SpvOpStore && op != SpvOpCopyMemory;",
-         "if (op == SpvOpPhi || !result) return true;"),
+        ("spirv/read/header.c", None, "if (op == SpvOpPhi || !id) return op != SpvOpStore && op != SpvOpCopyMemory;",
+         "if (op == SpvOpPhi || !id) return true;"),
         ("spirv/read/memory.c", None, "t->e.field = before + read_type_of(t->r, member)->fields;", "t->e.field = before + 1;"),
     )),
     ("text/shader/steps.comp", (
@@ -118,7 +118,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     ("text/shader/leaving.comp", (
         ("spirv/read/carried.c", None, "case SpvOpReturn: c->returns = true; return true;", "case SpvOpReturn: return true;"),
-        ("spirv/read/values.c", None, "return id < r->w.bound ? r->w.type[id] : 0;", "return id < r->w.bound ? r->w.type[id - 1] : 0;"),
+        ("spirv/read/words.c", None, "if (row->type) m->type[id] = m->words[at + 1];", "if (row->type) m->type[id - 1] = m->words[at + 1];"),
     )),
     ("images_chosen.py", (
         ("spirv/read/chosen.c", None, "        t->field = k;\n", "        t->field = 0;\n"),
