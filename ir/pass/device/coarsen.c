@@ -47,6 +47,9 @@ enum {
     MAX_BLOCKS = 128, // basic blocks
     MAX_CHUNK = 88,   // LARGEST_BODY of strip_mine.c, less what closes the loop
     ROW = 8,          // invocations that a device runs side by side, at least
+    MOST = 9,         // elements along one variable; where a loop may carry many values, …
+    MOST_OF_FEW = 16, // … so many if all that is made is at most
+    FEW = 512,        // instructions
     MASKS = 1 << VY_ALONG_AXES,
 };
 static const double least_gain = 0.75, per_axis = 1.05, spill = 1;
@@ -265,7 +268,10 @@ static part total(const coarsen *c)
 static bool within_limits(const coarsen *c, const part *t)
 {
     const uint32_t carried = c->options->carried ? c->options->carried : REGISTERS;
-    return t->code <= MAX_CODE && t->blocks <= MAX_BLOCKS && t->carried <= carried &&
+    uint64_t code = MAX_CODE;
+    for (uint32_t k = 0; k < c->axes; k++)
+        if (c->factor[k] > MOST) code = FEW; // drivers take long to compile more
+    return t->code <= code && t->blocks <= MAX_BLOCKS && t->carried <= carried &&
            t->held <= (uint64_t)HELD * carried && !(c->chunked && t->body > MAX_CHUNK) &&
            enough_invocations(c);
 }
@@ -296,8 +302,9 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
     search(c, axis + 1, used);
     const uint32_t fixed = vy_axis_constant(c->p, c->along.first + axis);
     const uint32_t before = copies(c, MASKS - 1);
-    for (uint32_t f = 2; f <= 9 && c->suits[axis] && used < MAX_AXES; f++) {
-        if ((f & (f - 1) && f != fixed) || before * f > c->options->coarsen) continue;
+    const uint32_t most = c->options->carried > REGISTERS ? MOST_OF_FEW : MOST;
+    for (uint32_t f = 2; f <= most && c->suits[axis] && used < MAX_AXES; f++) {
+        if ((f & (f - 1) && (f != fixed || f > MOST)) || before * f > c->options->coarsen) continue;
         if (c->extent[axis] >= 0 && c->extent[axis] < f) break;
         c->factor[axis] = f;
         search(c, axis + 1, used + 1);

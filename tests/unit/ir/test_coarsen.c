@@ -64,6 +64,27 @@ static void carried_values_cost(void **state)
     assert_int_equal(carries(two, 40, 256), 6 * 8);
 }
 
+// One sum for each i, of products with weights that all of them load.
+#define SUM(terms)                                                                                 \
+    "program f(x: in f32[K, N], w: in f32[K, 20], y: out f32[N], K: u32, N: u32) over(i: N)\n"     \
+    "{\n    y[i] = sum(k in 0..K: " terms ");\n}\n"
+#define FIVE(a, b, c, d, e)                                                                        \
+    "x[k, i] * w[k, " a "] + x[k, i] * w[k, " b "] + x[k, i] * w[k, " c "] + x[k, i] * w[k, " d    \
+    "] + x[k, i] * w[k, " e "]"
+static const char short_sum[] = SUM("x[k, i] * w[k, 0]");
+static const char long_sum[] =
+    SUM(FIVE("0", "1", "2", "3", "4") " + " FIVE("5", "6", "7", "8", "9") " + " FIVE(
+        "10", "11", "12", "13", "14") " + " FIVE("15", "16", "17", "18", "19"));
+
+// Sixteen along one variable are for devices that take many values, and for little code.
+static void small_code_has_longer_rows(void **state)
+{
+    (void)state;
+    assert_int_equal(carries(short_sum, 40, 256), 16);
+    assert_int_equal(carries(short_sum, 40, 0), 8);
+    assert_int_equal(carries(long_sum, 40, 256), 8);
+}
+
 enum { N = 11, K = 3 };
 
 static void run(vy_module *m, float y[N * N * 6])
@@ -94,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(carried_values_limit_elements),
         cmocka_unit_test(carried_values_cost),
+        cmocka_unit_test(small_code_has_longer_rows),
         cmocka_unit_test(many_elements_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
