@@ -92,7 +92,7 @@ typedef struct vy_affine_axis {
     vy_assumption within;
     const char *condition;
 } vy_affine_axis;
-// A scalar that has to be at least `least`, 0 or 1, for the indices along the axes to be at least 0.
+// A scalar that has to be at least `least`, 0 or 1, for indices along the axes to be at least 0.
 typedef struct vy_affine_sign {
     uint32_t scalar, least;
     vy_assumption natural;

@@ -82,7 +82,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # What buffers begin as copies of.
     # What order 1 gathered or stored, at order 2.
     ("text/grad/order/flat.vyre", (
-        ("autodiff/affine/flat.c", None, "if (by_index(&l) || by_assumption(&l, true)) return true;", "if (by_index(&l)) return true;"),
+        ("autodiff/affine/flat.c", None, "if (by_index(l) || by_assumption(l, true)) return true;", "if (by_index(l)) return true;"),
         ("autodiff/gather/gather_assume.c", None, "r->wraps ? !last || gather_is_given(g, last) : !s->open;", "!s->open;"),
         ("session/derive.c", None, "const bool last = !w->again && done", "const bool last = done"),
     )),
