@@ -113,7 +113,7 @@ static bool finish(vy_program *p, void *user)
     vy_pass_context c = {0};
     const bool keep = r->options && r->options->keep_domain;
     return (keep || read_domain(p)) && read_launch(p) && read_quotients(p) && read_lockstep(p) &&
-           read_steps(p) && vy_pass_count_loops(p, &c) && read_subgroup_arms(p) &&
+           read_steps(p) && vy_pass_count_loops(p, &c) && read_subgroup_arms(p) && read_once(p) &&
            vy_pass_dce(p, &c) && vy_pass_cleanup(p, &c);
 }
 
@@ -192,8 +192,8 @@ static bool is_of_sizes(const vy_diag *d)
            vy_diag_is(d, VY_E_ARRAY_EXTENT);
 }
 
-static vy_module *read_once(const void *data, size_t size, const char *file,
-                            const vy_read_options *options, bool guess)
+static vy_module *read_module_once(const void *data, size_t size, const char *file,
+                                   const vy_read_options *options, bool guess)
 {
     vy_module *m = vy_module_new();
     if (!m) return NULL;
@@ -214,10 +214,10 @@ static vy_module *read_once(const void *data, size_t size, const char *file,
 static vy_module *read_module(const void *data, size_t size, const char *file,
                               const vy_read_options *options)
 {
-    vy_module *m = read_once(data, size, file, options, true);
+    vy_module *m = read_module_once(data, size, file, options, true);
     if (!m || vy_module_ok(m)) return m;
     vy_module_free(m);
-    return read_once(data, size, file, options, false);
+    return read_module_once(data, size, file, options, false);
 }
 
 // A shader that stores to one element of many invocations where a parameter says that there is one

@@ -279,6 +279,8 @@ bool read_lockstep(vy_program *p);
 bool read_quotients(vy_program *p);
 // ---- subgroup_arms.c: operations among lanes are taken out of arms that entire subgroups take
 bool read_subgroup_arms(vy_program *p);
+// ---- once.c: stores that invocations make together to one element are left to the first one
+bool read_once(vy_program *p);
 
 // ---- facts that builds note
 enum {

@@ -11,6 +11,13 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/quotients.c", None, "whole.count >= bits &&", "true &&"),
         ("spirv/read/quotients.c", None, "!(whole.bits & ((UINT64_C(1) << bits) - 1))", "true"),
     )),
+    ("text/shader/domain_once.comp", (
+        ("spirv/read/once.c", None, "~(vy_along_element(&o->along, id) | value)", "~vy_along_element(&o->along, id)"),
+        ("spirv/read/once.c", None, "if (is_global(p, id) && !stored_memory(p, id) &&", "if (false &&"),
+        ("spirv/read/once.c", None, "if (one & ~lost && !excludes(o, stores[a], stores[b])) lost |= one;", ""),
+        ("spirv/read/once.c", None, "if (vy_is_loop((vy_op)o->w.p->insts.data[up].op) && b > up &&", "if (false && b > up &&"),
+        ("spirv/read/once.c", None, "if (!vy_in_different_arms(o->w.p, &o->w.s, a, b)) return false;", "return false;"),
+    )),
     ("text/diag/e0302_quiet.vyre", (
         ("ir/check/quiet.c", None, "if (p->overs.count || p->host) return true;", "if (p->host) return true;"),
     )),
