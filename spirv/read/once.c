@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // once.c: of stores that invocations make together to one element, one is left.
 //
-//   over(j: h, i: w) { if dims == 1 { y[i] = x[i + 1]; } else { y[j * w + i] = …; } }
+//   over(j: h, i: w) { if dims == 1 { y[i] = …; } else { y[j * w + i] = …; } }
 //                                            →
-//   over(j: h, i: w) { if dims == 1 { if j == 0 { y[i] = x[i + 1]; } } else { y[j * w + i] = …; } }
+//   over(j: h, i: w) { if dims == 1 { if j == 0 { y[i] = …; } } else { y[j * w + i] = …; } }
 //
 // A shader for one, two and three dimensions stores so, and its host launches it with one
 // invocation along the others.  As h is what anybody may give, all of a column would store to one
@@ -121,7 +121,8 @@ static bool excludes(const once *o, uint32_t a, uint32_t b)
     return true;
 }
 
-// Drops variables of the stores to a memory, of which some are left to the first one and others are not.
+// Drops variables of the stores to a memory along which some are left to the first one and others
+// are not.
 static void settle(once *o, const uint32_t *stores, uint32_t n)
 {
     uint8_t lost = n > MOST_STORES ? 0xff : 0;
@@ -167,7 +168,7 @@ static bool find(once *o, bool *any)
     return true;
 }
 
-// ------------------------------------------------------------------------------------ the rewriting
+// ----------------------------------------------------------------------------------- the rewriting
 static vy_value is_first(const once *o, uint8_t vars)
 {
     vy_builder *b = o->w.b;
