@@ -198,7 +198,7 @@ typedef struct vy_nest {
     isl_set *domain; // where the instruction is reached; a superset where `inexact` has entries
     // Openers around the instruction, outermost first, that the domain over-approximates: an `if`
     // on data, a loop that leaves early, a `while`, and everything inside a loop that is no
-    // dimension.
+    // dimension; and a dimension that may end before the number below which its counter is.
     uint32_t *inexact;
     uint32_t inexact_count;
     // Outermost loop around the instruction that is no dimension; 0: all are.

@@ -176,7 +176,12 @@ static void marker(gather_clone *c, uint32_t id)
     if (!around && !needed(c, opener)) return;
     if (around == GUARD) {
         uint32_t site = c->sites[0]->id;
-        if (op == VY_OP_IF) {
+        if (op == VY_OP_LOOP) { // which the point says an iteration of, if it is one
+            const vy_value end = {gather_map(c, vy_arg(g->r, id, 1))};
+            vy_if(c->b, vy_lt(c->b, (vy_value){c->map[id]}, end));
+        } else if (op == VY_OP_ENDLOOP) {
+            vy_end(c->b);
+        } else if (op == VY_OP_IF) {
             vy_if(c->b, (vy_value){gather_map(c, vy_arg(g->r, id, 0))});
             if (!vy_in_then(&g->s, opener, site)) vy_else(c->b);
         } else if (op == VY_OP_ENDIF) {
@@ -233,8 +238,9 @@ static void surround(gather_clone *c, uint8_t *around)
             const bool arm =
                 g->r->insts.data[up].op == VY_OP_IF && !vy_in_then(&g->s, up, site->id);
             uint8_t kind = arm ? OTHER : TAKEN;
+            const bool guards = site->single || vy_nest_dim(n, up) >= 0;
             for (uint32_t j = 0; j < n->inexact_count; j++)
-                if (n->inexact[j] == up) kind = site->single ? GUARD : WHOLE;
+                if (n->inexact[j] == up) kind = guards ? GUARD : WHOLE;
             around[up] = kind;
         }
     }

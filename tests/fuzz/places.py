@@ -60,6 +60,7 @@ LOOPS = (
     (1.5, "window", "for {k} in {v}..min({v} + {c}u, {n})"), (1, "stepped", "for {k} in 0u..{n} step 2u"),
     (1, "stepped", "for {k} in {v}..{n} step {c}u"), (1, "stepped", "for {k} in rev(0u..{n}) step 2u"),
     (1.5, "scalar bound", "for {k} in 0u..{q}"), (1.5, "scalar bound", "for {k} in {q} % 4u..{n}"), (1, "scalar bound", "for {k} in {v}..{v} + {q} % 3u"),
+    (1.5, "lesser bound", "for {k} in 0u..min({c}u, {n} / ({q} + 1u) + {v} % 2u)"), (1, "lesser bound", "for {k} in 0u..min({n} % ({q} + 2u) + {v}, {c}u)"),
     (1, "builtin bound", "for {k} in 0u..{b} % 4u"), (1, "builtin bound", "for {k} in {b} % 3u..{n}"), (1, "whole", "for {k} in 0u..{n}"))
 # what an invocation owns along an axis: kind, index, extent; `inside`: only where no invocation runs
 # outside
