@@ -85,21 +85,21 @@ static void add_over(vy_nest *n, uint32_t k)
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
 }
 
-// The end of a loop; of one that ends at the lesser of two numbers, `for k in 0..min(8, n / w)`, the
-// one that is affine: *loose.
-static vy_number end_of(vy_nest *n, uint32_t id, bool *loose)
+// The end of a loop; of one that ends at the lesser of two numbers, `for k in 0..min(8, n / w)`,
+// the one that is affine: it may end *early.
+static vy_number end_of(vy_nest *n, uint32_t id, bool *early)
 {
     const vy_program *p = n->a->p;
     const vy_number to = vy_affine_number(n, id, &n->why);
-    *loose = false;
+    *early = false;
     if (to.pa || VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_MIN) return to;
-    *loose = true;
+    *early = true;
     const vy_number first = vy_affine_number(n, vy_arg(p, id, 0), &n->why);
     return first.pa ? first : vy_affine_number(n, vy_arg(p, id, 1), &n->why);
 }
 
-// from ≤ k < to, and k − from a multiple of the step.  *loose: it may end before that.
-static bool add_loop(vy_nest *n, uint32_t k, bool *loose)
+// from ≤ k < to, and k − from a multiple of the step.  It may end *early.
+static bool add_loop(vy_nest *n, uint32_t k, bool *early)
 {
     const vy_program *p = n->a->p;
     uint32_t loop = n->loop[k];
@@ -114,7 +114,7 @@ static bool add_loop(vy_nest *n, uint32_t k, bool *loose)
     }
     vy_number from = vy_affine_number(n, vy_arg(p, loop, 0), &n->why);
     vy_number to = {0};
-    if (from.pa) to = end_of(n, vy_arg(p, loop, 1), loose);
+    if (from.pa) to = end_of(n, vy_arg(p, loop, 1), early);
     if (!to.pa) {
         isl_pw_aff_free(from.pa);
         return false;
@@ -185,10 +185,10 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
         vy_op op = (vy_op)p->insts.data[opener].op;
         if (op == VY_OP_CHECKPOINT && !n->inner) continue;
         if (vy_is_loop(op) && !n->inner && next < n->count && n->loop[next] == opener) {
-            bool loose = false;
+            bool early = false;
             *done = next - n->overs;
-            if (!add_loop(n, next, &loose)) return false;
-            if (loose) n->inexact[n->inexact_count++] = opener;
+            if (!add_loop(n, next, &early)) return false;
+            if (early) n->inexact[n->inexact_count++] = opener;
             next++;
             continue;
         }

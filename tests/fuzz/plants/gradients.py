@@ -28,8 +28,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/affine/most.c", None, "const bool all = isl_set_is_subset(reached, below) == isl_bool_true;", "const bool all = false;"),
     )),
     # Loops that may end before the number that is their dimension's end.
-    ("text/grad/gather/loose_loops.vyre", (
-        ("autodiff/affine/iteration_domain.c", None, "            if (loose) n->inexact[n->inexact_count++] = opener;\n", ""),
+    ("text/grad/gather/early_loops.vyre", (
+        ("autodiff/affine/iteration_domain.c", None, "            if (early) n->inexact[n->inexact_count++] = opener;\n", ""),
         ("autodiff/affine/iteration_domain.c", None, "return first.pa ? first : vy_affine_number(n, vy_arg(p, id, 1), &n->why);", "return first;"),
         ("autodiff/gather/gather_clone.c", None, "const bool guards = site->single || vy_nest_dim(n, up) >= 0;", "const bool guards = site->single;"),
         ("autodiff/gather/gather_clone.c", None, "vy_if(c->b, vy_lt(c->b, (vy_value){c->map[id]}, end));", "vy_if(c->b, vy_le(c->b, (vy_value){c->map[id]}, end));"),
