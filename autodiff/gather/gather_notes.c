@@ -41,8 +41,10 @@ bool gather_take_notes(const gather *g, const vy_program *r, vy_gather_notes *no
             const gather_program *q = &g->programs[site->program - 1];
             n->program = vy_arena_strdup(notes->arena, q->name, strlen(q->name));
             if (q->tree) n->tree = vy_arena_strdup(notes->arena, q->tree, strlen(q->tree));
-            gather_note_assumed(g, site, n, notes->arena);
         }
+        // Of places with and without rows the conditions are those of all.
+        if (site->gathered && (!n->assumes || site->access.rows))
+            gather_note_assumed(g, site, n, notes->arena);
         if (!site->gathered && !n->why) n->why = site->why, n->line = r->insts.data[site->id].line;
     }
     return gather_note_left(g, r, notes);

@@ -13,8 +13,8 @@
 // only within a loop's body) are removed by cleanup.
 //
 // All indices of the array must be constants; out of range, a load is zero and a store does
-// nothing.  Of integers in FEW elements at most, others choose, so that places which they are
-// parts of are sums again (a shader's `int at[3] = {x, y, z}; … a[at[axis]]`):
+// nothing.  Of integers in FEW elements at most, a load's may be another, which chooses, so that
+// places which they are parts of are sums again (a shader's `int at[3] = {x, y, z}; … a[at[axis]]`):
 //
 //   load at[k]   →   k == 0 ? at0 : k == 1 ? at1 : k == 2 ? at2 : 0
 //
@@ -63,7 +63,7 @@ static bool element(const scalarise *z, uint32_t id, uint32_t *var)
     return true;
 }
 
-// May an index of the array be something other than a constant?
+// May the index of a load be something other than a constant?
 static bool is_short(const vy_program *p, const vy_buf *b)
 {
     return b->rank == 1 && vy_type_is_integer(b->type) && elements(p, b) <= FEW;
@@ -86,7 +86,8 @@ static bool choose_arrays(scalarise *z)
         conditions -= i->op == VY_OP_TEST;
         if (!vy_op_is_memory((vy_op)i->op) || !z->base[i->aux]) continue;
         if (i->op == VY_OP_LOAD || i->op == VY_OP_STORE)
-            if (!element(z, id, &var) && !is_short(p, &p->buffers.data[i->aux]))
+            if (!element(z, id, &var) &&
+                (i->op == VY_OP_STORE || !is_short(p, &p->buffers.data[i->aux])))
                 z->base[i->aux] = 0;
         if (i->op != VY_OP_LOAD && conditions) z->base[i->aux] = 0;
     }
@@ -110,9 +111,8 @@ static void assigned_by(const scalarise *z, uint32_t id, uint8_t *set)
     const vy_inst *i = &z->w.p->insts.data[id];
     uint32_t var, base = vy_op_is_memory((vy_op)i->op) ? z->base[i->aux] : 0;
     if (!base) return;
-    const bool known = i->op == VY_OP_STORE && element(z, id, &var);
-    if (known && var != UINT32_MAX) set[var] = 1;
-    if (i->op == VY_OP_ZERO || (i->op == VY_OP_STORE && !known))
+    if (i->op == VY_OP_STORE && element(z, id, &var) && var != UINT32_MAX) set[var] = 1;
+    if (i->op == VY_OP_ZERO)
         memset(set + base - 1, 1, elements(z->w.p, &z->w.p->buffers.data[i->aux]));
 }
 
@@ -201,25 +201,21 @@ static uint32_t rebuild_construct(scalarise *z, uint32_t opener, const uint32_t 
     return vy_remake_last(&z->w, &x);
 }
 
-// Accesses one of few elements by an index that is no constant.
-static void access_some(scalarise *z, uint32_t id, vy_op op)
+// Loads one of few elements by an index that is no constant.
+static void load_some(scalarise *z, uint32_t id)
 {
     const vy_inst *i = &z->w.p->insts.data[id];
     const vy_buf *buf = &z->w.p->buffers.data[i->aux];
     const uint32_t n = (uint32_t)elements(z->w.p, buf);
     const vy_value index = {vy_new_arg(&z->w, id, 0)};
     const vy_type t = vy_id_type(z->w.p, vy_arg(z->w.p, id, 0));
-    vy_value value = op == VY_OP_STORE ? (vy_value){vy_new_arg(&z->w, id, 1)}
-                                       : vy_zero(z->w.b, (vy_type)buf->type);
+    vy_value value = vy_zero(z->w.b, (vy_type)buf->type);
     for (uint32_t k = n; k-- > 0;) {
-        uint32_t *now = &z->now[z->base[i->aux] - 1 + k];
+        const vy_value one = {z->now[z->base[i->aux] - 1 + k]};
         const vy_value is = vy_eq(z->w.b, index, vy_int(z->w.b, t, k));
-        if (op == VY_OP_STORE)
-            *now = vy_select(z->w.b, is, value, (vy_value){*now}).id;
-        else
-            value = vy_select(z->w.b, is, (vy_value){*now}, value);
+        value = vy_select(z->w.b, is, one, value);
     }
-    if (op == VY_OP_LOAD) vy_rewrite_as(&z->w, id, value.id);
+    vy_rewrite_as(&z->w, id, value.id);
 }
 
 static void access_element(scalarise *z, uint32_t id, vy_op op)
@@ -235,7 +231,7 @@ static void access_element(scalarise *z, uint32_t id, vy_op op)
         return;
     }
     if (!element(z, id, &var)) {
-        access_some(z, id, op);
+        load_some(z, id);
     } else if (op == VY_OP_LOAD) {
         vy_rewrite_as(&z->w, id, var == UINT32_MAX ? zero : z->now[var]);
     } else if (var != UINT32_MAX) {

@@ -36,10 +36,10 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Short local arrays whose index is no constant.
     ("text/grad/gather/short_arrays.vyre", (
-        ("ir/pass/scalar/scalarise.c", None, "!is_short(p, &p->buffers.data[i->aux]))", "true)"),
-        ("ir/pass/scalar/scalarise.c", None, "(i->op == VY_OP_STORE && !known))", "false)"),
+        ("ir/pass/scalar/scalarise.c", None, "!is_short(p, &p->buffers.data[i->aux])))", "true))"),
+        ("ir/pass/scalar/scalarise.c", None, "(i->op == VY_OP_STORE || !is_short(", "(!is_short("),
         ("ir/pass/scalar/scalarise.c", None, "vy_eq(z->w.b, index, vy_int(z->w.b, t, k));", "vy_eq(z->w.b, index, vy_int(z->w.b, t, n - 1 - k));"),
-        ("ir/pass/scalar/scalarise.c", None, ": vy_zero(z->w.b, (vy_type)buf->type);", ": (vy_value){z->now[z->base[i->aux] - 1]};"),
+        ("ir/pass/scalar/scalarise.c", None, "vy_value value = vy_zero(z->w.b, (vy_type)buf->type);", "vy_value value = {z->now[z->base[i->aux] - 1]};"),
     )),
     # Offsets whose sign only the launch knows, and the order of strides that are parts of one vector.
     ("text/grad/gather/stride_offsets.vyre", (

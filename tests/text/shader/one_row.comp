@@ -1,4 +1,5 @@
-// With dims = 1 there is one row, which the shader's host knows: as if all rows stored to it, it has no domain.
+// With dims = 1 there is one row, which the shader's host knows: as if all rows stored to it, each another
+// value, it has no domain.
 //
 // RUN: vyre-grad print %s
 // CONTAINS:     workgroup(4, 4)
@@ -15,6 +16,6 @@ void main()
 {
     ivec2 g = ivec2(gl_GlobalInvocationID.xy);
     if (g.x >= w || g.y >= h) return;
-    if (dims == 1) y[g.x] = x[g.x] * x[g.x];
+    if (dims == 1) y[g.x] = float(g.y + 1) * x[g.x] * x[g.x];
     else y[g.y * w + g.x] = x[g.y * w + g.x] * x[g.y * w + g.x];
 }
