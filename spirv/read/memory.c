@@ -8,9 +8,20 @@
 enum { MOST_AXES = 64 };
 
 // --------------------------------------------------------------------------------------- pointers
+// Indices that a construct has computed are found out anew behind it: values that outlive it.
+static read_pointer *revived(reading *r, read_pointer *p)
+{
+    for (uint32_t k = 0; k < p->rank && !r->guessing; k++) {
+        read_index *x = &p->index[k];
+        if (!x->known && x->id && vy_value_type(r->b, x->value) == VY_VOID)
+            x->value = read_scalar(r, x->id, 0);
+    }
+    return p;
+}
+
 read_pointer *read_pointer_of(reading *r, uint32_t id)
 {
-    if (id < r->w.bound && r->pointers[id]) return r->pointers[id];
+    if (id < r->w.bound && r->pointers[id]) return revived(r, r->pointers[id]);
     const SpvOp op = read_op_of(&r->w, id);
     if (op == SpvOpPhi || op == SpvOpSelect)
         read_refuse(r, "access the buffers in each arm", "a pointer that is chosen when it runs");
@@ -31,7 +42,7 @@ static read_index index_of(reading *r, uint32_t id)
     const vy_scalar *s =
         vy_builder_failed(r->b) ? NULL : vy_id_const(vy_builder_program(r->b), v.id);
     if (s && (s->i < 0 || s->i > UINT32_MAX)) s = NULL; // out of range, which is known when it runs
-    return (read_index){.known = s != NULL, .number = s ? (uint32_t)s->u : 0, .value = v};
+    return (read_index){.known = s != NULL, .number = s ? (uint32_t)s->u : 0, .value = v, .id = id};
 }
 
 // Steps into member or element `id` of what the pointer points to.

@@ -123,6 +123,7 @@ typedef struct read_index {
     bool known;
     uint32_t number;
     vy_value value; // where it is not known: an integer
+    uint32_t id;    // … whose value it is; 0: of none
 } read_index;
 
 typedef struct read_pointer {
@@ -130,8 +131,8 @@ typedef struct read_pointer {
     uint32_t type;  // of what it points to
     uint32_t field; // the first below it
     uint32_t rank;
-    const read_index *index; // along the axes above it
-    uint32_t sampler;        // of an image: the variable of its sampler; 0: its own
+    read_index *index; // along the axes above it
+    uint32_t sampler;  // of an image: the variable of its sampler; 0: its own
 } read_pointer;
 
 // ---- parameters.c

@@ -11,6 +11,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/quotients.c", None, "whole.count >= bits &&", "true &&"),
         ("spirv/read/quotients.c", None, "!(whole.bits & ((UINT64_C(1) << bits) - 1))", "true"),
     )),
+    ("text/shader/outlived_index.test", (
+        ("spirv/read/memory.c", None, "            x->value = read_scalar(r, x->id, 0);", "            continue;"),
+    )),
     ("text/shader/domain_once.comp", (
         ("spirv/read/once.c", None, "~(vy_along_element(&o->along, id) | value)", "~vy_along_element(&o->along, id)"),
         ("spirv/read/once.c", None, "if (is_global(p, id) && !stored_memory(p, id) &&", "if (false &&"),
