@@ -14,7 +14,7 @@
 //
 // All indices of the array must be constants; out of range, a load is zero and a store does
 // nothing.  Of integers in FEW elements at most, a load's may be another, which chooses, so that
-// places which they are parts of are sums again (a shader's `int at[3] = {x, y, z}; … a[at[axis]]`):
+// places which they are parts of are sums again (`int at[3] = {x, y, z}; … a[at[axis]]`):
 //
 //   load at[k]   →   k == 0 ? at0 : k == 1 ? at1 : k == 2 ? at2 : 0
 //
