@@ -104,7 +104,8 @@ typedef struct vy_affine_rows {
     vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last has no factors
     vy_dim holds;                     // 1 if the condition does, else 0; id 0: it is taken to
     const char *text;                 // the condition, for readers
-    bool wraps; // nothing is assumed of strides, only that no index wraps: if nothing shows that
+    bool partly; // a launch may reach fewer rows than there are: elements may not exist
+    bool wraps;  // nothing is assumed of strides, only that no index wraps: if nothing shows that
 } vy_affine_rows;
 // The outermost axis whose condition is reported: that nothing wraps goes without saying where
 // strides are assumed.

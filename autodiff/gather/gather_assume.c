@@ -139,6 +139,8 @@ static bool see_place(assuming *s, const gather_site *site)
     vy_nest n = {0};
     vy_flat_terms t;
     bool ok = begin_place(s, site, &t, &n);
+    s->rows->partly |= ok && n.inexact_count;
+    for (uint32_t k = 0; ok && k < t.count; k++) s->rows->partly |= t.term[k].guards > 0;
     for (uint32_t k = 0; k < s->rows->axes && ok; k++)
         ok = see_index(s, &n, index_along(s, &n, &t, k), k);
     vy_nest_free(&n);
@@ -266,7 +268,10 @@ static void bound_axis(assuming *s, uint32_t k)
     s->reached[k] = isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
                                              isl_set_copy(g->a.context)); // also of later places
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
-    if (!r->axis[k].extent.id) r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);
+    if (!r->axis[k].extent.id) {
+        r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);
+        r->partly = true;
+    }
     const vy_dim e = r->axis[k].extent;
     if (!e.id || g->failed) return;
     if (k == 0 && covers_domain(g, r)) return;

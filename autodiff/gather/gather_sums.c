@@ -77,10 +77,12 @@ static void begin_element(gather_making *w, const gather_site *site)
     vy_if(w->b, vy_lt(w->b, index[0], vy_dim_number(w->b, length_of(w, site))));
 }
 
-// May rows be more than the buffer has?  The launch relates their strides to each other alone.
+// May rows be more than the buffer has?  The launch relates their strides to each other alone; a
+// buffer of open length has what the program reaches, which may be less.
 static bool may_be_more(const gather_making *w, const gather_site *site)
 {
-    return site->access.rows && !gather_is_open(w->g->r, length_of(w, site).id);
+    const vy_affine_rows *r = site->access.rows;
+    return r && (r->partly || !gather_is_open(w->g->r, length_of(w, site).id));
 }
 
 bool gather_begin_rows(gather_making *w, const gather_site *site)

@@ -15,6 +15,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (
         ("autodiff/affine/flat_terms.c", None, "if (collect_choice(l, id, &t, depth)) return true;", ""),
+        ("autodiff/gather/gather_sums.c", None, "return r && (r->partly ||", "return r && (false ||"),
         ("autodiff/affine/flat_terms.c", None, "(vy_flat_guard){condition, false};", "(vy_flat_guard){condition, true};"),
         ("autodiff/affine/flat_terms.c", None, "isl_pw_aff *zero = isl_pw_aff_intersect_domain(vy_nest_number(n, 0), rest);",
          "isl_pw_aff *zero = isl_pw_aff_intersect_domain(vy_nest_number(n, 1), rest);"),
