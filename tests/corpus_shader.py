@@ -183,8 +183,10 @@ class Shader:
         if told is None:
             return False
         told = json.loads(told)
-        sums = {g["sum"] for g in told["gradients"]}
-        return not sums & {"atomic", "both"} and told["operations"]["atomic"]["gradient"]["each"]["formula"] == "0"
+        left = [g["why"] for g in told["gradients"] if g["sum"] in ("atomic", "both")]
+        if left:
+            self.found["left_atomic"] = next(filter(None, left), "has no domain, or the program no gathers")
+        return not left and told["operations"]["atomic"]["gradient"]["each"]["formula"] == "0"
 
     # ---- data
     @staticmethod

@@ -212,6 +212,9 @@ typedef struct vy_nest {
 // False: memory, or isl gave up.  Call vy_nest_free either way.
 bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels);
 void vy_nest_free(vy_nest *n);
+// May one of its dimensions end before the number below which its counter is?  Then the greatest
+// index need not be reached in any launch.
+bool vy_nest_ends_early(const vy_nest *n);
 // A constant, or dimension k, as a function on the nest's space.
 isl_pw_aff *vy_nest_number(const vy_nest *n, int64_t value);
 isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k);

@@ -12,7 +12,7 @@ typedef struct collecting {
     const vy_affine *a;
     uint32_t place;
     vy_flat_terms *out;
-    uint32_t steps; // with many, what shares operands with other branches is not opened
+    uint32_t steps; // after MOST_STEPS choices stay whole, as their values may share operands
 } collecting;
 
 // Is `id` an integer with another sign, or of another type that has the same bits?

@@ -241,6 +241,13 @@ bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
     return n->domain && !a->failed;
 }
 
+bool vy_nest_ends_early(const vy_nest *n)
+{
+    for (uint32_t k = 0; k < n->inexact_count; k++)
+        if (vy_nest_dim(n, n->inexact[k]) >= 0) return true;
+    return false;
+}
+
 void vy_nest_free(vy_nest *n)
 {
     isl_space_free(n->space);

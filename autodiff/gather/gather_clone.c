@@ -176,7 +176,7 @@ static void marker(gather_clone *c, uint32_t id)
     if (!around && !needed(c, opener)) return;
     if (around == GUARD) {
         uint32_t site = c->sites[0]->id;
-        if (op == VY_OP_LOOP) { // which the point says an iteration of, if it is one
+        if (op == VY_OP_LOOP) { // it may end before the iteration that the point is
             const vy_value end = {gather_map(c, vy_arg(g->r, id, 1))};
             vy_if(c->b, vy_lt(c->b, (vy_value){c->map[id]}, end));
         } else if (op == VY_OP_ENDLOOP) {

@@ -11,8 +11,6 @@
 
 enum { FEW = 16 }; // walks of one shape that are made for themselves
 
-// Takes the constant out of x, a function in one piece.  False: it has several, or the constant is
-// no integer of 32 bits.
 static isl_stat take_constant(isl_set *domain, isl_aff *aff, void *user)
 {
     isl_val **constant = user;
@@ -23,6 +21,8 @@ static isl_stat take_constant(isl_set *domain, isl_aff *aff, void *user)
     return isl_stat_ok;
 }
 
+// Takes the constant out of the index, a function in one piece.  NULL: it has several, or the
+// constant is no integer of 32 bits.
 static isl_pw_aff *without_constant(const isl_pw_aff *index, int64_t *constant)
 {
     isl_pw_aff *x = isl_pw_aff_copy((isl_pw_aff *)index);

@@ -88,6 +88,7 @@ static bool prove_access(shapes *s, shapes_access *x)
     vy_nest n = {0};
     vy_affine_reset(&s->a);
     bool ok = !vy_affine_spent(&s->a) && vy_nest_make(&n, &s->a, x->id, UINT32_MAX);
+    ok = ok && !vy_nest_ends_early(&n); // the shape would have rows that are not reached
     ok = ok && ((shapes_axes(s, x, false) && prove_axes(&n, b, x)) ||
                 (shapes_axes(s, x, true) && prove_axes(&n, b, x)));
     vy_nest_free(&n);

@@ -1,94 +1,14 @@
 // SPDX-License-Identifier: MIT
-// memory.c: pointers, loads and stores.
+// memory.c: loads and stores by pointers (pointers.c).
 //
-// A pointer is a variable, a field and indices along its axes; it is followed while reading and is
-// nothing in the program.  A load of a vector, matrix or struct is one of each of its scalars.
+// A load of a vector, matrix or struct is one of each of its scalars.
 #include "spirv/read/reading.h"
-
-enum { MOST_AXES = 64 };
-
-// --------------------------------------------------------------------------------------- pointers
-// Indices that a construct has computed are found out anew behind it: values that outlive it.
-static read_pointer *revived(reading *r, read_pointer *p)
-{
-    for (uint32_t k = 0; k < p->rank && !r->guessing; k++) {
-        read_index *x = &p->index[k];
-        if (!x->known && x->id && vy_value_type(r->b, x->value) == VY_VOID)
-            x->value = read_scalar(r, x->id, 0);
-    }
-    return p;
-}
-
-read_pointer *read_pointer_of(reading *r, uint32_t id)
-{
-    if (id < r->w.bound && r->pointers[id]) return revived(r, r->pointers[id]);
-    const SpvOp op = read_op_of(&r->w, id);
-    if (op == SpvOpPhi || op == SpvOpSelect)
-        read_refuse(r, "access the buffers in each arm", "a pointer that is chosen when it runs");
-    else if (op == SpvOpVariable)
-        read_refuse(r, "use storage buffers, uniform blocks and push constants of numbers",
-                    "a variable of this kind (an array of blocks, a ray tracing structure)");
-    else
-        read_fail(r, VY_E_SHADER_WORDS, "", "an operand is no pointer");
-    return NULL;
-}
-
-static read_index index_of(reading *r, uint32_t id)
-{
-    if (r->guessing)
-        return (read_index){.known = read_op_of(&r->w, id) == SpvOpConstant,
-                            .number = read_word_of(&r->w, id, 3)};
-    const vy_value v = read_scalar(r, id, 0);
-    const vy_scalar *s =
-        vy_builder_failed(r->b) ? NULL : vy_id_const(vy_builder_program(r->b), v.id);
-    if (s && (s->i < 0 || s->i > UINT32_MAX)) s = NULL; // out of range, which is known when it runs
-    return (read_index){.known = s != NULL, .number = s ? (uint32_t)s->u : 0, .value = v, .id = id};
-}
-
-// Steps into member or element `id` of what the pointer points to.
-static bool step(reading *r, read_pointer *p, read_index *axes, uint32_t id)
-{
-    const read_type *t = read_type_of(r, p->type);
-    const read_index k = index_of(r, id);
-    if (vy_builder_failed(r->b)) return false;
-    if (t->op != SpvOpTypeStruct) {
-        if (!t->element || p->rank == MOST_AXES)
-            return read_fail(r, VY_E_SHADER_WORDS, "", "an index into what has no elements");
-        axes[p->rank++] = k;
-        p->type = t->element;
-        return true;
-    }
-    if (!k.known || k.number >= t->count)
-        return read_fail(r, VY_E_SHADER_WORDS, "", "a member that the struct has not");
-    for (uint32_t i = 0; i < k.number; i++)
-        p->field += read_type_of(r, read_word_of(&r->w, p->type, 2 + i))->fields;
-    p->type = read_word_of(&r->w, p->type, 2 + k.number);
-    return true;
-}
-
-bool read_access_chain(reading *r)
-{
-    const uint32_t at = r->at, id = read_word(&r->w, at, 2);
-    const read_pointer *base = read_pointer_of(r, read_word(&r->w, at, 3));
-    if (!base) return false;
-    read_pointer *p = vy_arena_alloc(&r->building, sizeof *p);
-    const uint32_t most = base->rank + read_length(&r->w, at);
-    read_index *axes = vy_arena_alloc(&r->building, most * sizeof *axes);
-    if (!p || !axes) return read_no_memory(r);
-    *p = *base;
-    for (uint32_t k = 0; k < base->rank; k++) axes[k] = base->index[k];
-    p->index = axes;
-    for (uint32_t i = 4; i < read_length(&r->w, at); i++)
-        if (!step(r, p, axes, read_word(&r->w, at, i))) return false;
-    r->pointers[id] = p;
-    return true;
-}
 
 // --------------------------------------------------------------------------------------- elements
 typedef struct element { // a scalar in memory
     const read_object *o;
     uint32_t field, rank;
-    read_index index[MOST_AXES];
+    read_index index[READ_MOST_AXES];
 } element;
 
 static void note_use(reading *r, const element *e, uint32_t k, uint8_t use)
@@ -176,7 +96,7 @@ static void note_field(reading *r, const element *e, uint8_t use)
 static vy_value load_array(reading *r, const element *e)
 {
     const read_field *f = &e->o->fields[e->field];
-    vy_value index[MOST_AXES + 1];
+    vy_value index[READ_MOST_AXES + 1];
     note_field(r, e, READ_IS_READ);
     if (!array_index(r, e, index)) return read_any(r, f->type);
     vy_value v = {0};
@@ -215,7 +135,7 @@ static vy_value load_element(reading *r, const element *e)
 static bool store_element(reading *r, const element *e, vy_value v)
 {
     const read_field *f = &e->o->fields[e->field];
-    vy_value index[MOST_AXES + 1];
+    vy_value index[READ_MOST_AXES + 1];
     uint32_t n;
     if (e->o->kind == READ_BUILTIN || e->o->kind == READ_PARAMETER)
         return read_fail(r, VY_E_SHADER_WORDS, "", "a store to what only can be read");
@@ -288,7 +208,7 @@ static bool transfer_type(transfer *t, uint32_t type)
         t->e.field = before;
         return ok;
     }
-    if (of->element && t->e.rank == MOST_AXES)
+    if (of->element && t->e.rank == READ_MOST_AXES)
         return read_fail(t->r, VY_E_SHADER_LIMIT, "", "a type is nested too deep");
     if (of->element) return transfer_elements(t, of);
     if (t->use) return note_element(t->r, &t->e, t->use);

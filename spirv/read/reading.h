@@ -75,7 +75,7 @@ vy_value read_any(reading *r, vy_type type); // stands for what is not known yet
 vy_value read_narrow(reading *r, vy_type type, vy_value v);
 vy_value read_as(reading *r, vy_type type, vy_value v); // the same bits in another type
 
-// ---- variables.c, memory.c: variables.  Their scalars are in fields, one for each path through
+// ---- variables.c, pointers.c, memory.c: variables.  Their scalars are in fields, one for each path through
 // structs; a field is an array with an axis for each array, matrix and vector on the way.
 typedef struct read_field {
     vy_type type; // as it lies in memory
@@ -135,6 +135,10 @@ typedef struct read_pointer {
     uint32_t sampler;  // of an image: the variable of its sampler; 0: its own
 } read_pointer;
 
+// ---- pointers.c
+enum { READ_MOST_AXES = 64 };                           // of a pointer
+read_pointer *read_pointer_of(reading *r, uint32_t id); // NULL: failed
+bool read_access_chain(reading *r);
 // ---- parameters.c
 enum { READ_MOST_SCALARS = 256 }; // parameters of a block; others of it are buffers
 uint32_t read_elements(const read_field *f);
@@ -178,7 +182,6 @@ read_object *read_make_object(reading *r, uint32_t id, read_kind kind, const cha
 bool read_make_uses(reading *r, uint32_t id, uint32_t n);
 bool read_globals(reading *r); // the variables outside of functions, parameters among them
 bool read_variable(reading *r, uint32_t id); // OpVariable of a function
-bool read_access_chain(reading *r);
 bool read_load(reading *r);
 bool read_store(reading *r);
 bool read_store_to(reading *r, const read_pointer *p, uint32_t value);
@@ -190,7 +193,6 @@ bool read_load_from(reading *r, const read_pointer *p, vy_value *out);
 bool read_array_length(reading *r);
 // The element that a pointer to a scalar points to, of a buffer or array: for atomics.
 bool read_element(reading *r, uint32_t pointer, uint8_t use, vy_buffer *buffer, vy_value **index);
-read_pointer *read_pointer_of(reading *r, uint32_t id); // NULL: failed
 
 // ---- operation.c, extended.c, composite.c, sync.c: instructions of a block
 bool read_instruction(reading *r); // at r->at

@@ -233,7 +233,18 @@ class Glsl(Statements):
     def main_two(self):
         self.know("i", "x", "y")
         return ["    uint x = gl_GlobalInvocationID.x, y = gl_GlobalInvocationID.y;", "    if (x >= w || y >= h) return;",
-                "    uint i = y * w + x;", *self.work()]
+                "    uint i = y * w + x;", *self.together(), *self.work()]
+
+    def together(self):
+        """Stores that all of a column, or of a row, make to one element: one value.  They would race where invocations
+        load what is stored (`both`): once.c leaves such shaders alone."""
+        if self.both or self.r.random() < 0.4:
+            return []
+        path, _ = self.storage("writeonly ", ("float",))
+        v, condition = self.r.choice("xy"), self.r.choice(("", "if (h > 2u) ", "if (x > 0u) "))
+        if condition and v == "y":
+            condition = condition.replace("x", "y")
+        return ["    %s%s = float(%s) * 0.25 + %s;" % (condition, path.replace("@", v), v, self.r.choice(("0.5", "float(w * h)")))]
 
     def main_flat(self):
         """A flat domain that is divided into coordinates: by unsigned or signed numbers, two or three."""
