@@ -75,7 +75,7 @@ vy_value read_any(reading *r, vy_type type); // stands for what is not known yet
 vy_value read_narrow(reading *r, vy_type type, vy_value v);
 vy_value read_as(reading *r, vy_type type, vy_value v); // the same bits in another type
 
-// ---- variables.c, pointers.c, memory.c: variables.  Their scalars are in fields, one for each path through
+// ---- variables.c, memory.c: variables.  Their scalars are in fields, one for each path through
 // structs; a field is an array with an axis for each array, matrix and vector on the way.
 typedef struct read_field {
     vy_type type; // as it lies in memory
