@@ -69,6 +69,7 @@ static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
 {
     vy_interval r = vy_affine_type(a->p->scalars.data[scalar].type);
     if (r.hi > a->most[scalar]) r.hi = a->most[scalar];
+    if (a->calm && a->calm[scalar] && r.lo < -VY_AFFINE_CALM) r.lo = -VY_AFFINE_CALM;
     return r;
 }
 
@@ -314,9 +315,10 @@ static void find_extents(vy_affine *a)
         }
 }
 
-bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
+bool vy_affine_begin_calm(vy_affine *a, const vy_program *p, const vy_structure *s,
+                          const uint8_t *calm)
 {
-    *a = (vy_affine){.p = p, .s = s};
+    *a = (vy_affine){.p = p, .s = s, .calm = calm};
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
     if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx;
@@ -327,11 +329,17 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
     isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
     vy_affine_limit(a, 0);
     a->context = isl_set_universe(isl_space_params_alloc(a->ctx, 0));
-    for (uint32_t i = 0; i < p->scalars.count; i++) a->most[i] = INT64_MAX / 2;
+    for (uint32_t i = 0; i < p->scalars.count; i++)
+        a->most[i] = calm && calm[i] ? VY_AFFINE_CALM : INT64_MAX / 2;
     find_extents(a);
     bound_extents(a);
     a->failed |= vy_isl_memory_failed(&a->memory);
     return !a->failed;
+}
+
+bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
+{
+    return vy_affine_begin_calm(a, p, s, NULL);
 }
 
 bool vy_affine_end(vy_affine *a)

@@ -2,6 +2,8 @@
 // most.c: see most.h.
 #include "autodiff/affine/most.h"
 
+#include <isl/constraint.h>
+
 enum { MOST_PIECES = 4, LITTLE = 64 };
 
 typedef struct bound {
@@ -139,18 +141,56 @@ static bool is_below(isl_set *reached, unsigned at)
     return all;
 }
 
-vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
+// A parameter that everything in `reached` is below; id 0: there is none.
+static vy_dim parameter_above(bound *b, isl_set *reached)
 {
-    bound b = {.a = a, .p = p};
-    vy_dim end = {0};
-    for (uint32_t i = 0; i < a->params.count && !end.id; i++) {
+    vy_affine *a = b->a;
+    for (uint32_t i = 0; i < a->params.count; i++) {
         const vy_affine_param *q = &a->params.data[i];
         const int at = isl_set_find_dim_by_id(reached, isl_dim_param, q->id);
         if (q->as_i32 || at < 0 || !is_below(reached, (unsigned)at)) continue;
-        end = q->is_dim ? (vy_dim){q->index}
-                        : node(&b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
+        return q->is_dim ? (vy_dim){q->index}
+                         : node(b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
     }
-    return vy_affine_ok(a) ? end : (vy_dim){0};
+    return (vy_dim){0};
+}
+
+typedef struct above {
+    bound b;
+    vy_dim end;
+    uint32_t count;
+} above;
+
+// Takes the constraint c: the element is no more than a sum of scalars?
+static isl_stat see_constraint(isl_constraint *c, void *user)
+{
+    above *x = user;
+    isl_val *v = isl_constraint_get_coefficient_val(c, isl_dim_set, 0);
+    const bool is =
+        isl_val_is_negone(v) == isl_bool_true ||
+        (isl_constraint_is_equality(c) == isl_bool_true && isl_val_is_one(v) == isl_bool_true);
+    isl_val_free(v);
+    if (is && x->count < MOST_PIECES) {
+        isl_aff *sum = isl_constraint_get_bound(c, isl_dim_set, 0);
+        const vy_dim end = sum ? piece_extent(&x->b, sum, false) : (vy_dim){0};
+        isl_aff_free(sum);
+        x->count += end.id != 0;
+        if (end.id) x->end = x->end.id ? binary(&x->b, VY_DIM_MIN, x->end, end) : end;
+    }
+    isl_constraint_free(c);
+    return isl_stat_ok;
+}
+
+vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
+{
+    above x = {.b = {.a = a, .p = p}};
+    x.end = parameter_above(&x.b, reached);
+    if (!x.end.id) {
+        isl_basic_set *hull = isl_set_simple_hull(isl_set_remove_divs(isl_set_copy(reached)));
+        isl_basic_set_foreach_constraint(hull, see_constraint, &x);
+        isl_basic_set_free(hull);
+    }
+    return vy_affine_ok(a) ? x.end : (vy_dim){0};
 }
 
 vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round)

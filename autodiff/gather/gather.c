@@ -105,6 +105,7 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
         for (uint32_t j = 0; j < g->site_count; j++) {
             if (g->sites[j].program != k + 1) continue;
             g->sites[j].gathered = false;
+            g->sites[j].wraps = !g->programs[k].small;
             g->sites[j].why = g->programs[k].small
                                   ? "is to a small buffer, with many additions to each element"
                                   : "could wrap around in its inverse";
@@ -196,6 +197,14 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     return put(g, stages, count + 1, true);
 }
 
+// … if no better attempt follows.
+static bool replace_if(gather *g, vy_program **stages, uint32_t count)
+{
+    if (gather_goes_on(g)) return replace(g, stages, count);
+    free_stages(stages + 1, count);
+    return !g->failed;
+}
+
 static uint32_t ones(uint32_t bits)
 {
     uint32_t n = 0;
@@ -280,12 +289,12 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
             if (g->failed || !gather_make_programs(g)) return false;
         } while (gather_drop_expensive(g) || gather_drop_long(g));
         if (g->failed) return false;
-        if (!any_gathered(g)) return true;
-        if (make_stages(g, stages + 1, &count)) return replace(g, stages, count);
+        if (!any_gathered(g)) return gather_goes_on(g) || !g->failed;
+        if (make_stages(g, stages + 1, &count)) return replace_if(g, stages, count);
         if (g->failed) return false;
     }
     leave_all(g);
-    return true;
+    return gather_goes_on(g) || !g->failed;
 }
 
 // --------------------------------------------------------------------------------------- the whole
@@ -309,8 +318,10 @@ static bool run(gather *g, const vy_program *source, vy_gather_notes *notes)
 {
     vy_program *kept = notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
     g->affine = true;
-    bool ok = gather_begin(g, source) && take_apart(g, notes) && gather_note_conditions(g);
-    const bool again = g->split.whole && !any_gathered(g);
+    gather_assume_calm(g);
+    bool ok = !g->failed && gather_begin(g, source) && take_apart(g, notes);
+    const bool again = g->stopped || (g->split.whole && !any_gathered(g));
+    if (ok && !again) ok = gather_note_conditions(g);
     if (ok && notes && !again) ok = kept && gather_take_notes(g, kept, notes);
     vy_program_free(kept);
     return ok;
@@ -325,8 +336,8 @@ static bool attempt(gather *g, const vy_gather_options *o, vy_gather_notes *note
         ok = run(g, o->source, notes);
     else if (ok && notes && !g->split.whole)
         ok = gather_note_left(g, g->r, notes);
-    *again = ok && g->split.whole && !any_gathered(g);
-    if (*again)
+    *again = ok && g->split.whole && (g->stopped ? g->manner == GATHER_CALM : !any_gathered(g));
+    if (g->split.whole && (*again || g->stopped))
         vy_program_replace(g->r, g->split.whole);
     else
         vy_program_free(g->split.whole);
@@ -351,10 +362,17 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                           .assume = o->assume,
                           .assume_count = o->assume_count};
     if (!is_plain(whole) || !has_additions(whole)) return true;
-    bool ok = vy_affine_name_scalars(whole), again = true;
-    for (int round = 0; round < 2 && ok && again; round++) {
-        gather g = begin;
-        ok = attempt(&g, o, notes, round == 0, &again);
+    gather_attempts attempts = {0};
+    bool ok = vy_affine_name_scalars(whole), again = true, stopped = true;
+    for (int manner = GATHER_FIRST; manner <= GATHER_LAST && ok && stopped; manner++) {
+        again = true;
+        for (int round = 0; round < 2 && ok && again; round++) {
+            gather g = begin;
+            g.manner = (gather_manner)manner;
+            g.attempts = &attempts;
+            ok = attempt(&g, o, notes, round == 0, &again);
+            stopped = g.stopped;
+        }
     }
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;

@@ -384,12 +384,10 @@ bool gather_begin(gather *g, const vy_program *source)
 {
     vy_affine_rows *rows;
     uint32_t count;
-    if (!vy_affine_begin(&g->a, g->r, &g->s) || !gather_know_sizes(g, source) ||
-        !assume_all(g, &rows, &count))
+    if (!gather_begin_affine(g) || !gather_know_sizes(g, source) || !assume_all(g, &rows, &count))
         return false;
     if (!count && !g->a.params.count) return true; // what it has not changed
-    if (!vy_affine_end(&g->a) || !vy_affine_begin(&g->a, g->r, &g->s) ||
-        !gather_know_sizes(g, source))
+    if (!vy_affine_end(&g->a) || !gather_begin_affine(g) || !gather_know_sizes(g, source))
         return false;
     g->a.rows = rows;
     g->a.row_count = count;

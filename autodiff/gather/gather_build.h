@@ -62,6 +62,7 @@ typedef struct gather_site {
     bool gathered;
     bool joins;              // stays with others that are not gathered
     const char *why;         // if not
+    bool wraps;              // … and that may be for numbers that could wrap around
     const char *text;        // the access for readers, if there are notes
     vy_affine_access access; // with the loops of the chosen nest
     uint32_t axes;           // those that identify the element, a mask
@@ -121,12 +122,29 @@ typedef struct gather_split {
     struct gather_splitting *how;
     bool guarded; // the last row may not be full
     vy_dim all;   // the product of the coordinates' extents
-    // What has to hold at launch, and the same for readers; 1 if it does, else 0 (id 0: it does).
-    vy_assumption within[GATHER_PARTS + 2];
-    const char *condition[GATHER_PARTS + 2];
-    uint32_t condition_count;
-    vy_dim holds;
 } gather_split;
+
+// What everything that is gathered assumes of the launch, and the same for readers.
+enum { GATHER_ASSUMED = GATHER_PARTS + 4 };
+typedef struct gather_launch {
+    vy_assumption within[GATHER_ASSUMED];
+    const char *condition[GATHER_ASSUMED];
+    uint32_t count;
+    vy_dim holds; // 1 if it holds, else 0; id 0: it does
+} gather_launch;
+
+// Attempts at one program (gather_calm.c).
+typedef struct gather_attempts {
+    uint8_t *calm; // by scalar: it is calm in the attempt that assumes so; NULL: there is none
+    uint32_t left; // buffers that are added to atomically if nothing is
+} gather_attempts;
+
+// What an attempt assumes of scalars.
+typedef enum gather_manner {
+    GATHER_FIRST, // nothing, unless it helps to take them to be calm: then it stops
+    GATHER_CALM,  // that they are calm; if that is in vain it stops
+    GATHER_LAST,  // nothing
+} gather_manner;
 
 typedef struct gather {
     vy_module *m;
@@ -135,6 +153,9 @@ typedef struct gather {
     vy_affine a;
     vy_arena arena;
     gather_split split;
+    gather_launch launch;
+    gather_manner manner;
+    gather_attempts *attempts;
     vy_lows lows;         // of r
     uint32_t *last_write; // by buffer
     uint32_t *outer;      // by instruction: outermost loop around it, or 0
@@ -161,6 +182,7 @@ typedef struct gather {
     bool allow_small; // nor does a small number of elements
     bool gradients;   // only gradients; they may be inout
     bool affine;      // `a` is initialised
+    bool stopped;     // the program is as it was: another attempt follows
     bool failed;      // memory
 } gather;
 
@@ -190,6 +212,12 @@ bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint3
 // Begins the analysis, with the rows of flat buffers that there are under conditions on scalars.
 // False: memory.
 bool gather_begin(gather *g, const vy_program *source);
+// ---- gather_calm.c
+// What the manner of the attempt assumes of scalars becomes a condition of the launch.
+void gather_assume_calm(gather *g);
+bool gather_begin_affine(gather *g); // g->a, with the same; false: memory
+// Is what has been decided worth making?  Else the attempt is stopped.
+bool gather_goes_on(gather *g);
 // ---- gather_either.c
 // New dimensions of the reverse program; id 0: memory, or an operand has it.
 vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y);
@@ -198,6 +226,8 @@ vy_dim gather_number(gather *g, int64_t v);
 // from greater ones, so that the product does not overflow.
 vy_dim gather_times(gather *g, vy_dim x, vy_dim y, bool safe);
 vy_dim gather_less(gather *g, vy_dim x, vy_dim y); // 1 where x < y, else 0
+// Everything gathered assumes least ≤ most; safe: 1 if so, else 0, computed without overflow.
+void gather_require(gather *g, vy_dim least, vy_dim most, vy_dim safe);
 // 1 where all that was assumed of what is gathered holds, else 0; id 0: nothing was.
 vy_dim gather_holds(gather *g);
 // How often a stage runs that needs it (iterations: how often otherwise), and what replaces all.

@@ -88,6 +88,17 @@ static vy_dim extent_of(const gather_making *w, const vy_affine_access *x, uint3
     return axis ? at_least(b, vy_dim_binary(b, VY_DIM_MIN, x->dim[axis], n), 0) : n;
 }
 
+// The greatest coordinate along the axis that an element may have.
+static int64_t last_of(gather_making *w, const vy_affine_access *x, uint32_t axis)
+{
+    vy_affine *a = &w->g->a;
+    if (x->strided && axis < x->flat) return VY_AFFINE_EXTENT - 1; // another extent, see above
+    vy_number n = vy_affine_dim_number(a, isl_space_set_alloc(a->ctx, 0, 0), x->dim[axis].id);
+    const bool less = n.pa && n.range.hi > 0 && n.range.hi < VY_AFFINE_EXTENT;
+    isl_pw_aff_free(n.pa);
+    return (less ? n.range.hi : VY_AFFINE_EXTENT) - 1;
+}
+
 void gather_make_domain(gather_making *w, const gather_site *site)
 {
     vy_program *p = vy_builder_program(w->b);
@@ -101,6 +112,7 @@ void gather_make_domain(gather_making *w, const gather_site *site)
         name_axis(w, site, k, text);
         w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, w);
         w->extent[w->n] = extent_of(w, &site->access, k);
+        w->last[w->n] = last_of(w, &site->access, k);
         w->element[w->n] = vy_over(w->b, text, w->extent[w->n]);
         w->n++;
     }

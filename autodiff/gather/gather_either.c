@@ -55,6 +55,23 @@ vy_dim gather_less(gather *g, vy_dim x, vy_dim y)
     return gather_node(g, VY_DIM_MIN, d, gather_number(g, 1));
 }
 
+void gather_require(gather *g, vy_dim least, vy_dim most, vy_dim safe)
+{
+    gather_launch *all = &g->launch;
+    if (g->failed) return;
+    for (uint32_t k = 0; k < all->count; k++)
+        if (all->within[k].least.id == least.id && all->within[k].most.id == most.id) return;
+    vy_assumption *within = &all->within[all->count];
+    *within = (vy_assumption){least, most};
+    char *text = vy_assumption_text(g->r, within);
+    const char *kept = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
+    vy_free(text);
+    g->failed |= !kept;
+    all->condition[all->count++] = kept;
+    if (g->failed || gather_is_given(g, kept)) return;
+    all->holds = all->holds.id ? gather_node(g, VY_DIM_MIN, all->holds, safe) : safe;
+}
+
 // Is something gathered by these rows?
 static bool is_used(const gather *g, const vy_affine_rows *r)
 {
@@ -66,7 +83,7 @@ static bool is_used(const gather *g, const vy_affine_rows *r)
 
 vy_dim gather_holds(gather *g)
 {
-    vy_dim all = g->split.holds;
+    vy_dim all = g->launch.holds;
     for (uint32_t k = 0; k < g->a.row_count; k++)
         if (g->a.rows[k].holds.id && is_used(g, &g->a.rows[k]))
             all = all.id ? gather_node(g, VY_DIM_MIN, all, g->a.rows[k].holds) : g->a.rows[k].holds;
@@ -89,10 +106,10 @@ bool gather_is_given(const gather *g, const char *condition)
 void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b)
 {
     const vy_affine_rows *r = site->access.rows;
-    const gather_split *split = &g->split;
-    for (uint32_t k = 0; k < split->condition_count; k++)
-        if (!split->holds.id || gather_is_given(g, split->condition[k]))
-            vy_assume(b, split->within[k].least, split->within[k].most);
+    const gather_launch *all = &g->launch;
+    for (uint32_t k = 0; k < all->count; k++)
+        if (!all->holds.id || gather_is_given(g, all->condition[k]))
+            vy_assume(b, all->within[k].least, all->within[k].most);
     for (uint32_t k = 0; r && k < r->axes; k++) {
         const vy_affine_axis *x = &r->axis[k];
         if (x->condition && (!r->holds.id || gather_is_given(g, x->condition)))
@@ -106,8 +123,8 @@ void gather_assume_rows(const gather *g, const gather_site *site, vy_builder *b)
 bool gather_note_conditions(gather *g)
 {
     bool ok = true;
-    for (uint32_t k = 0; k < g->split.condition_count && ok; k++)
-        ok = vy_condition_note(g->m, g->split.condition[k]);
+    for (uint32_t k = 0; k < g->launch.count && ok; k++)
+        ok = vy_condition_note(g->m, g->launch.condition[k]);
     for (uint32_t k = 0; k < g->a.row_count; k++)
         for (uint32_t i = 0; i < g->a.rows[k].signs && ok && is_used(g, &g->a.rows[k]); i++)
             ok = vy_condition_note(g->m, g->a.rows[k].sign[i].condition);
@@ -144,9 +161,9 @@ static const char *conditions_of(const gather *g, const gather_site *site, vy_ar
 {
     printer o = {.p = g->r};
     const vy_affine_rows *r = site->access.rows;
-    for (uint32_t k = 0; k < g->split.condition_count; k++) {
+    for (uint32_t k = 0; k < g->launch.count; k++) {
         if (o.out.count) print_str(&o, " && ");
-        print_str(&o, g->split.condition[k]);
+        print_str(&o, g->launch.condition[k]);
     }
     if (r && *r->text) {
         if (o.out.count) print_str(&o, " && ");
@@ -164,6 +181,6 @@ void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_not
     const char *text = conditions_of(g, site, arena);
     if (!text || !*text) return;
     n->assumes = text;
-    if (((r && r->holds.id) || g->split.holds.id) && g->otherwise)
+    if (((r && r->holds.id) || g->launch.holds.id) && g->otherwise)
         n->otherwise = vy_arena_strdup(arena, g->otherwise, strlen(g->otherwise));
 }

@@ -111,7 +111,7 @@ static bool name_element(gather_making *w, vy_lattice *l, const gather_shape *sh
                          const int64_t *constant)
 {
     for (uint32_t k = 0; k < w->n; k++) {
-        vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], VY_AFFINE_EXTENT - 1)};
+        vy_bound_id e = {w->ids[k], vy_signed_value(w->element[k], w->last[k])};
         if (shape) e.value = vy_signed_sub(w->b, e.value, vy_signed_constant(constant[k]));
         if (!vy_vec_push(&l->ids, e)) return false;
     }

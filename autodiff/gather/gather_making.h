@@ -28,6 +28,7 @@ typedef struct gather_making {
     vy_builder *b;
     uint32_t index;                // of the program
     vy_value element[VY_MAX_AXES]; // coordinates, by place among the axes
+    int64_t last[VY_MAX_AXES];     // the greatest that a coordinate may be
     uint32_t n;                    // how many
     vy_dim extent[VY_MAX_AXES];    // of each
     isl_id *ids[VY_MAX_AXES];

@@ -101,6 +101,7 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
     vy_access_free(&site->access);
     if (!vy_access_make(&site->access, &g->a, site->id, levels)) {
         site->why = "is too involved";
+        site->wraps = true;
         return false;
     }
     const vy_affine_access *x = &site->access;
@@ -112,6 +113,7 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
     for (uint32_t k = 0; k < x->rank; k++) {
         if (x->index[k] || (x->nest.inner && site->axes)) continue;
         site->why = vy_affine_why_text(x->why[k]);
+        site->wraps = x->why[k] == VY_AFFINE_WRAP || x->why[k] == VY_AFFINE_PRODUCT;
         return false;
     }
     return true;
@@ -126,6 +128,7 @@ static bool choose_level(gather *g, gather_site *site)
         if (!loop) return true;
         if (depth && at_level(g, site, depth)) continue;
         site->why = NULL;
+        site->wraps = false;
         if (depth && !at_level(g, site, UINT32_MAX)) return false;
         if (!keep_results(g, site, loop)) {
             site->why = "would repeat a loop for every iteration of its own";

@@ -86,23 +86,6 @@ static bool find_extents(gather_splitting *s)
 }
 
 // -------------------------------------------------------------------------------------- conditions
-static void add_condition(gather *g, vy_dim least, vy_dim most, vy_dim safe)
-{
-    gather_split *split = &g->split;
-    if (g->failed) return;
-    for (uint32_t k = 0; k < split->condition_count; k++)
-        if (split->within[k].least.id == least.id && split->within[k].most.id == most.id) return;
-    vy_assumption *within = &split->within[split->condition_count];
-    *within = (vy_assumption){least, most};
-    char *text = vy_assumption_text(g->r, within);
-    const char *kept = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
-    vy_free(text);
-    g->failed |= !kept;
-    split->condition[split->condition_count++] = kept;
-    if (g->failed || gather_is_given(g, kept)) return;
-    split->holds = split->holds.id ? gather_node(g, VY_DIM_MIN, split->holds, safe) : safe;
-}
-
 // That no stride is 0; where the last row may not be full, that there is one.
 static void find_conditions(gather_splitting *s)
 {
@@ -112,12 +95,12 @@ static void find_conditions(gather_splitting *s)
     for (uint32_t k = 0; k < row->count && !g->failed; k++) {
         if (!may_be_zero(s, row->factor[k])) continue;
         const vy_dim f = factor_dim(g, row->factor[k]);
-        add_condition(g, one, f, gather_less(g, gather_number(g, 0), f));
+        gather_require(g, one, f, gather_less(g, gather_number(g, 0), f));
     }
     if (!s->guarded || g->failed) return;
     const vy_dim more = gather_node(g, VY_DIM_ADD, all, one);
     const vy_dim fits = gather_less(g, stride_dim(g, row, true), more);
-    add_condition(g, stride_dim(g, row, false), all, fits);
+    gather_require(g, stride_dim(g, row, false), all, fits);
 }
 
 // --------------------------------------------------------------------------------------- rewriting

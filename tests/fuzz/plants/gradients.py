@@ -12,6 +12,18 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_domain.c", None, "    if (axis >= x->flat) return x->dim[axis];\n", ""),
         ("autodiff/gather/gather_assume.c", None, "d->value < 256 && n < 256) n *= d->value;", "d->value < 256 && n < 256) n *= 1;"),
     )),
+    # Scalars far from where arithmetic wraps around.
+    ("text/grad/gather/calm.vyre", (
+        ("autodiff/gather/gather_calm.c", None, "        g->stopped = find_calm(g);", "        g->stopped = false;"),
+        ("autodiff/gather/gather_calm.c", None, "gather_less(g, greatest, gather_number(g, VY_AFFINE_CALM + 1))", "gather_number(g, 1)"),
+        ("autodiff/gather/gather_calm.c", None, "gather_less(g, gather_number(g, -VY_AFFINE_CALM - 1), least)", "gather_number(g, 1)"),
+        ("autodiff/gather/gather_calm.c", None, "greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d", "VY_DIM_MIN, all, d"),
+        ("autodiff/affine/affine.c", None, "r.lo < -VY_AFFINE_CALM) r.lo = -VY_AFFINE_CALM;", "false) r.lo = -VY_AFFINE_CALM;"),
+        ("autodiff/affine/scan_names.c", None, "if (l->a->calm && l->a->calm[q->index])", "if (false)"),
+        ("autodiff/affine/most.c", None, "const vy_dim end = sum ? piece_extent", "const vy_dim end = false ? piece_extent"),
+        ("autodiff/gather/gather_domain.c", None, "const bool less = n.pa && n.range.hi > 0", "const bool less = false && n.range.hi > 0"),
+        ("autodiff/gather/gather_assume.c", None, "        r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);", "        r->axis[k].extent = (vy_dim){0};"),
+    )),
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (
         ("autodiff/affine/flat_terms.c", None, "if (collect_choice(l, id, &t, depth)) return true;", ""),

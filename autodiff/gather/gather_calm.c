@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// gather_calm.c: scalars that the launch shows to be far from where arithmetic wraps around.
+//
+//   let sx = i32(i) * 4;
+//   if sx == w - 1 { … a[z * cstep + sx] … }        over(z: c, i: outw)
+//
+// An i32 that a shader is given may be anything, and so w - 1 = 2³¹ - 1 for w = -2³¹: what is
+// affine here has a case for each way to wrap around, and many of them are too many.  No size of a
+// picture comes near that.  So where additions stay atomic that numbers which wrap may be the
+// reason of, the analysis is repeated with all scalars in it calm, between ±2²⁶.  If fewer buffers
+// are added to atomically then, that is a condition of the launch, as are those of
+// gather_assume.c; otherwise the attempt before is repeated, and made.
+#include "autodiff/gather/gather_build.h"
+
+#include "ir/core/flow.h"
+
+static uint32_t left_atomic(const gather *g)
+{
+    uint32_t n = 0;
+    for (uint32_t b = 1; b < g->r->buffers.count; b++) {
+        bool left = false;
+        for (uint32_t k = 0; k < g->site_count; k++)
+            left |= g->sites[k].access.buffer == b && !g->sites[k].gathered;
+        n += left;
+    }
+    return n;
+}
+
+// Is something added to atomically only since numbers could wrap around, as far as is known?
+static bool some_wrap(const gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (!g->sites[k].gathered && g->sites[k].wraps) return true;
+    return false;
+}
+
+static bool is_integer_of_32_bits(vy_type t)
+{
+    return vy_type_is_integer(t) && vy_type_size(t) == 4;
+}
+
+// The scalars that the analysis has met; false: there are none, or memory.
+static bool find_calm(gather *g)
+{
+    bool any = false;
+    uint8_t *calm = vy_arena_alloc(&g->m->arena, g->r->scalars.count + 1);
+    g->failed |= !calm;
+    for (uint32_t k = 0; calm && k < g->a.params.count; k++) {
+        const vy_affine_param *q = &g->a.params.data[k];
+        if (q->is_dim || !is_integer_of_32_bits((vy_type)g->r->scalars.data[q->index].type))
+            continue;
+        calm[q->index] = 1;
+        any = true;
+    }
+    g->attempts->calm = any ? calm : NULL;
+    return any;
+}
+
+bool gather_goes_on(gather *g)
+{
+    const uint32_t left = left_atomic(g);
+    bool any = false;
+    for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].gathered;
+    if (g->manner == GATHER_FIRST && (any || !g->split.whole) && some_wrap(g)) {
+        g->stopped = find_calm(g);
+        g->attempts->left = left;
+    }
+    if (g->manner == GATHER_CALM) g->stopped = left >= g->attempts->left;
+    return !g->stopped && !g->failed;
+}
+
+bool gather_begin_affine(gather *g)
+{
+    const uint8_t *calm = g->manner == GATHER_CALM ? g->attempts->calm : NULL;
+    return vy_affine_begin_calm(&g->a, g->r, &g->s, calm);
+}
+
+// The greatest (least) of the calm scalars.
+static vy_dim extreme(gather *g, bool greatest)
+{
+    vy_dim all = {0};
+    for (uint32_t k = 0; k < g->r->scalars.count && !g->failed; k++) {
+        const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = k};
+        if (!g->attempts->calm[k]) continue;
+        if (!greatest && !vy_type_is_signed(g->r->scalars.data[k].type)) continue;
+        g->failed |= !vy_vec_push(&g->r->dims, n);
+        const vy_dim d = {g->r->dims.count - 1};
+        all = all.id ? gather_node(g, greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d) : d;
+    }
+    return all;
+}
+
+void gather_assume_calm(gather *g)
+{
+    if (g->manner != GATHER_CALM) return;
+    const vy_dim greatest = extreme(g, true), least = extreme(g, false);
+    const vy_dim most = gather_number(g, VY_AFFINE_CALM);
+    gather_require(g, greatest, most,
+                   gather_less(g, greatest, gather_number(g, VY_AFFINE_CALM + 1)));
+    if (!least.id || g->failed) return;
+    gather_require(g, gather_number(g, -VY_AFFINE_CALM), least,
+                   gather_less(g, gather_number(g, -VY_AFFINE_CALM - 1), least));
+}
