@@ -146,8 +146,8 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, with calm scalars: NULL, or by scalar whether it is; only integers of 32 bits are.  They
-// are the caller's until the end.
+// The same, with calm scalars: NULL, or by scalar whether it is; only integers of 32 bits are.
+// They are the caller's until the end.
 bool vy_affine_begin_calm(vy_affine *a, const vy_program *p, const vy_structure *s,
                           const uint8_t *calm);
 // False: memory ran out at some point; no result may be used.

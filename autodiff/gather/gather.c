@@ -197,14 +197,6 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     return put(g, stages, count + 1, true);
 }
 
-// … if no better attempt follows.
-static bool replace_if(gather *g, vy_program **stages, uint32_t count)
-{
-    if (gather_goes_on(g)) return replace(g, stages, count);
-    free_stages(stages + 1, count);
-    return !g->failed;
-}
-
 static uint32_t ones(uint32_t bits)
 {
     uint32_t n = 0;
@@ -264,7 +256,34 @@ static void use_kept(gather *g)
         need_again(g);
 }
 
-static bool take_apart(gather *g, vy_gather_notes *notes)
+static bool run(gather *g);
+static bool clean_up(gather *g);
+
+// Does an attempt with calm scalars leave less?  Then it has been made.
+static bool is_better_calm(gather *g)
+{
+    const gather_calm calm = gather_calmer(g);
+    if (!calm.scalar || g->failed) return false;
+    gather second = *g->begin;
+    second.split = g->split;
+    second.launch = g->launch;
+    second.calm = calm;
+    const bool ok = make_tables(&second) && gather_find(&second) && run(&second);
+    const bool made = ok && !second.stopped;
+    g->failed |= !clean_up(&second) || !ok;
+    return made;
+}
+
+// Makes what has been decided: count stages, or none; unless another attempt does better.
+static bool make(gather *g, vy_program **stages, uint32_t count)
+{
+    g->stopped = gather_is_calm_in_vain(g) || is_better_calm(g);
+    if (!g->stopped && !g->failed) return !count || replace(g, stages, count);
+    free_stages(stages + 1, count);
+    return !g->failed;
+}
+
+static bool take_apart(gather *g)
 {
     vy_program **stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 3) * sizeof *stages);
     g->stages = vy_arena_alloc(&g->arena, (2 * g->site_count + 2) * sizeof *g->stages);
@@ -277,8 +296,8 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
         if (g->sites[k].gathered) g->sites[k].adding = gather_adding(g, &g->sites[k]);
-        if (notes && g->sites[k].map && !is_described(g, k))
-            g->sites[k].text = vy_access_text(&g->sites[k].access, notes->arena);
+        if (g->notes && g->sites[k].map && !is_described(g, k))
+            g->sites[k].text = vy_access_text(&g->sites[k].access, g->notes->arena);
     }
     use_kept(g);
     leave_singles(g);
@@ -289,12 +308,12 @@ static bool take_apart(gather *g, vy_gather_notes *notes)
             if (g->failed || !gather_make_programs(g)) return false;
         } while (gather_drop_expensive(g) || gather_drop_long(g));
         if (g->failed) return false;
-        if (!any_gathered(g)) return gather_goes_on(g) || !g->failed;
-        if (make_stages(g, stages + 1, &count)) return replace_if(g, stages, count);
+        if (!any_gathered(g)) return make(g, stages, 0);
+        if (make_stages(g, stages + 1, &count)) return make(g, stages, count);
         if (g->failed) return false;
     }
     leave_all(g);
-    return gather_goes_on(g) || !g->failed;
+    return make(g, stages, 0);
 }
 
 // --------------------------------------------------------------------------------------- the whole
@@ -314,30 +333,29 @@ static bool clean_up(gather *g)
 }
 
 // Gathers what can be.  False: m's diag, or memory.
-static bool run(gather *g, const vy_program *source, vy_gather_notes *notes)
+static bool run(gather *g)
 {
-    vy_program *kept = notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
+    vy_program *kept = g->notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
     g->affine = true;
     gather_assume_calm(g);
-    bool ok = !g->failed && gather_begin(g, source) && take_apart(g, notes);
+    bool ok = !g->failed && gather_begin(g, g->source) && take_apart(g);
     const bool again = g->stopped || (g->split.whole && !any_gathered(g));
     if (ok && !again) ok = gather_note_conditions(g);
-    if (ok && notes && !again) ok = kept && gather_take_notes(g, kept, notes);
+    if (ok && g->notes && !again) ok = kept && gather_take_notes(g, kept, g->notes);
     vy_program_free(kept);
     return ok;
 }
 
 // With `split`, over coordinates where there are such (gather_split.h).  *again: in vain.
-static bool attempt(gather *g, const vy_gather_options *o, vy_gather_notes *notes, bool split,
-                    bool *again)
+static bool attempt(gather *g, bool split, bool *again)
 {
     bool ok = (!split || gather_split_domain(g)) && make_tables(g) && gather_find(g);
     if (ok && g->site_count)
-        ok = run(g, o->source, notes);
-    else if (ok && notes && !g->split.whole)
-        ok = gather_note_left(g, g->r, notes);
-    *again = ok && g->split.whole && (g->stopped ? g->manner == GATHER_CALM : !any_gathered(g));
-    if (g->split.whole && (*again || g->stopped))
+        ok = run(g);
+    else if (ok && g->notes && !g->split.whole)
+        ok = gather_note_left(g, g->r, g->notes);
+    *again = ok && g->split.whole && !g->stopped && !any_gathered(g);
+    if (*again)
         vy_program_replace(g->r, g->split.whole);
     else
         vy_program_free(g->split.whole);
@@ -360,19 +378,15 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                           .allow_small = o->allow_small,
                           .gradients = o->gradients,
                           .assume = o->assume,
-                          .assume_count = o->assume_count};
+                          .assume_count = o->assume_count,
+                          .source = o->source,
+                          .notes = notes};
     if (!is_plain(whole) || !has_additions(whole)) return true;
-    gather_attempts attempts = {0};
-    bool ok = vy_affine_name_scalars(whole), again = true, stopped = true;
-    for (int manner = GATHER_FIRST; manner <= GATHER_LAST && ok && stopped; manner++) {
-        again = true;
-        for (int round = 0; round < 2 && ok && again; round++) {
-            gather g = begin;
-            g.manner = (gather_manner)manner;
-            g.attempts = &attempts;
-            ok = attempt(&g, o, notes, round == 0, &again);
-            stopped = g.stopped;
-        }
+    bool ok = vy_affine_name_scalars(whole), again = true;
+    for (int round = 0; round < 2 && ok && again; round++) {
+        gather g = begin;
+        g.begin = &begin;
+        ok = attempt(&g, round == 0, &again);
     }
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;

@@ -133,18 +133,11 @@ typedef struct gather_launch {
     vy_dim holds; // 1 if it holds, else 0; id 0: it does
 } gather_launch;
 
-// Attempts at one program (gather_calm.c).
-typedef struct gather_attempts {
-    uint8_t *calm; // by scalar: it is calm in the attempt that assumes so; NULL: there is none
-    uint32_t left; // buffers that are added to atomically if nothing is
-} gather_attempts;
-
-// What an attempt assumes of scalars.
-typedef enum gather_manner {
-    GATHER_FIRST, // nothing, unless it helps to take them to be calm: then it stops
-    GATHER_CALM,  // that they are calm; if that is in vain it stops
-    GATHER_LAST,  // nothing
-} gather_manner;
+// An attempt that assumes that scalars are calm (gather_calm.c).
+typedef struct gather_calm {
+    const uint8_t *scalar; // by scalar: it is; NULL: nothing is assumed
+    uint32_t left;         // buffers that are added to atomically without that
+} gather_calm;
 
 typedef struct gather {
     vy_module *m;
@@ -154,15 +147,17 @@ typedef struct gather {
     vy_arena arena;
     gather_split split;
     gather_launch launch;
-    gather_manner manner;
-    gather_attempts *attempts;
-    vy_lows lows;         // of r
-    uint32_t *last_write; // by buffer
-    uint32_t *outer;      // by instruction: outermost loop around it, or 0
-    uint32_t *fixed;      // by buffer: axes on which every place has a constant, a mask
-    uint32_t *left;       // by buffer: its additions, if there are too many to be examined
-    uint8_t *counted;     // by instruction; scratch
-    uint32_t *keep;       // by instruction: 1 + index in kept
+    gather_calm calm;
+    const struct gather *begin; // the gather as it begins
+    const vy_program *source;   // what r is the derivative of, or NULL
+    vy_gather_notes *notes;     // or NULL
+    vy_lows lows;               // of r
+    uint32_t *last_write;       // by buffer
+    uint32_t *outer;            // by instruction: outermost loop around it, or 0
+    uint32_t *fixed;            // by buffer: axes on which every place has a constant, a mask
+    uint32_t *left;             // by buffer: its additions, if there are too many to be examined
+    uint8_t *counted;           // by instruction; scratch
+    uint32_t *keep;             // by instruction: 1 + index in kept
     gather_kept_vec kept;
     uint32_t named; // how many of them have a name
     gather_site *sites;
@@ -182,7 +177,7 @@ typedef struct gather {
     bool allow_small; // nor does a small number of elements
     bool gradients;   // only gradients; they may be inout
     bool affine;      // `a` is initialised
-    bool stopped;     // the program is as it was: another attempt follows
+    bool stopped;     // nothing is made of what it found: another attempt does that
     bool failed;      // memory
 } gather;
 
@@ -213,11 +208,12 @@ bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint3
 // False: memory.
 bool gather_begin(gather *g, const vy_program *source);
 // ---- gather_calm.c
-// What the manner of the attempt assumes of scalars becomes a condition of the launch.
+// That scalars are calm, if the attempt assumes it, becomes a condition of the launch.
 void gather_assume_calm(gather *g);
 bool gather_begin_affine(gather *g); // g->a, with the same; false: memory
-// Is what has been decided worth making?  Else the attempt is stopped.
-bool gather_goes_on(gather *g);
+// What an attempt that repeats this one should assume; scalar NULL: there is no such attempt.
+gather_calm gather_calmer(gather *g);
+bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically without it
 // ---- gather_either.c
 // New dimensions of the reverse program; id 0: memory, or an operand has it.
 vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y);

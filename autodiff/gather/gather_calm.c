@@ -7,9 +7,9 @@
 // An i32 that a shader is given may be anything, and so w - 1 = 2³¹ - 1 for w = -2³¹: what is
 // affine here has a case for each way to wrap around, and many of them are too many.  No size of a
 // picture comes near that.  So where additions stay atomic that numbers which wrap may be the
-// reason of, the analysis is repeated with all scalars in it calm, between ±2²⁶.  If fewer buffers
-// are added to atomically then, that is a condition of the launch, as are those of
-// gather_assume.c; otherwise the attempt before is repeated, and made.
+// reason of, the analysis is repeated with the scalars that it met calm, between ±2²⁶.  If fewer
+// buffers are added to atomically then, that is a condition of the launch, as are those of
+// gather_assume.c.
 #include "autodiff/gather/gather_build.h"
 
 #include "ir/core/flow.h"
@@ -39,11 +39,12 @@ static bool is_integer_of_32_bits(vy_type t)
     return vy_type_is_integer(t) && vy_type_size(t) == 4;
 }
 
-// The scalars that the analysis has met; false: there are none, or memory.
-static bool find_calm(gather *g)
+gather_calm gather_calmer(gather *g)
 {
+    const gather_calm none = {0};
     bool any = false;
-    uint8_t *calm = vy_arena_alloc(&g->m->arena, g->r->scalars.count + 1);
+    if (g->calm.scalar || !some_wrap(g)) return none;
+    uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
     for (uint32_t k = 0; calm && k < g->a.params.count; k++) {
         const vy_affine_param *q = &g->a.params.data[k];
@@ -52,27 +53,17 @@ static bool find_calm(gather *g)
         calm[q->index] = 1;
         any = true;
     }
-    g->attempts->calm = any ? calm : NULL;
-    return any;
+    return any ? (gather_calm){calm, left_atomic(g)} : none;
 }
 
-bool gather_goes_on(gather *g)
+bool gather_is_calm_in_vain(const gather *g)
 {
-    const uint32_t left = left_atomic(g);
-    bool any = false;
-    for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].gathered;
-    if (g->manner == GATHER_FIRST && (any || !g->split.whole) && some_wrap(g)) {
-        g->stopped = find_calm(g);
-        g->attempts->left = left;
-    }
-    if (g->manner == GATHER_CALM) g->stopped = left >= g->attempts->left;
-    return !g->stopped && !g->failed;
+    return g->calm.scalar && left_atomic(g) >= g->calm.left;
 }
 
 bool gather_begin_affine(gather *g)
 {
-    const uint8_t *calm = g->manner == GATHER_CALM ? g->attempts->calm : NULL;
-    return vy_affine_begin_calm(&g->a, g->r, &g->s, calm);
+    return vy_affine_begin_calm(&g->a, g->r, &g->s, g->calm.scalar);
 }
 
 // The greatest (least) of the calm scalars.
@@ -81,7 +72,7 @@ static vy_dim extreme(gather *g, bool greatest)
     vy_dim all = {0};
     for (uint32_t k = 0; k < g->r->scalars.count && !g->failed; k++) {
         const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = k};
-        if (!g->attempts->calm[k]) continue;
+        if (!g->calm.scalar[k]) continue;
         if (!greatest && !vy_type_is_signed(g->r->scalars.data[k].type)) continue;
         g->failed |= !vy_vec_push(&g->r->dims, n);
         const vy_dim d = {g->r->dims.count - 1};
@@ -92,7 +83,7 @@ static vy_dim extreme(gather *g, bool greatest)
 
 void gather_assume_calm(gather *g)
 {
-    if (g->manner != GATHER_CALM) return;
+    if (!g->calm.scalar) return;
     const vy_dim greatest = extreme(g, true), least = extreme(g, false);
     const vy_dim most = gather_number(g, VY_AFFINE_CALM);
     gather_require(g, greatest, most,
