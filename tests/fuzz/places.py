@@ -52,7 +52,9 @@ CONDITIONS = (
     (0.8, "scalar condition", "{q} % 5u > 1u && {q} % 5u < 4u"), (1.5, "builtin condition", "{b} % 2u == 0u"),
     (1, "builtin condition", "{b} < {c}u"), (1, "builtin condition", "{v} >= {b}"), (0.7, "builtin condition", "{b} == {q} % 3u"),
     (1, "triangle condition", "{v} <= {w}"), (0.8, "triangle condition", "{w} < {v}"), (1, "border condition", "{v} > 0u"),
-    (0.8, "border condition", "{v} + 1u < {n}"), (0.8, "every third", "{v} % 3u == 1u"))
+    (0.8, "border condition", "{v} + 1u < {n}"), (0.8, "every third", "{v} % 3u == 1u"),
+    (1, "wrapping condition", "i32({v}) * 4 < i32({q}) - {c}"), (0.8, "wrapping condition", "i32({v}) * 4 != i32({q}) - {c}"),
+    (0.6, "wrapping condition", "i32({v}) * 4 + i32({q}) * 1073741823 < i32({q}) - {c}"))
 # loops: kind, head with {k} the variable; trip counts differ between lanes
 LOOPS = (
     (2, "for", "for {k} in 0u..{c}u"), (2, "suffix", "for {k} in {v}..{n}"), (2, "suffix reversed", "for {k} in rev({v}..{n})"),
