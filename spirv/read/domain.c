@@ -112,6 +112,22 @@ static vy_dim length(domain *d, const vy_leaf *l)
     return dim;
 }
 
+static void assume_most(domain *d, vy_dim x, bool is_signed)
+{
+    vy_assume(d->w.b, x, vy_dim_const(d->w.b, is_signed ? INT32_MAX : UINT32_MAX));
+}
+
+// Of an operand of a quotient, or of one that may be the least: does it wrap, that shows in the
+// result.  Signed ones round to zero as dimensions do, unless they are shifted.
+static void assume_fits(domain *d, vy_op op, uint32_t id, vy_dim x)
+{
+    const vy_program *p = d->w.p;
+    const bool is_signed = vy_id_type(p, id) == VY_I32;
+    if (read_may_wrap(p, id)) assume_most(d, x, is_signed);
+    if ((!is_signed || op == VY_OP_SHR) && !read_is_natural(p, id))
+        vy_assume(d->w.b, vy_dim_const(d->w.b, 0), x);
+}
+
 static vy_dim dimension(domain *d, uint32_t id)
 {
     static const struct {
@@ -130,10 +146,13 @@ static vy_dim dimension(domain *d, uint32_t id)
     const vy_op op = (vy_op)p->insts.data[id].op;
     const vy_dim x = dimension(d, vy_arg(p, id, 0));
     if (op == VY_OP_BITCAST) return x;
+    const bool sums = op == VY_OP_ADD || op == VY_OP_SUB || op == VY_OP_MUL;
+    if (!sums) assume_fits(d, op, vy_arg(p, id, 0), x);
     if (op == VY_OP_SHR)
         return vy_dim_binary(b, VY_DIM_DIV, x,
                              vy_dim_const(b, 1ll << vy_id_const(p, vy_arg(p, id, 1))->u));
     const vy_dim y = dimension(d, vy_arg(p, id, 1));
+    if (!sums) assume_fits(d, op, vy_arg(p, id, 1), y);
     for (uint32_t k = 0; k < sizeof ops / sizeof *ops; k++)
         if (ops[k].from == op) return vy_dim_binary(b, ops[k].to, x, y);
     return x;
@@ -144,18 +163,49 @@ static vy_dim times(vy_builder *b, vy_dim x, uint32_t n)
     return n == 1 ? x : vy_dim_binary(b, VY_DIM_MUL, x, vy_dim_const(b, n));
 }
 
+static vy_dim plus(vy_builder *b, vy_dim x, int64_t n)
+{
+    if (!n) return x;
+    return n > 0 ? vy_dim_binary(b, VY_DIM_ADD, x, vy_dim_const(b, n))
+                 : vy_dim_binary(b, VY_DIM_SUB, x, vy_dim_const(b, -n));
+}
+
+// What is assumed of a bound's extent and offset.  A part of an extent that wraps may be no more
+// than what is launched.
+static void assume_bound(domain *d, const read_bound *bound, vy_dim e, vy_dim offset)
+{
+    const vy_program *p = d->w.p;
+    const bool changes = bound->is_signed && !vy_id_const(p, bound->extent) &&
+                         vy_id_type(p, read_plain(p, bound->extent)) == VY_U32;
+    if (bound->factor > 1 && (changes || read_may_wrap(p, bound->extent)))
+        assume_most(d, e, bound->is_signed);
+    if (offset.id && read_may_wrap(p, bound->offset)) assume_most(d, offset, bound->is_signed);
+}
+
+// How many ids a bound lets through: the extent and what is added to it, without the offset, over
+// the factor, rounded up.
+static vy_dim ids_of(domain *d, const read_bound *bound)
+{
+    vy_builder *b = d->w.b;
+    const vy_scalar *c = bound->offset ? vy_id_const(d->w.p, bound->offset) : NULL;
+    const vy_dim offset = bound->offset && !c ? dimension(d, bound->offset) : (vy_dim){0};
+    vy_dim e = dimension(d, bound->extent);
+    assume_bound(d, bound, e, offset);
+    e = plus(b, e, (int64_t)bound->one - (c ? c->i : 0) + bound->factor - 1);
+    if (offset.id) e = vy_dim_binary(b, VY_DIM_SUB, e, offset);
+    return bound->factor == 1 ? e : vy_dim_binary(b, VY_DIM_DIV, e, vy_dim_const(b, bound->factor));
+}
+
 // The extent that a bound gives.  whole: in whole workgroups.
 static vy_dim extent_of(domain *d, const read_bound *bound, bool whole)
 {
     vy_builder *b = d->w.b;
     const uint32_t size = d->w.p->workgroup[bound->axis];
-    vy_dim e = dimension(d, bound->extent);
-    if (bound->one) e = vy_dim_binary(b, VY_DIM_ADD, e, vy_dim_const(b, 1));
-    if (bound->offset) e = vy_dim_binary(b, VY_DIM_SUB, e, dimension(d, bound->offset));
+    const vy_dim e = ids_of(d, bound);
     if (bound->of_group) return times(b, e, size);
     if (!whole || size == 1) return e;
-    e = vy_dim_binary(b, VY_DIM_ADD, e, vy_dim_const(b, size - 1));
-    return times(b, vy_dim_binary(b, VY_DIM_DIV, e, vy_dim_const(b, size)), size);
+    return times(b, vy_dim_binary(b, VY_DIM_DIV, plus(b, e, size - 1), vy_dim_const(b, size)),
+                 size);
 }
 
 static vy_dim axis_extent(domain *d, uint32_t axis)

@@ -15,28 +15,6 @@ enum {
     MOST_PARTS = 256, // of one condition
 };
 
-static const vy_inst *inst(const vy_program *p, uint32_t id)
-{
-    return VY_IS_LEAF(id) ? &p->insts.data[0] : &p->insts.data[id];
-}
-
-static const vy_leaf *leaf(const vy_program *p, uint32_t id, vy_leaf_kind kind)
-{
-    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
-    return l && l->kind == kind ? l : NULL;
-}
-
-static bool is_word(vy_type t) { return t == VY_U32 || t == VY_I32; }
-
-// Without changes of the sign.
-static uint32_t plain(const vy_program *p, uint32_t id)
-{
-    while (inst(p, id)->op == VY_OP_BITCAST && is_word(vy_id_type(p, vy_arg(p, id, 0))) &&
-           is_word((vy_type)inst(p, id)->type))
-        id = vy_arg(p, id, 0);
-    return id;
-}
-
 read_effect read_effect_of(const vy_program *p, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
@@ -46,120 +24,45 @@ read_effect read_effect_of(const vy_program *p, uint32_t id)
     return p->buffers.data[i->aux].cls == VY_SHARED ? READ_GROUP_EFFECT : READ_BUFFER_EFFECT;
 }
 
-// ------------------------------------------------------------------------------------------- ids
-static int builtin_axis(const vy_program *p, uint32_t id, vy_builtin which)
-{
-    const vy_leaf *l = leaf(p, id, VY_LEAF_BUILTIN);
-    const uint32_t *w = p->workgroup;
-    if (!l) return -1;
-    if (which == VY_LID && l->index == VY_LINDEX && w[1] == 1 && w[2] == 1) return 0;
-    return l->index == (uint32_t)which ? (int)l->axis : -1;
-}
-
-// wid.a * W: the first global id of the workgroup.
-static int first_axis(const vy_program *p, uint32_t id)
-{
-    id = plain(p, id);
-    if (inst(p, id)->op != VY_OP_MUL) return -1;
-    for (uint32_t k = 0; k < 2; k++) {
-        const int axis = builtin_axis(p, plain(p, vy_arg(p, id, k)), VY_WID);
-        const vy_scalar *size = vy_id_const(p, plain(p, vy_arg(p, id, 1 - k)));
-        if (axis >= 0 && size && (uint32_t)size->u == p->workgroup[axis]) return axis;
-    }
-    return -1;
-}
-
-int read_axis_of(const vy_program *p, uint32_t id)
-{
-    id = plain(p, id);
-    const int axis = builtin_axis(p, id, VY_GID);
-    if (axis >= 0 || inst(p, id)->op != VY_OP_ADD) return axis;
-    for (uint32_t k = 0; k < 2; k++) {
-        const int a = first_axis(p, vy_arg(p, id, k));
-        if (a >= 0 && builtin_axis(p, plain(p, vy_arg(p, id, 1 - k)), VY_LID) == a) return a;
-    }
-    return -1;
-}
-
-// --------------------------------------------------------------------------------------- extents
-static bool is_number(const vy_program *p, uint32_t id) // that a dimension may consist of
-{
-    id = plain(p, id);
-    const vy_scalar *c = vy_id_const(p, id);
-    if (!is_word(vy_id_type(p, id))) return false;
-    return c || leaf(p, id, VY_LEAF_SCALAR) || leaf(p, id, VY_LEAF_LEN);
-}
-
-// As a dimension it is computed without wrapping.  Sums and products that wrap are then less than
-// zero, or more than any launch has; of quotients and the like the operands must not wrap.
-static bool is_extent(const vy_program *p, uint32_t id, uint32_t depth)
-{
-    id = plain(p, id);
-    const uint32_t a = inst(p, id)->nargs > 0 ? vy_arg(p, id, 0) : 0;
-    const uint32_t b = inst(p, id)->nargs > 1 ? vy_arg(p, id, 1) : 0;
-    if (is_number(p, id)) return true;
-    if (depth == DEEPEST || !is_word(vy_id_type(p, id))) return false;
-    switch (inst(p, id)->op) {
-    case VY_OP_ADD:
-    case VY_OP_SUB:
-    case VY_OP_MUL: return is_extent(p, a, depth + 1) && is_extent(p, b, depth + 1);
-    case VY_OP_MIN:
-    case VY_OP_MAX: return is_number(p, a) && is_number(p, b);
-    case VY_OP_DIV: return is_number(p, a) && vy_id_const(p, b) && vy_id_const(p, b)->i > 0;
-    case VY_OP_SHR: return is_number(p, a) && vy_id_const(p, b) && vy_id_const(p, b)->u < 31;
-    default: return false;
-    }
-}
-
 // ---------------------------------------------------------------------------------- comparisons
-// Is an extent as an unsigned number no less than what it is as a dimension?
-static bool is_no_difference(const vy_program *p, uint32_t id, uint32_t depth)
-{
-    const vy_scalar *c = vy_id_const(p, id);
-    if (depth == DEEPEST) return false;
-    if (c) return c->i >= 0;
-    if (VY_IS_LEAF(id)) return vy_id_type(p, id) == VY_U32;
-    const vy_op op = (vy_op)inst(p, id)->op;
-    return (op == VY_OP_ADD || op == VY_OP_MUL) &&
-           is_no_difference(p, vy_arg(p, id, 0), depth + 1) &&
-           is_no_difference(p, vy_arg(p, id, 1), depth + 1);
-}
-
-// x as an id and an offset.  An unsigned offset that is less than zero as a dimension would wrap.
-static uint32_t without_offset(const vy_program *p, uint32_t x, uint32_t *offset)
+// x as a multiple of an id and an offset.  An unsigned offset that is less than zero as a dimension
+// would wrap.
+static bool split(const vy_program *p, uint32_t x, read_multiple *id, uint32_t *offset)
 {
     const bool is_signed = vy_id_type(p, x) == VY_I32;
-    const uint32_t sum = plain(p, x);
+    const uint32_t sum = read_plain(p, x);
     *offset = 0;
-    if (read_axis_of(p, x) >= 0 || inst(p, sum)->op != VY_OP_ADD) return x;
+    if (read_multiple_of(p, x, id)) return true;
+    if (read_inst(p, sum)->op != VY_OP_ADD) return false;
     for (uint32_t k = 0; k < 2; k++) {
         const uint32_t rest = vy_arg(p, sum, 1 - k);
-        if (read_axis_of(p, vy_arg(p, sum, k)) < 0 || !is_extent(p, rest, 0) ||
-            (!is_signed && !is_no_difference(p, rest, 0)))
+        if (!read_multiple_of(p, vy_arg(p, sum, k), id) || !read_is_extent(p, rest) ||
+            (!is_signed && !read_is_natural(p, rest)))
             continue;
         *offset = rest;
-        return vy_arg(p, sum, k);
+        return true;
     }
-    return x;
+    return false;
 }
 
 static bool make_bound(const vy_program *p, uint32_t x, uint32_t extent, bool one, read_bound *out)
 {
+    read_multiple id;
     uint32_t offset;
-    x = without_offset(p, x, &offset);
-    const int axis = read_axis_of(p, x), group = builtin_axis(p, plain(p, x), VY_WID);
-    if ((axis < 0 && group < 0) || !is_extent(p, extent, 0)) return false;
-    *out = (read_bound){.axis = (uint32_t)(axis < 0 ? group : axis),
+    if (!split(p, x, &id, &offset) || !read_is_extent(p, extent)) return false;
+    *out = (read_bound){.axis = id.axis,
+                        .factor = id.factor,
                         .extent = extent,
                         .offset = offset,
-                        .of_group = axis < 0,
-                        .one = one};
+                        .of_group = id.of == VY_WID,
+                        .one = one,
+                        .is_signed = vy_id_type(p, x) == VY_I32};
     return true;
 }
 
 bool read_bound_of(const vy_program *p, uint32_t id, bool sense, read_bound *out)
 {
-    const vy_op op = (vy_op)inst(p, id)->op;
+    const vy_op op = (vy_op)read_inst(p, id)->op;
     if (op != VY_OP_LT && op != VY_OP_LE && op != VY_OP_EQ && op != VY_OP_NE) return false;
     const uint32_t a = vy_arg(p, id, 0), b = vy_arg(p, id, 1);
     if (op == VY_OP_LT)
@@ -168,7 +71,8 @@ bool read_bound_of(const vy_program *p, uint32_t id, bool sense, read_bound *out
         return sense ? make_bound(p, a, b, true, out) : make_bound(p, b, a, false, out);
     const uint32_t zero = vy_id_const(p, a) ? a : b, x = zero == a ? b : a;
     const vy_scalar *c = vy_id_const(p, zero);
-    return (op == VY_OP_EQ) == sense && c && c->u == 0 && make_bound(p, x, zero, true, out);
+    return (op == VY_OP_EQ) == sense && c && c->u == 0 && make_bound(p, x, zero, true, out) &&
+           !(out->offset && out->is_signed); // which may be less than zero
 }
 
 // ------------------------------------------------------------------------------------ conditions
@@ -192,7 +96,7 @@ static int truth(const vy_program *p, uint32_t id, uint32_t given, bool sense)
     const vy_scalar *c = vy_id_const(p, id);
     if (c) return c->u != 0;
     if (id == given) return sense;
-    const vy_inst *x = inst(p, id), *y = inst(p, given);
+    const vy_inst *x = read_inst(p, id), *y = read_inst(p, given);
     if (y->op == VY_OP_NOT) return truth(p, id, vy_arg(p, given, 0), !sense);
     if (x->op == VY_OP_NOT) {
         const int t = truth(p, vy_arg(p, id, 0), given, sense);
@@ -225,7 +129,7 @@ static void learn_choice(reader *r, uint32_t given, uint32_t yes, uint32_t no, b
 
 static void learn(reader *r, uint32_t id, bool sense, uint32_t depth)
 {
-    const vy_inst *i = inst(r->p, id);
+    const vy_inst *i = read_inst(r->p, id);
     uint32_t yes, no;
     read_bound b;
     if (depth == DEEPEST || VY_IS_LEAF(id) || !r->left) return;

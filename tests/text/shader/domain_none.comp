@@ -1,8 +1,8 @@
 // No domain, because only the caller knows how many workgroups run: something is done ahead of the guard, or
 // behind it, an axis has none, invocations beside it repeat an addition, the number of workgroups is seen, the guard is no
-// bound, a sum may wrap.
+// bound, a sum may wrap or be less than what it is compared with.
 //
-// RUN: for d in FIRST LATER AXIS REPEATED GROUPS STRIDE EITHER BOTH ARMS WRAPS NAN; do vyre-grad print %s -D $d | grep workgroup; done
+// RUN: for d in FIRST LATER AXIS REPEATED GROUPS STRIDE EITHER BOTH ARMS WRAPS EQUAL NAN; do vyre-grad print %s -D $d | grep workgroup; done
 /* EXPECT
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
@@ -13,6 +13,7 @@
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
 @shader program main(@binding(0) y: inout f32[?], @offset(0) n: u32) workgroup(4, 2) {
+    workgroup(4, 2)
     workgroup(4, 2)
 @shader program main(@binding(0) y: inout f32[?], @offset(8) f: f32) workgroup(4, 2) {
 */
@@ -57,6 +58,9 @@ void main()
         y[g.y * 100 + g.x] -= 1.0;
 #elif defined(WRAPS)
     if (g.x + p.m >= p.n || g.y >= p.n) return;
+    y[g.y * p.n + g.x] += 1.0;
+#elif defined(EQUAL)
+    if (int(g.x) + p.m != 0 || g.y >= p.n) return;
     y[g.y * p.n + g.x] += 1.0;
 #else
     if (!(float(g.x) < p.f) || g.y >= 2) return;
