@@ -10,6 +10,7 @@
 //     scalar is of which the program assumes it, `assume(1 <= step)`;
 //   - tested as a number of the other sign, `u32(k) < n`: then it is counted in that type, since
 //     additions wrap alike in both;
+//   - tested where the iteration begins, behind code that does nothing if the test fails;
 //   - tested where the iteration ends, before or after the step: then the first one always runs;
 //   - with further exits: they stay exits, and need not count in the iteration that leaves.
 //
@@ -155,7 +156,7 @@ static vy_value kept(counting *x, const vy_counting_loop *c, uint32_t id, uint32
 
 static void leave_by_count(counting *x, const vy_counting_loop *c, vy_remade *l)
 {
-    if (!c->last || vy_rewrite_stopped(&x->w)) return;
+    if ((!c->last && !c->idle) || vy_rewrite_stopped(&x->w)) return;
     const vy_value v = kept(x, c, vy_keep(x->w.p, &x->w.s, l->opener), 0);
     if (vy_builder_failed(x->w.b)) return;
     const vy_scalar *always = vy_id_const(vy_builder_program(x->w.b), v.id);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // find_counter.c: which loops count, and how; see find_counter.h.
 #include "ir/pass/scalar/find_counter.h"
+#include "ir/pass/scalar/iteration.h"
 
-enum { DEEPEST = 16, MOST_CHOICES = 8 }; // of which both arms are followed
+enum { DEEPEST = 16 };
 
 static const vy_inst *inst(const vy_rewrite *w, uint32_t id)
 {
@@ -94,121 +95,6 @@ static bool is_positive(const vy_rewrite *w, uint32_t id, uint32_t depth)
 }
 
 // ---------------------------------------------------------------------------------------- the step
-// What is known of conditions: in iterations after which the loop goes on, on one way through them.
-enum { MOST_KNOWN = 32 };
-typedef struct known {
-    uint32_t count;
-    struct {
-        uint32_t id;
-        bool sense;
-    } data[MOST_KNOWN];
-} known;
-
-// Equal values: also results of one `if` whose arms yield the same for both.
-static bool same_value(const vy_rewrite *w, uint32_t x, uint32_t y)
-{
-    uint32_t a, b, c, d;
-    if (x == y) return true;
-    const uint32_t one = vy_choice(w->p, &w->s, x, &a, &b);
-    return one && one == vy_choice(w->p, &w->s, y, &c, &d) && a == c && b == d;
-}
-
-static int truth(const vy_rewrite *w, const known *k, uint32_t id, uint32_t depth) // -1: not known
-{
-    const vy_scalar *c = vy_id_const(w->p, id);
-    if (c) return c->u != 0;
-    if (inst(w, id)->op == VY_OP_NOT && depth < DEEPEST) {
-        const int t = truth(w, k, vy_arg(w->p, id, 0), depth + 1);
-        return t < 0 ? t : !t;
-    }
-    for (uint32_t i = k->count; i-- > 0;)
-        if (same_value(w, k->data[i].id, id)) return k->data[i].sense;
-    return -1;
-}
-
-static void learn(const vy_rewrite *w, known *k, uint32_t id, bool sense, uint32_t depth)
-{
-    const vy_inst *i = inst(w, id);
-    uint32_t yes, no;
-    if (VY_IS_LEAF(id) || depth == DEEPEST || k->count == MOST_KNOWN) return;
-    k->data[k->count].id = id;
-    k->data[k->count++].sense = sense;
-    if (i->op == VY_OP_NOT) learn(w, k, vy_arg(w->p, id, 0), !sense, depth + 1);
-    for (uint32_t n = 0; n < 2 && i->op == (sense ? VY_OP_AND : VY_OP_OR); n++)
-        learn(w, k, vy_arg(w->p, id, n), sense, depth + 1);
-    const uint32_t choice = vy_choice(w->p, &w->s, id, &yes, &no);
-    if (!choice) return;
-    const uint32_t condition = vy_arg(w->p, choice, 0);
-    const int if_yes = yes == condition ? 1 : truth(w, k, yes, 0);
-    const int if_no = no == condition ? 0 : truth(w, k, no, 0);
-    if (if_yes == !sense) {
-        learn(w, k, condition, false, depth + 1);
-        learn(w, k, no, sense, depth + 1);
-    } else if (if_no == !sense) {
-        learn(w, k, condition, true, depth + 1);
-        learn(w, k, yes, sense, depth + 1);
-    }
-}
-
-typedef struct change { // of a counter, by one iteration
-    bool known;
-    uint32_t step; // 0: none
-    bool down;
-} change;
-
-static bool same_change(const change *a, const change *b)
-{
-    return a->known && b->known && a->step == b->step && a->down == b->down;
-}
-
-static change change_of(const vy_rewrite *w, uint32_t carry, uint32_t next, const known *k,
-                        uint32_t depth);
-
-static change in_arm(const vy_rewrite *w, uint32_t carry, uint32_t next, const known *k,
-                     uint32_t condition, bool sense, uint32_t depth)
-{
-    known more = *k;
-    learn(w, &more, condition, sense, 0);
-    return change_of(w, carry, next, &more, depth);
-}
-
-// `next` as what is added to it by the way.
-static uint32_t addend(const vy_rewrite *w, uint32_t loop, uint32_t next, bool *down,
-                       uint32_t *step)
-{
-    const vy_inst *i = inst(w, next);
-    for (uint32_t k = 0; k < 2 && (i->op == VY_OP_ADD || (i->op == VY_OP_SUB && k == 0)); k++) {
-        *step = vy_arg(w->p, next, 1 - k);
-        *down = i->op == VY_OP_SUB;
-        if (is_invariant(w, loop, *step, 0)) return vy_arg(w->p, next, k);
-    }
-    return 0;
-}
-
-// What an iteration adds to the carried value: nothing, step = 0, or what it adds once.
-static change change_of(const vy_rewrite *w, uint32_t carry, uint32_t next, const known *k,
-                        uint32_t depth)
-{
-    const vy_program *p = w->p;
-    change c = {.known = true};
-    uint32_t yes, no;
-    next = vy_counting_plain(w, next);
-    if (next == carry) return c;
-    const uint32_t rest = addend(w, vy_arg(p, carry, 0), next, &c.down, &c.step);
-    const uint32_t choice = vy_choice(p, &w->s, next, &yes, &no);
-    if (depth == MOST_CHOICES || (!rest && !choice)) return (change){0};
-    if (rest) {
-        const change before = change_of(w, carry, rest, k, depth + 1);
-        return before.known && !before.step ? c : (change){0};
-    }
-    const uint32_t condition = vy_arg(p, choice, 0);
-    const int known = truth(w, k, condition, 0);
-    if (known >= 0) return change_of(w, carry, known ? yes : no, k, depth + 1);
-    const change a = in_arm(w, carry, yes, k, condition, true, depth + 1);
-    const change b = in_arm(w, carry, no, k, condition, false, depth + 1);
-    return same_change(&a, &b) ? a : (change){0};
-}
-
 // A step that is not known: positive surely, or if it is assumed of the scalar that it is.  Large
 // unsigned numbers are negative ones to a counter with a sign.
 static bool goes_ahead(const vy_rewrite *w, uint32_t step, vy_counting_loop *c)
@@ -226,11 +112,11 @@ static bool goes_ahead(const vy_rewrite *w, uint32_t step, vy_counting_loop *c)
 static bool find_step(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
 {
     const vy_program *p = w->p;
-    known goes_on = {0};
+    vy_known goes_on = {0};
     const uint32_t keep = vy_keep(p, &w->s, loop);
-    if (keep) learn(w, &goes_on, keep, true, 0);
-    const change by =
-        change_of(w, vy_carry(loop, c->slot), vy_slot_next(p, &w->s, loop, c->slot), &goes_on, 0);
+    if (keep) vy_learn(w, &goes_on, keep, true, 0);
+    const vy_change by =
+        vy_change_of(w, vy_carry(loop, c->slot), vy_slot_next(p, &w->s, loop, c->slot), &goes_on);
     if (!by.known || !by.step) return false;
     const vy_scalar *k = vy_id_const(p, vy_counting_plain(w, by.step));
     const bool negative =
@@ -266,8 +152,8 @@ static bool find_slot(const vy_rewrite *w, uint32_t loop, uint32_t id, vy_counti
     if (!c->moved) c->slot = inst(w, vy_counting_plain(w, id))->aux;
     for (uint32_t k = 0; c->moved && k < n; k++) {
         c->slot = k;
-        if (same_value(w, vy_counting_plain(w, vy_slot_next(w->p, &w->s, loop, k)),
-                       vy_counting_plain(w, id)))
+        if (vy_same_value(w, vy_counting_plain(w, vy_slot_next(w->p, &w->s, loop, k)),
+                          vy_counting_plain(w, id)))
             return true;
     }
     return !c->moved;
@@ -305,9 +191,9 @@ static bool find_first_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop
 static bool find_last_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c, bool *above)
 {
     const vy_scalar *test = vy_id_const(w->p, vy_arg(w->p, w->s.test[loop], 0));
-    known goes_on = {0};
+    vy_known goes_on = {0};
     if (!test || !test->u || !vy_exits(w->p, loop)) return false;
-    learn(w, &goes_on, vy_keep(w->p, &w->s, loop), true, 0);
+    vy_learn(w, &goes_on, vy_keep(w->p, &w->s, loop), true, 0);
     c->last = true;
     for (uint32_t i = 0; i < goes_on.count; i++) {
         c->sense = goes_on.data[i].sense;
@@ -410,6 +296,8 @@ bool vy_find_counter(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c)
         return false;
     const uint64_t by = vy_counting_step(w, c);
     c->form = c->down ? form_down(w, loop, c, by) : form_up(w, c, by);
+    c->idle = c->last && !c->moved && vy_ends_idle(w, loop, c->compare, !c->sense);
+    if (c->idle) c->last = false;
     if (c->last) c->form = form_last(w, loop, c);
     return c->form != VY_COUNTS_NOT;
 }

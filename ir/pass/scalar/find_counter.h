@@ -19,6 +19,7 @@ typedef struct vy_counting_loop { // a WHILE; ids are of its program
     bool sense;
     bool last;                   // tested where an iteration ends: the loop runs once at least
     bool moved;                  // … after the step
+    bool idle;                   // … ahead of all that it does: as if tested ahead of iterations
     bool down, reaches, differs; // k < n; k > n; k <= n, k >= n; k != n
     vy_type type;                // in which it is compared
     uint32_t bound;              // n, which can be computed ahead of the loop
