@@ -90,6 +90,11 @@ static void add_bound(read_bounds *to, const read_bound *b)
     if (to->count < READ_MOST_BOUNDS) to->data[to->count++] = *b;
 }
 
+static bool is_pair(const vy_inst *x, const vy_inst *y, vy_op one, vy_op other)
+{
+    return (x->op == one && y->op == other) || (x->op == other && y->op == one);
+}
+
 // Is `id` true or false where `given` is `sense`?  -1: not known.
 static int truth(const vy_program *p, uint32_t id, uint32_t given, bool sense)
 {
@@ -102,12 +107,13 @@ static int truth(const vy_program *p, uint32_t id, uint32_t given, bool sense)
         const int t = truth(p, vy_arg(p, id, 0), given, sense);
         return t < 0 ? t : !t;
     }
-    const bool opposite =
-        (x->op == VY_OP_LT && y->op == VY_OP_LE) || (x->op == VY_OP_LE && y->op == VY_OP_LT);
-    if (!opposite || vy_arg(p, id, 0) != vy_arg(p, given, 1) ||
-        vy_arg(p, id, 1) != vy_arg(p, given, 0) ||
-        vy_type_is_float(vy_id_type(p, vy_arg(p, id, 0)))) // of NaN both are false
-        return -1;
+    const bool less = is_pair(x, y, VY_OP_LT, VY_OP_LE), equal = is_pair(x, y, VY_OP_EQ, VY_OP_NE);
+    if (!less && !equal) return -1;
+    if (vy_type_is_float(vy_id_type(p, vy_arg(p, id, 0)))) return -1; // of NaN both may be false
+    const uint32_t a = vy_arg(p, id, 0), b = vy_arg(p, id, 1);
+    const bool turned = vy_arg(p, given, 0) == b && vy_arg(p, given, 1) == a;
+    const bool same = vy_arg(p, given, 0) == a && vy_arg(p, given, 1) == b;
+    if (!turned && !(equal && same)) return -1;
     return !sense;
 }
 

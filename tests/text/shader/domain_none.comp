@@ -60,8 +60,8 @@ void main()
     if (g.x + p.m >= p.n || g.y >= p.n) return;
     y[g.y * p.n + g.x] += 1.0;
 #elif defined(EQUAL)
-    if (int(g.x) + p.m != 0 || g.y >= p.n) return;
-    y[g.y * p.n + g.x] += 1.0;
+    if (int(g.x) + p.m != 0 || g.y != 0) return;
+    y[g.x] += float(p.n);
 #else
     if (!(float(g.x) < p.f) || g.y >= 2) return;
     y[g.y * 100 + g.x] += 1.0;
