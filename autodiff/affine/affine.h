@@ -222,6 +222,11 @@ void vy_nest_free(vy_nest *n);
 // May one of its dimensions end before the number below which its counter is?  Then the greatest
 // index need not be reached in any launch.
 bool vy_nest_ends_early(const vy_nest *n);
+// The dimension of the domain variable along an axis of the launch; -1: there is none.
+int vy_nest_over(const vy_nest *n, uint32_t axis);
+// The workgroup along an axis, or the place in it: quotient and remainder of the domain variable;
+// .pa NULL: not of one.  Invocations that pad the domain may have another place, and no effect.
+vy_number vy_affine_place(const vy_nest *n, const vy_leaf *l);
 // A constant, or dimension k, as a function on the nest's space.
 isl_pw_aff *vy_nest_number(const vy_nest *n, int64_t value);
 isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k);

@@ -40,15 +40,30 @@ vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
     return r;
 }
 
+// x is the last domain variable, y the one before; z combines all others.
+int vy_nest_over(const vy_nest *n, uint32_t axis)
+{
+    return axis < n->overs && (axis < 2 || n->overs == 3) ? (int)(n->overs - 1 - axis) : -1;
+}
+
+vy_number vy_affine_place(const vy_nest *n, const vy_leaf *l)
+{
+    const vy_program *p = n->a->p;
+    const bool flat = l->index == VY_LINDEX && p->workgroup[1] == 1 && p->workgroup[2] == 1;
+    const int k = vy_nest_over(n, flat ? 0 : l->axis);
+    if (k < 0 || (l->index != VY_WID && l->index != VY_LID && !flat)) return (vy_number){0};
+    const int64_t size = p->workgroup[flat ? 0 : l->axis];
+    const vy_number all = {vy_nest_axis(n, (uint32_t)k), n->range[k]};
+    const vy_number by = {vy_nest_number(n, size), {size, size}};
+    return vy_affine_combine(l->index == VY_WID ? VY_OP_DIV : VY_OP_REM, all, by);
+}
+
 int vy_nest_dim(const vy_nest *n, uint32_t id)
 {
     const vy_program *p = n->a->p;
     if (VY_IS_LEAF(id)) {
         const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-        // gid.x is the last domain variable, gid.y the one before; gid.z combines all others.
-        if (l->kind == VY_LEAF_BUILTIN && l->index == VY_GID && l->axis < n->overs &&
-            (l->axis < 2 || n->overs == 3))
-            return (int)(n->overs - 1 - l->axis);
+        if (l->kind == VY_LEAF_BUILTIN && l->index == VY_GID) return vy_nest_over(n, l->axis);
         return l->kind == VY_LEAF_OVER && l->index < n->overs ? (int)l->index : -1;
     }
     for (uint32_t k = n->overs; k < n->count; k++)

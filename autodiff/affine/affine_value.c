@@ -61,7 +61,10 @@ static vy_number leaf(walk *w, uint32_t id)
     case VY_LEAF_LEN:
         return vy_affine_dim_number(a, isl_space_copy(w->n->space),
                                     a->p->buffers.data[l->index].dims[l->axis].id);
-    case VY_LEAF_BUILTIN: return refuse(w, VY_AFFINE_BUILTIN);
+    case VY_LEAF_BUILTIN: {
+        const vy_number at = vy_affine_place(w->n, l);
+        return at.pa ? at : refuse(w, VY_AFFINE_BUILTIN);
+    }
     default: return refuse(w, VY_AFFINE_DATA);
     }
 }

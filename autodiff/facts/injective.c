@@ -32,7 +32,18 @@ static const vy_leaf *over_leaf(const vy_program *p, uint32_t id)
     return l && l->kind == VY_LEAF_OVER && l->index < 32 ? l : NULL;
 }
 
-// By instruction: the domain variables that its value depends on, as bits.
+// The domain variables that a leaf may depend on, as bits.
+static uint32_t variables_of(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *over = over_leaf(p, id), *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    if (over) return 1u << over->index;
+    if (l->kind != VY_LEAF_BUILTIN) return 0;
+    const bool one = l->axis < 2 && l->axis < p->overs.count && p->overs.count <= 32 &&
+                     (l->index == VY_GID || l->index == VY_LID || l->index == VY_WID);
+    return one ? 1u << (p->overs.count - 1 - l->axis) : UINT32_MAX;
+}
+
+// By instruction: the domain variables that its value may depend on, as bits.
 static uint32_t *dependences(const vy_program *p)
 {
     uint32_t *on = vy_realloc(NULL, p->insts.count * sizeof *on);
@@ -40,8 +51,7 @@ static uint32_t *dependences(const vy_program *p)
         on[id] = 0;
         for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
             uint32_t a = vy_arg(p, id, k);
-            const vy_leaf *l = over_leaf(p, a);
-            on[id] |= l ? 1u << l->index : VY_IS_LEAF(a) ? 0 : on[a];
+            on[id] |= VY_IS_LEAF(a) ? variables_of(p, a) : on[a];
         }
     }
     return on;
@@ -57,11 +67,11 @@ static void survey_access(const vy_program *p, uint32_t id, const uint32_t *on, 
         uint32_t a = vy_arg(p, id, k);
         const vy_leaf *l = over_leaf(p, a);
         if (l && vy_arg(p, b->first, k) == a) plain |= 1u << l->index;
-        occurring |= l ? 1u << l->index : VY_IS_LEAF(a) ? 0 : on[a];
+        occurring |= VY_IS_LEAF(a) ? variables_of(p, a) : on[a];
     }
     uint32_t all = (uint32_t)((UINT64_C(1) << p->overs.count) - 1);
     b->plain &= plain == all;
-    b->hopeless |= (occurring != all && !thorough) || b->sites > MOST_SITES;
+    b->hopeless |= ((occurring & all) != all && !thorough) || b->sites > MOST_SITES;
 }
 
 // False: no buffer is left for isl.
