@@ -16,11 +16,13 @@
 //     invocations apart is then in domain_dependence.h), nor behind it, where a load might find the
 //     value of another invocation;
 //   - an invocation that stores there otherwise has not stored so, or the order of the two would be
-//     lost: all stores to the memory are left to the first one, or are in other arms of an `if`.
+//     lost: all stores to the memory are left to the first one, or are in other arms of an `if`, or
+//     behind one by which those that have stored have returned.
 // What is not proved so stays, and the program may have to do without a domain.
 #include "ir/build/rewrite.h"
 #include "ir/facts/domain_dependence.h"
 #include "ir/pass/pass.h"
+#include "ir/pass/scalar/iteration.h"
 #include "spirv/read/reading.h"
 
 enum { MOST_STORES = 128 }; // to one memory: pairs of them are compared
@@ -110,15 +112,38 @@ static void find_left(once *o)
 }
 
 // ------------------------------------------------------------------------------ what else is there
-// Does an invocation make at most one of the two stores?  Of two arms in a loop it may run both.
-static bool excludes(const once *o, uint32_t a, uint32_t b)
+// May it run both of two arms, in different iterations?
+static bool in_one_loop(const once *o, uint32_t a, uint32_t b)
 {
-    if (!vy_in_different_arms(o->w.p, &o->w.s, a, b)) return false;
     for (uint32_t up = o->w.s.parent[a]; up; up = o->w.s.parent[up])
         if (vy_is_loop((vy_op)o->w.p->insts.data[up].op) && b > up &&
             b < vy_closer(o->w.p, &o->w.s, up))
-            return false;
-    return true;
+            return true;
+    return false;
+}
+
+// Has an invocation that makes the later store not made the first one, which is in another arm, or
+// in one that returns?
+static bool is_other_way(const once *o, uint32_t first, uint32_t later)
+{
+    const vy_program *p = o->w.p;
+    const vy_structure *s = &o->w.s;
+    vy_known known = {0};
+    for (uint32_t up = s->parent[later]; up; up = s->parent[up])
+        if (p->insts.data[up].op == VY_OP_IF)
+            vy_learn(&o->w, &known, vy_arg(p, up, 0), vy_in_then(s, up, later), 0);
+    for (uint32_t up = s->parent[first]; up; up = s->parent[up]) {
+        if (p->insts.data[up].op != VY_OP_IF) continue;
+        const int taken = vy_truth(&o->w, &known, vy_arg(p, up, 0));
+        if (taken >= 0 && (taken == 1) != vy_in_then(s, up, first)) return true;
+    }
+    return false;
+}
+
+// Does an invocation make at most one of the two stores?
+static bool excludes(const once *o, uint32_t first, uint32_t later)
+{
+    return !in_one_loop(o, first, later) && is_other_way(o, first, later);
 }
 
 // Drops variables of the stores to a memory along which some are left to the first one and others

@@ -33,6 +33,8 @@ static int truth(const vy_rewrite *w, const vy_known *k, uint32_t id,
     return -1;
 }
 
+int vy_truth(const vy_rewrite *w, const vy_known *k, uint32_t id) { return truth(w, k, id, 0); }
+
 void vy_learn(const vy_rewrite *w, vy_known *k, uint32_t id, bool sense, uint32_t depth)
 {
     const vy_inst *i = inst(w, id);

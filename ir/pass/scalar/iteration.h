@@ -18,6 +18,8 @@ typedef struct vy_known {
 
 // Notes that `id` is `sense`, and what follows of other conditions.  depth: 0.
 void vy_learn(const vy_rewrite *w, vy_known *k, uint32_t id, bool sense, uint32_t depth);
+// Is a condition true where that is known?  -1: that does not tell.
+int vy_truth(const vy_rewrite *w, const vy_known *k, uint32_t id);
 // Equal values: also results of one `if` whose arms yield the same for both.
 bool vy_same_value(const vy_rewrite *w, uint32_t x, uint32_t y);
 

@@ -5,8 +5,11 @@
 //
 // RUN: vyre-grad print %s | grep -c 'if j == 0 {'
 // EXPECT: 1
-// RUN: for d in VALUE ARRAY TRIPS READ ORDER ARMS; do vyre-grad print %s -D $d | grep -c 'j == 0'; done; true
+// RUN: vyre-grad print %s -D RETURNS | grep -c 'if j == 0 {'
+// EXPECT: 1
+// RUN: for d in VALUE ARRAY TRIPS READ ORDER ARMS SOME; do vyre-grad print %s -D $d | grep -c 'j == 0'; done; true
 /* EXPECT
+0
 0
 0
 0
@@ -23,6 +26,11 @@
 // CONTAINS: grad_x f32[12] = [2, 4, 6, 8, 0, 0, 0, 0, 0, 0, 0, 0]
 // RUN: vyre-grad run %s --grad --set dims=2 --set w=4 --set h=3 --in x=1,2,3,4,5,6,7,8,9,10,11,12 --in y[12]=zeros --engine {eval,vulkan}
 // CONTAINS: grad_x f32[12] = [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
+// RUN: for dims in 1 2; do vyre-grad run %s -D RETURNS --grad --set dims=$dims --set w=4 --set h=3 --in x=1,2,3,4,5,6,7,8,9,10,11,12 --in y[12]=zeros --engine {eval,vulkan} | grep grad; done
+/* EXPECT
+grad_x f32[12] = [2, 4, 6, 8, 0, 0, 0, 0, 0, 0, 0, 0]
+grad_x f32[12] = [3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
+*/
 #version 450
 layout(local_size_x = 2) in;
 layout(std430, binding = 0) readonly buffer X { float x[]; };
@@ -43,6 +51,18 @@ void main()
         if (t == dims) y[g.x] = 3.0 * x[g.x];
         else y[(1 - g.y) * w + g.x] = 5.0 * x[g.x];
     }
+#elif defined(RETURNS)
+    if (dims == 1) {
+        y[g.x] = x[g.x] * x[g.x];
+        return;
+    }
+    y[g.y * w + g.x] = 3.0 * x[g.y * w + g.x];
+#elif defined(SOME)
+    if (dims == 1) {
+        y[g.x] = x[g.x] * x[g.x];
+        if (x[g.y * w + g.x] > 2.0) return;
+    }
+    y[g.y * w + g.x] = 3.0 * x[g.y * w + g.x];
 #else
     if (dims == 1) {
         float v = x[g.x] * x[g.x];
