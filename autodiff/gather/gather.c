@@ -306,7 +306,7 @@ static bool take_apart(gather *g)
     for (int round = 0; round < ROUNDS; round++) {
         do {
             if (g->failed || !gather_make_programs(g)) return false;
-        } while (gather_drop_expensive(g) || gather_drop_long(g));
+        } while (gather_drop_expensive(g) || gather_drop_wide(g) || gather_drop_long(g));
         if (g->failed) return false;
         if (!any_gathered(g)) return make(g, stages, 0);
         if (make_stages(g, stages + 1, &count)) return make(g, stages, count);

@@ -253,6 +253,8 @@ void gather_fill_holes(gather *g, gather_site *site);
 double gather_adding(const gather *g, const gather_site *site);
 // Drops programs that cost more than they save.  True: there were some.
 bool gather_drop_expensive(gather *g);
+// Drops the program that needs the most values kept, where all together need too many buffers.
+bool gather_drop_wide(gather *g);
 // ---- gather_length.c
 // Do two sites of a program share a walk?
 bool gather_shares_walk(const gather *g, const gather_site *x, const gather_site *y);

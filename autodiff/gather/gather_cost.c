@@ -165,3 +165,35 @@ bool gather_drop_expensive(gather *g)
     }
     return any;
 }
+
+// ------------------------------------------------------------------------------------ what is kept
+// How many values the program needs kept; 0: all programs together.
+static uint32_t kept_by(const gather *g, uint32_t program)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < g->kept.count; k++) {
+        bool used = false;
+        for (uint32_t j = 0; j < g->site_count && !used; j++)
+            used = g->sites[j].gathered && (!program || g->sites[j].program == program) &&
+                   g->sites[j].need[g->kept.data[k].id];
+        n += used;
+    }
+    return n;
+}
+
+bool gather_drop_wide(gather *g)
+{
+    enum { MOST_KEPT = 28 }; // with the parameters no more storage buffers than lavapipe binds, 32
+    uint32_t widest = 0, most = 0;
+    if (g->always || g->kept.count <= MOST_KEPT || kept_by(g, 0) <= MOST_KEPT) return false;
+    for (uint32_t k = 1; k <= g->program_count; k++) {
+        const uint32_t n = g->programs[k - 1].sites ? kept_by(g, k) : 0;
+        if (n > most) widest = k, most = n;
+    }
+    for (uint32_t j = 0; j < g->site_count && widest; j++) {
+        if (g->sites[j].program != widest) continue;
+        g->sites[j].gathered = false;
+        g->sites[j].why = "needs more values kept than a device binds buffers";
+    }
+    return widest != 0;
+}
