@@ -73,10 +73,11 @@ static void table_enter(vy_builder *b, build_entry e)
 static bool table_grow(vy_builder *b)
 {
     build_entry *old = b->table;
-    const uint32_t old_size = b->table_size, size = old_size ? old_size * 2 : 128;
-    build_entry *t = vy_realloc(NULL, (size_t)size * sizeof *t);
+    const uint32_t old_size = b->table_size;
+    uint32_t size = old_size ? old_size * 2 : 128;
+    while (!old_size && size / 2 < b->p->insts.capacity) size *= 2; // those that are expected
+    build_entry *t = vy_zeroed((size_t)size * sizeof *t);
     if (!t) return false;
-    memset(t, 0, (size_t)size * sizeof *t);
     b->table = t;
     b->table_size = size;
     b->table_used = 0;
