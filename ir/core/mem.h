@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// All memory of the library comes through these two, so that tests can make any allocation fail:
+// All memory of the library comes through these, so that tests can make any allocation fail:
 // vy_test_fail_after(n) lets n allocations pass and fails all later ones (negative: never).
 void *vy_realloc(void *old, size_t size); // NULL when out; size 0 frees
 // Zeros.  Of a large one the system has pages made only where they are written.  NULL when out.
