@@ -2,6 +2,7 @@
 // access.c: see access.h.  Indices with products: flat.c.
 #include "autodiff/affine/flat.h"
 #include "autodiff/affine/nest_memo.h"
+#include "autodiff/affine/single.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,24 +41,24 @@ isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes)
     const vy_nest *n = &x->nest;
     isl_map *known = vy_access_recall(x, axes);
     if (known) return known;
-    isl_map *map = isl_map_from_domain(isl_set_copy(n->domain));
+    isl_set *domain = isl_set_copy(n->domain);
+    isl_pw_aff *of[VY_MAX_AXES];
+    int count = 0;
     for (uint32_t k = 0; k < x->rank; k++) {
         if (k < 32 && !(axes >> k & 1)) continue;
         if (!x->index[k]) {
-            isl_map_free(map);
+            isl_set_free(domain);
             return NULL;
         }
-        isl_space *space = isl_space_copy(n->space);
-        isl_pw_aff *zero = isl_pw_aff_from_aff(
-            isl_aff_val_on_domain_space(isl_space_copy(space), isl_val_zero(n->a->ctx)));
-        isl_pw_aff *end = vy_affine_dim(n->a, space, x->dim[k]);
-        isl_set *exists = isl_set_intersect(isl_pw_aff_ge_set(isl_pw_aff_copy(x->index[k]), zero),
-                                            isl_pw_aff_lt_set(isl_pw_aff_copy(x->index[k]), end));
-        map = isl_map_intersect_domain(map, exists);
-        map = isl_map_flat_range_product(map, isl_map_from_pw_aff(isl_pw_aff_copy(x->index[k])));
+        isl_pw_aff *end = vy_affine_dim(n->a, isl_space_copy(n->space), x->dim[k]);
+        isl_set *exists = vy_affine_at_least(isl_pw_aff_copy(x->index[k]), vy_nest_number(n, 0));
+        domain = isl_set_intersect(domain, exists);
+        domain = isl_set_intersect(domain, vy_affine_less(isl_pw_aff_copy(x->index[k]), end));
+        of[count++] = x->index[k];
     }
-    // The context is implied; the caller's constraints need not repeat it.
-    map = isl_map_intersect_params(map, isl_set_copy(n->a->context));
+    isl_map *map = vy_affine_relation(domain, of, count);
+    if (!vy_access_in_context(x)) // parameters were given bounds since
+        map = isl_map_intersect_params(map, isl_set_copy(n->a->context));
     map = isl_map_coalesce(map);
     vy_access_remember(x, axes, map);
     return map;

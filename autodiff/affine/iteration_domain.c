@@ -8,6 +8,7 @@
 // Data-dependent conditions are over-approximated, and the `if` is recorded as inexact.  So are, on
 // request, conditions that exclude only points where two numbers are equal.
 #include "autodiff/affine/nest_memo.h"
+#include "autodiff/affine/single.h"
 #include "ir/core/flow.h"
 
 #include <stdio.h>
@@ -80,7 +81,7 @@ static void add_over(vy_nest *n, uint32_t k)
     vy_number extent =
         vy_affine_dim_number(n->a, isl_space_copy(n->space), n->a->p->overs.data[k].extent.id);
     n->domain = isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);
-    constrain(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));
+    constrain(n, vy_affine_less(vy_nest_axis(n, k), extent.pa));
     n->range[k] = (vy_interval){0, VY_AFFINE_EXTENT - 1};
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
 }
@@ -120,8 +121,8 @@ static bool add_loop(vy_nest *n, uint32_t k, bool *early)
         return false;
     }
     n->range[k] = vy_interval_counter(vy_id_type(p, loop), from.range, to.range);
-    constrain(n, isl_pw_aff_ge_set(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa)));
-    constrain(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), to.pa));
+    constrain(n, vy_affine_at_least(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa)));
+    constrain(n, vy_affine_less(vy_nest_axis(n, k), to.pa));
     if (step > 1) {
         isl_val *by = isl_val_int_from_si(n->a->ctx, step);
         isl_pw_aff *iterations = isl_pw_aff_sub(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa));

@@ -171,6 +171,12 @@ static vy_known_nest *entry_of(const vy_affine_access *x)
     return e && e->domain == x->nest.domain ? e : NULL;
 }
 
+bool vy_access_in_context(const vy_affine_access *x)
+{
+    const vy_known_nest *e = entry_of(x);
+    return e && e->context == x->nest.a->context;
+}
+
 static bool is_relation(const known_relation *r, const vy_affine_access *x, uint32_t axes)
 {
     if (!r->map || r->axes != axes || r->rank != x->rank || r->context != x->nest.a->context)

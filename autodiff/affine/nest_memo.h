@@ -29,6 +29,8 @@ vy_nest_key vy_nest_key_of(vy_nest *n, const uint32_t *opener, uint32_t count, u
 bool vy_nest_recall(vy_nest *n, vy_nest_key key, const uint32_t *opener, uint32_t count);
 // Nothing is remembered of what isl gave up.  Out of memory: n->a has failed.
 void vy_nest_remember(vy_nest *n, vy_nest_key key, const uint32_t *opener, uint32_t count);
+// Is the domain of the nest known to lie in the context of now?
+bool vy_access_in_context(const vy_affine_access *x);
 // The relation of an access whose nest, axes and index are the same; NULL: none is known.
 isl_map *vy_access_recall(const vy_affine_access *x, uint32_t axes);
 void vy_access_remember(const vy_affine_access *x, uint32_t axes, isl_map *map); // keeps `map`

@@ -151,7 +151,7 @@ static bool stores_nothing(const vy_module *m)
 static vy_module *derive_loops(derivation *d, const reverse_observer *observer)
 {
     vy_arena arena = {0};
-    vy_gather_notes notes = {.arena = &arena};
+    vy_gather_notes notes = {.arena = &arena, .counts_only = true};
     const reverse_observer count = {.note = no_note, .gathers = &notes};
     vy_diag ignored = {0};
     derivation kept = *d;

@@ -296,7 +296,7 @@ static bool take_apart(gather *g)
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         gather_decide(g, k);
         if (g->sites[k].gathered) g->sites[k].adding = gather_adding(g, &g->sites[k]);
-        if (g->notes && g->sites[k].map && !is_described(g, k))
+        if (g->notes && !g->notes->counts_only && g->sites[k].map && !is_described(g, k))
             g->sites[k].text = vy_access_text(&g->sites[k].access, g->notes->arena);
     }
     use_kept(g);

@@ -24,6 +24,7 @@ VY_VEC_TYPE(vy_gather_note_vec, vy_gather_note);
 typedef struct vy_gather_notes {
     vy_arena *arena; // of the strings
     vy_gather_note_vec notes;
+    bool counts_only; // no maps: to print one takes as long as to find it
 } vy_gather_notes;
 
 typedef struct vy_gather_options {

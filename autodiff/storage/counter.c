@@ -277,6 +277,7 @@ bool vy_count_loops(vy_program *p, uint32_t **hints, vy_counter_vec *counters)
 {
     counting w = {.old_hints = *hints, .counters = counters};
     counters->count = 0;
+    if (!(vy_constructs(p) & VY_LOOPS)) return true; // hints stay those of the same instructions
     bool ok = vy_rewrite_begin(&w.w, p) && find_busy_loops(&w), changed = false;
     if (ok && vy_rewrite_open(&w.w)) count_loops(&w);
     ok = vy_rewrite_end(&w.w, ok, &changed);

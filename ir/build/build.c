@@ -37,28 +37,6 @@ static uint32_t inst_hash(const vy_inst *i, const uint32_t *args, uint32_t versi
     return (uint32_t)(h >> 32);
 }
 
-static bool table_grow(vy_builder *b)
-{
-    uint32_t size = b->table_size ? b->table_size * 2 : 128;
-    build_entry *t = vy_realloc(NULL, (size_t)size * sizeof *t);
-    if (!t) return false;
-    memset(t, 0, (size_t)size * sizeof *t);
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < b->table_size; i++) {
-        const build_entry e = b->table[i];
-        if (!e.id || !vy_visible(b, e.id)) continue; // entries of closed regions are dropped
-        uint32_t slot = e.hash & (size - 1);
-        while (t[slot].id) slot = (slot + 1) & (size - 1);
-        t[slot] = e;
-        used++;
-    }
-    vy_free(b->table);
-    b->table = t;
-    b->table_size = size;
-    b->table_used = used;
-    return true;
-}
-
 static bool same_inst(const vy_builder *b, uint32_t id, const vy_inst *want, const uint32_t *args,
                       uint32_t version)
 {
@@ -68,13 +46,62 @@ static bool same_inst(const vy_builder *b, uint32_t id, const vy_inst *want, con
            (want->nargs == 0 || memcmp(vy_args(b->p, id), args, want->nargs * sizeof *args) == 0);
 }
 
+// Where an instruction is looked for: in one line of the table, and if that is full, in the slots
+// from its hash on.  Instructions near each other use values near each other and so share lines: a
+// table spread by hashes alone misses every cache where programs have a million instructions.
+enum { LINE = 8 }; // entries, 64 bytes
+
+static uint32_t line_of(const vy_builder *b, uint32_t hash, uint32_t nargs, const uint32_t *args)
+{
+    uint32_t last = 0; // the latest operand
+    for (uint32_t k = 0; k < nargs; k++)
+        if (!VY_IS_LEAF(args[k]) && args[k] > last) last = args[k];
+    return (last ? last / (LINE / 2) * LINE : hash) & (b->table_size - LINE);
+}
+
+// Enters `e`, of a value that the table does not have.
+static void table_enter(vy_builder *b, build_entry e)
+{
+    const uint32_t mask = b->table_size - 1;
+    uint32_t slot = line_of(b, e.hash, b->p->insts.data[e.id].nargs, vy_args(b->p, e.id)), k = 0;
+    while (k < LINE && b->table[slot].id) slot++, k++;
+    if (k == LINE)
+        for (slot = e.hash & mask; b->table[slot].id;) slot = (slot + 1) & mask;
+    b->table[slot] = e;
+}
+
+static bool table_grow(vy_builder *b)
+{
+    build_entry *old = b->table;
+    const uint32_t old_size = b->table_size;
+    uint32_t size = old_size ? old_size * 2 : 128;
+    while (!old_size && size / 2 < b->p->insts.capacity) size *= 2; // those that are expected
+    build_entry *t = vy_zeroed((size_t)size * sizeof *t);
+    if (!t) return false;
+    b->table = t;
+    b->table_size = size;
+    b->table_used = 0;
+    for (uint32_t i = 0; i < old_size; i++) {
+        if (!old[i].id || !vy_visible(b, old[i].id))
+            continue; // those of closed regions are dropped
+        table_enter(b, old[i]);
+        b->table_used++;
+    }
+    vy_free(old);
+    return true;
+}
+
 // The slot of an equal instruction, or the slot where a new one belongs, with its hash.
 static build_entry *table_find(vy_builder *b, const vy_inst *want, const uint32_t *args,
                                uint32_t version)
 {
     const uint32_t mask = b->table_size - 1, hash = inst_hash(want, args, version);
-    uint32_t slot = hash & mask;
-    for (; b->table[slot].id; slot = (slot + 1) & mask) {
+    uint32_t slot = line_of(b, hash, want->nargs, args), k = 0;
+    for (; k < LINE && b->table[slot].id; slot++, k++) {
+        const build_entry *e = &b->table[slot];
+        if (e->hash == hash && same_inst(b, e->id, want, args, version)) return &b->table[slot];
+    }
+    for (slot = k < LINE ? slot : hash & mask; b->table[slot].id; slot = (slot + 1) & mask) {
         const build_entry *e = &b->table[slot];
         if (e->hash == hash && same_inst(b, e->id, want, args, version)) return &b->table[slot];
     }

@@ -6,12 +6,14 @@
 #include <string.h>
 
 // ----------------------------------------------------------------------------------------- leaves
+// A product carries differences upwards only, and short numbers differ in the top bits of their
+// double alone: those are brought down before the last product.
 static uint32_t leaf_hash(const vy_leaf *l)
 {
-    uint64_t h = (uint64_t)l->kind * 0x9E3779B97F4A7C15u;
-    h = (h ^ l->type) * 0x9E3779B97F4A7C15u;
+    uint64_t h = ((uint64_t)l->kind << 8 | l->type) * 0x9E3779B97F4A7C15u;
     h = (h ^ l->index ^ ((uint64_t)l->axis << 32)) * 0x9E3779B97F4A7C15u;
-    h = (h ^ l->value.u) * 0x9E3779B97F4A7C15u;
+    h ^= l->value.u;
+    h = (h ^ h >> 32) * 0x9E3779B97F4A7C15u;
     return (uint32_t)(h >> 32);
 }
 

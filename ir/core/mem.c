@@ -16,18 +16,31 @@ static long fail_after = -1;
 
 void vy_test_fail_after(long n) { fail_after = n; }
 
+// Does this allocation fail for a test?
+static bool is_made_to_fail(void)
+{
+    if (fail_after < 0 || fail_after-- != 0) return false;
+    fail_after = 0; // all later ones fail too
+    failures++;
+    return true;
+}
+
 void *vy_realloc(void *old, size_t size)
 {
     if (size == 0) {
         free(old);
         return NULL;
     }
-    if (fail_after >= 0 && fail_after-- == 0) {
-        fail_after = 0; // all later ones fail too
-        failures++;
-        return NULL;
-    }
+    if (is_made_to_fail()) return NULL;
     void *p = realloc(old, size);
+    failures += !p;
+    return p;
+}
+
+void *vy_zeroed(size_t size)
+{
+    if (is_made_to_fail()) return NULL;
+    void *p = calloc(1, size);
     failures += !p;
     return p;
 }
@@ -67,15 +80,14 @@ static void *alloc(vy_arena *a, size_t size)
         size_t want = block ? block->size * 2 : 1000;
         if (want > (size_t)1 << 20) want = (size_t)1 << 20;
         if (want < size) want = size;
-        vy_arena_block *fresh = vy_realloc(NULL, sizeof *fresh + want);
+        vy_arena_block *fresh = vy_zeroed(sizeof *fresh + want); // nothing is used twice
         if (!fresh) return NULL;
-        *fresh = (vy_arena_block){.next = block, .size = want};
+        fresh->next = block;
+        fresh->size = want;
         a->blocks = block = fresh;
     }
     void *p = (char *)block->data + block->used;
     block->used += size;
-    if (size > 64) return memset(p, 0, size);
-    for (char *at = p, *end = at + size; at < end; at += 16) memset(at, 0, 16); // most are small
     return p;
 }
 

@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// All memory of the library comes through these two, so that tests can make any allocation fail:
+// All memory of the library comes through these, so that tests can make any allocation fail:
 // vy_test_fail_after(n) lets n allocations pass and fails all later ones (negative: never).
 void *vy_realloc(void *old, size_t size); // NULL when out; size 0 frees
+// Zeros.  Of a large one the system has pages made only where they are written.  NULL when out.
+void *vy_zeroed(size_t size);
 void vy_free(void *memory);
 
 // Records the failure of an allocation that does not go through vy_realloc (vy_memory_failures).

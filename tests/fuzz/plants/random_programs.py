@@ -97,8 +97,10 @@ SEVERAL = (
     # barriers of the reverse
     ("autodiff/reverse/sweep.c", None, "if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);", ""),
     # bounds of an inverted access map
-    ("autodiff/affine/iteration_domain.c", None, "constrain(n, isl_pw_aff_lt_set(vy_nest_axis(n, k), extent.pa));",
-     "constrain(n, isl_pw_aff_le_set(vy_nest_axis(n, k), extent.pa));"),
+    ("autodiff/affine/single.c", None, "isl_aff_lt_basic_set(a, b)", "isl_aff_le_basic_set(a, b)"),
+    ("autodiff/affine/single.c", None, "isl_aff_ge_basic_set(a, b)", "isl_aff_gt_basic_set(a, b)"),
+    ("autodiff/affine/single.c", None, "return isl_map_intersect_domain(map, domain);",
+     "isl_set_free(domain); return map;"),
     ("autodiff/affine/iteration_domain.c", None, "isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);",
      "isl_set_lower_bound_si(n->domain, isl_dim_set, k, 1);"),
     # missing clears and initial contents

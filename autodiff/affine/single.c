@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// single.c: see single.h.
+#include "autodiff/affine/single.h"
+
+typedef struct only_piece {
+    isl_aff *aff;
+    int pieces;
+} only_piece;
+
+static isl_stat take_piece(isl_set *domain, isl_aff *aff, void *user)
+{
+    only_piece *found = user;
+    const bool everywhere = isl_set_plain_is_universe(domain) == isl_bool_true;
+    isl_set_free(domain);
+    if (++found->pieces == 1 && everywhere)
+        found->aff = aff;
+    else
+        isl_aff_free(aff);
+    return isl_stat_ok;
+}
+
+// The expression that the function is on all points; NULL: it has other pieces or holes.
+static isl_aff *single(isl_pw_aff *f)
+{
+    only_piece found = {0};
+    const isl_stat done = isl_pw_aff_foreach_piece(f, take_piece, &found);
+    if (done == isl_stat_ok && found.pieces == 1) return found.aff;
+    isl_aff_free(found.aff);
+    return NULL;
+}
+
+// Two expressions with the same parameters; false: one of them is none.
+static bool singles(isl_pw_aff *x, isl_pw_aff *y, isl_aff **a, isl_aff **b)
+{
+    *a = single(x);
+    *b = *a ? single(y) : NULL;
+    if (!*b) {
+        *a = isl_aff_free(*a);
+        return false;
+    }
+    *a = isl_aff_align_params(*a, isl_aff_get_domain_space(*b));
+    *b = isl_aff_align_params(*b, isl_aff_get_domain_space(*a));
+    isl_pw_aff_free(x);
+    isl_pw_aff_free(y);
+    return true;
+}
+
+isl_set *vy_affine_less(isl_pw_aff *x, isl_pw_aff *y)
+{
+    isl_aff *a, *b;
+    if (!singles(x, y, &a, &b)) return isl_pw_aff_lt_set(x, y);
+    return isl_set_from_basic_set(isl_aff_lt_basic_set(a, b));
+}
+
+isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y)
+{
+    isl_aff *a, *b;
+    if (!singles(x, y, &a, &b)) return isl_pw_aff_ge_set(x, y);
+    return isl_set_from_basic_set(isl_aff_ge_basic_set(a, b));
+}
+
+// The expressions; NULL: a function is not one.
+static isl_aff_list *list_of(isl_pw_aff *const *of, int count)
+{
+    if (!count) return NULL;
+    isl_aff_list *list = isl_aff_list_alloc(isl_pw_aff_get_ctx(of[0]), count);
+    for (int k = 0; k < count; k++) {
+        isl_aff *a = single(of[k]);
+        if (!a) return isl_aff_list_free(list);
+        list = isl_aff_list_add(list, a);
+    }
+    return list;
+}
+
+isl_map *vy_affine_relation(isl_set *domain, isl_pw_aff *const *of, int count)
+{
+    isl_aff_list *list = list_of(of, count);
+    if (list) {
+        isl_space *space = isl_space_from_domain(isl_set_get_space(domain));
+        space = isl_space_add_dims(space, isl_dim_out, (unsigned)count);
+        isl_map *map = isl_map_from_multi_aff(isl_multi_aff_from_aff_list(space, list));
+        return isl_map_intersect_domain(map, domain);
+    }
+    isl_map *map = isl_map_from_domain(domain);
+    for (int k = 0; k < count; k++)
+        map = isl_map_flat_range_product(map, isl_map_from_pw_aff(isl_pw_aff_copy(of[k])));
+    return map;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// single.h: comparisons and relations of functions that are one affine expression everywhere.
+//
+// isl compares functions of pieces pair by pair and asks of each pair whether integer points are in
+// it: most of the time of small programs.  One expression compared with one is one constraint.
+#ifndef VYRE_SINGLE_H
+#define VYRE_SINGLE_H
+
+#include <isl/aff.h>
+#include <isl/map.h>
+#include <isl/set.h>
+#include <isl/space.h>
+
+#include <stdbool.h>
+
+// Where x < y, and where x >= y; both take x and y.
+isl_set *vy_affine_less(isl_pw_aff *x, isl_pw_aff *y);
+isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y);
+// { points of `domain` → (of[0], of[1], …) }; takes `domain`, of which it has the dimensions, and
+// keeps the functions.
+isl_map *vy_affine_relation(isl_set *domain, isl_pw_aff *const *of, int count);
+
+#endif
