@@ -31,7 +31,7 @@ DIRECTED = (
     ("autodiff/gather/gather_leaf.c", None, "z = vy_add(c->b, vy_mul(c->b, z, extent), c->index[k]);", "z = c->index[k];"),
     ("autodiff/gather/gather_leaf.c", None, "case VY_LEAF_BUILTIN: return has_builtin(g, l);",
      "case VY_LEAF_BUILTIN: return true;"),
-    ("autodiff/affine/affine_number.c", None, "return (int)(n->overs - 1 - l->axis);", "return (int)l->axis;"),
+    ("autodiff/affine/affine_number.c", None, "(int)(n->overs - 1 - axis) : -1;", "(int)axis : -1;"),
     # access maps
     ("autodiff/affine/affine_value.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
      "isl_pw_aff_copy(x.pa);"),
