@@ -1,42 +1,12 @@
 // SPDX-License-Identifier: MIT
 // find_counter.c: which loops count, and how; see find_counter.h.
 #include "ir/pass/scalar/find_counter.h"
-#include "ir/pass/scalar/iteration.h"
 
 enum { DEEPEST = 16 };
 
 static const vy_inst *inst(const vy_rewrite *w, uint32_t id)
 {
     return &w->p->insts.data[VY_IS_LEAF(id) ? 0 : id];
-}
-
-static bool is_word(vy_type t) { return t == VY_I32 || t == VY_U32 || t == VY_I64 || t == VY_U64; }
-
-uint32_t vy_counting_plain(const vy_rewrite *w, uint32_t id)
-{
-    while (inst(w, id)->op == VY_OP_BITCAST && is_word((vy_type)inst(w, id)->type) &&
-           is_word(vy_id_type(w->p, vy_arg(w->p, id, 0))))
-        id = vy_arg(w->p, id, 0);
-    return id;
-}
-
-// ------------------------------------------------------------------------------------- invariance
-static bool is_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id, uint32_t depth)
-{
-    if (VY_IS_LEAF(id) || id < loop) return true;
-    const vy_inst *i = inst(w, id);
-    const vy_effect effect = vy_op_infos[i->op].effect;
-    if (depth == DEEPEST || i->nargs > VY_MAX_RANK ||
-        (effect != VY_PURE && (effect != VY_READ || w->p->buffers.data[i->aux].cls != VY_IN)))
-        return false;
-    for (uint32_t k = 0; k < i->nargs; k++)
-        if (!is_invariant(w, loop, vy_arg(w->p, id, k), depth + 1)) return false;
-    return true;
-}
-
-bool vy_counting_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id)
-{
-    return is_invariant(w, loop, id, 0);
 }
 
 uint32_t vy_counting_ahead(vy_rewrite *w, uint32_t loop, uint32_t id)
@@ -168,7 +138,8 @@ static bool find_compare(const vy_rewrite *w, uint32_t loop, uint32_t id, vy_cou
     if (op != VY_OP_LT && op != VY_OP_LE && op != VY_OP_NE && op != VY_OP_EQ) return false;
     const bool second = !find_slot(w, loop, vy_arg(p, id, 0), c);
     const uint32_t bound = vy_arg(p, id, !second);
-    if ((second && !find_slot(w, loop, vy_arg(p, id, 1), c)) || !is_invariant(w, loop, bound, 0))
+    if ((second && !find_slot(w, loop, vy_arg(p, id, 1), c)) ||
+        !vy_counting_invariant(w, loop, bound))
         return false;
     c->type = vy_id_type(p, bound);
     c->compare = id;
@@ -176,7 +147,7 @@ static bool find_compare(const vy_rewrite *w, uint32_t loop, uint32_t id, vy_cou
     c->differs = op == VY_OP_NE || op == VY_OP_EQ;
     c->reaches = !c->differs && (op == VY_OP_LE) == c->sense;
     *above = second == c->sense; // k > bound
-    return is_word(c->type) && (!c->differs || c->sense == (op == VY_OP_NE));
+    return vy_counts_in(c->type) && (!c->differs || c->sense == (op == VY_OP_NE));
 }
 
 static bool find_first_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c, bool *above)

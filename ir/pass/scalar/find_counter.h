@@ -3,7 +3,7 @@
 #ifndef VYRE_FIND_COUNTER_H
 #define VYRE_FIND_COUNTER_H
 
-#include "ir/build/rewrite.h"
+#include "ir/pass/scalar/iteration.h"
 
 typedef enum vy_counting_form {
     VY_COUNTS_NOT,
@@ -36,11 +36,7 @@ uint64_t vy_counting_step(const vy_rewrite *w, const vy_counting_loop *c);
 // Whether the loop is tested ahead of its iterations, by comparing a carried value with what does
 // not change in it: `slot`, `compare`, `sense`, `bound` and how they are compared.
 bool vy_counting_test(const vy_rewrite *w, uint32_t loop, vy_counting_loop *c);
-// Without changes of the sign.
-uint32_t vy_counting_plain(const vy_rewrite *w, uint32_t id);
-// Is it the same in all iterations, and may it be computed ahead of the loop?  Then: the value, in
-// the new program.
-bool vy_counting_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id);
+// The value of what is the same in all iterations (vy_counting_invariant), in the new program.
 uint32_t vy_counting_ahead(vy_rewrite *w, uint32_t loop, uint32_t id);
 vy_scalar vy_greatest(vy_type integer);
 

@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: MIT
 // iteration.c: see iteration.h.
 #include "ir/pass/scalar/iteration.h"
-#include "ir/pass/scalar/find_counter.h"
 
 enum { DEEPEST = 16, MOST_CHOICES = 8 }; // of which both arms are followed
 
 static const vy_inst *inst(const vy_rewrite *w, uint32_t id)
 {
     return &w->p->insts.data[VY_IS_LEAF(id) ? 0 : id];
+}
+
+uint32_t vy_counting_plain(const vy_rewrite *w, uint32_t id)
+{
+    while (inst(w, id)->op == VY_OP_BITCAST && vy_counts_in((vy_type)inst(w, id)->type) &&
+           vy_counts_in(vy_id_type(w->p, vy_arg(w->p, id, 0))))
+        id = vy_arg(w->p, id, 0);
+    return id;
+}
+
+static bool is_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id, uint32_t depth)
+{
+    if (VY_IS_LEAF(id) || id < loop) return true;
+    const vy_inst *i = inst(w, id);
+    const vy_effect effect = vy_op_infos[i->op].effect;
+    if (depth == DEEPEST || i->nargs > VY_MAX_RANK ||
+        (effect != VY_PURE && (effect != VY_READ || w->p->buffers.data[i->aux].cls != VY_IN)))
+        return false;
+    for (uint32_t k = 0; k < i->nargs; k++)
+        if (!is_invariant(w, loop, vy_arg(w->p, id, k), depth + 1)) return false;
+    return true;
+}
+
+bool vy_counting_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id)
+{
+    return is_invariant(w, loop, id, 0);
 }
 
 // Equal values: also results of one `if` whose arms yield the same for both.

@@ -5,6 +5,15 @@
 
 #include "ir/build/rewrite.h"
 
+static inline bool vy_counts_in(vy_type t) // may a counter have the type?
+{
+    return t == VY_I32 || t == VY_U32 || t == VY_I64 || t == VY_U64;
+}
+// Without changes of the sign.
+uint32_t vy_counting_plain(const vy_rewrite *w, uint32_t id);
+// Is it the same in all iterations, and may it be computed ahead of the loop?
+bool vy_counting_invariant(const vy_rewrite *w, uint32_t loop, uint32_t id);
+
 // What is known of conditions: in iterations after which the loop goes on, or of its last one; on
 // one way through them.
 enum { VY_MOST_KNOWN = 32 };
