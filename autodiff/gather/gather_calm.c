@@ -85,10 +85,11 @@ void gather_assume_calm(gather *g)
 {
     if (!g->calm.scalar) return;
     const vy_dim greatest = extreme(g, true), least = extreme(g, false);
-    const vy_dim most = gather_number(g, VY_AFFINE_CALM);
-    gather_require(g, greatest, most,
-                   gather_less(g, greatest, gather_number(g, VY_AFFINE_CALM + 1)));
+    const vy_dim most = gather_number(g, VY_AFFINE_CALM),
+                 above = gather_number(g, VY_AFFINE_CALM + 1);
+    gather_require(g, greatest, most, gather_less(g, greatest, above));
     if (!least.id || g->failed) return;
-    gather_require(g, gather_number(g, -VY_AFFINE_CALM), least,
-                   gather_less(g, gather_number(g, -VY_AFFINE_CALM - 1), least));
+    const vy_dim below = gather_number(g, -VY_AFFINE_CALM - 1);
+    const vy_dim holds = gather_less(g, below, least);
+    gather_require(g, gather_number(g, -VY_AFFINE_CALM), least, holds);
 }

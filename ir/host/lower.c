@@ -146,8 +146,10 @@ static void store(lowering *w, uint32_t id)
     const lower_place to = lower_slice(w, id);
     const uint32_t v = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
     const vy_scalar *c = vy_id_const(w->h, v);
-    if (c && vy_type_is_float((vy_type)to.shape.type)) {
-        lower_fill(w, &to, c->f);
+    const bool is_float = vy_type_is_float((vy_type)to.shape.type);
+    const bool whole = w->h->insts.data[id].nargs == 1; // integers of tapes are single elements
+    if (c && (is_float || whole)) {
+        lower_fill(w, &to, is_float ? c->f : (double)c->i);
         return;
     }
     if (!lower_is_tensor(w, v)) {

@@ -90,7 +90,8 @@ static void start(raising *r, uint32_t buffer)
 {
     const vy_buf b = vy_builder_program(r->b)->buffers.data[buffer];
     uint32_t value = 0;
-    if (b.init == VY_INIT_ONES) value = vy_float(r->b, b.type, 1).id;
+    if (b.init == VY_INIT_ONES)
+        value = (vy_type_is_float(b.type) ? vy_float(r->b, b.type, 1) : vy_int(r->b, b.type, 1)).id;
     if (b.init == VY_INIT_COPY)
         load(r, &(vy_pipe_arg){.buffer = vy_program_find_buffer(r->l->signature, b.init_from)},
              &value);

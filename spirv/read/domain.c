@@ -204,8 +204,8 @@ static vy_dim extent_of(domain *d, const read_bound *bound, bool whole)
     const vy_dim e = ids_of(d, bound);
     if (bound->of_group) return times(b, e, size);
     if (!whole || size == 1) return e;
-    return times(b, vy_dim_binary(b, VY_DIM_DIV, plus(b, e, size - 1), vy_dim_const(b, size)),
-                 size);
+    const vy_dim above = plus(b, e, size - 1);
+    return times(b, vy_dim_binary(b, VY_DIM_DIV, above, vy_dim_const(b, size)), size);
 }
 
 static vy_dim axis_extent(domain *d, uint32_t axis)

@@ -65,6 +65,11 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/host/raise.c", None, "if (block && begins_open(r, s))", "if (0)"),
         ("autodiff/driver/derive_pipeline.c", None, "return order > 1 && t->options->checkpoint &&", "return order > 9 && t->options->checkpoint &&"),
     )),
+    ("text/grad/pipeline/init_integers.vyre", (
+        ("ir/host/lower.c", None, "if (c && (is_float || whole)) {", "if (c && is_float) {"),
+        ("ir/host/lower.c", None, "is_float ? c->f : (double)c->i", "c->f"),
+        ("ir/host/raise.c", None, "vy_type_is_float(b.type) ? vy_float(r->b, b.type, 1) : vy_int(r->b, b.type, 1)", "vy_float(r->b, b.type, 1)"),
+    )),
     ("text/grad/pipeline/segments_again.vyre", (
         ("ir/host/lower.c", None, "w->current[buffer] = buffer; // a loop", "// a loop"),
     )),
