@@ -91,22 +91,29 @@ static vy_module *derived_so(job *j, const vy_module *m, const gradcheck *c, vy_
 }
 
 // `gm` computes what the default way computes, at every launch.
-static bool agrees(job *j, const vy_module *gm, const char *oracle, const char *which)
+static bool agrees_within(job *j, const vy_module *gm, double tolerance, const char *oracle,
+                          const char *which)
 {
     bool ok = true;
     for (uint32_t k = 0; ok && k < j->launch_count; k++) {
         use_launch(j, k);
-        ok = same_gradient(j, gm, &j->launches[k].x, &j->launches[k].g, fmax(j->tolerance, 1e-9),
-                           oracle, which);
+        ok = same_gradient(j, gm, &j->launches[k].x, &j->launches[k].g,
+                           fmax(j->tolerance, tolerance), oracle, which);
     }
     return ok;
 }
 
-static bool agrees_optimised(job *j, vy_module *gm, int level, const char *oracle)
+static bool agrees(job *j, const vy_module *gm, const char *oracle, const char *which)
+{
+    return agrees_within(j, gm, 1e-9, oracle, which);
+}
+
+static bool agrees_optimised(job *j, vy_module *gm, int level, double tolerance, const char *oracle)
 {
     char which[60];
     snprintf(which, sizeof which, "added up so at -O%d", level);
-    return (optimised(gm, level, true) || fail(j, oracle)) && agrees(j, gm, oracle, which);
+    return (optimised(gm, level, true) || fail(j, oracle)) &&
+           agrees_within(j, gm, tolerance, oracle, which);
 }
 
 static bool check_accumulated(job *j, const vy_module *m, vy_accumulate how, const char *oracle)
@@ -114,7 +121,7 @@ static bool check_accumulated(job *j, const vy_module *m, vy_accumulate how, con
     vy_module *gm = derived_so(j, m, &j->c, how, false, oracle);
     if (!gm) return !j->oracle;
     bool ok = agrees(j, gm, oracle, "added up so");
-    ok = ok && agrees_optimised(j, gm, j->thorough ? 2 : (int)alternate(j, 4), oracle);
+    ok = ok && agrees_optimised(j, gm, j->thorough ? 2 : (int)alternate(j, 4), 1e-9, oracle);
     j->ways += ok;
     vy_module_free(gm);
     return ok;
@@ -148,8 +155,10 @@ static bool check_batches(job *j, const vy_module *m)
     vy_module *gm = in_batches(j, m);
     if (!gm) return !j->oracle;
     lengths_of = last_program(m);
-    const bool ok = agrees(j, gm, "batches", "in batches") &&
-                    agrees_optimised(j, gm, (int)alternate(j, 4), "batches");
+    // Quotients of constants, 2 / 0.6, are folded to f32 in programs of f32, in one form and not in
+    // the other.
+    const bool ok = agrees_within(j, gm, 1e-7, "batches", "in batches") &&
+                    agrees_optimised(j, gm, (int)alternate(j, 4), 1e-7, "batches");
     lengths_of = NULL;
     j->ways += ok;
     vy_module_free(gm);
