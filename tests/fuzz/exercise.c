@@ -133,6 +133,15 @@ static void exercise_grad(const vy_module *m, const vy_program *p, uint32_t choi
     vy_module_free(g);
 }
 
+// Is what the check finds in the optimised program a race of the program itself?  Only without its
+// loops can the check prove it, where a shader stores in a loop.
+static bool is_own_race(const vy_module *m, const vy_diag *d)
+{
+    bool races = false;
+    for (uint32_t i = 0; i < vy_module_program_count(m); i++) races |= exercise_races(m, i);
+    return races && strcmp(d->code, "E0313") == 0;
+}
+
 void exercise(const vy_module *m, uint32_t choice)
 {
     uint32_t total = 0, n = vy_module_program_count(m);
@@ -151,9 +160,11 @@ void exercise(const vy_module *m, uint32_t choice)
                         .unchecked = choice >> 16 & 1,
                         .chunk = choice >> 17 & 1 ? 8 : 0,
                         .coarsen = choice >> 18 & 1 ? 16 : 0};
-    require(vy_optimize(copy, &o) && vy_module_check(copy), "-O%d: %s", o.level,
+    const bool sound = vy_optimize(copy, &o) && vy_module_check(copy);
+    require(sound || is_own_race(m, vy_module_diag(copy)), "-O%d: %s", o.level,
             vy_module_diag(copy)->text);
-    require_round_trip(copy, "optimised program");
-    for (uint32_t i = 0; i < n; i++) exercise_compile(vy_module_program(copy, i), choice >> 5);
+    if (sound) require_round_trip(copy, "optimised program");
+    for (uint32_t i = 0; i < n && sound; i++)
+        exercise_compile(vy_module_program(copy, i), choice >> 5);
     vy_module_free(copy);
 }

@@ -116,8 +116,8 @@ static bool dispatch_make(const vy_program *p, dispatch *d)
     return ok;
 }
 
-// True: it ran to its end and its results are defined.
-static bool dispatch_run(const vy_program *p, dispatch *d)
+// True: it ran to its end and its results are defined.  *races: how often two accesses did.
+static bool dispatch_run(const vy_program *p, dispatch *d, uint64_t *races)
 {
     vy_eval_options o = {.groups = {2, 1, 1},
                          .report_races = true,
@@ -129,6 +129,7 @@ static bool dispatch_run(const vy_program *p, dispatch *d)
     vy_diag diag = {0};
     bool ok = vy_eval(p, d->buffers, d->count, d->scalars, d->scalar_count, &o, &report, &diag);
     if (!ok) require_diag(&diag, NULL, 0);
+    if (races) *races = report.races;
     return ok && !report.races && !report.uninitialised;
 }
 
@@ -146,19 +147,30 @@ static void require_same(const vy_program *p, const dispatch *a, const dispatch 
     }
 }
 
+bool exercise_races(const vy_module *m, uint32_t program)
+{
+    dispatch d;
+    uint64_t races = 0;
+    const vy_program *p = vy_module_program(m, program);
+    if (!dispatch_make(p, &d)) return false;
+    dispatch_run(p, &d, &races);
+    dispatch_free(&d);
+    return races > 0;
+}
+
 void exercise_eval(const vy_module *m, uint32_t program, int level)
 {
     dispatch a, b;
     const vy_program *p = vy_module_program(m, program);
     if (!dispatch_make(p, &a)) return;
-    if (dispatch_run(p, &a)) {
+    if (dispatch_run(p, &a, NULL)) {
         vy_module *copy = reparsed(m, "program");
         vy_opt_options o = {.level = level};
         require(vy_optimize(copy, &o), "-O%d: %s", level, vy_module_diag(copy)->text);
         p = vy_module_program(copy, program);
         // Where a loop exits early, the unrolled code may take more steps.
         if (dispatch_make(p, &b)) {
-            if (dispatch_run(p, &b)) require_same(p, &a, &b, level);
+            if (dispatch_run(p, &b, NULL)) require_same(p, &a, &b, level);
             dispatch_free(&b);
         }
         vy_module_free(copy);

@@ -25,5 +25,7 @@ vy_module *reparsed(const vy_module *m, const char *what);
 // Runs the program on small made-up data, unchanged, and read back and optimised to `level`: the
 // bits must be the same.
 void exercise_eval(const vy_module *m, uint32_t program, int level);
+// Does the program have a data race on the same data?
+bool exercise_races(const vy_module *m, uint32_t program);
 
 #endif
