@@ -26,11 +26,23 @@ static uint32_t left_atomic(const gather *g)
     return n;
 }
 
-// Is something added to atomically only since numbers could wrap around, as far as is known?
+// May numbers that wrap around be all that leaves buffer b to atomic additions?
+static bool is_left_for_wrapping(const gather *g, uint32_t b)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        if (site->access.buffer != b || site->gathered || site->joins) continue;
+        if (!site->wraps) return false;
+        any = true;
+    }
+    return any;
+}
+
 static bool some_wrap(const gather *g)
 {
-    for (uint32_t k = 0; k < g->site_count; k++)
-        if (!g->sites[k].gathered && g->sites[k].wraps) return true;
+    for (uint32_t b = 1; b < g->r->buffers.count; b++)
+        if (is_left_for_wrapping(g, b)) return true;
     return false;
 }
 

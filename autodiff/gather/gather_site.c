@@ -174,6 +174,7 @@ void gather_decide(gather *g, uint32_t k)
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) {
         site->why = "is beyond a limit of the analysis";
+        site->wraps = true; // cases of wrapping around use a limit up
         return;
     }
     site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
