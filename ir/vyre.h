@@ -695,6 +695,9 @@ typedef struct vy_opt_options {
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;
     const char *skip; // omit this pass (tests)
+    // The elements that one invocation computes are neighbours, and those that all lie inside the
+    // domain are computed without conditions: for GPUs, which load four words at once.
+    bool adjacent;
 } vy_opt_options;
 
 // Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).

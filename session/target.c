@@ -9,6 +9,11 @@
 // A GPU's cores wait for workgroups that end at once (ir/pass/target/workgroup_shape.c).
 #define GPU_WORKGROUP 256
 
+enum {
+    GPU_ELEMENTS = 64, // of its domain that an invocation computes at most: 8 × 8
+    GPU_CARRIED = 72,  // values that a loop carries at most
+};
+
 static uint32_t suitable_workgroup(const vkrt_device_info *info)
 {
     if (strcmp(info->type, "CPU") == 0) return 0;
@@ -128,6 +133,21 @@ static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
     return n < 0 ? 1 : n;
 }
 
+// Written for a GPU, whatever its sizes.
+static bool is_for_gpu(const vys_settings *s, const vys_facts *f)
+{
+    return !f->known && s->driver == VY_DRIVER_GPU;
+}
+
+// Blocks of neighbours are for what loads four words at once, and has registers for 8 × 8 sums.
+static void choose_places(const vys_asked *asked, vy_opt_options *opt)
+{
+    const vys_facts *f = asked->facts;
+    const bool gpu = f->known ? !f->cpu : is_for_gpu(asked->settings, f);
+    opt->adjacent = opt->coarsen > 1 && gpu;
+    if (opt->adjacent) opt->carried = GPU_CARRIED;
+}
+
 // Elements of a domain that one invocation may compute; measured on lavapipe, where the only limit
 // is the number of registers.  GPUs hide latency with invocations, so they keep more of them, and
 // registers for those; a CPU has a cache in which what does not fit into registers stays.
@@ -137,9 +157,12 @@ static void choose_sizes(const vys_asked *asked, vy_opt_options *opt)
     opt->coarsen = asked->settings->coarsen;
     opt->carried = f->known && f->cpu ? 256 : 0;
     if (asked->data) opt->extent = extent_at_launch, opt->workgroup = f->workgroup;
-    if (opt->coarsen || !f->known || !asked->data) return;
-    opt->coarsen = f->cpu ? 40 : 16;
-    opt->invocations = f->cpu ? 256 : 65536;
+    if (!opt->coarsen && is_for_gpu(asked->settings, f)) opt->coarsen = GPU_ELEMENTS;
+    if (!opt->coarsen && f->known && asked->data) {
+        opt->coarsen = f->cpu ? 40 : GPU_ELEMENTS;
+        opt->invocations = f->cpu ? 256 : 65536;
+    }
+    choose_places(asked, opt);
 }
 
 static void dump(void *user, const char *pass, const char *text)
@@ -160,7 +183,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
                           .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
                           .workgroup_sums = !eval && f->workgroup,
                           .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
-                          .registers = f->known && !eval,
+                          .registers = (f->known || is_for_gpu(s, f)) && !eval,
                           .chunk = counted ? chunk(asked) : 0,
                           .few_iterations = counted ? stays_below_limit : NULL,
                           .lanes = counted ? f->subgroup_size : 0,
@@ -174,6 +197,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
         choose_sizes(asked, &opt);
     } else {
         opt.coarsen = s->coarsen;
+        choose_places(asked, &opt);
         if (asked->data) opt.extent = extent_at_launch;
     }
     return opt;

@@ -44,15 +44,16 @@ VY_API const char *vy_quirk_name(uint32_t index); // NULL past the end
 VY_API const char *vy_quirk_text(uint32_t index); // the effect; likewise
 
 // The driver that will compile a module, whatever its version: any driver; any of Mesa's except
-// lavapipe; lavapipe; any that is not Mesa's.
+// lavapipe; lavapipe; any that is not Mesa's; any of a GPU.
 typedef enum vy_driver {
     VY_DRIVER_ANY,
     VY_DRIVER_MESA,
     VY_DRIVER_LAVAPIPE,
     VY_DRIVER_OTHER,
+    VY_DRIVER_GPU,
     VY_DRIVER_COUNT
 } vy_driver;
-VY_API const char *vy_driver_name(vy_driver driver); // "any", "mesa", "lavapipe", "other"
+VY_API const char *vy_driver_name(vy_driver driver); // "any", "mesa", "lavapipe", "other", "gpu"
 VY_API bool vy_driver_from_name(const char *name, vy_driver *out);
 
 VY_API vy_quirks vy_driver_quirks(vy_driver driver);

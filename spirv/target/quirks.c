@@ -19,7 +19,7 @@ static const struct {
 #undef X
 };
 
-static const char *const drivers[] = {"any", "mesa", "lavapipe", "other"};
+static const char *const drivers[] = {"any", "mesa", "lavapipe", "other", "gpu"};
 
 const char *vy_quirk_name(uint32_t index)
 {
@@ -54,7 +54,8 @@ static vy_quirks quirks_of(uint8_t whose, uint32_t version)
 vy_quirks vy_driver_quirks(vy_driver driver)
 {
     switch (driver) {
-    case VY_DRIVER_MESA: return quirks_of(MESA, 0);
+    case VY_DRIVER_MESA:
+    case VY_DRIVER_GPU: return quirks_of(MESA, 0);
     case VY_DRIVER_LAVAPIPE: return quirks_of(MESA | LAVAPIPE, 0);
     case VY_DRIVER_OTHER: return 0;
     default: return VY_QUIRKS_ALL;

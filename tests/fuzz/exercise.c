@@ -159,7 +159,8 @@ void exercise(const vy_module *m, uint32_t choice)
                         .fast_math = choice >> 15 & 1,
                         .unchecked = choice >> 16 & 1,
                         .chunk = choice >> 17 & 1 ? 8 : 0,
-                        .coarsen = choice >> 18 & 1 ? 16 : 0};
+                        .coarsen = choice >> 18 & 1 ? 16 : 0,
+                        .adjacent = choice >> 19 & 1};
     const bool sound = vy_optimize(copy, &o) && vy_module_check(copy);
     require(sound || is_own_race(m, vy_module_diag(copy)), "-O%d: %s", o.level,
             vy_module_diag(copy)->text);

@@ -66,7 +66,7 @@ static const option table[] = {
     {'O', OPT_CHOICE, AT(level),         FILES, NULL,              "0|1|2|3",    "optimisation level; default 2"},
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},
     {0,   OPT_CHOICE, AT(target),        FILES, "--target",        "vulkan1.1|vulkan1.2|vulkan1.3", "oldest Vulkan that must take the SPIR-V; default 1.1"},
-    {0,   OPT_CHOICE, AT(written_for),   FILES, "--for",           "any|mesa|lavapipe|other", "drivers whose faults written SPIR-V works around; other: none; default any"},
+    {0,   OPT_CHOICE, AT(written_for),   FILES, "--for",           "any|mesa|lavapipe|other|gpu", "drivers whose faults written SPIR-V works around; other: none; gpu: of a GPU, and large domains: an invocation computes up to 64 elements; default any"},
     {'g', OPT_FLAG,   AT(lines),         FILES, "--lines",         NULL,         "written SPIR-V names its source: path and line numbers"},
     {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
     {0,   OPT_COUNT,  AT(order),         WRT,   "--order",         "N",          "differentiate N times, each time all gradients"},

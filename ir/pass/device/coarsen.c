@@ -41,13 +41,16 @@
 
 enum {
     MAX_AXES = 3,
-    REGISTERS = 40,   // values that a loop carries without loads and stores
+    REGISTERS = 40,   // values that a loop carries without loads and stores, on a CPU; limit
     HELD = 4,         // elements of local arrays for each value that a loop may carry
     MAX_CODE = 8192,  // instructions
     MAX_BLOCKS = 128, // basic blocks
-    MAX_CHUNK = 88,   // LARGEST_BODY of strip_mine.c, less what closes the loop
-    ROW = 8,          // invocations that a device runs side by side, at least
-    MOST = 9,         // elements along one variable; where a loop may carry many values, …
+    MAX_BLOCKS_GPU = 512,
+    MAX_CODE_GPU =
+        768,        // beyond the loads and sums of 8 × 8 products, copies take too many registers
+    MAX_CHUNK = 88, // LARGEST_BODY of strip_mine.c, less what closes the loop
+    ROW = 8,        // invocations that a device runs side by side, at least
+    MOST = 9,       // elements along one variable; where a loop may carry many values, …
     MOST_OF_FEW = 16, // … so many if all that is made is at most
     FEW = 512,        // instructions
     MASKS = 1 << VY_ALONG_AXES,
@@ -268,10 +271,11 @@ static part total(const coarsen *c)
 static bool within_limits(const coarsen *c, const part *t)
 {
     const uint32_t carried = c->options->carried ? c->options->carried : REGISTERS;
-    uint64_t code = MAX_CODE;
+    const uint64_t blocks = c->options->adjacent ? MAX_BLOCKS_GPU : MAX_BLOCKS;
+    uint64_t code = c->options->adjacent ? MAX_CODE_GPU : MAX_CODE;
     for (uint32_t k = 0; k < c->axes; k++)
         if (c->factor[k] > MOST) code = FEW; // drivers take long to compile more
-    return t->code <= code && t->blocks <= MAX_BLOCKS && t->carried <= carried &&
+    return t->code <= code && t->blocks <= blocks && t->carried <= carried &&
            t->held <= (uint64_t)HELD * carried && !(c->chunked && t->body > MAX_CHUNK) &&
            enough_invocations(c);
 }
@@ -283,7 +287,8 @@ static double cost(const coarsen *c)
     const part t = total(c);
     if (all > 1 && !within_limits(c, &t)) return -1;
     double sum = t.cost;
-    if (t.carried > REGISTERS) sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
+    if (t.carried > REGISTERS && !c->options->adjacent)
+        sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
     sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // for the `if` around them
     return sum / all * waste(c);
 }
@@ -302,7 +307,8 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
     search(c, axis + 1, used);
     const uint32_t fixed = vy_axis_constant(c->p, c->along.first + axis);
     const uint32_t before = copies(c, MASKS - 1);
-    const uint32_t most = c->options->carried > REGISTERS ? MOST_OF_FEW : MOST;
+    const bool longer = c->options->carried > REGISTERS && !c->options->adjacent;
+    const uint32_t most = longer ? MOST_OF_FEW : MOST;
     for (uint32_t f = 2; f <= most && c->suits[axis] && used < MAX_AXES; f++) {
         if ((f & (f - 1) && (f != fixed || f > MOST)) || before * f > c->options->coarsen) continue;
         if (c->extent[axis] >= 0 && c->extent[axis] < f) break;
@@ -352,8 +358,9 @@ static bool rewrite(coarsen *c, vy_program *p, bool *changed)
     for (uint32_t k = c->axes; k-- > 0;) {
         if (c->best[k] < 2) continue;
         *changed = true;
-        if (!vy_jam(p, c->along.first + k, c->best[k])) return false;
+        if (!vy_jam(p, c->along.first + k, c->best[k], c->options->adjacent)) return false;
     }
+    if (*changed && c->options->adjacent && !vy_split_interior(p)) return false;
     if (!*changed || p->has_workgroup) return true;
     vy_default_workgroup(p);
     vy_reshape(p, c->options->lanes);
@@ -389,9 +396,9 @@ bool vy_pass_coarsen(vy_program *p, vy_pass_context *c)
     return coarsen_by(p, o, choose_variables, &c->changed);
 }
 
-bool vy_coarsen_all(vy_program *p, uint32_t factor)
+bool vy_coarsen_all(vy_program *p, uint32_t factor, bool adjacent)
 {
     bool changed = false;
-    const vy_opt_options o = {.coarsen = factor};
+    const vy_opt_options o = {.coarsen = factor, .adjacent = adjacent};
     return !program_suits(p) || coarsen_by(p, &o, choose_all, &changed);
 }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // coarsen.h: between coarsen.c, which chooses, coarsen_memory.c, which says what copies of an
-// invocation may do to memory, and unroll_and_jam.c, which rewrites.
+// invocation may do to memory, and unroll_and_jam.c and interior.c, which rewrite.
 #ifndef VYRE_COARSEN_H
 #define VYRE_COARSEN_H
 
 #include "ir/facts/domain_dependence.h"
 #include "ir/pass/pass.h"
 
-// unroll_and_jam.c: `factor` invocations along `axis` become one.  False: the module has the error.
-bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor);
+// unroll_and_jam.c: `factor` invocations along `axis` become one; adjacent: neighbours, also along
+// the last one.  False: the module has the error.
+bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor, bool adjacent);
+
+// interior.c: what was jammed gets an arm for blocks that lie inside the domain.  False: as above.
+bool vy_split_interior(vy_program *p);
 
 // coarsen_memory.c.  use: by buffer, zeroed; receives what the others are called with.  False: the
 // copies of an invocation would disturb each other, or other invocations.
@@ -22,6 +26,6 @@ bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id);
 uint8_t vy_written_along(const vy_along *a, uint32_t id);
 
 // coarsen.c, for tests: blocks by `factor` along every variable where possible, whatever the cost.
-bool vy_coarsen_all(vy_program *p, uint32_t factor);
+bool vy_coarsen_all(vy_program *p, uint32_t factor, bool adjacent);
 
 #endif

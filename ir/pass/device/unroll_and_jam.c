@@ -15,9 +15,11 @@
 // indices holds for them too (VY_FLAG_INRANGE is kept), and no invocation accesses an element of
 // another one.  They store nothing, but for coarsen_memory.c.
 //
-// Neighbours along the last variable are neighbours in a subgroup, whose loads should be adjacent:
-// there copy q is i + q⌈N/f⌉, along other variables f i + q.  A variable with as many values as
-// copies is removed from the domain.
+// Neighbours along the last variable are neighbours in a subgroup, whose loads should be adjacent
+// where each lane loads one word: there copy q is i + q⌈N/f⌉, along other variables f i + q.
+// adjacent: along the last one too, for compilers that make one load of what an invocation loads
+// from neighbours (interior.c).  A variable with as many values as copies is removed from the
+// domain.
 //
 // Between two markers each copy is emitted completely before the next one, which keeps live ranges
 // of temporaries short; its stores wait for the next marker and share one `if`.  Local arrays that
@@ -35,6 +37,7 @@ typedef struct jam {
     vy_along along;
     uint32_t axis, factor;
     uint8_t bit;
+    bool adjacent;
     const uint32_t *classes; // of dimensions
     uint32_t **maps;         // by copy: its map, like the one of the frame
     uint32_t *at;            // by copy: its coordinate along the axis
@@ -106,16 +109,16 @@ static void find_places(jam *j)
 {
     vy_builder *b = j->w.b;
     const uint32_t f = j->factor, constant = vy_axis_constant(j->w.p, j->axis);
-    const bool last = j->axis + 1 == j->w.p->overs.count;
+    const bool apart = !j->adjacent && j->axis + 1 == j->w.p->overs.count;
     vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, j->axis, 0)};
     vy_value n = extent(j), one = vy_int(b, VY_U32, 1);
     vy_value top = vy_sub(b, n, one), many = vy_int(b, VY_U32, f);
     vy_value m = vy_add(b, vy_div(b, top, many), one); // ⌈n/f⌉
-    vy_value first = last ? i : vy_mul(b, i, many);
+    vy_value first = apart ? i : vy_mul(b, i, many);
     if (constant == f) first = vy_int(b, VY_U32, 0), m = one;
     for (uint32_t q = 0; q < f && !vy_builder_failed(b); q++) {
         vy_value by = vy_int(b, VY_U32, q);
-        if (last) by = vy_mul(b, m, by);
+        if (apart) by = vy_mul(b, m, by);
         vy_value at = vy_add(b, first, by);
         j->inside[q] = 0;
         if (q && !(constant && constant % f == 0)) { // the sum may wrap, this difference cannot
@@ -378,9 +381,9 @@ static bool prepare_jam(jam *j)
            vy_along_make(&j->along, j->w.p, &j->w.s, &j->w.arena);
 }
 
-bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor)
+bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor, bool adjacent)
 {
-    jam j = {.axis = axis, .factor = factor};
+    jam j = {.axis = axis, .factor = factor, .adjacent = adjacent};
     const bool drops = vy_axis_constant(p, axis) == factor && p->overs.count > 1;
     bool ok = vy_rewrite_begin(&j.w, p) && prepare_jam(&j), changed = false;
     if (ok && vy_rewrite_open(&j.w)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// strip_mine.c: several iterations in one, for drivers that limit the number of iterations.
+// strip_mine.c: several iterations in one, for drivers that limit the number of iterations, and for
+// GPUs that load four neighbouring words at once.
 //
 //   for k in a..b step s { body }   →   for t in 0..n/8 { body(a + (8t)s); … body(a + (8t+7)s) }
 //                                       for t in n/8*8..n { body(a + t s) }      n = ⌈(b − a)/s⌉
@@ -9,24 +10,61 @@
 // each iteration spills the carried values.)  The trip count is computed unsigned, in the loop's
 // own width, where b − a of a non-empty loop cannot overflow.
 //
+// On a GPU (options->adjacent), where iteration k loads x[k] and no condition guards it, four
+// iterations load x[4t] … x[4t + 3], which its compiler makes one load.
+//
 // Applies to innermost counted loops without early exit, barrier or subgroup operation and with a
-// small body.  Runs only if options->chunk > 1: written SPIR-V is for other drivers too.
+// small body.  Runs only if options->chunk > 1 or options->adjacent: written SPIR-V is for other
+// drivers too.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 
-enum { LARGEST_BODY = 96 };
+enum {
+    LARGEST_BODY = 96,
+    WIDE = 4,           // words that a GPU loads at once
+    LARGEST_WIDE = 256, // instructions
+};
 
 typedef struct chunk {
     vy_rewrite w;
-    uint32_t factor;
+    uint32_t factor; // 0: only loops that load rows, by WIDE
 } chunk;
+
+static uint32_t factor_of(const chunk *c) { return c->factor ? c->factor : WIDE; }
+
+// Is `index` the counter of the loop, or a sum of it and what does not change in the loop?
+static bool follows(const vy_program *p, uint32_t loop, uint32_t index)
+{
+    if (index == loop || VY_IS_LEAF(index)) return index == loop;
+    if (p->insts.data[index].op != VY_OP_ADD) return false;
+    const uint32_t a = vy_arg(p, index, 0), b = vy_arg(p, index, 1);
+    return (a == loop && (VY_IS_LEAF(b) || b < loop)) || (b == loop && (VY_IS_LEAF(a) || a < loop));
+}
+
+// Does each iteration load the word after that of the one before, and nothing that a condition
+// guards?
+static bool loads_row(const vy_program *p, uint32_t loop, uint32_t end)
+{
+    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    bool row = false;
+    for (uint32_t id = loop + 1; id < end; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        if (i->op != VY_OP_LOAD || !vy_is_global(p->buffers.data[i->aux].cls)) continue;
+        if (!(i->flags & VY_FLAG_INRANGE)) return false;
+        const uint32_t rank = p->buffers.data[i->aux].rank;
+        row |= rank && follows(p, loop, vy_arg(p, id, rank - 1));
+    }
+    return row && step && step->u == 1;
+}
 
 static bool suits(const chunk *c, uint32_t loop)
 {
     const vy_program *p = c->w.p;
     if (vy_exits(p, loop)) return false;
-    if (c->w.s.partner[loop] - loop > LARGEST_BODY) return false;
-    for (uint32_t id = loop + 1; id < c->w.s.partner[loop]; id++) {
+    const uint32_t end = c->w.s.partner[loop];
+    if (end - loop > (c->factor ? LARGEST_BODY : LARGEST_WIDE)) return false;
+    if (!c->factor && !loads_row(p, loop, end)) return false;
+    for (uint32_t id = loop + 1; id < end; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         if (vy_is_loop(op) || vy_op_infos[op].effect == VY_CONV) return false;
     }
@@ -104,9 +142,9 @@ static void split(chunk *c, uint32_t loop)
     vy_rewrite_at(&c->w, loop);
     for (uint32_t s = 0; s < slots; s++)
         values[s] = vy_new_arg(&c->w, loop, vy_init_arg(p, loop) + s);
-    vy_value n = count_iterations(c, loop, u), factor = vy_int(c->w.b, u, c->factor);
+    vy_value n = count_iterations(c, loop, u), factor = vy_int(c->w.b, u, factor_of(c));
     vy_value iterations = vy_div(c->w.b, n, factor);
-    emit_loop(c, loop, u, vy_zero(c->w.b, u), iterations, n, c->factor, values);
+    emit_loop(c, loop, u, vy_zero(c->w.b, u), iterations, n, factor_of(c), values);
     emit_loop(c, loop, u, vy_mul(c->w.b, iterations, factor), n, n, 1, values);
     if (!vy_rewrite_stopped(&c->w)) vy_rewrite_slots(&c->w, end, slots, values);
     vy_free(values);
@@ -123,8 +161,9 @@ static uint32_t instead(void *pass, uint32_t id)
 
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *context)
 {
-    if (!vy_is_chunked(p, context->options)) return true;
-    chunk c = {.factor = context->options->chunk};
+    const bool chunked = vy_is_chunked(p, context->options);
+    if (!chunked && !(context->options && context->options->adjacent)) return true;
+    chunk c = {.factor = chunked ? context->options->chunk : 0};
     bool ok = vy_rewrite_begin(&c.w, p);
     if (ok) vy_rewrite_run(&c.w, instead, &c);
     return vy_rewrite_end(&c.w, ok, &context->changed);

@@ -139,7 +139,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
     for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++) {
         vy_program *p = m->programs.data[i];
         vy_pass_context c = {.options = &o};
-        ok = vy_coarsen_all(p, level == 2 ? 3 : 2);
+        ok = vy_coarsen_all(p, level == 2 ? 3 : 2, level == 3);
         // Fold what became constant, as parsing the text does: texts are compared.
         ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_schedule_uses(p, &c);
     }
