@@ -57,6 +57,37 @@ static void carried_values_limit_elements(void **state)
     assert_int_equal(carries(eight, 40, 256), 6 * 32); // 32 copies of six stores are one `if` each
 }
 
+// On a GPU, blocks of 8 × 8 with an arm for those inside the domain and one for the others; code
+// that gets long stays at fewer elements.
+static uint32_t gpu_carries(const char *text, uint32_t elements, uint32_t carried)
+{
+    vy_module *m = vy_parse(text, strlen(text), "test");
+    assert_non_null(m);
+    const vy_opt_options o = {.level = 2,
+                              .coarsen = elements,
+                              .carried = carried,
+                              .adjacent = true};
+    if (!vy_module_ok(m) || !vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
+    const vy_program *p = vy_module_find(m, "f");
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < p->insts.count; id++) n += p->insts.data[id].op == VY_OP_CARRY;
+    vy_module_free(m);
+    return n;
+}
+
+static void gpus_compute_blocks(void **state)
+{
+    (void)state;
+    static const char product[] =
+        "program f(a: in f32[K, M], b: in f32[K, N], c: out f32[M, N], K: u32, M: u32, N: u32)\n"
+        "    over(i: M, j: N)\n{\n    c[i, j] = sum(k in 0..K: a[k, i] * b[k, j]);\n}\n";
+    assert_int_equal(gpu_carries(product, 64, 72), 64 * 2);
+    assert_int_equal(gpu_carries(product, 64, 40), 32 * 2);
+    assert_int_equal(gpu_carries(product, 16, 72), 16 * 2);
+    assert_int_equal(gpu_carries(eight, 64, 72), 6 * 8 * 2);
+    assert_int_equal(gpu_carries(eight, 64, 256), 6 * 16 * 2);
+}
+
 // What two loads cost is less than what more values beyond the registers do.
 static void carried_values_cost(void **state)
 {
@@ -115,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(carried_values_limit_elements),
         cmocka_unit_test(carried_values_cost),
+        cmocka_unit_test(gpus_compute_blocks),
         cmocka_unit_test(small_code_has_longer_rows),
         cmocka_unit_test(many_elements_keep_their_bits),
     };
