@@ -29,10 +29,8 @@
 // is loaded and stored only what coarsen_memory.c allows.  A variable on which a trip count depends
 // is left alone: the loops of one invocation must not become longer (vkrt.h, loop_iteration_limit).
 // Loops within an `if` that diverges are copied with it.
-//
-// Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`:
-// the copies keep their flags, which would be harder to prove for the result.  Printed text stays
-// as it was.
+// Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`,
+// whose flags the copies keep.  Printed text stays as it was.
 #include "ir/pass/device/coarsen.h"
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"
@@ -41,16 +39,15 @@
 
 enum {
     MAX_AXES = 3,
-    REGISTERS = 40,   // values that a loop carries without loads and stores, on a CPU; limit
+    REGISTERS = 40,   // values that a loop carries without loads and stores
     HELD = 4,         // elements of local arrays for each value that a loop may carry
     MAX_CODE = 8192,  // instructions
     MAX_BLOCKS = 128, // basic blocks
-    MAX_BLOCKS_GPU = 512,
-    MAX_CODE_GPU =
-        768,        // beyond the loads and sums of 8 × 8 products, copies take too many registers
-    MAX_CHUNK = 88, // LARGEST_BODY of strip_mine.c, less what closes the loop
-    ROW = 8,        // invocations that a device runs side by side, at least
-    MOST = 9,       // elements along one variable; where a loop may carry many values, …
+    GPU_CODE = 448,   // more than that of 8 × 8 products, for what holds more in registers
+    GPU_BLOCKS = 512,
+    MAX_CHUNK = 88,   // LARGEST_BODY of strip_mine.c, less what closes the loop
+    ROW = 8,          // invocations that a device runs side by side, at least
+    MOST = 9,         // elements along one variable; where a loop may carry many values, …
     MOST_OF_FEW = 16, // … so many if all that is made is at most
     FEW = 512,        // instructions
     MASKS = 1 << VY_ALONG_AXES,
@@ -271,8 +268,8 @@ static part total(const coarsen *c)
 static bool within_limits(const coarsen *c, const part *t)
 {
     const uint32_t carried = c->options->carried ? c->options->carried : REGISTERS;
-    const uint64_t blocks = c->options->adjacent ? MAX_BLOCKS_GPU : MAX_BLOCKS;
-    uint64_t code = c->options->adjacent ? MAX_CODE_GPU : MAX_CODE;
+    const bool gpu = c->options->adjacent;
+    uint64_t code = gpu ? GPU_CODE : MAX_CODE, blocks = gpu ? GPU_BLOCKS : MAX_BLOCKS;
     for (uint32_t k = 0; k < c->axes; k++)
         if (c->factor[k] > MOST) code = FEW; // drivers take long to compile more
     return t->code <= code && t->blocks <= blocks && t->carried <= carried &&
@@ -287,8 +284,8 @@ static double cost(const coarsen *c)
     const part t = total(c);
     if (all > 1 && !within_limits(c, &t)) return -1;
     double sum = t.cost;
-    if (t.carried > REGISTERS && !c->options->adjacent)
-        sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
+    const bool spills = t.carried > REGISTERS && !c->options->adjacent;
+    if (spills) sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
     sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // for the `if` around them
     return sum / all * waste(c);
 }
@@ -307,8 +304,7 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
     search(c, axis + 1, used);
     const uint32_t fixed = vy_axis_constant(c->p, c->along.first + axis);
     const uint32_t before = copies(c, MASKS - 1);
-    const bool longer = c->options->carried > REGISTERS && !c->options->adjacent;
-    const uint32_t most = longer ? MOST_OF_FEW : MOST;
+    const uint32_t most = c->options->carried > 2 * REGISTERS ? MOST_OF_FEW : MOST;
     for (uint32_t f = 2; f <= most && c->suits[axis] && used < MAX_AXES; f++) {
         if ((f & (f - 1) && (f != fixed || f > MOST)) || before * f > c->options->coarsen) continue;
         if (c->extent[axis] >= 0 && c->extent[axis] < f) break;
