@@ -278,6 +278,8 @@ static bool is_better_calm(gather *g)
 static bool make(gather *g, vy_program **stages, uint32_t count)
 {
     g->stopped = gather_is_calm_in_vain(g) || is_better_calm(g);
+    g->vain = !g->stopped && gather_wins_in_vain(g);
+    g->stopped |= g->vain;
     if (!g->stopped && !g->failed) return !count || replace(g, stages, count);
     free_stages(stages + 1, count);
     return !g->failed;
@@ -354,7 +356,7 @@ static bool attempt(gather *g, bool split, bool *again)
         ok = run(g);
     else if (ok && g->notes && !g->split.whole)
         ok = gather_note_left(g, g->r, g->notes);
-    *again = ok && g->split.whole && !g->stopped && !any_gathered(g);
+    *again = ok && g->split.whole && (g->vain || (!g->stopped && !any_gathered(g)));
     if (*again)
         vy_program_replace(g->r, g->split.whole);
     else
@@ -369,25 +371,50 @@ static bool has_additions(const vy_program *p)
     return false;
 }
 
+// *vain: the additions that gather_winner.c rewrote are not all gathered, and nothing is.
+static bool attempts(const gather *begin, bool *vain)
+{
+    bool ok = true, again = true;
+    for (int round = 0; round < 2 && ok && again; round++) {
+        gather g = *begin;
+        g.begin = begin;
+        ok = attempt(&g, round == 0, &again);
+        *vain = g.vain;
+    }
+    return ok;
+}
+
+// With maxima's additions as the analysis can read them; else as they are.
+static bool gather_all(gather *begin)
+{
+    gather_winners all;
+    bool vain = false, ok = gather_try_winners(begin->r, &all);
+    begin->winners = all.before ? &all : NULL;
+    ok = ok && attempts(begin, &vain);
+    if (ok && vain) {
+        vy_program_replace(begin->r, all.before);
+        all.before = NULL;
+        begin->winners = NULL;
+        ok = attempts(begin, &vain);
+    }
+    gather_free_winners(&all);
+    return ok;
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    const gather begin = {.m = m,
-                          .r = whole,
-                          .lean = o->lean,
-                          .always = o->always,
-                          .allow_small = o->allow_small,
-                          .gradients = o->gradients,
-                          .assume = o->assume,
-                          .assume_count = o->assume_count,
-                          .source = o->source,
-                          .notes = notes};
+    gather begin = {.m = m,
+                    .r = whole,
+                    .lean = o->lean,
+                    .always = o->always,
+                    .allow_small = o->allow_small,
+                    .gradients = o->gradients,
+                    .assume = o->assume,
+                    .assume_count = o->assume_count,
+                    .source = o->source,
+                    .notes = notes};
     if (!is_plain(whole) || !has_additions(whole)) return true;
-    bool ok = vy_affine_name_scalars(whole), again = true;
-    for (int round = 0; round < 2 && ok && again; round++) {
-        gather g = begin;
-        g.begin = &begin;
-        ok = attempt(&g, round == 0, &again);
-    }
+    const bool ok = vy_affine_name_scalars(whole) && gather_all(&begin);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

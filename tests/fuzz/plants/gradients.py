@@ -24,6 +24,16 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_domain.c", None, "const bool less = n.pa && n.range.hi > 0", "const bool less = false && n.range.hi > 0"),
         ("autodiff/gather/gather_assume.c", None, "        r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);", "        r->axis[k].extent = (vy_dim){0};"),
     )),
+    # Where a maximum was.
+    ("text/grad/gather/winner.vyre", (
+        ("autodiff/gather/gather_winner.c", None, "vy_slot_next(p, &c->w.s, loop, k);\n    if (VY_IS_LEAF(next) || inst(c, next)->op != VY_OP_SELECT) return 0;", "vy_slot_next(p, &c->w.s, loop, k);\n    return 0;"),
+        ("autodiff/gather/gather_winner.c", None, "vy_result(p, &c->w.s, loop, k)) == 1)", "vy_result(p, &c->w.s, loop, k)) != 0)"),
+        ("autodiff/gather/gather_winner.c", None, "return sense ? other == won : is_negation(c, other, won);", "return true;"),
+        ("autodiff/gather/gather_winner.c", None, "return (x == loop && y == carry) || (x == carry && y == loop) ? ", "return x == loop || y == loop ? "),
+        ("autodiff/gather/gather_winner.c", None, "(vy_value){c->counter}, won).id);", "(vy_value){c->counter}, (vy_value){c->counter}).id);"),
+        ("autodiff/gather/gather_winner.c", None, "if (passes(c, &c->leave[k], id)) which[n++] = k;", "if (false) which[n++] = k;"),
+        ("autodiff/gather/gather_winner.c", None, "l->in[l->own + k] = here ? fresh :", "l->in[l->own + k] = !here ? fresh :"),
+    )),
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (
         ("autodiff/affine/flat_terms.c", None, "if (collect_choice(l, id, &t, depth)) return true;", ""),
