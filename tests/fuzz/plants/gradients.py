@@ -59,9 +59,14 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Short local arrays whose index is no constant.
     ("text/grad/gather/short_arrays.vyre", (
-        ("ir/pass/scalar/scalarise.c", None, "!is_short(p, &p->buffers.data[i->aux])))", "true))"),
-        ("ir/pass/scalar/scalarise.c", None, "(i->op == VY_OP_STORE || !is_short(", "(!is_short("),
-        ("ir/pass/scalar/scalarise.c", None, "vy_eq(z->w.b, index, vy_int(z->w.b, t, k));", "vy_eq(z->w.b, index, vy_int(z->w.b, t, n - 1 - k));"),
+        ("ir/pass/scalar/scalarise.c", None, "!element(z, id, &var) && !is_short(p, &p->buffers.data[i->aux]))", "!element(z, id, &var))"),
+        ("ir/pass/scalar/scalarise.c", None, "(i->op == VY_OP_STORE && !one))", "false)"),
+        ("ir/pass/scalar/scalarise.c", None, "vy_arg(p, load, 0) == vy_arg(p, store, 0);", "true;"),
+        ("ir/pass/scalar/scalarise.c", None, "        if (own) return (int)k;", "        return (int)k;"),
+        ("ir/pass/scalar/scalarise.c", None, "own = vy_op_infos[p->insts.data[id].op].effect == VY_PURE ||", "own = true ||"),
+        ("ir/pass/scalar/scalarise.c", None, "args[own] = now;", "args[0] = now;"),
+        ("ir/pass/scalar/scalarise.c", None, "is, stored(z, id, own, *now), (vy_value){*now})", "is, stored(z, id, own, *now), vy_zero(z->w.b, VY_I32))"),
+        ("ir/pass/scalar/scalarise.c", None, "vy_eq(z->w.b, index, vy_int(z->w.b, t, k));\n        value", "vy_eq(z->w.b, index, vy_int(z->w.b, t, n - 1 - k));\n        value"),
         ("ir/pass/scalar/scalarise.c", None, "vy_value value = vy_zero(z->w.b, (vy_type)buf->type);", "vy_value value = {z->now[z->base[i->aux] - 1]};"),
     )),
     # Offsets whose sign only the launch knows, and the order of strides that are parts of one vector.
