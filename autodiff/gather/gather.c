@@ -197,31 +197,6 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     return put(g, stages, count + 1, true);
 }
 
-static uint32_t ones(uint32_t bits)
-{
-    uint32_t n = 0;
-    for (; bits; bits &= bits - 1) n++;
-    return n;
-}
-
-// Beside additions that stay atomic, a gather is worth a program of its own only where it sums.
-static void leave_singles(gather *g)
-{
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        gather_site *site = &g->sites[k];
-        bool beside = false;
-        for (uint32_t j = 0; j < g->site_count; j++)
-            beside |= !g->sites[j].gathered && !g->sites[j].joins &&
-                      g->sites[j].access.buffer == site->access.buffer;
-        site->joins = site->gathered && beside && site->access.nest.count <= ones(site->axes);
-    }
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        if (!g->sites[k].joins) continue;
-        g->sites[k].gathered = false;
-        g->sites[k].why = "adds one term to each element, to which other atomics add as well";
-    }
-}
-
 // Has an earlier place of the buffer a map in the notes?
 static bool is_described(const gather *g, uint32_t site)
 {
@@ -302,7 +277,7 @@ static bool take_apart(gather *g)
             g->sites[k].text = vy_access_text(&g->sites[k].access, g->notes->arena);
     }
     use_kept(g);
-    leave_singles(g);
+    gather_leave_singles(g);
     uint32_t count = 0;
     vy_affine_begin_round(&g->a);
     for (int round = 0; round < ROUNDS; round++) {
@@ -388,7 +363,7 @@ static bool attempts(const gather *begin, bool *vain)
 static bool gather_all(gather *begin)
 {
     gather_winners all;
-    bool vain = false, ok = gather_try_winners(begin->r, &all);
+    bool vain = false, ok = gather_try_winners(begin->r, begin->always, &all);
     begin->winners = all.before ? &all : NULL;
     ok = ok && attempts(begin, &vain);
     if (ok && vain) {

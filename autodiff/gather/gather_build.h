@@ -202,8 +202,8 @@ bool gather_split_domain(gather *g);
 bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_winner.c
 // Gives additions where a maximum was the form that the analysis can read, if there are any.
-// False: m's diag, or memory.  Call gather_free_winners either way.
-bool gather_try_winners(vy_program *p, gather_winners *all);
+// always: costs do not decide.  False: m's diag, or memory.  Call gather_free_winners either way.
+bool gather_try_winners(vy_program *p, bool always, gather_winners *all);
 void gather_free_winners(gather_winners *all);
 bool gather_wins_in_vain(const gather *g); // not all of them are gathered
 // ---- gather_sizes.c
@@ -257,6 +257,8 @@ void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_not
 // ---- gather_site.c
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
+// Beside additions that stay atomic, a gather is worth a program of its own only where it sums.
+void gather_leave_singles(gather *g);
 // ---- gather_holes.c
 // Makes the walk over the site's points include those that an `i != j` excludes, where that leaves
 // fewer pieces.

@@ -318,21 +318,56 @@ static bool has_winners(const vy_program *p)
     return adds && takes;
 }
 
-// Finds the additions; false: there are none, or memory ran out.
-static bool find(winning *c, uint8_t *buffers)
+// Does it depend on the place in the domain, besides by the winner?
+static bool needs_place(winning *c, uint32_t id)
 {
+    if (VY_IS_LEAF(id)) {
+        const vy_leaf_kind kind = (vy_leaf_kind)c->w.p->leaves.data[VY_LEAF_INDEX(id)].kind;
+        return kind == VY_LEAF_OVER || kind == VY_LEAF_BUILTIN;
+    }
+    if (id == c->at || c->steps++ >= MOST_STEPS) return false;
+    const uint32_t arm = taken(c, id);
+    if (arm) return needs_place(c, arm);
+    bool any = false;
+    for (uint32_t k = 0; !any && is_pure(c, id) && k < inst(c, id)->nargs; k++)
+        any = needs_place(c, vy_arg(c->w.p, id, k));
+    return any;
+}
+
+// Do all invocations add to the same elements?  Then each element has all of them as its points,
+// which costs more than adding.
+static bool is_shared(winning *c, uint32_t site)
+{
+    bool any = false;
+    c->steps = 0;
+    for (uint32_t k = 0; k + 1 < inst(c, site)->nargs; k++)
+        any |= needs_place(c, vy_arg(c->w.p, site, k));
+    return !any;
+}
+
+// Finds the additions; false: there are none, or memory ran out.  A buffer of which one is in vain
+// has none.
+static bool find(winning *c, uint8_t *buffers, bool always)
+{
+    enum { SOME = 1, NONE = 2 };
     const vy_program *p = c->w.p;
     bool any = false;
     c->chosen = vy_rewrite_bytes(&c->w);
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
-        if (inst(c, id)->op != VY_OP_ATOMIC_ADD || !is_wanted(c, id) || !reach(c)) continue;
-        c->chosen[id] = buffers[inst(c, id)->aux] = 1;
-        any = true;
+        uint8_t *b = &buffers[inst(c, id)->aux];
+        if (inst(c, id)->op != VY_OP_ATOMIC_ADD || *b == NONE || !is_wanted(c, id)) continue;
+        *b = always || !is_shared(c, id) ? SOME : NONE;
+        c->chosen[id] = *b == SOME && reach(c);
     }
+    for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
+        c->chosen[id] &= buffers[inst(c, id)->aux] == SOME;
+        any |= c->chosen[id];
+    }
+    for (uint32_t i = 0; i < p->buffers.count; i++) buffers[i] &= SOME;
     return any;
 }
 
-bool gather_try_winners(vy_program *p, gather_winners *all)
+bool gather_try_winners(vy_program *p, bool always, gather_winners *all)
 {
     winning c = {0};
     bool changed = false;
@@ -341,7 +376,7 @@ bool gather_try_winners(vy_program *p, gather_winners *all)
     all->buffers = vy_realloc(NULL, p->buffers.count);
     if (all->buffers) memset(all->buffers, 0, p->buffers.count);
     bool ok = vy_rewrite_begin(&c.w, p) && all->buffers;
-    if (ok && find(&c, all->buffers)) {
+    if (ok && find(&c, all->buffers, always)) {
         all->before = vy_program_clone(p, p->module);
         ok = all->before != NULL;
         if (ok) vy_rewrite_run(&c.w, replace, &c);

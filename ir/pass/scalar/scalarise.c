@@ -17,7 +17,7 @@
 // which they are parts of are sums again (`int at[3] = {x, y, z}; at[axis] += offset; … a[at[2]]`):
 //
 //   load at[k]        →   k == 0 ? at0 : k == 1 ? at1 : k == 2 ? at2 : 0
-//   store at[k], v    →   at0 = k == 0 ? v : at0;  at1 = k == 1 ? v : at1;  …
+//   store at[k], v    →   at0 = k == 0 ? v : at0;  at1 = k == 1 ? v : at1;  …   (once an array)
 //
 // A while's condition must not assign to it (a function that is called there could): the
 // condition runs once more than the body, and no carry passes on its last values.  Needs valid
@@ -70,6 +70,20 @@ static bool is_short(const vy_program *p, const vy_buf *b)
     return b->rank == 1 && vy_type_is_integer(b->type) && elements(p, b) <= FEW;
 }
 
+// Is the array stored to by an index that is no constant more than once?  Then choices would be of
+// choices, which are too many for whoever reads places.
+static void leave_changed_often(scalarise *z)
+{
+    const vy_program *p = z->w.p;
+    uint8_t *stores = vy_rewrite_table(&z->w, p->buffers.count);
+    for (uint32_t id = 1; stores && id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        uint32_t var;
+        if (i->op != VY_OP_STORE || !z->base[i->aux] || element(z, id, &var)) continue;
+        if (stores[i->aux]++) z->base[i->aux] = 0;
+    }
+}
+
 static bool choose_arrays(scalarise *z)
 {
     const vy_program *p = z->w.p;
@@ -91,6 +105,7 @@ static bool choose_arrays(scalarise *z)
                 z->base[i->aux] = 0;
         if (i->op != VY_OP_LOAD && conditions) z->base[i->aux] = 0;
     }
+    leave_changed_often(z);
     // Arrays without any access are left to dead_arrays.
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
