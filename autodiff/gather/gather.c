@@ -252,9 +252,9 @@ static bool is_better_calm(gather *g)
 // Makes what has been decided: count stages, or none; unless another attempt does better.
 static bool make(gather *g, vy_program **stages, uint32_t count)
 {
-    g->stopped = gather_is_calm_in_vain(g) || is_better_calm(g);
-    g->vain = !g->stopped && gather_wins_in_vain(g);
-    g->stopped |= g->vain;
+    const bool better = !gather_is_calm_in_vain(g) && is_better_calm(g);
+    g->vain = !better && gather_wins_in_vain(g);
+    g->stopped = better || g->vain || gather_is_calm_in_vain(g);
     if (!g->stopped && !g->failed) return !count || replace(g, stages, count);
     free_stages(stages + 1, count);
     return !g->failed;
@@ -363,13 +363,15 @@ static bool attempts(const gather *begin, bool *vain)
 static bool gather_all(gather *begin)
 {
     gather_winners all;
-    bool vain = false, ok = gather_try_winners(begin->r, begin->always, &all);
+    bool vain = false, ok = gather_try_winners(begin->r, &all);
     begin->winners = all.before ? &all : NULL;
+    begin->vain = begin->winners != NULL;
     ok = ok && attempts(begin, &vain);
     if (ok && vain) {
         vy_program_replace(begin->r, all.before);
         all.before = NULL;
         begin->winners = NULL;
+        begin->vain = false;
         ok = attempts(begin, &vain);
     }
     gather_free_winners(&all);

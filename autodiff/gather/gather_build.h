@@ -202,8 +202,8 @@ bool gather_split_domain(gather *g);
 bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_winner.c
 // Gives additions where a maximum was the form that the analysis can read, if there are any.
-// always: costs do not decide.  False: m's diag, or memory.  Call gather_free_winners either way.
-bool gather_try_winners(vy_program *p, bool always, gather_winners *all);
+// False: m's diag, or memory.  Call gather_free_winners either way.
+bool gather_try_winners(vy_program *p, gather_winners *all);
 void gather_free_winners(gather_winners *all);
 bool gather_wins_in_vain(const gather *g); // not all of them are gathered
 // ---- gather_sizes.c

@@ -7,12 +7,9 @@
 //
 // `at` is data, which no map of indices has (rewrite/argmax.c makes it).  But it is one of the
 // numbers that the loop's variable had, if any iteration won: so the second form adds the same, and
-// its index is affine.  A gather's program has no loop for it, as the element says which k that is:
-// it looks whether that one won.
-//
-// The second form is for the analysis only.  Unless all these additions are gathered the reverse
-// program is left as it was, and so it is where conditions of the launch do not hold
-// (gather_as_it_is).
+// its index is affine.  A gather has no loop for it, as the element says which k that is: it looks
+// whether that one won.  Unless all these additions are gathered the reverse program is left as it
+// was, and so it is where conditions of the launch do not hold (gather_as_it_is).
 #include "autodiff/gather/gather_build.h"
 #include "ir/build/rewrite.h"
 #include "ir/core/flow.h"
@@ -191,7 +188,7 @@ static bool is_wanted(winning *c, uint32_t site)
     return all && c->steps < MOST_STEPS;
 }
 
-// ------------------------------------------------------------------------------- winners that leave
+// ------------------------------------------------------------------------------ winners that leave
 static leaving *leaving_of(winning *c, uint32_t at)
 {
     for (uint32_t k = 0; k < c->leaves; k++)
@@ -220,8 +217,7 @@ static bool reach(winning *c)
     if (in_scope(c, c->at)) return true;
     const uint32_t from = leaves_from(c);
     leaving *l = leaving_of(c, c->at);
-    if (!from || c->at > c->site) return false;
-    if (!l && c->leaves == MOST_LEAVING) return false;
+    if (!from || c->at > c->site || (!l && c->leaves == MOST_LEAVING)) return false;
     if (!l) {
         l = &c->leave[c->leaves++];
         *l = (leaving){.at = c->at, .from = from};
@@ -347,7 +343,7 @@ static bool is_shared(winning *c, uint32_t site)
 
 // Finds the additions; false: there are none, or memory ran out.  A buffer of which one is in vain
 // has none.
-static bool find(winning *c, uint8_t *buffers, bool always)
+static bool find(winning *c, uint8_t *buffers)
 {
     enum { SOME = 1, NONE = 2 };
     const vy_program *p = c->w.p;
@@ -356,7 +352,7 @@ static bool find(winning *c, uint8_t *buffers, bool always)
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
         uint8_t *b = &buffers[inst(c, id)->aux];
         if (inst(c, id)->op != VY_OP_ATOMIC_ADD || *b == NONE || !is_wanted(c, id)) continue;
-        *b = always || !is_shared(c, id) ? SOME : NONE;
+        *b = is_shared(c, id) ? NONE : SOME;
         c->chosen[id] = *b == SOME && reach(c);
     }
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
@@ -367,7 +363,7 @@ static bool find(winning *c, uint8_t *buffers, bool always)
     return any;
 }
 
-bool gather_try_winners(vy_program *p, bool always, gather_winners *all)
+bool gather_try_winners(vy_program *p, gather_winners *all)
 {
     winning c = {0};
     bool changed = false;
@@ -376,7 +372,7 @@ bool gather_try_winners(vy_program *p, bool always, gather_winners *all)
     all->buffers = vy_realloc(NULL, p->buffers.count);
     if (all->buffers) memset(all->buffers, 0, p->buffers.count);
     bool ok = vy_rewrite_begin(&c.w, p) && all->buffers;
-    if (ok && find(&c, all->buffers, always)) {
+    if (ok && find(&c, all->buffers)) {
         all->before = vy_program_clone(p, p->module);
         ok = all->before != NULL;
         if (ok) vy_rewrite_run(&c.w, replace, &c);
@@ -387,8 +383,12 @@ bool gather_try_winners(vy_program *p, bool always, gather_winners *all)
 bool gather_wins_in_vain(const gather *g)
 {
     bool vain = false;
-    for (uint32_t k = 0; g->winners && k < g->site_count; k++)
-        vain |= !g->sites[k].gathered && g->winners->buffers[g->sites[k].access.buffer];
+    for (uint32_t i = 1; g->winners && i < g->r->buffers.count && !vain; i++) {
+        uint32_t gathered = 0, all = 0;
+        for (uint32_t k = 0; k < g->site_count; k++)
+            if (g->sites[k].access.buffer == i) all++, gathered += g->sites[k].gathered;
+        vain = g->winners->buffers[i] && (!all || gathered < all);
+    }
     return vain;
 }
 
