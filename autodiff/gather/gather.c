@@ -197,31 +197,6 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
     return put(g, stages, count + 1, true);
 }
 
-static uint32_t ones(uint32_t bits)
-{
-    uint32_t n = 0;
-    for (; bits; bits &= bits - 1) n++;
-    return n;
-}
-
-// Beside additions that stay atomic, a gather is worth a program of its own only where it sums.
-static void leave_singles(gather *g)
-{
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        gather_site *site = &g->sites[k];
-        bool beside = false;
-        for (uint32_t j = 0; j < g->site_count; j++)
-            beside |= !g->sites[j].gathered && !g->sites[j].joins &&
-                      g->sites[j].access.buffer == site->access.buffer;
-        site->joins = site->gathered && beside && site->access.nest.count <= ones(site->axes);
-    }
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        if (!g->sites[k].joins) continue;
-        g->sites[k].gathered = false;
-        g->sites[k].why = "adds one term to each element, to which other atomics add as well";
-    }
-}
-
 // Has an earlier place of the buffer a map in the notes?
 static bool is_described(const gather *g, uint32_t site)
 {
@@ -277,7 +252,9 @@ static bool is_better_calm(gather *g)
 // Makes what has been decided: count stages, or none; unless another attempt does better.
 static bool make(gather *g, vy_program **stages, uint32_t count)
 {
-    g->stopped = gather_is_calm_in_vain(g) || is_better_calm(g);
+    const bool better = !gather_is_calm_in_vain(g) && is_better_calm(g);
+    g->vain = !better && gather_wins_in_vain(g);
+    g->stopped = better || g->vain || gather_is_calm_in_vain(g);
     if (!g->stopped && !g->failed) return !count || replace(g, stages, count);
     free_stages(stages + 1, count);
     return !g->failed;
@@ -300,7 +277,7 @@ static bool take_apart(gather *g)
             g->sites[k].text = vy_access_text(&g->sites[k].access, g->notes->arena);
     }
     use_kept(g);
-    leave_singles(g);
+    gather_leave_singles(g);
     uint32_t count = 0;
     vy_affine_begin_round(&g->a);
     for (int round = 0; round < ROUNDS; round++) {
@@ -354,7 +331,7 @@ static bool attempt(gather *g, bool split, bool *again)
         ok = run(g);
     else if (ok && g->notes && !g->split.whole)
         ok = gather_note_left(g, g->r, g->notes);
-    *again = ok && g->split.whole && !g->stopped && !any_gathered(g);
+    *again = ok && g->split.whole && (g->vain || (!g->stopped && !any_gathered(g)));
     if (*again)
         vy_program_replace(g->r, g->split.whole);
     else
@@ -369,25 +346,52 @@ static bool has_additions(const vy_program *p)
     return false;
 }
 
+// *vain: the additions that gather_winner.c rewrote are not all gathered, and nothing is.
+static bool attempts(const gather *begin, bool *vain)
+{
+    bool ok = true, again = true;
+    for (int round = 0; round < 2 && ok && again; round++) {
+        gather g = *begin;
+        g.begin = begin;
+        ok = attempt(&g, round == 0, &again);
+        *vain = g.vain;
+    }
+    return ok;
+}
+
+// With maxima's additions as the analysis can read them; else as they are.
+static bool gather_all(gather *begin)
+{
+    gather_winners all;
+    bool vain = false, ok = gather_try_winners(begin->r, &all);
+    begin->winners = all.before ? &all : NULL;
+    begin->vain = begin->winners != NULL;
+    ok = ok && attempts(begin, &vain);
+    if (ok && vain) {
+        vy_program_replace(begin->r, all.before);
+        all.before = NULL;
+        begin->winners = NULL;
+        begin->vain = false;
+        ok = attempts(begin, &vain);
+    }
+    gather_free_winners(&all);
+    return ok;
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    const gather begin = {.m = m,
-                          .r = whole,
-                          .lean = o->lean,
-                          .always = o->always,
-                          .allow_small = o->allow_small,
-                          .gradients = o->gradients,
-                          .assume = o->assume,
-                          .assume_count = o->assume_count,
-                          .source = o->source,
-                          .notes = notes};
+    gather begin = {.m = m,
+                    .r = whole,
+                    .lean = o->lean,
+                    .always = o->always,
+                    .allow_small = o->allow_small,
+                    .gradients = o->gradients,
+                    .assume = o->assume,
+                    .assume_count = o->assume_count,
+                    .source = o->source,
+                    .notes = notes};
     if (!is_plain(whole) || !has_additions(whole)) return true;
-    bool ok = vy_affine_name_scalars(whole), again = true;
-    for (int round = 0; round < 2 && ok && again; round++) {
-        gather g = begin;
-        g.begin = &begin;
-        ok = attempt(&g, round == 0, &again);
-    }
+    const bool ok = vy_affine_name_scalars(whole) && gather_all(&begin);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

@@ -133,6 +133,12 @@ typedef struct gather_launch {
     vy_dim holds; // 1 if it holds, else 0; id 0: it does
 } gather_launch;
 
+// What gather_winner.c did to the reverse program.
+typedef struct gather_winners {
+    vy_program *before; // as it was; NULL: nothing
+    uint8_t *buffers;   // by buffer: it is added to where a maximum was
+} gather_winners;
+
 // An attempt that assumes that scalars are calm (gather_calm.c).
 typedef struct gather_calm {
     const uint8_t *scalar; // by scalar: it is; NULL: nothing is assumed
@@ -148,16 +154,17 @@ typedef struct gather {
     gather_split split;
     gather_launch launch;
     gather_calm calm;
-    const struct gather *begin; // the gather as it begins
-    const vy_program *source;   // what r is the derivative of, or NULL
-    vy_gather_notes *notes;     // or NULL
-    vy_lows lows;               // of r
-    uint32_t *last_write;       // by buffer
-    uint32_t *outer;            // by instruction: outermost loop around it, or 0
-    uint32_t *fixed;            // by buffer: axes on which every place has a constant, a mask
-    uint32_t *left;             // by buffer: its additions, if there are too many to be examined
-    uint8_t *counted;           // by instruction; scratch
-    uint32_t *keep;             // by instruction: 1 + index in kept
+    const struct gather *begin;           // the gather as it begins
+    const struct gather_winners *winners; // of gather_winner.c, or NULL
+    const vy_program *source;             // what r is the derivative of, or NULL
+    vy_gather_notes *notes;               // or NULL
+    vy_lows lows;                         // of r
+    uint32_t *last_write;                 // by buffer
+    uint32_t *outer;                      // by instruction: outermost loop around it, or 0
+    uint32_t *fixed;  // by buffer: axes on which every place has a constant, a mask
+    uint32_t *left;   // by buffer: its additions, if there are too many to be examined
+    uint8_t *counted; // by instruction; scratch
+    uint32_t *keep;   // by instruction: 1 + index in kept
     gather_kept_vec kept;
     uint32_t named; // how many of them have a name
     gather_site *sites;
@@ -178,6 +185,7 @@ typedef struct gather {
     bool gradients;   // only gradients; they may be inout
     bool affine;      // `a` is initialised
     bool stopped;     // nothing is made of what it found: another attempt does that
+    bool vain;        // … without `winners`
     bool failed;      // memory
 } gather;
 
@@ -192,6 +200,12 @@ void gather_classify(gather *g, gather_site *site); // its class, once there is 
 bool gather_split_domain(gather *g);
 // Gives p, which has the domain of the coordinates, the one of before.  False: m's diag, or memory.
 bool gather_join_domain(gather *g, vy_program *p);
+// ---- gather_winner.c
+// Gives additions where a maximum was the form that the analysis can read, if there are any.
+// False: m's diag, or memory.  Call gather_free_winners either way.
+bool gather_try_winners(vy_program *p, gather_winners *all);
+void gather_free_winners(gather_winners *all);
+bool gather_wins_in_vain(const gather *g); // not all of them are gathered
 // ---- gather_sizes.c
 // source: NULL, or what r is the derivative of.
 bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
@@ -243,6 +257,8 @@ void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_not
 // ---- gather_site.c
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
+// Beside additions that stay atomic, a gather is worth a program of its own only where it sums.
+void gather_leave_singles(gather *g);
 // ---- gather_holes.c
 // Makes the walk over the site's points include those that an `i != j` excludes, where that leaves
 // fewer pieces.

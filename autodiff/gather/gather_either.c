@@ -149,7 +149,10 @@ vy_dim gather_else(gather *g, vy_dim holds)
 
 vy_program *gather_as_it_is(gather *g)
 {
-    vy_program *p = vy_program_clone(g->split.whole ? g->split.whole : g->r, g->m);
+    const vy_program *before = g->winners       ? g->winners->before
+                               : g->split.whole ? g->split.whole
+                                                : g->r;
+    vy_program *p = vy_program_clone(before, g->m);
     if (p) p->name = vy_stage_name(g->m, g->r, "atomic");
     g->failed |= !p || !p->name;
     g->otherwise = p ? p->name : NULL;

@@ -200,3 +200,28 @@ void gather_decide(gather *g, uint32_t k)
     if (site->gathered) return;
     while (g->kept.count > kept) g->keep[g->kept.data[--g->kept.count].id] = 0;
 }
+
+// ----------------------------------------------------------------------------------------- singles
+static uint32_t ones(uint32_t bits)
+{
+    uint32_t n = 0;
+    for (; bits; bits &= bits - 1) n++;
+    return n;
+}
+
+void gather_leave_singles(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        gather_site *site = &g->sites[k];
+        bool beside = false;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            beside |= !g->sites[j].gathered && !g->sites[j].joins &&
+                      g->sites[j].access.buffer == site->access.buffer;
+        site->joins = site->gathered && beside && site->access.nest.count <= ones(site->axes);
+    }
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!g->sites[k].joins) continue;
+        g->sites[k].gathered = false;
+        g->sites[k].why = "adds one term to each element, to which other atomics add as well";
+    }
+}

@@ -372,7 +372,7 @@ class Places(Maps, Maker):
         out = [S("var", "var %s = {0};" % v, [self.number(c, "@F", 1)])]
         c.vars.append((v, "@F", True))
         form = r.choice(("{v} = {v} * 0.5 + {{0}} * 0.4;", "{v} = sin({{0}}) - {v} * 0.6;", "{v} += {{0}} * 0.3;", "{v} = tanh({v} * {{0}});",
-                         "{v} = max({v} * 0.9, {{0}});"))
+                         "{v} = max({v} * 0.9, {{0}});", "{v} = max({v}, {{0}});"))
         if self.chance(0.2):
             w = c.name("w")
             c.vars.append((w, "u32", False))

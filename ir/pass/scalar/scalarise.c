@@ -13,10 +13,11 @@
 // only within a loop's body) are removed by cleanup.
 //
 // All indices of the array must be constants; out of range, a load is zero and a store does
-// nothing.  Of integers in FEW elements at most, a load's may be another, which chooses, so that
-// places which they are parts of are sums again (`int at[3] = {x, y, z}; … a[at[axis]]`):
+// nothing.  Of integers in FEW elements at most it may be another, which chooses, so that places
+// which they are parts of are sums again (`int at[3] = {x, y, z}; at[axis] += offset; … a[at[2]]`):
 //
-//   load at[k]   →   k == 0 ? at0 : k == 1 ? at1 : k == 2 ? at2 : 0
+//   load at[k]        →   k == 0 ? at0 : k == 1 ? at1 : k == 2 ? at2 : 0
+//   store at[k], v    →   at0 = k == 0 ? v : at0;  at1 = k == 1 ? v : at1;  …   (once an array)
 //
 // A while's condition must not assign to it (a function that is called there could): the
 // condition runs once more than the body, and no carry passes on its last values.  Needs valid
@@ -63,10 +64,24 @@ static bool element(const scalarise *z, uint32_t id, uint32_t *var)
     return true;
 }
 
-// May the index of a load be something other than a constant?
+// May an index be something other than a constant?
 static bool is_short(const vy_program *p, const vy_buf *b)
 {
     return b->rank == 1 && vy_type_is_integer(b->type) && elements(p, b) <= FEW;
+}
+
+// Is the array stored to by an index that is no constant more than once?  Then choices would be of
+// choices, which are too many for whoever reads places.
+static void leave_changed_often(scalarise *z)
+{
+    const vy_program *p = z->w.p;
+    uint8_t *stores = vy_rewrite_table(&z->w, p->buffers.count);
+    for (uint32_t id = 1; stores && id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        uint32_t var;
+        if (i->op != VY_OP_STORE || !z->base[i->aux] || element(z, id, &var)) continue;
+        if (stores[i->aux]++) z->base[i->aux] = 0;
+    }
 }
 
 static bool choose_arrays(scalarise *z)
@@ -86,11 +101,11 @@ static bool choose_arrays(scalarise *z)
         conditions -= i->op == VY_OP_TEST;
         if (!vy_op_is_memory((vy_op)i->op) || !z->base[i->aux]) continue;
         if (i->op == VY_OP_LOAD || i->op == VY_OP_STORE)
-            if (!element(z, id, &var) &&
-                (i->op == VY_OP_STORE || !is_short(p, &p->buffers.data[i->aux])))
+            if (!element(z, id, &var) && !is_short(p, &p->buffers.data[i->aux]))
                 z->base[i->aux] = 0;
         if (i->op != VY_OP_LOAD && conditions) z->base[i->aux] = 0;
     }
+    leave_changed_often(z);
     // Arrays without any access are left to dead_arrays.
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];
@@ -111,8 +126,9 @@ static void assigned_by(const scalarise *z, uint32_t id, uint8_t *set)
     const vy_inst *i = &z->w.p->insts.data[id];
     uint32_t var, base = vy_op_is_memory((vy_op)i->op) ? z->base[i->aux] : 0;
     if (!base) return;
-    if (i->op == VY_OP_STORE && element(z, id, &var) && var != UINT32_MAX) set[var] = 1;
-    if (i->op == VY_OP_ZERO)
+    const bool one = i->op == VY_OP_STORE && element(z, id, &var);
+    if (one && var != UINT32_MAX) set[var] = 1;
+    if (i->op == VY_OP_ZERO || (i->op == VY_OP_STORE && !one))
         memset(set + base - 1, 1, elements(z->w.p, &z->w.p->buffers.data[i->aux]));
 }
 
@@ -218,6 +234,53 @@ static void load_some(scalarise *z, uint32_t id)
     vy_rewrite_as(&z->w, id, value.id);
 }
 
+// The operand of the value that `store` stores that is the element's own value, `at[k] += e`; -1:
+// none is.
+static int own_operand(const scalarise *z, uint32_t store)
+{
+    const vy_program *p = z->w.p;
+    const uint32_t value = vy_arg(p, store, 1);
+    if (VY_IS_LEAF(value)) return -1;
+    const vy_inst *v = &p->insts.data[value], *s = &p->insts.data[store];
+    for (uint32_t k = 0; k < 2 && v->nargs == 2 && vy_op_infos[v->op].effect == VY_PURE; k++) {
+        const uint32_t load = vy_arg(p, value, k);
+        if (VY_IS_LEAF(load) || p->insts.data[load].op != VY_OP_LOAD) continue;
+        bool own = p->insts.data[load].aux == s->aux && vy_arg(p, load, 0) == vy_arg(p, store, 0);
+        for (uint32_t id = load + 1; own && id < store; id++)
+            own = vy_op_infos[p->insts.data[id].op].effect == VY_PURE ||
+                  p->insts.data[id].op == VY_OP_LOAD;
+        if (own) return (int)k;
+    }
+    return -1;
+}
+
+// What is stored to the element whose value is `now`, if it is the one.
+static vy_value stored(scalarise *z, uint32_t store, int own, uint32_t now)
+{
+    const uint32_t value = vy_arg(z->w.p, store, 1);
+    if (own < 0) return (vy_value){vy_new(&z->w, value)};
+    const vy_inst v = z->w.p->insts.data[value];
+    uint32_t args[2] = {vy_new_arg(&z->w, value, 0), vy_new_arg(&z->w, value, 1)};
+    args[own] = now;
+    return (vy_value){vy_emit(z->w.b, (vy_op)v.op, (vy_type)v.type, v.aux, 2, args)};
+}
+
+// Stores to one of few elements by an index that is no constant.  What is added to it is added to
+// each: the sum of a choice would have it inside a choice.
+static void store_some(scalarise *z, uint32_t id)
+{
+    const vy_inst *i = &z->w.p->insts.data[id];
+    const uint32_t n = (uint32_t)elements(z->w.p, &z->w.p->buffers.data[i->aux]);
+    const vy_value index = {vy_new_arg(&z->w, id, 0)};
+    const vy_type t = vy_id_type(z->w.p, vy_arg(z->w.p, id, 0));
+    const int own = own_operand(z, id);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t *now = &z->now[z->base[i->aux] - 1 + k];
+        const vy_value is = vy_eq(z->w.b, index, vy_int(z->w.b, t, k));
+        *now = vy_select(z->w.b, is, stored(z, id, own, *now), (vy_value){*now}).id;
+    }
+}
+
 static void access_element(scalarise *z, uint32_t id, vy_op op)
 {
     const vy_program *p = z->w.p;
@@ -231,7 +294,10 @@ static void access_element(scalarise *z, uint32_t id, vy_op op)
         return;
     }
     if (!element(z, id, &var)) {
-        load_some(z, id);
+        if (op == VY_OP_LOAD)
+            load_some(z, id);
+        else
+            store_some(z, id);
     } else if (op == VY_OP_LOAD) {
         vy_rewrite_as(&z->w, id, var == UINT32_MAX ? zero : z->now[var]);
     } else if (var != UINT32_MAX) {

@@ -24,6 +24,16 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_domain.c", None, "const bool less = n.pa && n.range.hi > 0", "const bool less = false && n.range.hi > 0"),
         ("autodiff/gather/gather_assume.c", None, "        r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);", "        r->axis[k].extent = (vy_dim){0};"),
     )),
+    # Where a maximum was.
+    ("text/grad/gather/winner.vyre", (
+        ("autodiff/gather/gather_winner.c", None, "vy_slot_next(p, &c->w.s, loop, k);\n    if (VY_IS_LEAF(next) || inst(c, next)->op != VY_OP_SELECT) return 0;", "vy_slot_next(p, &c->w.s, loop, k);\n    return 0;"),
+        ("autodiff/gather/gather_winner.c", None, "vy_result(p, &c->w.s, loop, k)) == 1)", "vy_result(p, &c->w.s, loop, k)) != 0)"),
+        ("autodiff/gather/gather_winner.c", None, "return sense ? other == won : is_negation(c, other, won);", "return true;"),
+        ("autodiff/gather/gather_winner.c", None, "return (x == loop && y == carry) || (x == carry && y == loop) ? ", "return x == loop || y == loop ? "),
+        ("autodiff/gather/gather_winner.c", None, "(vy_value){c->counter}, won).id);", "(vy_value){c->counter}, (vy_value){c->counter}).id);"),
+        ("autodiff/gather/gather_winner.c", None, "if (passes(c, &c->leave[k], id)) which[n++] = k;", "if (false) which[n++] = k;"),
+        ("autodiff/gather/gather_winner.c", None, "l->in[l->own + k] = here ? fresh :", "l->in[l->own + k] = !here ? fresh :"),
+    )),
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (
         ("autodiff/affine/flat_terms.c", None, "if (collect_choice(l, id, &t, depth)) return true;", ""),
@@ -49,9 +59,14 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Short local arrays whose index is no constant.
     ("text/grad/gather/short_arrays.vyre", (
-        ("ir/pass/scalar/scalarise.c", None, "!is_short(p, &p->buffers.data[i->aux])))", "true))"),
-        ("ir/pass/scalar/scalarise.c", None, "(i->op == VY_OP_STORE || !is_short(", "(!is_short("),
-        ("ir/pass/scalar/scalarise.c", None, "vy_eq(z->w.b, index, vy_int(z->w.b, t, k));", "vy_eq(z->w.b, index, vy_int(z->w.b, t, n - 1 - k));"),
+        ("ir/pass/scalar/scalarise.c", None, "!element(z, id, &var) && !is_short(p, &p->buffers.data[i->aux]))", "!element(z, id, &var))"),
+        ("ir/pass/scalar/scalarise.c", None, "(i->op == VY_OP_STORE && !one))", "false)"),
+        ("ir/pass/scalar/scalarise.c", None, "vy_arg(p, load, 0) == vy_arg(p, store, 0);", "true;"),
+        ("ir/pass/scalar/scalarise.c", None, "        if (own) return (int)k;", "        return (int)k;"),
+        ("ir/pass/scalar/scalarise.c", None, "own = vy_op_infos[p->insts.data[id].op].effect == VY_PURE ||", "own = true ||"),
+        ("ir/pass/scalar/scalarise.c", None, "args[own] = now;", "args[0] = now;"),
+        ("ir/pass/scalar/scalarise.c", None, "is, stored(z, id, own, *now), (vy_value){*now})", "is, stored(z, id, own, *now), vy_zero(z->w.b, VY_I32))"),
+        ("ir/pass/scalar/scalarise.c", None, "vy_eq(z->w.b, index, vy_int(z->w.b, t, k));\n        value", "vy_eq(z->w.b, index, vy_int(z->w.b, t, n - 1 - k));\n        value"),
         ("ir/pass/scalar/scalarise.c", None, "vy_value value = vy_zero(z->w.b, (vy_type)buf->type);", "vy_value value = {z->now[z->base[i->aux] - 1]};"),
     )),
     # Offsets whose sign only the launch knows, and the order of strides that are parts of one vector.
