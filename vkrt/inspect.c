@@ -70,7 +70,8 @@ static VkResult make_pipeline(vkrt_device *device, const vkrt_interface *face,
     if (r != VK_SUCCESS) return r;
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR,
+        .flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                 VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .module = made->module,
@@ -145,6 +146,45 @@ static VkResult read_figures(vkrt_device *device, VkPipeline pipeline, uint32_t 
     return r;
 }
 
+// Which of a driver's texts is the assembly only its name says.
+static bool is_assembly(const VkPipelineExecutableInternalRepresentationKHR *t)
+{
+    return t->isText && t->dataSize && (strstr(t->name, "Assembly") || strstr(t->name, "assembly"));
+}
+
+// The list is asked for twice: for the sizes, and, with memory for one of them, for the text.
+static VkResult read_assembly(vkrt_device *device, VkPipeline pipeline, uint32_t index,
+                              vkrt_executable *out)
+{
+    VkPipelineExecutableInfoKHR which = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
+        .pipeline = pipeline,
+        .executableIndex = index,
+    };
+    uint32_t count = 0, at = 0;
+    VkResult r = VK_CALL(GetPipelineExecutableInternalRepresentationsKHR)(device->handle, &which,
+                                                                          &count, NULL);
+    if (r != VK_SUCCESS || count == 0) return r;
+    VkPipelineExecutableInternalRepresentationKHR *list = calloc(count, sizeof *list);
+    if (!list) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
+        list[i].sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR;
+    r = VK_CALL(GetPipelineExecutableInternalRepresentationsKHR)(device->handle, &which, &count,
+                                                                 list);
+    while (at < count && !is_assembly(&list[at])) at++;
+    if (r == VK_SUCCESS && at < count) {
+        out->assembly = calloc(list[at].dataSize + 1, 1);
+        out->assembly_size = out->assembly ? list[at].dataSize + 1 : 0;
+        list[at].pData = out->assembly;
+        r = out->assembly
+                ? VK_CALL(GetPipelineExecutableInternalRepresentationsKHR)(device->handle, &which,
+                                                                           &count, list)
+                : VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    free(list);
+    return r == VK_INCOMPLETE ? VK_SUCCESS : r;
+}
+
 static VkResult read_executables(vkrt_device *device, VkPipeline pipeline, vkrt_inspection *out)
 {
     VkPipelineInfoKHR which = {
@@ -170,6 +210,7 @@ static VkResult read_executables(vkrt_device *device, VkPipeline pipeline, vkrt_
         memcpy(e->description, list[i].description, sizeof e->description - 1);
         e->subgroup_size = list[i].subgroupSize;
         r = read_figures(device, pipeline, i, e);
+        if (r == VK_SUCCESS) r = read_assembly(device, pipeline, i, e);
     }
     free(list);
     return r;
@@ -234,8 +275,10 @@ vkrt_status vkrt_device_inspect(vkrt_device *device, const uint32_t *words, size
 void vkrt_inspection_free(vkrt_inspection *inspection)
 {
     if (!inspection) return;
-    for (uint32_t i = 0; i < inspection->executable_count; i++)
+    for (uint32_t i = 0; i < inspection->executable_count; i++) {
         free(inspection->executables[i].figures);
+        free(inspection->executables[i].assembly);
+    }
     free(inspection->executables);
     free(inspection);
 }

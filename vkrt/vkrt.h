@@ -240,6 +240,8 @@ typedef struct
     uint32_t subgroup_size; // 0: not reported
     uint32_t figure_count;
     vkrt_figure *figures;
+    size_t assembly_size; // with the final zero
+    char *assembly;       // its instructions, as the driver writes them; NULL: it does not
 } vkrt_executable;
 typedef struct vkrt_inspection {
     uint32_t executable_count;

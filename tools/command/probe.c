@@ -85,7 +85,8 @@ static bool send_inspection(int to, const vkrt_inspection *in)
 {
     for (uint32_t i = 0; i < in->executable_count; i++) {
         const vkrt_executable *e = &in->executables[i];
-        if (!put(to, e, sizeof *e) || !put(to, e->figures, e->figure_count * sizeof *e->figures))
+        if (!put(to, e, sizeof *e) || !put(to, e->figures, e->figure_count * sizeof *e->figures) ||
+            !put(to, e->assembly, e->assembly_size))
             return false;
     }
     return true;
@@ -228,10 +229,15 @@ static bool take_result(child *c, probe_result *r)
     if (!r->inspection->executables) return false;
     for (uint32_t i = 0; i < o.executable_count; i++) {
         vkrt_executable *e = &r->inspection->executables[i];
-        if (!receive(c, e, sizeof *e)) return false;
+        if (!receive(c, e, sizeof *e)) { // its pointers are the child's
+            *e = (vkrt_executable){0};
+            return false;
+        }
         e->figures = calloc(e->figure_count + 1, sizeof *e->figures);
+        e->assembly = e->assembly ? calloc(e->assembly_size, 1) : NULL;
         r->inspection->executable_count++;
-        if (!e->figures || !receive(c, e->figures, e->figure_count * sizeof *e->figures))
+        if (!e->figures || !receive(c, e->figures, e->figure_count * sizeof *e->figures) ||
+            (e->assembly_size && (!e->assembly || !receive(c, e->assembly, e->assembly_size))))
             return false;
     }
     return true;

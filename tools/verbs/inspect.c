@@ -6,6 +6,7 @@
 #include "tools/command/probe.h"
 
 #include "tools/command/gpu.h"
+#include "tools/data/amd_loops.h"
 #include "tools/data/json_out.h"
 #include "tools/command/runner.h"
 
@@ -151,15 +152,36 @@ static void figure_text(const vkrt_figure *f, size_t width, bool verbose, text *
     text_puts(out, "\n");
 }
 
-static void result_text(const probe_job *job, const probe_result *r, bool verbose, text *out)
+// Innermost loops that compute, a line each.
+static bool loops_text(const vkrt_executable *e, text *out)
 {
+    amd_loop *loops = NULL;
+    uint32_t count = 0;
+    if (e->assembly && !amd_loops(e->assembly, &loops, &count)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const amd_loop *l = &loops[i];
+        if (!l->multiply_adds) continue;
+        text_printf(out,
+                    "  Innermost loop: %u instructions, %u of memory, for %u multiply-adds: "
+                    "%.3g and %.2g each\n",
+                    l->instructions, l->memory, l->multiply_adds,
+                    (double)l->instructions / l->multiply_adds,
+                    (double)l->memory / l->multiply_adds);
+    }
+    free(loops);
+    return true;
+}
+
+static bool result_text(const probe_job *job, const probe_result *r, bool verbose, text *out)
+{
+    bool ok = true;
     text_printf(out, "%s\n", job->name);
     if (r->status) {
         text_printf(out, "  error: %s [%s]\n", r->error.text, FAILED);
         if (*r->error.fix) text_printf(out, "  fix: %s\n", r->error.fix);
-        return;
+        return true;
     }
-    for (uint32_t i = 0; i < r->inspection->executable_count; i++) {
+    for (uint32_t i = 0; ok && i < r->inspection->executable_count; i++) {
         const vkrt_executable *e = &r->inspection->executables[i];
         size_t width = 0;
         for (uint32_t n = 0; n < e->figure_count; n++)
@@ -169,8 +191,28 @@ static void result_text(const probe_job *job, const probe_result *r, bool verbos
             text_printf(out, "  %-*s  %8u\n", (int)width, "Subgroup size", e->subgroup_size);
         for (uint32_t n = 0; n < e->figure_count; n++)
             figure_text(&e->figures[n], width, verbose, out);
+        ok = loops_text(e, out);
     }
     if (!r->inspection->executable_count) text_puts(out, "  the driver reports nothing about it\n");
+    return ok;
+}
+
+static bool loops_json(cJSON *to, const vkrt_executable *e)
+{
+    amd_loop *loops = NULL;
+    uint32_t count = 0;
+    if (!e->assembly) return true;
+    cJSON *list = cJSON_AddArrayToObject(to, "loops");
+    bool ok = list && amd_loops(e->assembly, &loops, &count);
+    for (uint32_t i = 0; ok && i < count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        ok = item && cJSON_AddItemToArray(list, item) &&
+             json_integer(item, "instructions", loops[i].instructions) &&
+             json_integer(item, "multiply_adds", loops[i].multiply_adds) &&
+             json_integer(item, "memory", loops[i].memory);
+    }
+    free(loops);
+    return ok;
 }
 
 static bool executable_json(cJSON *list, const vkrt_executable *e)
@@ -188,7 +230,7 @@ static bool executable_json(cJSON *list, const vkrt_executable *e)
                                         : json_number(item, "value", f->value, 17)) &&
              json_string(item, "description", f->description);
     }
-    return ok;
+    return ok && loops_json(o, e);
 }
 
 static bool result_json(cJSON *list, const probe_job *job, const probe_result *r)
@@ -222,7 +264,7 @@ static bool print_all(command *c, const jobs *j, const probe *p, vy_diag *d)
         if (list)
             ok = result_json(list, &j->data[i], &p->results[i]);
         else
-            result_text(&j->data[i], &p->results[i], c->o.verbose, &c->out);
+            ok = result_text(&j->data[i], &p->results[i], c->o.verbose, &c->out);
     }
     if (ok && top) return json_finish(top, &c->out) || fail_memory(d);
     cJSON_Delete(top);

@@ -54,6 +54,15 @@ def test_figures(chip):
     f = figures(out["kernels"][0])
     expect("figures", f["VGPRs"] > 0 and f["Code size"] > 0 and f["Instructions"] > 3 and f["Latency"] > 0 and
            f["Scratch size"] == 0 and f["Spilled VGPRs"] == 0 and f["Subgroups per SIMD"] > 0, f)
+    product = os.path.join(os.environ["SRC"], "examples", "matmul.vyre")
+    for way, most in (("any", 24), ("gpu", 3)):
+        _, out = inspect(product, "--grad", "--seed", "buffer", "--for", way, "--driver", chip)
+        for kernel in out["kernels"]:
+            loops = [n for n in kernel["executables"][0]["loops"] if n["multiply_adds"]]
+            best = min(n["instructions"] / n["multiply_adds"] for n in loops)
+            expect("loops for %s" % way, 1 <= best < most and
+                   all(0 < n["memory"] < n["instructions"] for n in loops), way, loops)
+    _, out = inspect("scale.vyre", "--driver", chip)
     expect("subgroups", out["kernels"][0]["executables"][0]["subgroup_size"] in (32, 64), out)
 
 
