@@ -93,6 +93,21 @@ def test_files(chip):
     expect("no such entry point", done.returncode == 1 and "E0803" in done.stderr, done.stderr)
 
 
+def test_table(chip):
+    tool = os.path.join(os.environ["SRC"], "tools", "inspect-table")
+    done = subprocess.run([tool, "--build", os.environ["BUILD"], "--driver", chip, "--for", "any,gpu", "matmul", "ba_cost"],
+                          capture_output=True, text=True)
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")][1:]
+    count = {(r[0].strip(), r[1].strip()): 0 for r in rows}
+    for r in rows:
+        count[r[0].strip(), r[1].strip()] += 1
+    expect("a table", done.returncode == 0 and all(len(r) == 10 for r in rows) and count ==
+           {("matmul", "`--for any`"): 2, ("matmul", "`--for gpu`"): 2, ("matmul", "by hand"): 2,
+            ("ba_cost", "`--for any`"): 1, ("ba_cost", "`--for gpu`"): 1, ("ba_cost", "by hand"): 1}, done.stdout, done.stderr)
+    done = subprocess.run([tool, "heat"], capture_output=True, text=True)
+    expect("a plan that is none", done.returncode == 2 and "heat: no plan" in done.stderr, done.stderr)
+
+
 def test_abort():
     """navi21 lacks float additions on buffers: reported beforehand where a manifest names them, and
     survived otherwise."""
@@ -150,6 +165,7 @@ def main():
     test_figures("vega10")
     test_text(chip)
     test_files(chip)
+    test_table(chip)
     os.environ["VYRE_VALIDATION"] = "0"  # the layers would report what follows
     test_abort()
     test_refusals(chip)
