@@ -134,7 +134,8 @@ static bool optimised(vy_module *m, int level, bool as_run)
     vy_opt_options o = {.level = level, .unchecked = stays_in_range};
     if (as_run && level == 1) o.chunk = 3;
     if (as_run && level == 2) o.lanes = 8;
-    if (as_run && level == 3) o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = true;
+    if (as_run && level == 3)
+        o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = o.adjacent = true;
     bool ok = vy_optimize(m, &o);
     for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++) {
         vy_program *p = m->programs.data[i];
