@@ -69,7 +69,9 @@ static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
 {
     vy_interval r = vy_affine_type(a->p->scalars.data[scalar].type);
     if (r.hi > a->most[scalar]) r.hi = a->most[scalar];
-    if (a->calm && a->calm[scalar] && r.lo < -VY_AFFINE_CALM) r.lo = -VY_AFFINE_CALM;
+    const uint8_t kind = a->calm ? a->calm[scalar] : VY_AFFINE_ANY;
+    const int64_t least = kind == VY_AFFINE_NATURAL ? 0 : -VY_AFFINE_CALM;
+    if (kind != VY_AFFINE_ANY && r.lo < least) r.lo = least;
     return r;
 }
 
