@@ -30,6 +30,7 @@
 #ifndef VYRE_AFFINE_H
 #define VYRE_AFFINE_H
 
+#include "autodiff/affine/launch_numbers.h"
 #include "autodiff/core/isl_memory.h"
 #include "ir/facts/range.h"
 
@@ -43,11 +44,6 @@
 #include <isl/val.h>
 
 #define VY_AFFINE_EXTENT (INT64_C(1) << 30)
-// Calm scalars are between this and its negative: sums of a few, times 16, do not wrap as i32.
-#define VY_AFFINE_CALM (INT64_C(1) << 26)
-
-// What a scalar is taken to be.
-typedef enum vy_affine_kind { VY_AFFINE_ANY, VY_AFFINE_IS_CALM, VY_AFFINE_NATURAL } vy_affine_kind;
 
 // Why an expression is not affine.
 typedef enum vy_affine_why {
@@ -124,10 +120,13 @@ typedef struct vy_affine {
     vy_intervals intervals;
     vy_dim_facts facts;
     vy_affine_param_vec params;
-    uint8_t *extent;     // by scalar: some extent of the program equals it
-    int64_t *most;       // by scalar: upper bound that follows from extents, or from calm
-    const uint8_t *calm; // by scalar: what it is taken to be, which the caller has checked
-    isl_set *context;    // constraints on the parameters
+    uint8_t *extent; // by scalar: some extent of the program equals it
+    int64_t *most;   // by scalar: upper bound that follows from extents, or from calm
+    // By scalar: what integers of 32 bits are taken to be, which the caller has checked; or NULL.
+    const uint8_t *calm;
+    const vy_launch_number *numbers; // or NULL
+    vy_interval *number_range;       // by base of a dimension, if there are numbers
+    isl_set *context;                // constraints on the parameters
     // Sizes of what the program itself need not have: of outputs of a program that it is made from.
     const vy_affine_product *products;
     uint32_t product_count;
@@ -149,10 +148,9 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, with calm scalars: NULL, or by scalar its kind; only integers of 32 bits have one.
-// They are the caller's until the end.
-bool vy_affine_begin_calm(vy_affine *a, const vy_program *p, const vy_structure *s,
-                          const uint8_t *calm);
+// The same, where a->calm and a->numbers may be given before; the rest of *a is zero.  They are the
+// caller's until the end.
+bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);
 // Was everything since the last reset computed within the limits?

@@ -78,12 +78,21 @@ static vy_number as_constant(walk *w, vy_number x)
     return x;
 }
 
-// x / y, x % y.  Takes both.
-static vy_number divided(walk *w, vy_op op, vy_number x, vy_number y, vy_type t)
+// `id`, which is x / y or x % y.  Takes both.
+static vy_number divided(walk *w, uint32_t id, vy_number x, vy_number y)
 {
+    vy_affine *a = w->n->a;
+    const vy_op op = (vy_op)a->p->insts.data[id].op;
     vy_affine_why why = VY_AFFINE_FINE;
+    const uint32_t dim = y.range.lo != y.range.hi && a->numbers ? a->numbers[id].dim : 0;
+    if (dim) {
+        vy_affine_drop(x, y);
+        x = vy_affine_dim_number(a, isl_space_copy(w->n->space), dim);
+        x.range = a->numbers[id].range;
+        return x.pa ? x : refuse(w, VY_AFFINE_LIMIT);
+    }
     x = vy_affine_divide(w->n, op, x, y, &why);
-    return x.pa ? fit(w, x, t) : refuse(w, why);
+    return x.pa ? fit(w, x, (vy_type)a->p->insts.data[id].type) : refuse(w, why);
 }
 
 static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
@@ -94,7 +103,7 @@ static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
         vy_affine_drop(x, y);
         return none;
     }
-    if (op == VY_OP_DIV || op == VY_OP_REM) return divided(w, op, x, y, type);
+    if (op == VY_OP_DIV || op == VY_OP_REM) return divided(w, id, x, y);
     // The builder writes x - 1 of unsigned numbers as x + 4294967295.
     bool minus =
         op == VY_OP_ADD && y.range.lo == y.range.hi && y.range.lo > INT32_MAX && type == VY_U32;

@@ -157,6 +157,7 @@ typedef struct gather {
     gather_split split;
     gather_launch launch;
     gather_calm calm;
+    const vy_launch_number *numbers;      // of r
     const struct gather *begin;           // the gather as it begins
     const struct gather_winners *winners; // of gather_winner.c, or NULL
     const vy_program *source;             // what r is the derivative of, or NULL
@@ -225,7 +226,8 @@ bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint3
 // False: memory.
 bool gather_begin(gather *g, const vy_program *source);
 // ---- gather_divided.c
-// By scalar: is it divided, and may what is divided be negative if it is?  NULL: none, or memory.
+// By scalar: the vy_affine_kind that it has to have, as it is divided or divides; NULL: none has
+// to, or memory.
 const uint8_t *gather_divided(gather *g);
 // ---- gather_calm.c
 // That scalars are calm, if the attempt assumes it, becomes a condition of the launch.

@@ -65,7 +65,7 @@ static uint8_t kind_of(const gather *g, const uint8_t *divided, uint32_t scalar)
 {
     const vy_type t = g->r->scalars.data[scalar].type;
     if (!is_integer_of_32_bits(t)) return VY_AFFINE_ANY;
-    return divided && divided[scalar] ? VY_AFFINE_NATURAL : VY_AFFINE_IS_CALM;
+    return divided && divided[scalar] ? divided[scalar] : VY_AFFINE_IS_CALM;
 }
 
 gather_calm gather_calmer(gather *g)
@@ -96,7 +96,10 @@ bool gather_is_calm_in_vain(const gather *g)
 
 bool gather_begin_affine(gather *g)
 {
-    return vy_affine_begin_calm(&g->a, g->r, &g->s, g->calm.scalar);
+    if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, g->calm.scalar, &g->arena);
+    g->failed |= !g->numbers;
+    g->a = (vy_affine){.calm = g->calm.scalar, .numbers = g->numbers};
+    return !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
 }
 
 // The greatest, or the least of those of the kind.
@@ -132,4 +135,5 @@ void gather_assume_calm(gather *g)
     gather_require(g, greatest, most, gather_less(g, greatest, above));
     require_least(g, VY_AFFINE_IS_CALM, -VY_AFFINE_CALM);
     require_least(g, VY_AFFINE_NATURAL, 0);
+    require_least(g, VY_AFFINE_POSITIVE, 1);
 }
