@@ -125,6 +125,8 @@ typedef struct gather_split {
     struct gather_splitting *how;
     bool guarded; // the last row may not be full
     vy_dim all;   // the product of the coordinates' extents
+    // By scalar: the vy_affine_kind that the conditions of that make it; NULL: of any.
+    const uint8_t *kind;
 } gather_split;
 
 // What everything that is gathered assumes of the launch, and the same for readers.
@@ -232,7 +234,8 @@ const uint8_t *gather_divided(gather *g);
 // ---- gather_calm.c
 // That scalars are calm, if the attempt assumes it, becomes a condition of the launch.
 void gather_assume_calm(gather *g);
-bool gather_begin_affine(gather *g); // g->a, with the same; false: memory
+// g->a, with the same, and with what coordinates assume of scalars; false: memory.
+bool gather_begin_affine(gather *g);
 // What an attempt that repeats this one should assume; scalar NULL: there is no such attempt.
 gather_calm gather_calmer(gather *g);
 bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically without it

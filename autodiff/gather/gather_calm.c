@@ -65,6 +65,7 @@ static uint8_t kind_of(const gather *g, const uint8_t *divided, uint32_t scalar)
 {
     const vy_type t = g->r->scalars.data[scalar].type;
     if (!is_integer_of_32_bits(t)) return VY_AFFINE_ANY;
+    if (g->split.kind && g->split.kind[scalar] == VY_AFFINE_NATURAL) return VY_AFFINE_NATURAL;
     return divided && divided[scalar] ? divided[scalar] : VY_AFFINE_IS_CALM;
 }
 
@@ -80,7 +81,8 @@ gather_calm gather_calmer(gather *g)
     uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++)
-        calm[k] = divided && divided[k] ? kind_of(g, divided, k) : VY_AFFINE_ANY;
+        if ((divided && divided[k]) || (g->split.kind && g->split.kind[k]))
+            calm[k] = kind_of(g, divided, k);
     for (uint32_t k = 0; calm && k < g->a.params.count; k++) {
         const vy_affine_param *q = &g->a.params.data[k];
         if (!q->is_dim) calm[q->index] = kind_of(g, divided, q->index);
@@ -96,9 +98,10 @@ bool gather_is_calm_in_vain(const gather *g)
 
 bool gather_begin_affine(gather *g)
 {
-    if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, g->calm.scalar, &g->arena);
+    const uint8_t *kind = g->calm.scalar ? g->calm.scalar : g->split.kind;
+    if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, kind, &g->arena);
     g->failed |= !g->numbers;
-    g->a = (vy_affine){.calm = g->calm.scalar, .numbers = g->numbers};
+    g->a = (vy_affine){.calm = kind, .numbers = g->numbers};
     return !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
 }
 

@@ -25,7 +25,7 @@ bool gather_number_strides(gather_splitting *s)
 static void see_scalars(const vy_program *p, uint32_t d, uint8_t *has)
 {
     const vy_dim_node n = p->dims.data[d];
-    if (n.op == VY_DIM_SCALAR) has[n.value] = 1;
+    if (n.op == VY_DIM_SCALAR) has[n.value] = VY_AFFINE_NATURAL;
     if (n.op < VY_DIM_ADD) return;
     see_scalars(p, n.a, has);
     see_scalars(p, n.b, has);
@@ -51,9 +51,12 @@ void gather_require_numbers(gather_splitting *s)
     const gather_stride *row = &s->stride[s->count - 1];
     uint8_t *has = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !has;
-    for (uint32_t k = 0; k < row->count && !g->failed; k++)
-        if (g->r->dims.data[row->factor[k].base].op >= VY_DIM_ADD)
-            see_scalars(g->r, row->factor[k].base, has);
+    for (uint32_t k = 0; k < row->count && !g->failed; k++) {
+        const uint32_t base = row->factor[k].base;
+        const vy_dim_op op = (vy_dim_op)g->r->dims.data[base].op;
+        if (op == VY_DIM_DIV || op == VY_DIM_REM) see_scalars(g->r, base, has);
+    }
+    g->split.kind = has;
     const vy_dim greatest = g->failed ? (vy_dim){0} : extreme(g, has, true);
     if (!greatest.id || g->failed) return;
     const vy_dim least = extreme(g, has, false);
