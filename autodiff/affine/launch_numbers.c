@@ -83,9 +83,11 @@ static void see(numbering *n, uint32_t id)
     vy_op op;
     if (!is_narrow(t) || !operation(n, id, &op, &x, &y)) return;
     const bool divides = op == VY_OP_DIV || op == VY_OP_REM;
-    if (divides && (x.lo < 0 || y.lo < 1)) return;
+    if (x.lo < 0 || y.lo < divides) return;
+    if (op == VY_OP_MUL && x.lo != x.hi && y.lo != y.hi) return;
     if (!vy_interval_exactly(op, x, y, &r) || !vy_interval_within(r, vy_interval_of_type(t)))
         return;
+    if (r.lo < 0 || (divides && y.lo != y.hi && r.hi >= INT64_C(1) << 30)) return;
     n->is[id] = 1;
     n->number[id].range = r;
 }

@@ -4,8 +4,8 @@
 //   let n = (channels + 3) / 4;   a[z * n + k]        the stride ⌊(channels + 3) / 4⌋
 //
 // A launch does not change them, so what is said of scalars that are strides may be said of them.
-// Only those are numbers that neither wrap around nor divide what could be negative: dimensions
-// have 64 bits, and programs compute theirs in 32.
+// Only those are numbers of which nothing wraps around or could be negative: dimensions have 64
+// bits, and programs compute theirs as u32.
 #ifndef VYRE_LAUNCH_NUMBERS_H
 #define VYRE_LAUNCH_NUMBERS_H
 
