@@ -67,9 +67,10 @@ static bool constrain_param(vy_affine *a, isl_id *id, vy_interval r)
 
 static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
 {
-    vy_interval r = vy_affine_type(a->p->scalars.data[scalar].type);
+    const vy_type t = a->p->scalars.data[scalar].type;
+    const uint8_t kind = a->calm ? a->calm[scalar] : VY_AFFINE_ANY;
+    vy_interval r = kind ? vy_affine_range_of_kind(t, kind) : vy_affine_type(t);
     if (r.hi > a->most[scalar]) r.hi = a->most[scalar];
-    if (a->calm && a->calm[scalar] && r.lo < -VY_AFFINE_CALM) r.lo = -VY_AFFINE_CALM;
     return r;
 }
 
@@ -104,6 +105,7 @@ static vy_interval param_range(const vy_affine *a, vy_affine_param q, char name[
 {
     if (q.is_dim)
         return is_axis(a, q.index, name) ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
+               : a->number_range         ? a->number_range[q.index]
                                          : vy_affine_type(VY_I64);
     snprintf(name, 64, "%s%.40s", q.as_i32 ? "i32_" : "", a->p->scalars.data[q.index].name);
     return q.as_i32 ? vy_affine_type(VY_I32) : scalar_range(a, q.index);
@@ -315,22 +317,37 @@ static void find_extents(vy_affine *a)
         }
 }
 
-bool vy_affine_begin_calm(vy_affine *a, const vy_program *p, const vy_structure *s,
-                          const uint8_t *calm)
+// What is known of dimensions that are numbers.
+static void find_numbers(vy_affine *a)
 {
-    *a = (vy_affine){.p = p, .s = s, .calm = calm};
+    if (!a->numbers || a->failed) return;
+    a->number_range = vy_arena_alloc(&a->arena, a->p->dims.count * sizeof *a->number_range);
+    a->failed |= !a->number_range;
+    for (uint32_t d = 0; d < a->p->dims.count && !a->failed; d++)
+        a->number_range[d] = vy_affine_type(VY_I64);
+    for (uint32_t id = 1; id < a->p->insts.count && !a->failed; id++) {
+        const vy_extent e = a->facts.form[a->numbers[id].dim];
+        if (a->numbers[id].dim && e.base && e.base != VY_NO_BASE && !e.offset)
+            a->number_range[e.base] = a->numbers[id].range;
+    }
+}
+
+bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s)
+{
+    *a = (vy_affine){.p = p, .s = s, .calm = a->calm, .numbers = a->numbers};
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
     if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx;
     a->failed = !a->ctx || !a->extent || !a->most ||
                 !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
                 !vy_dim_facts_make(&a->facts, p, &a->arena);
+    find_numbers(a);
     if (a->failed) return false;
     isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
     vy_affine_limit(a, 0);
     a->context = isl_set_universe(isl_space_params_alloc(a->ctx, 0));
     for (uint32_t i = 0; i < p->scalars.count; i++)
-        a->most[i] = calm && calm[i] ? VY_AFFINE_CALM : INT64_MAX / 2;
+        a->most[i] = a->calm && a->calm[i] ? VY_AFFINE_CALM : INT64_MAX / 2;
     find_extents(a);
     bound_extents(a);
     a->failed |= vy_isl_memory_failed(&a->memory);
@@ -339,7 +356,8 @@ bool vy_affine_begin_calm(vy_affine *a, const vy_program *p, const vy_structure 
 
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
 {
-    return vy_affine_begin_calm(a, p, s, NULL);
+    *a = (vy_affine){0};
+    return vy_affine_begin_with(a, p, s);
 }
 
 bool vy_affine_end(vy_affine *a)

@@ -30,6 +30,7 @@
 #ifndef VYRE_AFFINE_H
 #define VYRE_AFFINE_H
 
+#include "autodiff/affine/launch_numbers.h"
 #include "autodiff/core/isl_memory.h"
 #include "ir/facts/range.h"
 
@@ -43,8 +44,6 @@
 #include <isl/val.h>
 
 #define VY_AFFINE_EXTENT (INT64_C(1) << 30)
-// Calm scalars are between this and its negative: sums of a few, times 16, do not wrap as i32.
-#define VY_AFFINE_CALM (INT64_C(1) << 26)
 
 // Why an expression is not affine.
 typedef enum vy_affine_why {
@@ -121,10 +120,13 @@ typedef struct vy_affine {
     vy_intervals intervals;
     vy_dim_facts facts;
     vy_affine_param_vec params;
-    uint8_t *extent;     // by scalar: some extent of the program equals it
-    int64_t *most;       // by scalar: upper bound that follows from extents, or from calm
-    const uint8_t *calm; // by scalar: it is taken to be calm, which the caller has checked
-    isl_set *context;    // constraints on the parameters
+    uint8_t *extent; // by scalar: some extent of the program equals it
+    int64_t *most;   // by scalar: upper bound that follows from extents, or from calm
+    // By scalar: what integers of 32 bits are taken to be, which the caller has checked; or NULL.
+    const uint8_t *calm;
+    const vy_launch_number *numbers; // or NULL
+    vy_interval *number_range;       // by base of a dimension, if there are numbers
+    isl_set *context;                // constraints on the parameters
     // Sizes of what the program itself need not have: of outputs of a program that it is made from.
     const vy_affine_product *products;
     uint32_t product_count;
@@ -146,10 +148,9 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, with calm scalars: NULL, or by scalar whether it is; only integers of 32 bits are.
-// They are the caller's until the end.
-bool vy_affine_begin_calm(vy_affine *a, const vy_program *p, const vy_structure *s,
-                          const uint8_t *calm);
+// The same, where a->calm and a->numbers may be given before; the rest of *a is zero.  They are the
+// caller's until the end.
+bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);
 // Was everything since the last reset computed within the limits?
@@ -235,6 +236,13 @@ isl_set *vy_nest_reached(const vy_nest *n);
 isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound);
 // x reduced to the range of type t, as the machine wraps it.  Takes x; no function: *why is set.
 vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why *why);
+// x / y or x % y of the program; no function: *why is set.  Takes both.
+vy_number vy_affine_divide(const vy_nest *n, vy_op op, vy_number x, vy_number y,
+                           vy_affine_why *why);
+// DIV or REM of x by the positive constant, rounded down: a shift or a mask.  Takes x.
+vy_number vy_affine_divide_down(const vy_nest *n, vy_op op, vy_number x, int64_t by);
+// Where (x ^ y) < 0 equals `holds`.  Takes both.
+isl_set *vy_affine_signs_differ(const vy_nest *n, vy_number x, vy_number y, bool holds);
 // Integer `id` as a function on the nest's space, valid within the domain; NULL: *why is set.
 isl_pw_aff *vy_affine_value(vy_nest *n, uint32_t id, vy_affine_why *why);
 // The same with conservative bounds.

@@ -5,7 +5,7 @@
 //   i * 4 + (j & 3)               4i + (j mod 4)
 //   min(i, N - 1), i == 0 ? 1 : i  a piece for each case
 //
-// What wraps: affine_fit.c.
+// What wraps: affine_fit.c.  Quotients: affine_divide.c.
 #include "autodiff/affine/affine.h"
 #include "ir/core/flow.h"
 
@@ -69,19 +69,6 @@ static vy_number leaf(walk *w, uint32_t id)
     }
 }
 
-// Is x a constant that is at least 1?
-static bool positive(vy_number x) { return x.range.lo == x.range.hi && x.range.lo >= 1; }
-
-// Is x non-negative everywhere in the domain?
-static bool natural(walk *w, vy_number x)
-{
-    if (x.range.lo >= 0) return true;
-    isl_set *bad = vy_nest_below(w->n, x.pa, 0);
-    bool ok = isl_set_is_empty(bad) == isl_bool_true;
-    isl_set_free(bad);
-    return ok;
-}
-
 // Replaces a function with a single value by that constant, which is simpler for isl.
 static vy_number as_constant(walk *w, vy_number x)
 {
@@ -91,61 +78,45 @@ static vy_number as_constant(walk *w, vy_number x)
     return x;
 }
 
-// x / y or x % y where 0 ≤ x < 2y: periodic boundaries, `(i + 1) % N`.
-static vy_number once_around(walk *w, vy_op op, vy_number x, vy_number y)
+// `id`, which is x / y or x % y.  Takes both.
+static vy_number divided(walk *w, uint32_t id, vy_number x, vy_number y)
 {
-    isl_pw_aff *twice = isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
-    isl_set *good = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), twice);
-    good =
-        isl_set_intersect(good, isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), vy_nest_number(w->n, 0)));
-    isl_set *here = vy_nest_reached(w->n);
-    bool ok = isl_set_is_subset(here, good) == isl_bool_true;
-    isl_set_free(here);
-    isl_set_free(good);
-    if (!ok) {
+    vy_affine *a = w->n->a;
+    const vy_op op = (vy_op)a->p->insts.data[id].op;
+    vy_affine_why why = VY_AFFINE_FINE;
+    const uint32_t dim = y.range.lo != y.range.hi && a->numbers ? a->numbers[id].dim : 0;
+    if (dim) {
         vy_affine_drop(x, y);
-        return refuse(w, VY_AFFINE_DIVISION);
+        x = vy_affine_dim_number(a, isl_space_copy(w->n->space), dim);
+        x.range = a->numbers[id].range;
+        return x.pa ? x : refuse(w, VY_AFFINE_LIMIT);
     }
-    isl_set *less = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
-    isl_set *more = isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
-    vy_number r = {.range = {0, op == VY_OP_DIV ? 1 : y.range.hi - 1}};
-    isl_pw_aff *first = op == VY_OP_DIV ? vy_nest_number(w->n, 0) : isl_pw_aff_copy(x.pa);
-    isl_pw_aff *second = op == VY_OP_DIV
-                             ? vy_nest_number(w->n, 1)
-                             : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
-    r.pa = isl_pw_aff_intersect_domain(first, less);
-    r.pa = isl_pw_aff_union_add(r.pa, isl_pw_aff_intersect_domain(second, more));
-    vy_affine_drop(x, y);
-    return r;
+    x = vy_affine_divide(w->n, op, x, y, &why);
+    return x.pa ? fit(w, x, (vy_type)a->p->insts.data[id].type) : refuse(w, why);
 }
 
 static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
 {
+    const vy_type type = (vy_type)w->n->a->p->insts.data[id].type;
     vy_number x = value(w, a), y = x.pa ? value(w, b) : none;
     if (!x.pa || !y.pa) {
         vy_affine_drop(x, y);
         return none;
     }
-    bool divides = op == VY_OP_DIV || op == VY_OP_REM;
-    vy_affine_why why = VY_AFFINE_FINE;
+    if (op == VY_OP_DIV || op == VY_OP_REM) return divided(w, id, x, y);
     // The builder writes x - 1 of unsigned numbers as x + 4294967295.
-    bool minus = op == VY_OP_ADD && y.range.lo == y.range.hi && y.range.lo > INT32_MAX &&
-                 w->n->a->p->insts.data[id].type == VY_U32;
+    bool minus =
+        op == VY_OP_ADD && y.range.lo == y.range.hi && y.range.lo > INT32_MAX && type == VY_U32;
     if (minus) y.range.lo = y.range.hi -= INT64_C(1) << 32;
-    if (divides && y.range.lo != y.range.hi) return once_around(w, op, x, y);
-    if (op == VY_OP_MUL && x.range.lo != x.range.hi && y.range.lo != y.range.hi)
-        why = VY_AFFINE_PRODUCT;
-    if (divides && (!positive(y) || !natural(w, x))) why = VY_AFFINE_DIVISION;
-    if (why) {
+    if (op == VY_OP_MUL && x.range.lo != x.range.hi && y.range.lo != y.range.hi) {
         vy_affine_drop(x, y);
-        return refuse(w, why);
+        return refuse(w, VY_AFFINE_PRODUCT);
     }
-    if (divides && x.range.lo < 0) x.range.lo = 0;
     x = as_constant(w, x);
     y = as_constant(w, y);
     vy_affine_weigh_both(w->n->a, x.pa, y.pa);
     vy_number r = vy_affine_combine(op, x, y);
-    return fit(w, r, (vy_type)w->n->a->p->insts.data[id].type);
+    return fit(w, r, type);
 }
 
 // Shifts and masks by constants are multiplications, divisions and remainders by powers of two.
@@ -159,14 +130,11 @@ static vy_number bits(walk *w, uint32_t id, vy_op op)
     int64_t by = mask ? c + 1 : INT64_C(1) << c;
     vy_number x = value(w, vy_arg(p, id, 0));
     if (!x.pa) return none;
-    if (op != VY_OP_SHL && !natural(w, x)) {
-        isl_pw_aff_free(x.pa);
-        return refuse(w, VY_AFFINE_DIVISION);
-    }
-    if (op != VY_OP_SHL && x.range.lo < 0) x.range.lo = 0;
-    vy_number y = {vy_nest_number(w->n, by), {by, by}};
-    vy_op as = mask ? VY_OP_REM : op == VY_OP_SHL ? VY_OP_MUL : VY_OP_DIV;
-    return fit(w, vy_affine_combine(as, x, y), (vy_type)p->insts.data[id].type);
+    if (op == VY_OP_SHL)
+        x = vy_affine_combine(VY_OP_MUL, x, (vy_number){vy_nest_number(w->n, by), {by, by}});
+    else
+        x = vy_affine_divide_down(w->n, mask ? VY_OP_REM : VY_OP_DIV, x, by);
+    return fit(w, x, (vy_type)p->insts.data[id].type);
 }
 
 // a where c holds, else b; each is analysed only in the subdomain where it is chosen.
@@ -315,14 +283,30 @@ static isl_set *complement(walk *w, isl_set *set)
     return set ? isl_set_subtract(isl_set_universe(isl_space_copy(w->n->space)), set) : NULL;
 }
 
+// The exclusive or that is compared with 0 in (x ^ y) < 0, of GLSL's remainder; 0: none is.
+static uint32_t xor_of_signs(const walk *w, vy_op op, uint32_t a, uint32_t b)
+{
+    const vy_program *p = w->n->a->p;
+    int64_t zero;
+    const bool is = op == VY_OP_LT && !VY_IS_LEAF(a) && p->insts.data[a].op == VY_OP_XOR &&
+                    vy_type_is_signed(vy_id_type(p, a)) && vy_id_int(p, b, &zero) && zero == 0;
+    return is ? a : 0;
+}
+
 static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds)
 {
+    const uint32_t mixed = xor_of_signs(w, op, a, b);
+    if (mixed) {
+        a = vy_arg(w->n->a->p, mixed, 0);
+        b = vy_arg(w->n->a->p, mixed, 1);
+    }
     vy_number x = value(w, a), y = x.pa ? value(w, b) : none;
     if (!x.pa || !y.pa) {
         vy_affine_drop(x, y);
         return NULL;
     }
     vy_affine_weigh_both(w->n->a, x.pa, y.pa);
+    if (mixed) return vy_affine_signs_differ(w->n, x, y, holds);
     switch (op) {
     case VY_OP_LT: return holds ? isl_pw_aff_lt_set(x.pa, y.pa) : isl_pw_aff_ge_set(x.pa, y.pa);
     case VY_OP_LE: return holds ? isl_pw_aff_le_set(x.pa, y.pa) : isl_pw_aff_gt_set(x.pa, y.pa);

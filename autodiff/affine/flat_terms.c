@@ -47,11 +47,22 @@ static bool leaf_form(const vy_affine *a, uint32_t id, vy_extent *e)
     return e->base != VY_NO_BASE && e->base != 0;
 }
 
+// The form of a quotient that is.
+static bool number_form(const vy_affine *a, uint32_t id, vy_extent *e)
+{
+    const uint32_t d = a->numbers ? a->numbers[id].dim : 0;
+    const vy_op op = (vy_op)a->p->insts.data[id].op;
+    if (!d || (op != VY_OP_DIV && op != VY_OP_REM && op != VY_OP_SHR)) return false;
+    *e = a->facts.form[d];
+    return e->base != VY_NO_BASE && e->base != 0;
+}
+
 bool vy_flat_constant(const vy_affine *a, uint32_t id, vy_extent *e)
 {
     int64_t c;
     id = plain(a, id);
     if (VY_IS_LEAF(id)) return leaf_form(a, id, e);
+    if (number_form(a, id, e)) return true;
     if (a->p->insts.data[id].op != VY_OP_ADD) return false;
     if (!vy_id_int(a->p, vy_arg(a->p, id, 1), &c) || c > INT32_MAX) return false;
     if (!leaf_form(a, plain(a, vy_arg(a->p, id, 0)), e)) return false;

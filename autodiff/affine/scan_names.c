@@ -3,11 +3,14 @@
 #include "autodiff/affine/scan.h"
 #include "ir/build/edit.h"
 
-// An i32 that may be negative.
+// An i32; v: its bits.
 static vy_signed signed_scalar(vy_lattice *l, const vy_affine_param *q, vy_value v)
 {
-    vy_signed r = vy_signed_of_i32(l->b, v);
-    if (l->a->calm && l->a->calm[q->index]) r.most_plus = r.most_minus = VY_AFFINE_CALM;
+    const uint8_t kind = l->a->calm ? l->a->calm[q->index] : VY_AFFINE_ANY;
+    if (kind == VY_AFFINE_NATURAL || kind == VY_AFFINE_POSITIVE)
+        return vy_signed_value(v, VY_AFFINE_CALM);
+    vy_signed r = vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
+    if (kind == VY_AFFINE_IS_CALM) r.most_plus = r.most_minus = VY_AFFINE_CALM;
     return r;
 }
 
@@ -20,7 +23,7 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
     if (q->as_i32) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
     vy_type t = a->p->scalars.data[q->index].type;
     if (t == VY_I32) {
-        if (!a->extent[q->index]) return signed_scalar(l, q, vy_cast(l->b, VY_I32, v));
+        if (!a->extent[q->index]) return signed_scalar(l, q, v);
     } else if (t != VY_U32 && !a->extent[q->index]) {
         return vy_signed_none; // 64 bits
     }

@@ -8,6 +8,8 @@
 //   gather_shapes.c walks that differ in constants alone
 //   gather_signs.c  which offsets must not be negative for that
 //   gather_strides.c which of two strides is taken for the inner one
+//   gather_calm.c   which scalars are small, or not negative, for that
+//   gather_divided.c … of those that are divided
 //   gather_either.c … and which form runs then
 //   gather_split.h  a domain variable that is divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
@@ -63,6 +65,7 @@ typedef struct gather_site {
     bool joins;              // stays with others that are not gathered
     const char *why;         // if not
     bool wraps;              // … and that may be for numbers that could wrap around
+    bool divides;            // … or for what could be negative and is divided
     const char *text;        // the access for readers, if there are notes
     vy_affine_access access; // with the loops of the chosen nest
     uint32_t axes;           // those that identify the element, a mask
@@ -122,6 +125,8 @@ typedef struct gather_split {
     struct gather_splitting *how;
     bool guarded; // the last row may not be full
     vy_dim all;   // the product of the coordinates' extents
+    // By scalar: the vy_affine_kind that the conditions of that make it; NULL: of any.
+    const uint8_t *kind;
 } gather_split;
 
 // What everything that is gathered assumes of the launch, and the same for readers.
@@ -141,7 +146,7 @@ typedef struct gather_winners {
 
 // An attempt that assumes that scalars are calm (gather_calm.c).
 typedef struct gather_calm {
-    const uint8_t *scalar; // by scalar: it is; NULL: nothing is assumed
+    const uint8_t *scalar; // by scalar: vy_affine_kind; NULL: nothing is assumed
     uint32_t left;         // buffers that are added to atomically without that
 } gather_calm;
 
@@ -154,6 +159,7 @@ typedef struct gather {
     gather_split split;
     gather_launch launch;
     gather_calm calm;
+    const vy_launch_number *numbers;      // of r
     const struct gather *begin;           // the gather as it begins
     const struct gather_winners *winners; // of gather_winner.c, or NULL
     const vy_program *source;             // what r is the derivative of, or NULL
@@ -221,10 +227,15 @@ bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint3
 // Begins the analysis, with the rows of flat buffers that there are under conditions on scalars.
 // False: memory.
 bool gather_begin(gather *g, const vy_program *source);
+// ---- gather_divided.c
+// By scalar: the vy_affine_kind that it has to have, as it is divided or divides; NULL: none has
+// to, or memory.
+const uint8_t *gather_divided(gather *g);
 // ---- gather_calm.c
 // That scalars are calm, if the attempt assumes it, becomes a condition of the launch.
 void gather_assume_calm(gather *g);
-bool gather_begin_affine(gather *g); // g->a, with the same; false: memory
+// g->a, with the same, and with what coordinates assume of scalars; false: memory.
+bool gather_begin_affine(gather *g);
 // What an attempt that repeats this one should assume; scalar NULL: there is no such attempt.
 gather_calm gather_calmer(gather *g);
 bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically without it

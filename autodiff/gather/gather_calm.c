@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_calm.c: scalars that the launch shows to be far from where arithmetic wraps around.
+// gather_calm.c: scalars that the launch shows to be far from where arithmetic wraps around, or not
+// to be negative.
 //
 //   let sx = i32(i) * 4;
 //   if sx == w - 1 { … a[z * cstep + sx] … }        over(z: c, i: outw)
@@ -10,6 +11,12 @@
 // reason of, the analysis is repeated with the scalars that it met calm, between ±2²⁶.  If fewer
 // buffers are added to atomically then, that is a condition of the launch, as are those of
 // gather_assume.c.
+//
+//   let x = i32(i) + offset;
+//   … a[x / 4] …                                           over(i: n)
+//
+// A quotient is rounded to 0, which is affine of numbers of one sign alone.  Where that may be the
+// reason, scalars that are divided are taken not to be negative, too.
 #include "autodiff/gather/gather_build.h"
 
 #include "ir/core/flow.h"
@@ -26,24 +33,26 @@ static uint32_t left_atomic(const gather *g)
     return n;
 }
 
-// May numbers that wrap around be all that leaves buffer b to atomic additions?
-static bool is_left_for_wrapping(const gather *g, uint32_t b)
+// May what is not known of scalars be all that leaves buffer b to atomic additions?
+static bool is_left_for_scalars(const gather *g, uint32_t b)
 {
     bool any = false;
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         if (site->access.buffer != b || site->gathered || site->joins) continue;
-        if (!site->wraps) return false;
+        if (!site->wraps && !site->divides) return false;
         any = true;
     }
     return any;
 }
 
-static bool some_wrap(const gather *g)
+static void see_reasons(const gather *g, uint32_t b, bool *wraps, bool *divides)
 {
-    for (uint32_t b = 1; b < g->r->buffers.count; b++)
-        if (is_left_for_wrapping(g, b)) return true;
-    return false;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (g->sites[k].access.buffer != b || g->sites[k].gathered) continue;
+        *wraps |= g->sites[k].wraps;
+        *divides |= g->sites[k].divides;
+    }
 }
 
 static bool is_integer_of_32_bits(vy_type t)
@@ -51,20 +60,34 @@ static bool is_integer_of_32_bits(vy_type t)
     return vy_type_is_integer(t) && vy_type_size(t) == 4;
 }
 
+// What the scalar is taken to be.
+static uint8_t kind_of(const gather *g, const uint8_t *divided, uint32_t scalar)
+{
+    const vy_type t = g->r->scalars.data[scalar].type;
+    if (!is_integer_of_32_bits(t)) return VY_AFFINE_ANY;
+    if (g->split.kind && g->split.kind[scalar] == VY_AFFINE_NATURAL) return VY_AFFINE_NATURAL;
+    return divided && divided[scalar] ? divided[scalar] : VY_AFFINE_IS_CALM;
+}
+
 gather_calm gather_calmer(gather *g)
 {
     const gather_calm none = {0};
-    bool any = false;
-    if (g->calm.scalar || !some_wrap(g)) return none;
+    bool any = false, wraps = false, divides = false;
+    if (g->calm.scalar) return none;
+    for (uint32_t b = 1; b < g->r->buffers.count; b++)
+        if (is_left_for_scalars(g, b)) see_reasons(g, b, &wraps, &divides);
+    const uint8_t *divided = divides ? gather_divided(g) : NULL;
+    if (!wraps && !divided) return none;
     uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
+    for (uint32_t k = 0; calm && k < g->r->scalars.count; k++)
+        if ((divided && divided[k]) || (g->split.kind && g->split.kind[k]))
+            calm[k] = kind_of(g, divided, k);
     for (uint32_t k = 0; calm && k < g->a.params.count; k++) {
         const vy_affine_param *q = &g->a.params.data[k];
-        if (q->is_dim || !is_integer_of_32_bits((vy_type)g->r->scalars.data[q->index].type))
-            continue;
-        calm[q->index] = 1;
-        any = true;
+        if (!q->is_dim) calm[q->index] = kind_of(g, divided, q->index);
     }
+    for (uint32_t k = 0; calm && k < g->r->scalars.count; k++) any |= calm[k] != VY_AFFINE_ANY;
     return any ? (gather_calm){calm, left_atomic(g)} : none;
 }
 
@@ -75,16 +98,20 @@ bool gather_is_calm_in_vain(const gather *g)
 
 bool gather_begin_affine(gather *g)
 {
-    return vy_affine_begin_calm(&g->a, g->r, &g->s, g->calm.scalar);
+    const uint8_t *kind = g->calm.scalar ? g->calm.scalar : g->split.kind;
+    if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, kind, &g->arena);
+    g->failed |= !g->numbers;
+    g->a = (vy_affine){.calm = kind, .numbers = g->numbers};
+    return !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
 }
 
-// The greatest (least) of the calm scalars.
-static vy_dim extreme(gather *g, bool greatest)
+// The greatest, or the least of those of the kind.
+static vy_dim extreme(gather *g, bool greatest, uint8_t kind)
 {
     vy_dim all = {0};
     for (uint32_t k = 0; k < g->r->scalars.count && !g->failed; k++) {
         const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = k};
-        if (!g->calm.scalar[k]) continue;
+        if (greatest ? !g->calm.scalar[k] : g->calm.scalar[k] != kind) continue;
         if (!greatest && !vy_type_is_signed(g->r->scalars.data[k].type)) continue;
         g->failed |= !vy_vec_push(&g->r->dims, n);
         const vy_dim d = {g->r->dims.count - 1};
@@ -93,15 +120,23 @@ static vy_dim extreme(gather *g, bool greatest)
     return all;
 }
 
+// Those of the kind are at least `bound`.
+static void require_least(gather *g, uint8_t kind, int64_t bound)
+{
+    const vy_dim least = extreme(g, false, kind);
+    if (!least.id || g->failed) return;
+    const vy_dim holds = gather_less(g, gather_number(g, bound - 1), least);
+    gather_require(g, gather_number(g, bound), least, holds);
+}
+
 void gather_assume_calm(gather *g)
 {
     if (!g->calm.scalar) return;
-    const vy_dim greatest = extreme(g, true), least = extreme(g, false);
+    const vy_dim greatest = extreme(g, true, VY_AFFINE_ANY);
     const vy_dim most = gather_number(g, VY_AFFINE_CALM),
                  above = gather_number(g, VY_AFFINE_CALM + 1);
     gather_require(g, greatest, most, gather_less(g, greatest, above));
-    if (!least.id || g->failed) return;
-    const vy_dim below = gather_number(g, -VY_AFFINE_CALM - 1);
-    const vy_dim holds = gather_less(g, below, least);
-    gather_require(g, gather_number(g, -VY_AFFINE_CALM), least, holds);
+    require_least(g, VY_AFFINE_IS_CALM, -VY_AFFINE_CALM);
+    require_least(g, VY_AFFINE_NATURAL, 0);
+    require_least(g, VY_AFFINE_POSITIVE, 1);
 }

@@ -67,6 +67,8 @@ void gather_require(gather *g, vy_dim least, vy_dim most, vy_dim safe)
     const char *kept = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
     vy_free(text);
     g->failed |= !kept;
+    for (uint32_t k = 0; k < all->count && kept; k++)
+        if (!strcmp(all->condition[k], kept)) return;
     all->condition[all->count++] = kept;
     if (g->failed || gather_is_given(g, kept)) return;
     all->holds = all->holds.id ? gather_node(g, VY_DIM_MIN, all->holds, safe) : safe;

@@ -221,7 +221,8 @@ bool gather_find_parts(gather_splitting *s)
 {
     if (!divides(s->p)) return false;
     s->part = vy_arena_alloc(&s->g->arena, s->p->insts.count * sizeof *s->part);
-    if (!s->part || !vy_dim_facts_make(&s->a.facts, s->p, &s->g->arena)) {
+    if (!s->part || !gather_number_strides(s) ||
+        !vy_dim_facts_make(&s->a.facts, s->p, &s->g->arena)) {
         s->g->failed = true;
         return false;
     }

@@ -92,6 +92,7 @@ static void find_conditions(gather_splitting *s)
     gather *g = s->g;
     const gather_stride *row = &s->stride[s->count - 1];
     const vy_dim one = gather_number(g, 1), all = s->p->overs.data[s->over].extent;
+    gather_require_numbers(s);
     for (uint32_t k = 0; k < row->count && !g->failed; k++) {
         if (!may_be_zero(s, row->factor[k])) continue;
         const vy_dim f = factor_dim(g, row->factor[k]);

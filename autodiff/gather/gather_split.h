@@ -4,6 +4,7 @@
 //   over(i: W * H) { let y = i / W;  let x = i % W; … }   →   over(y: H, x: W) { … }
 //
 //   gather_parts.c    which values are coordinates, and of what rows
+//   gather_split_numbers.c  … rows as long as a quotient of scalars
 //   gather_split.c    the program with one variable for each; or with the only one again
 #ifndef VYRE_GATHER_SPLIT_H
 #define VYRE_GATHER_SPLIT_H
@@ -41,5 +42,9 @@ bool gather_stride_of(const gather_splitting *s, uint32_t id, gather_stride *out
 bool gather_stride_ratio(const gather_stride *a, const gather_stride *b, gather_stride *ratio);
 // Is `id` (v ^ d) < 0 of a part v = … % d?  (Of GLSL's remainder, whose sign is the divisor's.)
 bool gather_signs_differ(const gather_splitting *s, uint32_t id);
+
+// ---- gather_split_numbers.c
+bool gather_number_strides(gather_splitting *s);  // numbers that it may divide by; false: memory
+void gather_require_numbers(gather_splitting *s); // what those assume of the launch
 
 #endif

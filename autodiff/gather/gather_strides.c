@@ -6,8 +6,8 @@
 //
 //   over(z: d, y: h, x: w)     a[z * stride.x + y * stride.y + x * stride.z]
 //
-// as what is computed in that order is mostly stored so.  Of another order only the condition does
-// not hold.
+// as what is computed in that order is mostly stored so.  A stride that another is a multiple of is
+// the inner one in any case.  Of another order only the condition does not hold.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/gather/gather_build.h"
 
@@ -62,8 +62,23 @@ static uint32_t variable(const gather *g, const vy_affine_rows *r, uint32_t axis
     return innermost;
 }
 
+// Is y a multiple of x, by more factors?
+static bool divides(const vy_affine_axis *x, const vy_affine_axis *y)
+{
+    uint32_t used = 0, k = 0;
+    for (; k < x->count; k++) {
+        uint32_t j = 0;
+        while (j < y->count && (used >> j & 1 || !vy_same_form(x->factor[k], y->factor[j]))) j++;
+        if (j == y->count) return false;
+        used |= 1u << j;
+    }
+    return x->count < y->count;
+}
+
 bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y)
 {
+    if (divides(&r->axis[x], &r->axis[y])) return true;
+    if (divides(&r->axis[y], &r->axis[x])) return false;
     const uint32_t a = last_scalar(g->r, &r->axis[x]), b = last_scalar(g->r, &r->axis[y]);
     if (!are_parts(g->r, a, b)) return a < b;
     const uint32_t u = variable(g, r, x), v = variable(g, r, y);

@@ -257,7 +257,11 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(DIV,    is_float, ASSOC, f->k[1] && f->k[1]->f != 0,    emit2(f, VY_OP_MUL, A, constant(f, 1 / f->k[1]->f))) \
     R(DIV,    is_float, EXACT, unsigned_before(f, 0),         emit1(f, VY_OP_NEG, unsigned_before(f, 0))) \
     R(DIV,    is_float, EXACT, unsigned_before(f, 1),         emit1(f, VY_OP_NEG, unsigned_before(f, 1))) \
+    R(DIV,    is_int,   EXACT, IS(1, 0),                      B)  /* a quotient by 0 is 0 */       \
+    R(DIV,    is_int,   EXACT, IS(0, 0),                      A)                                   \
     R(REM,    is_int,   EXACT, IS(1, 1),                      constant(f, 0))                      \
+    R(REM,    is_int,   EXACT, IS(1, 0),                      B)                                   \
+    R(REM,    is_int,   EXACT, IS(0, 0),                      A)                                   \
     R(NEG,    is_float, EXACT, INNER(0, NEG),                 INNER(0, NEG)[0])                    \
     R(NEG,    is_int,   EXACT, INNER(0, NEG),                 INNER(0, NEG)[0])                    \
     R(FMA,    is_float, EXACT, IS(1, 1),                      emit2(f, VY_OP_ADD, A, C))           \

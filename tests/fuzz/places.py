@@ -26,8 +26,8 @@ ODD = {1: (0, 1, 2), 2: (0, 1, 2), 3: (0, 1, 2), 4: (0, 1, 2), 5: (0, 1, 2)}
 WIDE = {1: (8, 16, 33, 37), 2: (4, 8, 9), 3: (4, 5), 4: (2, 3), 5: (2, 3)}
 BUILTINS = ("gid.x", "gid.y", "gid.z", "lid.x", "lid.y", "lid.z", "wid.x", "wid.y", "wid.z", "num_groups.x", "num_groups.y",
             "num_groups.z", "lindex", "lane", "subgroup_size")
-# kind, type, text; {v} a domain variable, {n} its extent, {c} 1 … 3, {q} a scalar, {b} a built-in
-# value
+# kind, type, text; {v} a domain variable, {n} its extent, {c} 1 … 3, {q} a scalar, {z} one of either
+# sign, {b} a built-in value
 READS = (
     (3, "plain", "u32", "{v}"), (2, "shifted", "u32", "{v} + {c}u"), (2, "shifted", "i32", "i32({v}) - {c}"),
     (2, "mirrored", "u32", "{n} - 1u - {v}"), (1, "mirrored", "i32", "abs(i32({v}) - {c})"),
@@ -39,6 +39,11 @@ READS = (
     (1, "scalar", "u32", "{v} % ({q} + 1u)"), (0.7, "scalar", "u32", "{q} % ({c}u + 1u)"), (0.7, "scalar", "i32", "i32({v}) - i32({q})"),
     (0.8, "scalar row", "u32", "{v} % {c}u * {q} + {v} / {c}u"), (0.6, "scalar", "u32", "{v} * {q}"), (0.6, "scalar", "u32", "({v} >> 1u) + ({q} >> 1u) % 3u"),
     (1.6, "builtin", "u32", "{b}"), (1, "builtin", "u32", "{v} + {b}"), (0.8, "builtin", "u32", "({v} + {b}) % {n}"),
+    (0.8, "quotient", "i32", "(i32({v}) + {z}) / 2"), (0.8, "quotient", "i32", "(i32({v}) + {z}) % 3"),
+    (0.6, "quotient", "i32", "((i32({v}) - {c}) >> 1) + ((i32({v}) - {c}) & 1)"),
+    (0.6, "quotient", "i32", "select(((i32({v}) + {z}) % 3 ^ 3) < 0, 3, 0) + (i32({v}) + {z}) % 3"),
+    (0.8, "quotient row", "i32", "i32({v}) % 3 * (({z} + 3) / 2) + i32({v}) / 3"), (0.6, "quotient row", "i32", "i32({v}) * ({z} / i32({q})) + i32({v}) % 2"),
+    (0.8, "quotient row", "i32", "i32({v}) % (({z} + 3) / 2) * 3 + i32({v}) / (({z} + 3) / 2)"),
     (0.6, "builtin", "u32", "{n} - 1u - {b}"), (0.6, "constant", "u32", "0u"), (0.4, "constant", "u32", "{n} - 1u"))
 IN_LOOPS = (
     (3, "loop", "u32", "{k}"), (2, "loop shifted", "u32", "{v} + {k}"), (1.5, "loop shifted", "i32", "i32({v}) - i32({k})"),
@@ -92,7 +97,7 @@ class Places(Maps, Maker):
         self.inputs(c)
         self.outputs(c)
         self.choose_launches()
-        scalars = ["%s: u32" % e for e in self.names] + ["%s: u32" % q for q in self.scalars]
+        scalars = ["%s: u32" % e for e in self.names] + ["%s: u32" % q for q in self.scalars] + ["Z: i32"]
         if self.chance(0.25):
             p.scalars["s"] = "0.%d" % r.randrange(3, 99)
             scalars.append("s: @F")
@@ -143,7 +148,7 @@ class Places(Maps, Maker):
             sets = {e: r.choice(sizes[self.rank]) for e in self.names}
             if sizes is WIDE and self.rank < 3 and self.chance(0.4):
                 sets["N"] = min(self.size[0] * (1 + (self.rank == 1)), 64 if self.rank == 1 else 16)
-            sets.update({q: r.randrange(0, 8) for q in self.scalars})
+            sets.update({q: r.randrange(0, 8) for q in self.scalars}, Z=r.choice((-7, -1, 0, 1, 2, 3, 4, 5, 6, 7)))
             if 0 in [sets[e] for e in self.names]:
                 self.traits.add("an empty domain")
             self.p.launches.append({"sets": sets})
@@ -237,7 +242,7 @@ class Places(Maps, Maker):
         v, n = v or AXES[at], n or self.extents[at]
         if n == "?":
             n = "5u"
-        values = {"v": v, "n": "(%s)" % n if " " in n else n + ("u" if n.isdigit() else ""), "c": r.randrange(1, 4), "q": r.choice(self.scalars),
+        values = {"v": v, "n": "(%s)" % n if " " in n else n + ("u" if n.isdigit() else ""), "c": r.randrange(1, 4), "q": r.choice(self.scalars), "z": "Z",
                   "b": r.choice(self.builtins), "w": r.choice(AXES[:self.rank]), "k": self.loop_variable(c) or "0u"}
         return text.format(**values)
 

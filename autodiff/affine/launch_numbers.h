@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// launch_numbers.h: quotients and remainders that depend on scalars alone, as dimensions.
+//
+//   let n = (channels + 3) / 4;   a[z * n + k]        the stride ⌊(channels + 3) / 4⌋
+//
+// A launch does not change them, so what is said of scalars that are strides may be said of them.
+// Only those are numbers of which nothing wraps around or could be negative: dimensions have 64
+// bits, and programs compute theirs as u32.
+#ifndef VYRE_LAUNCH_NUMBERS_H
+#define VYRE_LAUNCH_NUMBERS_H
+
+#include "ir/core/ir.h"
+#include "ir/facts/interval.h"
+
+// What a scalar is taken to be.
+typedef enum vy_affine_kind {
+    VY_AFFINE_ANY,
+    VY_AFFINE_IS_CALM,  // between ±VY_AFFINE_CALM
+    VY_AFFINE_NATURAL,  // … and not negative
+    VY_AFFINE_POSITIVE, // … and not 0
+} vy_affine_kind;
+// Calm scalars are between this and its negative: sums of a few, times 16, do not wrap as i32.
+#define VY_AFFINE_CALM (INT64_C(1) << 26)
+
+// What values scalar k may have, of that kind.
+vy_interval vy_affine_range_of_kind(vy_type t, uint8_t kind);
+
+typedef struct vy_launch_number {
+    uint32_t dim; // 0: it is none
+    vy_interval range;
+} vy_launch_number;
+
+// By instruction, in the arena; adds dimensions to p.  kind: by scalar, or NULL.  NULL: memory.
+const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, vy_arena *arena);
+
+#endif
