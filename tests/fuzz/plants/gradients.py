@@ -3,7 +3,7 @@
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
     # Flat indices of buffers of vectors: the first axis has rows, the others are what they are.
     ("text/grad/gather/vector_rows.vyre", (
-        ("autodiff/affine/access.c", None, "if (x->rank && x->why[0]", "if (x->rank == 1 && x->why[0]"),
+        ("autodiff/affine/access.c", None, "if (x->rank && (x->why[0]", "if (x->rank == 1 && (x->why[0]"),
         ("autodiff/affine/access.h", None, "k - x->flat + (x->flat > 0);", "k;"),
         ("autodiff/affine/flat.c", None, "    x->index[to] = whole->index[k];", "    x->index[to] = vy_nest_number(&x->nest, 0);"),
         ("autodiff/affine/flat.c", None, "    x->dim[to] = whole->dim[k];", "    x->dim[to] = whole->dim[0];"),
@@ -18,8 +18,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_calm.c", None, "gather_less(g, greatest, above)", "gather_number(g, 1)"),
         ("autodiff/gather/gather_calm.c", None, "gather_less(g, gather_number(g, bound - 1), least)", "gather_number(g, 1)"),
         ("autodiff/gather/gather_calm.c", None, "greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d", "VY_DIM_MIN, all, d"),
-        ("autodiff/affine/affine.c", None, "r.lo < -VY_AFFINE_CALM) r.lo = -VY_AFFINE_CALM;", "false) r.lo = -VY_AFFINE_CALM;"),
-        ("autodiff/affine/scan_names.c", None, "if (l->a->calm && l->a->calm[q->index])", "if (false)"),
+        ("autodiff/affine/launch_numbers.c", None, "if (r.lo < least) r.lo = least;", ""),
+        ("autodiff/affine/scan_names.c", None, "if (kind == VY_AFFINE_IS_CALM)", "if (false)"),
         ("autodiff/affine/most.c", None, "const vy_dim end = sum ? piece_extent", "const vy_dim end = false ? piece_extent"),
         ("autodiff/gather/gather_domain.c", None, "const bool less = n.pa && n.range.hi > 0", "const bool less = false && n.range.hi > 0"),
         ("autodiff/gather/gather_assume.c", None, "        r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);", "        r->axis[k].extent = (vy_dim){0};"),

@@ -33,7 +33,7 @@ DIRECTED = (
      "case VY_LEAF_BUILTIN: return true;"),
     ("autodiff/affine/affine_number.c", None, "(int)(n->overs - 1 - axis) : -1;", "(int)axis : -1;"),
     # access maps
-    ("autodiff/affine/affine_value.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
+    ("autodiff/affine/affine_divide.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
      "isl_pw_aff_copy(x.pa);"),
     ("autodiff/affine/affine_value.c", None, "int64_t by = mask ? c + 1", "int64_t by = mask ? c"),
     ("autodiff/affine/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
