@@ -350,13 +350,13 @@ static bool find(winning *c, uint8_t *buffers)
     bool any = false;
     c->chosen = vy_rewrite_bytes(&c->w);
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
+        if (inst(c, id)->op != VY_OP_ATOMIC_ADD || !is_wanted(c, id)) continue;
         uint8_t *b = &buffers[inst(c, id)->aux];
-        if (inst(c, id)->op != VY_OP_ATOMIC_ADD || *b == NONE || !is_wanted(c, id)) continue;
-        *b = is_shared(c, id) ? NONE : SOME;
+        if (*b != NONE) *b = is_shared(c, id) ? NONE : SOME;
         c->chosen[id] = *b == SOME && reach(c);
     }
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
-        c->chosen[id] &= buffers[inst(c, id)->aux] == SOME;
+        c->chosen[id] = c->chosen[id] && buffers[inst(c, id)->aux] == SOME;
         any |= c->chosen[id];
     }
     for (uint32_t i = 0; i < p->buffers.count; i++) buffers[i] &= SOME;
