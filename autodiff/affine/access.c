@@ -19,8 +19,7 @@ bool vy_access_make(vy_affine_access *x, vy_affine *a, uint32_t id, uint32_t lev
         x->extent[k] = a->facts.form[buf->dims[k].id];
         x->index[k] = vy_affine_value(&x->nest, x->value[k], &x->why[k]);
     }
-    if (x->rank && (x->why[0] == VY_AFFINE_PRODUCT || x->why[0] == VY_AFFINE_DIVISION))
-        vy_unflatten(x);
+    if (x->rank && x->why[0] == VY_AFFINE_PRODUCT) vy_unflatten(x);
     return vy_affine_ok(a);
 }
 
