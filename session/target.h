@@ -73,8 +73,10 @@ typedef struct vys_settings {
     uint32_t batches;    // in which the domain runs, at least (vy_grad_options); 0: as needed
     // --- code
     vys_level level;
-    vy_target target;    // the oldest Vulkan version that must accept the code
-    vy_driver driver;    // whose faults to work around; for a known device, its own driver's are
+    vy_target target; // the oldest Vulkan version that must accept the code
+    // Whose faults to work around; for a known device, its own driver's are.  VY_DRIVER_GPU: and an
+    // invocation computes a block of elements (coarsen).
+    vy_driver driver;
     vy_features enabled; // that may be used; for a known device, all that it has may be
     bool precise, fast_math, unchecked, lines, no_validate; // as in vy_spirv_options
     uint32_t coarsen;       // most elements of the domain that one invocation computes; 0: chosen

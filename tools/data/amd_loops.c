@@ -73,8 +73,12 @@ static uint32_t multiply_adds(const char *line, const char *end)
 
 static bool is_memory(const char *line)
 {
-    static const char *const names[] = {"buffer_",  "tbuffer_",      "global_", "flat_",  "ds_",
-                                        "scratch_", "s_buffer_load", "s_load",  "image_", NULL};
+    // What writes back or empties a cache, `buffer_gl0_inv`, is none.
+    static const char *const names[] = {"buffer_load",   "buffer_store",  "buffer_atomic",
+                                        "tbuffer_",      "global_load",   "global_store",
+                                        "global_atomic", "flat_",         "scratch_load",
+                                        "scratch_store", "ds_",           "image_",
+                                        "s_load",        "s_buffer_load", NULL};
     return begins(line, names);
 }
 

@@ -74,7 +74,7 @@ typedef struct coarsen {
     part parts[MASKS];
     uint8_t masks[MASKS];
     uint32_t mask_count, axes;
-    bool chunked;
+    bool chunked, gpu;
     int64_t extent[VY_ALONG_AXES]; // -1: not known
     bool suits[VY_ALONG_AXES];
     uint32_t factor[VY_ALONG_AXES], best[VY_ALONG_AXES];
@@ -268,8 +268,7 @@ static part total(const coarsen *c)
 static bool within_limits(const coarsen *c, const part *t)
 {
     const uint32_t carried = c->options->carried ? c->options->carried : REGISTERS;
-    const bool gpu = c->options->adjacent;
-    uint64_t code = gpu ? GPU_CODE : MAX_CODE, blocks = gpu ? GPU_BLOCKS : MAX_BLOCKS;
+    uint64_t code = c->gpu ? GPU_CODE : MAX_CODE, blocks = c->gpu ? GPU_BLOCKS : MAX_BLOCKS;
     for (uint32_t k = 0; k < c->axes; k++)
         if (c->factor[k] > MOST) code = FEW; // drivers take long to compile more
     return t->code <= code && t->blocks <= blocks && t->carried <= carried &&
@@ -284,8 +283,8 @@ static double cost(const coarsen *c)
     const part t = total(c);
     if (all > 1 && !within_limits(c, &t)) return -1;
     double sum = t.cost;
-    const bool spills = t.carried > REGISTERS && !c->options->adjacent;
-    if (spills) sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
+    if (t.carried > REGISTERS && !c->gpu)
+        sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
     sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // for the `if` around them
     return sum / all * waste(c);
 }
@@ -304,7 +303,7 @@ static void search(coarsen *c, uint32_t axis, uint32_t used)
     search(c, axis + 1, used);
     const uint32_t fixed = vy_axis_constant(c->p, c->along.first + axis);
     const uint32_t before = copies(c, MASKS - 1);
-    const uint32_t most = c->options->carried > 2 * REGISTERS ? MOST_OF_FEW : MOST;
+    const uint32_t most = c->options->carried > REGISTERS && !c->gpu ? MOST_OF_FEW : MOST;
     for (uint32_t f = 2; f <= most && c->suits[axis] && used < MAX_AXES; f++) {
         if ((f & (f - 1) && (f != fixed || f > MOST)) || before * f > c->options->coarsen) continue;
         if (c->extent[axis] >= 0 && c->extent[axis] < f) break;
@@ -354,9 +353,9 @@ static bool rewrite(coarsen *c, vy_program *p, bool *changed)
     for (uint32_t k = c->axes; k-- > 0;) {
         if (c->best[k] < 2) continue;
         *changed = true;
-        if (!vy_jam(p, c->along.first + k, c->best[k], c->options->adjacent)) return false;
+        if (!vy_jam(p, c->along.first + k, c->best[k], c->gpu)) return false;
     }
-    if (*changed && c->options->adjacent && !vy_split_interior(p)) return false;
+    if (*changed && c->gpu && !vy_split_interior(p)) return false;
     if (!*changed || p->has_workgroup) return true;
     vy_default_workgroup(p);
     vy_reshape(p, c->options->lanes);
@@ -372,7 +371,7 @@ static bool coarsen_by(vy_program *p, const vy_opt_options *options, void (*chos
         vy_fail_oom(p->module);
         return false;
     }
-    *c = (coarsen){.p = p, .options = options};
+    *c = (coarsen){.p = p, .options = options, .gpu = options->adjacent};
     bool any = false, ok = prepare_coarsening(c, &any);
     if (!ok) vy_fail_oom(p->module);
     if (ok && any) {

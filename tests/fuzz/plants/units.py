@@ -40,7 +40,7 @@ UNITS = {
         ("ir/pass/device/coarsen.c", None, "t->carried <= carried &&", "t->carried <= 2 * carried &&"),
         ("ir/pass/device/coarsen.c", None, "spill = 1;", "spill = 0;"),
         ("ir/pass/device/coarsen.c", None, "if (c->factor[k] > MOST) code = FEW;", ""),
-        ("ir/pass/device/coarsen.c", None, "c->options->carried > 2 * REGISTERS ? MOST_OF_FEW : MOST;", "MOST_OF_FEW;"),
+        ("ir/pass/device/coarsen.c", None, "c->options->carried > REGISTERS && !c->gpu ? MOST_OF_FEW : MOST;", "MOST_OF_FEW;"),
         ("ir/pass/device/coarsen.c", None, "t.blocks += 2ull * c->write_runs", "t.blocks += 8ull * c->write_runs"),
         ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(constant && constant % f == 0)) {", "if (false) {"),
     ),

@@ -55,8 +55,9 @@ static void counts_by_kind(void **state)
                  "\tv_pk_fma_f16 v0, v1, v2, v3\n\tv_mad_u32_u24 v0, v1, v2, v3\n"
                  "\tv_fma_mix_f32 v0, v1, v2, v3\n\ts_load_dwordx4 s[0:3], s[4:5], 0x0\n"
                  "\ts_buffer_load_dword s0, s[0:3], 0x0\n\tscratch_load_b32 v0, v1, off\n"
-                 "\tbuffer_atomic_cmpswap v[0:1], v2, s[0:3], 0\n\ts_cbranch_scc1 BB0\n",
-                 1, &(amd_loop){10, 6, 4});
+                 "\tbuffer_atomic_cmpswap v[0:1], v2, s[0:3], 0\n\tbuffer_gl0_inv\n"
+                 "\ts_cbranch_scc1 BB0\n",
+                 1, &(amd_loop){11, 6, 4});
 }
 
 // Text of other compilers, labels that do not exist, nothing.
