@@ -104,6 +104,10 @@ def test_table(chip):
     expect("a table", done.returncode == 0 and all(len(r) == 10 for r in rows) and count ==
            {("matmul", "`--for any`"): 2, ("matmul", "`--for gpu`"): 2, ("matmul", "by hand"): 2,
             ("ba_cost", "`--for any`"): 1, ("ba_cost", "`--for gpu`"): 1, ("ba_cost", "by hand"): 1}, done.stdout, done.stderr)
+    done = subprocess.run([tool, "--build", os.environ["BUILD"], "--driver", "lavapipe", "matmul"], capture_output=True,
+                          text=True)
+    expect("a driver that says nothing", done.returncode == 1 and "does not report" in done.stderr and
+           "Traceback" not in done.stderr, done.stderr)
     done = subprocess.run([tool, "heat"], capture_output=True, text=True)
     expect("a plan that is none", done.returncode == 2 and "heat: no plan" in done.stderr, done.stderr)
 
