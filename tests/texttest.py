@@ -98,12 +98,14 @@ def variants(command):
 
 def share(context, name, run):
     """The variants of a run that this build runs: the first ones, and about one of
-    context.share_variants of the others, which the seed chooses.  The rest is counted."""
+    context.share_variants of the others, which the seed chooses.  The rest is counted.  Directives may
+    say what the device's part of a `check` prints, which then runs there."""
     for at, (variant, command) in enumerate(variants(run.command)):
         words = "%s %s %s" % (context.seed, name, command)
         if at >= context.first_variants and zlib.crc32(words.encode()) % context.share_variants:
             context.left_out()
-        elif at and CHECK_ON_DEVICE.search(command) and not context.on_device_now(name, command):
+        elif (CHECK_ON_DEVICE.search(command) and (at or not run.directives and not run.block)
+              and not context.on_device_now(name, command, at == 0)):
             yield variant, CHECK_ON_DEVICE.sub("vyre-grad check --engine eval", command)
         else:
             yield variant, command

@@ -9,8 +9,8 @@ The reference is the interpreter in f64.  The default mode and --precise keep te
 functions, for which only what Vulkan guarantees in the middle of the domains is checked.
 Derivatives at special values are of the same kind (nan, an infinity and its sign, zero, finite) as
 the interpreter's in the same type, and near them where they are finite.  Runs on the default device
-and on SwiftShader where tools/swiftshader has fetched it.  A run has either f16 or f64, in one of the modes, and
-half of the derivatives, as the seed says; VYRE_SHARE=1 has all.
+and on SwiftShader where tools/swiftshader has fetched it.  A run has f32 and either f16 or f64, each in one of the
+modes, and half of the derivatives, as the seed says; VYRE_SHARE=1 has all.
 """
 import json
 import math
@@ -243,7 +243,7 @@ def device(where, types, env):
     seed = os.environ.get("VYRE_SEED") or "1"
     for t in types:
         modes = ("default", ()), ("precise", ("--precise",))
-        for mode, options in modes if t == "f32" else shares.drawn(modes, 2):
+        for mode, options in shares.drawn(modes, 2):
             x = arguments(t, "%s %s" % (seed, t))
             compare(t, mode, where, ["%s(x[i])" % n for n in ONE], ONE, x, x, options, env)
             x, z = pairs(t, "%s %s" % (seed, t))
