@@ -89,6 +89,10 @@ int main(int argc, char **argv)
     vy_module_free(c.module);
     names_free(&c.shaped);
     options_free(&c.o);
-    if (ok) return c.status;
-    return d.blame == VY_BLAME_SYSTEM ? STATUS_SYSTEM : STATUS_WRONG;
+    const int status = ok ? c.status : d.blame == VY_BLAME_SYSTEM ? STATUS_SYSTEM : STATUS_WRONG;
+    if (c.abandoned) { // exit handlers of the driver's libraries would free what its threads use
+        fflush(NULL);
+        _exit(status);
+    }
+    return status;
 }

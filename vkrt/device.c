@@ -234,6 +234,8 @@ void vkrt_device_destroy(vkrt_device *device)
     free(device);
 }
 
+bool vkrt_device_is_abandoned(const vkrt_device *device) { return device && device->abandoned; }
+
 const vkrt_device_info *vkrt_device_get_info(const vkrt_device *device)
 {
     return &device->physical.info;

@@ -29,6 +29,7 @@ typedef struct command {
     bool sampler_assumed;      // of a shader's samplers --sampler does not say all
     names shaped;              // buffers of a shader that got the shape of their flat indices
     const char *about;         // the file of `contents` and of places, where it is not o.file
+    bool abandoned;            // the driver still executes a run that was given up
     bool muted;                // another process reports the error
     int status;                // of a run without error; STATUS_CHECK: `check` found a fault
 } command;

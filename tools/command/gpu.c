@@ -35,6 +35,7 @@ bool gpu_close(command *c, vy_diag *d)
     gpu *g = c->gpu;
     if (!g) return true;
     c->gpu = NULL;
+    c->abandoned = vkrt_device_is_abandoned(g->device);
     vkrt_device_destroy(g->device);
     const uint32_t count = g->instance ? vkrt_instance_message_count(g->instance) : 0;
     for (uint32_t i = 0; i < count; i++) {
