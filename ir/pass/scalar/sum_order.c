@@ -5,26 +5,22 @@
 //
 // The reverse sweep runs loops backwards because the derivative of an iteration needs what later
 // ones did.  Where a loop only adds up terms that depend on no carried value, it needs nothing, and
-// the sums of a derivative have no prescribed order.  What a program computes itself has: so this
-// is for derived programs that are not `@exact` (their floats are those of another program).
+// the sums of a gradient have no prescribed order (autodiff/gather/gather_iterations.c takes them
+// in the order of a gather).  What a program computes itself has: the outputs of a gradient with
+// values are those of the program, bit for bit, and programs that share a computation are `@exact`.
 //
-// A derived program also repeats sums of the primal, with the loop as it was written.  Two copies
-// of one sum must agree where something is decided by it: whether a branch is taken, an index, what
-// is read back from memory.  So a sum of floats, and what is made of it, may only end in additions
-// to memory, and in stores to memory that the program does not read.
+// A gradient also repeats sums of the program, in loops that look the same.  In another order such
+// a sum has other last bits, which is a difference of its own where something is decided by it
+// (a branch, an index, floor), or where a function ends (the square root of what must not be
+// negative).  What the reverse sweep adds up, in contrast, is used linearly and ends in additions
+// to gradients.  So a sum of floats must be used so and no otherwise: it may be added, scaled,
+// chosen by something else, carried, and stored in a gradient or added to one.  Sums of integers
+// are the same in any order.
+//
+// Limits: sums in arms of an `if` and in inner loops are not recognised.
 #include "ir/pass/scalar/sum_order.h"
 
-#include "ir/facts/memory.h"
-
 enum { MAX_TERMS = 16, MAX_USERS = 256 };
-
-// Anything but an addition or a store?
-static bool reads(const vy_sum_order *o, uint32_t id)
-{
-    const vy_op op = (vy_op)o->p->insts.data[id].op;
-    const bool adds = op == VY_OP_ATOMIC_ADD && !o->uses[id];
-    return vy_op_is_memory(op) && !adds && op != VY_OP_STORE && op != VY_OP_ZERO;
-}
 
 static bool make_tables(vy_sum_order *o, vy_arena *arena)
 {
@@ -33,13 +29,10 @@ static bool make_tables(vy_sum_order *o, vy_arena *arena)
     uint32_t *uses = vy_arena_alloc(arena, size);
     o->seen = vy_arena_alloc(arena, size);
     o->work = vy_arena_alloc(arena, size);
-    o->read = vy_arena_alloc(arena, o->p->buffers.count);
-    if (!uses || !o->seen || !o->work || !o->read || !vy_dataflow_make(&o->flow, o->p, o->s, arena))
+    if (!uses || !o->seen || !o->work || !vy_dataflow_make(&o->flow, o->p, o->s, arena))
         return false;
     vy_count_uses(o->p, uses);
     o->uses = uses;
-    for (uint32_t id = 1; id < o->p->insts.count; id++)
-        if (reads(o, id)) o->read[vy_memory_of(o->p, o->p->insts.data[id].aux)] = 1;
     return true;
 }
 
@@ -63,38 +56,53 @@ static bool adds_up(const vy_sum_order *o, uint32_t loop, uint32_t k)
     return false;
 }
 
-// Does `id`, which has the sum among its operands, pass it on as a float, or put it where it is not
-// read?
-static bool only_passes(const vy_sum_order *o, uint32_t id)
+// Is what the operation computes linear in the value x, if the other operands are given?
+static bool is_linear(const vy_program *p, uint32_t id, uint32_t x)
 {
-    const vy_inst *i = &o->p->insts.data[id];
-    if (i->op == VY_OP_STORE || i->op == VY_OP_ATOMIC_ADD)
-        return !o->read[vy_memory_of(o->p, i->aux)];
-    if (vy_is_slot((vy_op)i->op)) return true;
-    return vy_op_infos[i->op].effect == VY_PURE && vy_type_is_float((vy_type)i->type);
+    switch (p->insts.data[id].op) {
+    case VY_OP_ADD:
+    case VY_OP_SUB:
+    case VY_OP_NEG:
+    case VY_OP_MUL:
+    case VY_OP_FMA:
+    case VY_OP_SELECT: return true; // conditions are no floats
+    case VY_OP_DIV: return vy_arg(p, id, 1) != x;
+    case VY_OP_CAST: return vy_type_is_float((vy_type)p->insts.data[id].type);
+    default: return vy_is_slot((vy_op)p->insts.data[id].op);
+    }
 }
 
-static bool decides(vy_sum_order *o, uint32_t loop, uint32_t result)
+static bool goes_to_gradient(const vy_program *p, uint32_t id)
+{
+    const vy_inst *i = &p->insts.data[id];
+    if (i->op != VY_OP_STORE && i->op != VY_OP_ATOMIC_ADD) return false;
+    return vy_is_gradient(p->buffers.data[i->aux].role.kind);
+}
+
+// Does all that depends on the result end in gradients?
+static bool is_adjoint(vy_sum_order *o, uint32_t result)
 {
     uint32_t n = 0, steps = 0;
     o->work[n++] = result;
+    o->stamp++;
     while (n) {
         const uint32_t id = o->work[--n];
         for (uint32_t k = o->flow.first_user[id]; k < o->flow.first_user[id + 1]; k++) {
             const uint32_t user = o->flow.users[k];
-            if (++steps > MAX_USERS || !only_passes(o, user)) return true;
-            if (o->seen[user] == loop) continue;
-            o->seen[user] = loop;
+            if (++steps > MAX_USERS) return false;
+            if (goes_to_gradient(o->p, user)) continue;
+            if (!is_linear(o->p, user, id)) return false;
+            if (o->seen[user] == o->stamp) continue;
+            o->seen[user] = o->stamp;
             o->work[n++] = user;
         }
     }
-    return false;
+    return true;
 }
 
 bool vy_sums_commute(vy_sum_order *o, uint32_t loop, vy_arena *arena, bool *oom)
 {
     const vy_program *p = o->p;
-    if (!p->order || p->exact || p->exact_sums) return false;
     if (!make_tables(o, arena)) {
         *oom = true;
         return false;
@@ -105,7 +113,7 @@ bool vy_sums_commute(vy_sum_order *o, uint32_t loop, vy_arena *arena, bool *oom)
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t result = vy_result(p, o->s, loop, k);
         if (!vy_type_is_float((vy_type)p->insts.data[result].type)) continue;
-        if (decides(o, loop, result)) return false;
+        if (p->exact || !is_adjoint(o, result)) return false;
     }
     return true;
 }
