@@ -171,7 +171,8 @@ static vy_value lanes(combine *c)
 
 static vy_value is_full(combine *c)
 {
-    vy_value full = vy_eq(c->w.b, vy_subgroup(c->w.b, "add", constant_u32(c, 1)), lanes(c));
+    vy_value active = vy_subgroup(c->w.b, "add", constant_u32(c, 1));
+    vy_value full = vy_eq(c->w.b, active, lanes(c));
     vy_name(c->w.b, full, "full");
     return full;
 }
@@ -237,7 +238,7 @@ static void add_up(combine *c, uint32_t site)
     vy_value lane = vy_builtin_value(b, VY_LANE, 0);
     vy_value joined = vy_cast(b, VY_U32, joins(c, site, lane));
     args[i->nargs - 1] = run_sum(c, lane, (vy_value){args[i->nargs - 1]}, joined).id;
-    vy_value last = vy_sub(b, lanes(c), constant_u32(c, 1));
+    vy_value all = lanes(c), last = vy_sub(b, all, constant_u32(c, 1));
     vy_value after = vy_min(b, vy_add(b, lane, constant_u32(c, 1)), last);
     vy_value zero = constant_u32(c, 0);
     vy_value joined_by = vy_ne(b, vy_subgroup_lane(b, "shuffle", joined, after), zero);
