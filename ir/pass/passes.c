@@ -48,6 +48,7 @@ static const struct {
     {"forward",            vy_pass_forward,            2}, // buffers that lost their stores read 0
     {"invariant_results",  vy_pass_invariant_results,  2}, // results that the first run made equal
     {"dce",                vy_pass_dce,                1},
+    {"fuse_loops",         vy_pass_fuse_loops,         2}, // of sums that merge_additions left alone
     {"dead_arrays",        vy_pass_dead_arrays,        1},
     {"cleanup",            vy_pass_cleanup,            1},
     {"schedule_uses",      vy_pass_schedule_uses,      1},

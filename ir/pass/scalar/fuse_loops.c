@@ -12,7 +12,8 @@
 //
 // Iteration k of the second then runs before iterations k+1, k+2, … of the first.  This is
 // unobservable if
-//   - both are counted, with the same bounds, step and direction, and neither can be left early
+//   - both are counted, with the same bounds, step and direction, and neither can be left early;
+//     the second may have the other direction if its iterations may run in either (sum_order.c)
 //   - the second uses no result of the first: neither in its body, nor as an initial value (a sum
 //     that continues the first one's sum would be added up in another order)
 //   - memory that one of them writes and both access is indexed by the loop's own counter on one
@@ -27,6 +28,7 @@
 // valid structure; keeps lines and names, and the order of everything else.
 #include "ir/facts/memory.h"
 #include "ir/pass/pass.h"
+#include "ir/pass/scalar/sum_order.h"
 
 // How a loop accesses some memory.
 typedef struct touch {
@@ -42,6 +44,7 @@ typedef struct fuse_loops {
     uint32_t *next;        // by LOOP: the one it is fused with, or 0
     uint8_t *taken;        // by LOOP: it is another one's next
     uint8_t *late;         // by instruction between two loops: it moves after them
+    vy_sum_order order;
     bool any;
 } fuse_loops;
 
@@ -119,10 +122,24 @@ static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
 {
     const vy_program *p = f->w.p;
     const vy_inst *i = &p->insts.data[x], *j = &p->insts.data[y];
-    if (i->type != j->type || i->flags != j->flags || vy_exits(p, x)) return false;
+    if (i->type != j->type || vy_exits(p, x) || vy_exits(p, y)) return false;
     for (uint32_t k = 0; k < 3; k++)
         if (vy_arg(p, x, k) != vy_arg(p, y, k)) return false;
     return true;
+}
+
+// Do both run in one direction, or may the second take that of the first?  Each of its iterations
+// must then access elements of its own of what it writes.
+static bool same_direction(fuse_loops *f, uint32_t loop, uint32_t next)
+{
+    const vy_program *p = f->w.p;
+    if (p->insts.data[loop].flags == p->insts.data[next].flags) return true;
+    for (uint32_t id = next + 1; id < end_of(f, next); id++) {
+        if (!vy_op_is_memory((vy_op)p->insts.data[id].op)) continue;
+        const touch *t = &f->second[vy_memory_of(p, p->insts.data[id].aux)];
+        if (t->writes && !t->axes) return false;
+    }
+    return vy_sums_commute(&f->order, next, &f->w.arena, &f->w.oom);
 }
 
 // Does `id` use a result of the loop, or a value that has to be computed after it?
@@ -159,7 +176,7 @@ static bool place_between(const fuse_loops *f, uint32_t loop, uint32_t next)
 }
 
 // The loop after `loop` that can be fused with it, or 0.
-static uint32_t find_next(const fuse_loops *f, uint32_t loop)
+static uint32_t find_next(fuse_loops *f, uint32_t loop)
 {
     enum { FAR = 64 };
     const vy_program *p = f->w.p;
@@ -171,7 +188,7 @@ static uint32_t find_next(const fuse_loops *f, uint32_t loop)
     if (!is_loop(f, next) || f->w.s.parent[next] != f->w.s.parent[loop]) return 0;
     if (!same_range(f, loop, next) || !note_all(f, f->first, loop)) return 0;
     if (!note_all(f, f->second, next) || !memory_allows(f, loop, next)) return 0;
-    return place_between(f, loop, next) ? next : 0;
+    return place_between(f, loop, next) && same_direction(f, loop, next) ? next : 0;
 }
 
 // ---------------------------------------------------------------------------------------- the copy
@@ -217,6 +234,7 @@ static uint32_t fuse_with_next(void *pass, uint32_t id)
 
 static bool make_touches(fuse_loops *f)
 {
+    f->order = (vy_sum_order){.p = f->w.p, .s = &f->w.s};
     f->next = vy_rewrite_ids(&f->w);
     f->taken = vy_rewrite_bytes(&f->w);
     f->late = vy_rewrite_bytes(&f->w);
@@ -247,7 +265,7 @@ bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c)
         again = false;
         ok = vy_rewrite_begin(&f.w, p) && make_touches(&f);
         if (ok) find_pairs(&f);
-        if (ok && f.any) vy_rewrite_run(&f.w, fuse_with_next, &f);
+        if (ok && f.any && !f.w.oom) vy_rewrite_run(&f.w, fuse_with_next, &f);
         ok = vy_rewrite_end(&f.w, ok, &again);
         c->changed |= again;
     }

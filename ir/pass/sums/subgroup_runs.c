@@ -22,6 +22,10 @@
 // apart, but takes as many steps as a subgroup has lanes; and rounds of reductions (the index of
 // the lowest lane, the lanes that have it, their sum) cost lavapipe more than the additions.
 //
+// Where the size of subgroups is known (vy_opt_options.subgroup_size), the steps are straight code:
+// on lavapipe the loop takes longer than what is in it.  Subgroups of another size then are never
+// full.
+//
 // A shuffle reads padding lanes, and from an inactive lane it is undefined.  So runs are joined
 // only in subgroups all of whose lanes are active and inside the domain, which one reduction
 // determines; in other subgroups each lane adds by itself, as before.
@@ -159,10 +163,16 @@ static void choose_additions(combine *c)
 // -------------------------------------------------------------------------------------- rebuilding
 static vy_value constant_u32(combine *c, int64_t n) { return vy_int(c->w.b, VY_U32, n); }
 
+static vy_value lanes(combine *c)
+{
+    const uint32_t size = c->options->subgroup_size;
+    return size ? constant_u32(c, size) : vy_builtin_value(c->w.b, VY_SUBGROUP_SIZE, 0);
+}
+
 static vy_value is_full(combine *c)
 {
-    vy_value all = vy_builtin_value(c->w.b, VY_SUBGROUP_SIZE, 0);
-    vy_value full = vy_eq(c->w.b, vy_subgroup(c->w.b, "add", constant_u32(c, 1)), all);
+    vy_value active = vy_subgroup(c->w.b, "add", constant_u32(c, 1));
+    vy_value full = vy_eq(c->w.b, active, lanes(c));
     vy_name(c->w.b, full, "full");
     return full;
 }
@@ -181,25 +191,41 @@ static vy_value joins(combine *c, uint32_t site, vy_value lane)
     return same;
 }
 
+// A step of the scan: of now (the sum, and whether it continues further down), the next.
+static void scan_step(combine *c, vy_value lane, vy_value distance, const uint32_t *now,
+                      uint32_t *next, bool last)
+{
+    vy_builder *b = c->w.b;
+    vy_value sum = {now[0]}, on = {now[1]}, zero = constant_u32(c, 0);
+    vy_value from = vy_sub(b, lane, vy_min(b, lane, distance));
+    vy_value before = vy_subgroup_lane(b, "shuffle", sum, from);
+    vy_value further = last ? zero : vy_subgroup_lane(b, "shuffle", on, from);
+    vy_value joined_there = vy_ne(b, on, zero);
+    next[0] = vy_select(b, joined_there, vy_add(b, sum, before), sum).id;
+    next[1] = last ? 0 : vy_select(b, joined_there, further, zero).id;
+}
+
+static vy_value scan_in_loop(combine *c, vy_value lane, const uint32_t *start)
+{
+    vy_builder *b = c->w.b;
+    const vy_value zero = constant_u32(c, 0), one = constant_u32(c, 1);
+    vy_value steps = vy_call(b, "popcount", 1, (vy_value[]){vy_sub(b, lanes(c), one)});
+    uint32_t now[2] = {0, 0}, next[2], result[2] = {0, 0};
+    vy_value s = {vy_begin_loop(b, VY_U32, 0, zero.id, steps.id, one.id, 2, start, now)};
+    scan_step(c, lane, vy_shl(b, one, s), now, next, false);
+    vy_end_loop(b, 0, 2, next, result);
+    return (vy_value){result[0]};
+}
+
 // The sum of the lanes of this lane's run, up to this lane.
 static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joined)
 {
-    vy_builder *b = c->w.b;
-    vy_value all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0), zero = constant_u32(c, 0);
-    vy_value steps = vy_call(b, "popcount", 1, (vy_value[]){vy_sub(b, all, constant_u32(c, 1))});
-    const uint32_t start[2] = {term.id, joined.id};
-    uint32_t now[2] = {0, 0}, next[2], result[2] = {0, 0};
-    vy_value s = {
-        vy_begin_loop(b, VY_U32, 0, zero.id, steps.id, constant_u32(c, 1).id, 2, start, now)};
-    vy_value sum = {now[0]}, on = {now[1]};
-    vy_value from = vy_sub(b, lane, vy_min(b, lane, vy_shl(b, constant_u32(c, 1), s)));
-    vy_value before = vy_subgroup_lane(b, "shuffle", sum, from);
-    vy_value further = vy_subgroup_lane(b, "shuffle", on, from);
-    vy_value joined_there = vy_ne(b, on, zero);
-    next[0] = vy_select(b, joined_there, vy_add(b, sum, before), sum).id;
-    next[1] = vy_select(b, joined_there, further, zero).id;
-    vy_end_loop(b, 0, 2, next, result);
-    return (vy_value){result[0]};
+    const uint32_t size = c->options->subgroup_size;
+    uint32_t now[2] = {term.id, joined.id};
+    if (!size) return scan_in_loop(c, lane, now);
+    for (uint32_t n = 1; n < size && !vy_builder_failed(c->w.b); n *= 2)
+        scan_step(c, lane, constant_u32(c, n), now, now, 2 * n >= size);
+    return (vy_value){now[0]};
 }
 
 static void add_up(combine *c, uint32_t site)
@@ -209,10 +235,10 @@ static void add_up(combine *c, uint32_t site)
     uint32_t args[VY_MAX_RANK + 1];
     vy_new_args(&c->w, site, i->nargs, args);
     vy_rewrite_at(&c->w, site);
-    vy_value lane = vy_builtin_value(b, VY_LANE, 0), all = vy_builtin_value(b, VY_SUBGROUP_SIZE, 0);
+    vy_value lane = vy_builtin_value(b, VY_LANE, 0);
     vy_value joined = vy_cast(b, VY_U32, joins(c, site, lane));
     args[i->nargs - 1] = run_sum(c, lane, (vy_value){args[i->nargs - 1]}, joined).id;
-    vy_value last = vy_sub(b, all, constant_u32(c, 1));
+    vy_value all = lanes(c), last = vy_sub(b, all, constant_u32(c, 1));
     vy_value after = vy_min(b, vy_add(b, lane, constant_u32(c, 1)), last);
     vy_value zero = constant_u32(c, 0);
     vy_value joined_by = vy_ne(b, vy_subgroup_lane(b, "shuffle", joined, after), zero);

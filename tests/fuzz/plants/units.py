@@ -16,6 +16,15 @@ UNITS = {
         ("ir/pass/target/workgroup_shape.c", None, "vy_sees_workgroup(p) || !is_large", "!is_large"),
         ("ir/pass/target/workgroup_shape.c", None, "return n >= (double)", "return n > (double)"),
     ),
+    "test_subgroup_runs": (
+        ("ir/pass/sums/subgroup_runs.c", None, "return size ? constant_u32(c, size) : vy_builtin_value(", "return vy_builtin_value("),
+        ("ir/pass/sums/subgroup_runs.c", None, "n < size && !vy_builder_failed(c->w.b); n *= 2)", "2 * n < size && !vy_builder_failed(c->w.b); n *= 2)"),
+        ("ir/pass/sums/subgroup_runs.c", None, "2 * n >= size);", "4 * n >= size);"),
+        ("ir/pass/sums/subgroup_runs.c", None, "2 * n >= size);", "false);"),
+        ("ir/pass/sums/subgroup_runs.c", None, "vy_and(b, c->full, vy_lt(b, constant_u32(c, 0), lane));", "vy_lt(b, constant_u32(c, 0), lane);"),
+        ("ir/pass/sums/subgroup_runs.c", None, "vy_select(b, joined_there, further, zero).id;", "further.id;"),
+        ("ir/pass/sums/subgroup_runs.c", None, "vy_and(b, c->full, vy_lt(b, lane, last)));", "c->full);"),
+    ),
     "test_watch": (
         ("vkrt/watch.c", None, "f->iteration + 1 == f->count && at->step >= w->cut", "at->step >= w->cut"),
         ("vkrt/watch.c", None, "if (writes(p, &p->steps[i], buffer)) w.cut", "if (w.cut == UINT32_MAX && writes(p, &p->steps[i], buffer)) w.cut"),

@@ -61,6 +61,17 @@ def loop(k, own, sums, depth=0):
     return "for %s in %s { %s }" % (k, head, body)
 
 
+def opposite(s, names):
+    """A loop backwards after one forwards; mostly it only adds up, and in its own elements."""
+    other = pick.choice(names)
+    term = value("k", names if pick.random() < 0.2 else ["2u"])
+    add = pick.choice(["{0} += {1};", "{0} -= {1};", "{0} = {1} + ({0} - 1);", "{0} = max({0}, {1});", "{0} = {1} - {0};"])
+    body = add.format(other, term)
+    if pick.random() < 0.4:
+        body += " %s = %s;" % (pick.choice(ELEMENTS[1:]) % pick.choice(["k", "k", "2"]), pick.choice([other, term]))
+    return "for k in 0..C { %s = %s * 3 + x[i, k]; }\n    for k in rev(0..C) { %s }" % (s, s, body)
+
+
 def program():
     names = ["s%d" % n for n in range(pick.randint(2, 4))]
     lines = ["    var %s = %du;" % (s, n) for n, s in enumerate(names)]
@@ -69,6 +80,8 @@ def program():
         # Mostly a sum of its own, independent of the others: such loops can be fused.
         sums = [s] if pick.random() < 0.7 else names
         lines.append("    " + loop("k", [s] if pick.random() < 0.8 else names, sums))
+        if pick.random() < 0.4:
+            lines.append("    " + opposite(s, names))
         between = pick.random()
         if between < 0.2:
             lines.append("    let c_%s = %s * 2;\n    y[i, 0] += c_%s;" % (s, s, s))
@@ -96,10 +109,12 @@ def results(path, *options):
 
 
 def count(path, after, what):
-    return vyre("compile", path, "-o", path + ".spv", "--no-validate", "--dump-after", after)[2].count(what)
+    """In the program after the last run of the pass."""
+    said = vyre("compile", path, "-o", path + ".spv", "--no-validate", "--dump-after", after)[2]
+    return said.rpartition("// after " + after)[2].count(what)
 
 
-fused = sunk = 0
+fused = sunk = turned = 0
 with tempfile.TemporaryDirectory() as folder:
     file = os.path.join(folder, "p.vyre")
     for n in range(COUNT):
@@ -112,7 +127,8 @@ with tempfile.TemporaryDirectory() as folder:
             print(text, want[1], "-O2:", have[1], sep="\n")
             sys.exit("program %d: -O0 and -O2 differ, or it does not run" % n)
         fused += count(file, "fuse_loops", "for ") < count(file, "scalarise", "for ")
+        turned += count(file, "fuse_loops", "rev(0..C)") < count(file, "scalarise", "rev(0..C)")
         sunk += count(file, "merge_additions", "add(b[") < count(file, "ifconvert", "add(b[")
-print("%d programs alike, loops fused in %d, additions sunk in %d" % (COUNT, fused, sunk))
-if not fused:
-    sys.exit("none of them has loops that can be fused")
+print("%d programs alike, loops fused in %d (in spite of their directions in %d), additions sunk in %d" % (COUNT, fused, turned, sunk))
+if not fused or not turned:
+    sys.exit("none of them has loops that can be fused, or none of opposite directions")

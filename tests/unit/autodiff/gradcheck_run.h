@@ -136,6 +136,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
     if (as_run && level == 2) o.lanes = 8;
     if (as_run && level == 3)
         o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = o.adjacent = true;
+    if (as_run && level == 3 && vy_module_program_count(m) % 2) o.subgroup_size = 32;
     bool ok = vy_optimize(m, &o);
     for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++) {
         vy_program *p = m->programs.data[i];
