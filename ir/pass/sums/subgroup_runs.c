@@ -23,8 +23,8 @@
 // the lowest lane, the lanes that have it, their sum) cost lavapipe more than the additions.
 //
 // Where the size of subgroups is known (vy_opt_options.subgroup_size), the steps are straight code:
-// on lavapipe the loop takes longer than what is in it.  Subgroups of another size then are never
-// full.
+// on lavapipe the loop takes longer than what is in it.  In subgroups of another size each lane then
+// adds by itself.
 //
 // A shuffle reads padding lanes, and from an inactive lane it is undefined.  So runs are joined
 // only in subgroups all of whose lanes are active and inside the domain, which one reduction
@@ -171,8 +171,10 @@ static vy_value lanes(combine *c)
 
 static vy_value is_full(combine *c)
 {
-    vy_value active = vy_subgroup(c->w.b, "add", constant_u32(c, 1));
-    vy_value full = vy_eq(c->w.b, active, lanes(c));
+    vy_value all = vy_builtin_value(c->w.b, VY_SUBGROUP_SIZE, 0);
+    vy_value full = vy_eq(c->w.b, vy_subgroup(c->w.b, "add", constant_u32(c, 1)), all);
+    // As many lanes may be active in a larger subgroup, in any places.
+    if (c->options->subgroup_size) full = vy_and(c->w.b, full, vy_eq(c->w.b, all, lanes(c)));
     vy_name(c->w.b, full, "full");
     return full;
 }

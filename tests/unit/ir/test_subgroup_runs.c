@@ -13,12 +13,12 @@
 #include <cmocka.h>
 
 enum { N = 200, M = 64 };
-static const char text[] =
-    "program f(k: in u32[N], x: in f32[N], y: out f32[M], N: u32, M: u32) over(i: N) {\n"
-    "    atomic_add(y[k[i]], x[i]);\n"
-    "}\n";
+#define HEAD "program f(k: in u32[N], x: in f32[N], y: out f32[M], N: u32, M: u32) over(i: N) {\n"
+static const char every_lane[] = HEAD "atomic_add(y[k[i]], x[i]); }\n";
+// Half of the lanes of a subgroup: as many as one of half its size has.
+static const char odd_lanes[] = HEAD "if i % 2 > 0 { atomic_add(y[k[i]], x[i]); } }\n";
 
-static vy_module *combined(uint32_t subgroup_size)
+static vy_module *combined(const char *text, uint32_t subgroup_size)
 {
     vy_module *m = vy_parse(text, strlen(text), "test");
     assert_non_null(m);
@@ -32,7 +32,7 @@ static vy_module *combined(uint32_t subgroup_size)
 
 static uint32_t count(uint32_t subgroup_size, vy_op op)
 {
-    vy_module *m = combined(subgroup_size);
+    vy_module *m = combined(every_lane, subgroup_size);
     const vy_program *p = vy_module_find(m, "f");
     uint32_t n = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) n += p->insts.data[id].op == op;
@@ -77,24 +77,31 @@ static void run(const vy_module *m, uint32_t *k, float *x, float *y, uint32_t la
     assert_int_equal(report.races, 0);
 }
 
+static void check_sums(const vy_module *m, uint32_t lanes, bool odd)
+{
+    static uint32_t k[N];
+    static float x[N], y[M], expected[M];
+    for (uint32_t which = 0; which < 7; which++) {
+        make_data(which, k, x);
+        memset(expected, 0, sizeof expected);
+        for (uint32_t i = odd; i < N; i += 1 + odd)
+            if (k[i] < M) expected[k[i]] += x[i];
+        run(m, k, x, y, lanes);
+        assert_memory_equal(y, expected, sizeof y);
+    }
+}
+
 static void sums_hold_whatever_the_subgroups(void **state)
 {
     (void)state;
-    static uint32_t k[N];
-    static float x[N], y[M], expected[M];
     for (uint32_t size = 0; size <= 128; size = size ? size * 2 : 1) {
-        vy_module *m = combined(size);
+        vy_module *every = combined(every_lane, size), *odd = combined(odd_lanes, size);
         for (uint32_t lanes = 1; lanes <= 128; lanes *= 2) {
-            for (uint32_t which = 0; which < 7; which++) {
-                make_data(which, k, x);
-                memset(expected, 0, sizeof expected);
-                for (uint32_t i = 0; i < N; i++)
-                    if (k[i] < M) expected[k[i]] += x[i];
-                run(m, k, x, y, lanes);
-                assert_memory_equal(y, expected, sizeof y);
-            }
+            check_sums(every, lanes, false);
+            check_sums(odd, lanes, true);
         }
-        vy_module_free(m);
+        vy_module_free(every);
+        vy_module_free(odd);
     }
 }
 
