@@ -23,8 +23,8 @@
 // the lowest lane, the lanes that have it, their sum) cost lavapipe more than the additions.
 //
 // Where the size of subgroups is known (vy_opt_options.subgroup_size), the steps are straight code:
-// on lavapipe the loop takes longer than what is in it.  In subgroups of another size each lane then
-// adds by itself.
+// on lavapipe the loop takes longer than what is in it.  In subgroups of another size each lane
+// then adds by itself.
 //
 // A shuffle reads padding lanes, and from an inactive lane it is undefined.  So runs are joined
 // only in subgroups all of whose lanes are active and inside the domain, which one reduction
