@@ -200,8 +200,8 @@ VKRT_API vkrt_status vkrt_device_wrap(const vkrt_wrap_desc *wrap, const vkrt_dev
 // Waits until idle, frees.  Its plans must be destroyed before.
 VKRT_API void vkrt_device_destroy(vkrt_device *device);
 // Whether a run was given up (TIMEOUT of vkrt_plan_run).  Threads of the driver may still work for
-// it, so a process should then end by _exit: exit handlers of the driver's libraries would free what
-// those threads use (lavapipe crashes in LLVM).
+// it, so a process should then end by _exit: exit handlers of the driver's libraries would free
+// what those threads use (lavapipe crashes in LLVM).
 VKRT_API bool vkrt_device_is_abandoned(const vkrt_device *device);
 VKRT_API const vkrt_device_info *vkrt_device_get_info(const vkrt_device *device);
 VKRT_API vy_features vkrt_device_features(const vkrt_device *device); // enabled

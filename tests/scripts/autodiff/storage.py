@@ -146,7 +146,7 @@ def main():
             ways += n or 0
     print("\n".join(bad))
     print("%d commands, %d keep something, %d other ways, %d rounded" % (len(seen), kept, ways, rounded))
-    return 1 if bad or 8 * rounded > ways or kept < 12 or ways < kept + 15 else 0
+    return 1 if bad or 8 * rounded > ways or kept < 12 or ways < kept + 9 else 0
 
 
 if __name__ == "__main__":
