@@ -698,8 +698,8 @@ typedef struct vy_opt_options {
     // The elements that one invocation computes are neighbours, and those that all lie inside the
     // domain are computed without conditions: for GPUs, which load four words at once.
     bool adjacent;
-    // Of every subgroup of the device, for subgroup_shuffle; 0: not known.  Sums are right, but not
-    // combined, where it is another.
+    // Of every subgroup of the device, for subgroup_shuffle; 0, or more than 128: not known.  Sums
+    // are right, but not combined, where it is another.
     uint32_t subgroup_size;
 } vy_opt_options;
 

@@ -163,9 +163,16 @@ static void choose_additions(combine *c)
 // -------------------------------------------------------------------------------------- rebuilding
 static vy_value constant_u32(combine *c, int64_t n) { return vy_int(c->w.b, VY_U32, n); }
 
+// 0: not known.  No subgroup of Vulkan has more lanes than a ballot has bits.
+static uint32_t known_size(const combine *c)
+{
+    enum { MOST = 128 };
+    return c->options->subgroup_size <= MOST ? c->options->subgroup_size : 0;
+}
+
 static vy_value lanes(combine *c)
 {
-    const uint32_t size = c->options->subgroup_size;
+    const uint32_t size = known_size(c);
     return size ? constant_u32(c, size) : vy_builtin_value(c->w.b, VY_SUBGROUP_SIZE, 0);
 }
 
@@ -174,7 +181,7 @@ static vy_value is_full(combine *c)
     vy_value all = vy_builtin_value(c->w.b, VY_SUBGROUP_SIZE, 0);
     vy_value full = vy_eq(c->w.b, vy_subgroup(c->w.b, "add", constant_u32(c, 1)), all);
     // As many lanes may be active in a larger subgroup, in any places.
-    if (c->options->subgroup_size) full = vy_and(c->w.b, full, vy_eq(c->w.b, all, lanes(c)));
+    if (known_size(c)) full = vy_and(c->w.b, full, vy_eq(c->w.b, all, lanes(c)));
     vy_name(c->w.b, full, "full");
     return full;
 }
@@ -222,7 +229,7 @@ static vy_value scan_in_loop(combine *c, vy_value lane, const uint32_t *start)
 // The sum of the lanes of this lane's run, up to this lane.
 static vy_value run_sum(combine *c, vy_value lane, vy_value term, vy_value joined)
 {
-    const uint32_t size = c->options->subgroup_size;
+    const uint32_t size = known_size(c);
     uint32_t now[2] = {term.id, joined.id};
     if (!size) return scan_in_loop(c, lane, now);
     for (uint32_t n = 1; n < size && !vy_builder_failed(c->w.b); n *= 2)

@@ -24,7 +24,8 @@ UNITS = {
         ("ir/pass/sums/subgroup_runs.c", None, "vy_and(b, c->full, vy_lt(b, constant_u32(c, 0), lane));", "vy_lt(b, constant_u32(c, 0), lane);"),
         ("ir/pass/sums/subgroup_runs.c", None, "vy_select(b, joined_there, further, zero).id;", "further.id;"),
         ("ir/pass/sums/subgroup_runs.c", None, "vy_and(b, c->full, vy_lt(b, lane, last)));", "c->full);"),
-        ("ir/pass/sums/subgroup_runs.c", None, "if (c->options->subgroup_size) full =", "if (false) full ="),
+        ("ir/pass/sums/subgroup_runs.c", None, "if (known_size(c)) full =", "if (false) full ="),
+        ("ir/pass/sums/subgroup_runs.c", None, "enum { MOST = 128 };", "enum { MOST = 129 };"),
     ),
     "test_watch": (
         ("vkrt/watch.c", None, "f->iteration + 1 == f->count && at->step >= w->cut", "at->step >= w->cut"),

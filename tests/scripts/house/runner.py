@@ -147,6 +147,21 @@ class Runner(unittest.TestCase):
         self.assertRegex(done.stdout, r"left out, because 0.001 s of processor time are used up .*text/parse/")
         self.assertRegex(done.stdout, r"\n[1-9]\d* passed, 0 failed")
 
+    def test_what_a_check_prints_on_the_device_is_looked_at_there(self):
+        context = FakeContext()
+        context.on_device_now = lambda name, command, is_first: drawn[is_first]
+        for directives, drawn, expected in (
+                ("", {True: False, False: False}, ["a --engine eval", "b --engine eval"]),
+                ("", {True: True, False: False}, ["a", "b --engine eval"]),
+                ("// CONTAINS: device\n", {True: False, False: True}, ["a", "b"]),
+                ("// CONTAINS: device\n", {True: False, False: False}, ["a", "b --engine eval"])):
+            with open("case.vyre", "w") as f:
+                f.write("// RUN: vyre-grad check -p {a,b}\n" + directives)
+            (line,) = texttest.parse("case.vyre")[1]
+            found = [command for _, command in texttest.share(context, "case.vyre", line)]
+            self.assertEqual(["%s%s" % (c.split()[-1], " --engine eval" * ("--engine eval" in c)) for c in found],
+                             expected, (directives, drawn))
+
     def test_script_without_mode(self):
         with open("script.py", "w") as f:
             f.write("#!/bin/true\n")

@@ -49,6 +49,8 @@ static void steps_are_straight_code(void **state)
         assert_int_equal(count(size, VY_OP_LOOP), 0);
         assert_int_equal(count(size, VY_OP_SG_SHUFFLE), 2 * steps - 1 + 2);
     }
+    assert_int_equal(count(129, VY_OP_LOOP), 1); // no subgroup is so large
+    assert_int_equal(count(UINT32_MAX, VY_OP_LOOP), 1);
 }
 
 // Of integers, so that sums are exact.  Which: all equal, sorted, none equal, pairs, any mixture,
