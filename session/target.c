@@ -182,7 +182,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
                           .subgroup_add = have & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
                           .subgroup_shuffle = have & VY_FEATURE_BIT(SUBGROUP_SHUFFLE),
                           .workgroup_sums = !eval && f->workgroup,
-                          .subgroup_size = eval ? 0 : f->subgroup_size,
+                          .subgroup_size = !eval && f->cpu ? f->subgroup_size : 0,
                           .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
                           .registers = (f->known || is_for_gpu(s, f)) && !eval,
                           .chunk = counted ? chunk(asked) : 0,

@@ -24,7 +24,8 @@
 //
 // Where the size of subgroups is known (vy_opt_options.subgroup_size), the steps are straight code:
 // on lavapipe the loop takes longer than what is in it.  In subgroups of another size each lane
-// then adds by itself.
+// then adds by itself.  A GPU has more steps, and its compiler may write a long sequence for each
+// shuffle (AMD's for gfx1100), so sizes of GPUs are not given (session/target.c).
 //
 // A shuffle reads padding lanes, and from an inactive lane it is undefined.  So runs are joined
 // only in subgroups all of whose lanes are active and inside the domain, which one reduction
