@@ -231,7 +231,7 @@ VY_API char *vy_print(const vy_module *m, size_t *size);
 VY_API void vy_drop_marks(vy_module *m);
 
 // Structural equality: same parameters, instructions, marks, types, constants; debug names of
-// values, line numbers and the order of interned leaves do not count.
+// values, line numbers and the order of interned leaves and of intermediates do not count.
 VY_API bool vy_module_equal(const vy_module *a, const vy_module *b);
 
 // Binary form: magic, version, 256-bit digest (SHA-256) of the payload and the header's fields.

@@ -5,7 +5,8 @@
 // needed, local arrays in the order they were declared, and unused ones may be left over.  So code
 // is compared in order, leaves by content, and dimensions by common numbers for equal expressions
 // (comparing them as trees would take exponential time on shared nodes).  Local arrays are paired
-// at their first occurrence.
+// at their first occurrence, intermediates of pipelines where they begin: a text declares them
+// there, whatever order they were made in.
 //
 // Not compared: debug names, names of arrays, lines.
 #include "ir/core/derive_as.h"
@@ -112,14 +113,21 @@ static bool same_binding(const compare *c, const vy_buf *x, const vy_buf *y)
     return (c->a->shader && !x->layout.given) || (x->set == y->set && x->binding == y->binding);
 }
 
+static bool is_intermediate(const vy_program *p, const vy_buf *b)
+{
+    return p->signature && b->workspace;
+}
+
 static bool same_buffer(const compare *c, const vy_buf *x, const vy_buf *y)
 {
     if (x->cls != y->cls || x->type != y->type || x->rank != y->rank) return false;
     for (uint32_t k = 0; k < x->rank; k++)
         if (c->dims_a[x->dims[k].id] != c->dims_b[y->dims[k].id]) return false;
     if (!vy_is_global(x->cls)) return true;
-    return same_name(x->name, y->name) && same_binding(c, x, y) && x->workspace == y->workspace &&
-           x->owned == y->owned && x->init == y->init && same_name(x->init_from, y->init_from) &&
+    // Bindings of intermediates are given in the order they were made in, and nothing binds them.
+    if (!is_intermediate(c->a, x) && !same_binding(c, x, y)) return false;
+    return same_name(x->name, y->name) && x->workspace == y->workspace && x->owned == y->owned &&
+           x->init == y->init && same_name(x->init_from, y->init_from) &&
            (x->view_of != 0) == (y->view_of != 0);
 }
 
@@ -131,12 +139,13 @@ static bool pair(compare *c, uint32_t x, uint32_t y)
     return same_buffer(c, &c->a->buffers.data[x], &c->b->buffers.data[y]);
 }
 
-// The next shared array after `id`, or the next buffer that is neither shared nor local; 0: none.
+// The next shared array after `id`, or the next parameter; 0: none.
 static uint32_t next_fixed(const vy_program *p, uint32_t id, bool shared)
 {
     for (id++; id < p->buffers.count; id++) {
-        const vy_buffer_class cls = p->buffers.data[id].cls;
-        if (cls != VY_LOCAL && (cls == VY_SHARED) == shared) return id;
+        const vy_buf *b = &p->buffers.data[id];
+        if (is_intermediate(p, b)) continue;
+        if (b->cls != VY_LOCAL && (b->cls == VY_SHARED) == shared) return id;
     }
     return 0;
 }
@@ -258,15 +267,14 @@ static bool same_dispatch(const compare *c, const vy_program *p, const vy_pipe_s
 }
 
 // Not compared: names of counters.
-static bool same_step(const compare *c, const vy_module *m, const vy_pipe_step *x,
-                      const vy_pipe_step *y)
+static bool same_step(compare *c, const vy_module *m, const vy_pipe_step *x, const vy_pipe_step *y)
 {
     if (x->kind != y->kind) return false;
     switch (x->kind) {
     case VY_PIPE_VALUE:
         return c->to_b[x->buffer.id] == y->buffer.id &&
                same_dims(c, x->index_count, x->index, y->index);
-    case VY_PIPE_BUFFER: return c->to_b[x->buffer.id] == y->buffer.id;
+    case VY_PIPE_BUFFER: return pair(c, x->buffer.id, y->buffer.id);
     case VY_PIPE_DISPATCH: return same_dispatch(c, m->programs.data[x->program], x, y);
     case VY_PIPE_TEST: return x->partner == y->partner && same_dims(c, 1, &x->from, &y->from);
     case VY_PIPE_REPEAT:

@@ -97,6 +97,10 @@ static void test_stages(void **state)
     same("program f(x: in f16[M], at: in u32[N], y: out f16[N], M: u32, N: u32) over(i: N) "
          "{ let v = x[at[i]]; y[i] = v * v; }");
     same("program f(x: in f32[?], y: out f32[num_groups.x]) { atomic_max(y[wid.x], x[gid.x]); }");
+    // The version of sizes that are not granted is made first and runs last: so do its intermediates.
+    same(
+        "program f(x: in f32[N], w: in f32[5], at: in u32[N], y: out f32[N], N: u32, T: u32) over(i: N) "
+        "{ y[i] = w[min(7 - T, 3)] * x[at[i]]; }");
 }
 
 // ---- what `@owned` does
