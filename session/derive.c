@@ -137,7 +137,8 @@ static bool take_source(vys_work *w, const vy_module **m, vys_entry *from, vy_di
 {
     uint32_t at = 0;
     *m = w->module;
-    if (from->pipeline || w->settings.forward || w->settings.keep != VYS_KEEP_AUTO) return true;
+    if (w->once || from->pipeline || w->settings.forward || w->settings.keep != VYS_KEEP_AUTO)
+        return true;
     if (!w->before || w->before_of != from->program) {
         if (!vy_grad_batches(from->program)) return true;
         while (vy_module_program(*m, at) && vy_module_program(*m, at) != from->program) at++;

@@ -37,6 +37,7 @@ typedef struct vys_work {
     uint32_t idle;        // tries with more batches since then
     bool again;           // the caller differentiates the result once more: it is no last order
     bool text;            // the derivative is written as one, and may be differentiated (plain_too)
+    bool once;            // what is derived is written, and nothing is derived again in batches
     bool revolves;        // a pipeline: false once its repeats turn out not to follow that schedule
 } vys_work;
 

@@ -99,6 +99,8 @@ typedef struct build_state {
 // vy_build_free either way.
 bool vy_build_make(build_state *b, build_purpose purpose, const vy_program *p,
                    const storage_plan *plan);
+// After both sweeps: frees what only they need of each value of the primal.
+void vy_build_swept(build_state *b);
 void vy_build_free(build_state *b);
 
 #endif

@@ -3,17 +3,11 @@
 // its struct.
 #include "autodiff/core/build.h"
 
-#include <string.h>
-
-// `count` + 1 zeroed elements, or NULL.
-static void *zeroed(size_t count, size_t size)
-{
-    void *p = vy_realloc(NULL, (count + 1) * size);
-    return p ? memset(p, 0, (count + 1) * size) : NULL;
-}
-
-#define MAKE(name, size) ok &= (t->name = zeroed(size, sizeof *t->name)) != NULL;
+// `size` + 1 elements: most stay zero, and what is not touched takes no memory.
+#define MAKE(name, size)                                                                           \
+    ok &= (t->name = vy_zeroed(((size_t)(size) + 1) * sizeof *t->name)) != NULL;
 #define FREE(name, size) vy_free(t->name);
+#define DROP(name, size) vy_free(t->name), t->name = NULL;
 
 // clang-format off
 #define FACTS(T)                                                                                   \
@@ -22,12 +16,12 @@ static void *zeroed(size_t count, size_t size)
     T(leaf_wrt, leaves) T(buffers, p->buffers.count)
 #define PLAN(T)                                                                                    \
     T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
+#define SWEEPS(T)                                                                                  \
+    T(map, n) T(count, n) T(adjoint, n) T(mask, n) T(slot, n) T(begins, n) T(begins_too, n)
 #define BUILD(T)                                                                                   \
-    T(map, n) T(count, n) T(adjoint, n) T(mask, n) T(tape, n) T(tape_slot, n) T(slot, n)           \
-    T(same_in, n) T(first_in, n)                                                                   \
-    T(begins, n) T(begins_too, n) T(sized, p->dims.count)                                          \
+    SWEEPS(T) T(tape, n) T(tape_slot, n) T(same_in, n) T(first_in, n) T(sized, p->dims.count)      \
     T(leaf_map, leaves) T(leaf_adjoint, leaves) T(leaf_grad, leaves) T(leaf_slot, leaves)          \
-    T(buffers, p->buffers.count) T(dims, p->dims.count) T(stage_twin, plan->stages.count)  \
+    T(buffers, p->buffers.count) T(dims, p->dims.count) T(stage_twin, plan->stages.count)          \
     T(counters, plan->counters.count)
 // clang-format on
 
@@ -114,6 +108,8 @@ bool vy_build_make(build_state *t, build_purpose purpose, const vy_program *p,
     BUILD(MAKE)
     return ok;
 }
+
+void vy_build_swept(build_state *t) { SWEEPS(DROP) }
 
 void vy_build_free(build_state *t)
 {

@@ -111,6 +111,7 @@ static vy_module *derive(derivation *d, const reverse_observer *observer, vy_dia
     bool ok = primal && vy_raise_lowered(primal) && simplify(primal, &d->unrolled);
     if (ok) {
         reverse r = {.p = primal, .options = d->options, .out = out};
+        vy_structure_free(&primal->kept); // the analysis has its own
         ok = vy_differentiate(primal, d->source, observer, &r);
     }
     // Only its stages are named by it: those of the next derivative are named as those of a text.

@@ -90,6 +90,7 @@ static vy_program *end(reverse *r)
         vy_program_abandon(r->b);
         return NULL;
     }
+    vy_build_swept(&r->build);
     vy_program *p = vy_rebuild_end(r->b);
     vy_pass_context c = {0};
     if (p && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c)) return p;

@@ -75,7 +75,8 @@ static bool table_grow(vy_builder *b)
     build_entry *old = b->table;
     const uint32_t old_size = b->table_size;
     uint32_t size = old_size ? old_size * 2 : 128;
-    while (!old_size && size / 2 < b->p->insts.capacity) size *= 2; // those that are expected
+    // At first room for those that are expected.
+    while (!old_size && size - size / 4 < b->p->insts.capacity) size *= 2;
     build_entry *t = vy_zeroed((size_t)size * sizeof *t);
     if (!t) return false;
     b->table = t;
@@ -230,7 +231,7 @@ uint32_t vy_emit(vy_builder *b, vy_op op, vy_type type, uint32_t aux, uint32_t n
         return type == VY_VOID ? 0 : id;
     }
     uint32_t version = effect == VY_READ ? memory_version(b, aux) : 0;
-    if (b->table_used * 2 >= b->table_size && !table_grow(b)) {
+    if (b->table_used >= b->table_size - b->table_size / 4 && !table_grow(b)) {
         vy_build_oom(b);
         return 0;
     }

@@ -28,6 +28,7 @@ bool vy_sweep_begin(vy_sweep *w, vy_program *p)
 // ---------------------------------------------------------------------------------------- marking
 typedef struct marker {
     vy_sweep *w;
+    vy_arena arena;  // of what follows: a rebuild, which takes the most memory, does not need it
     uint32_t *stack; // every instruction is pushed at most once
     uint32_t count;
     uint32_t *life;   // by access: the lifetime of memory that it is to; NULL: all writes are roots
@@ -38,6 +39,15 @@ typedef struct marker {
     int64_t keys;     // those below it have an entry
     uint8_t *shaped;  // by buffer: its extents are live
 } marker;
+
+static void *table(marker *m, size_t size) // zeroed; NULL sets oom of the rewrite
+{
+    void *t = vy_arena_alloc(&m->arena, size);
+    m->w->w.oom |= !t;
+    return t;
+}
+
+static uint32_t *ids(marker *m) { return table(m, m->w->w.p->insts.count * sizeof(uint32_t)); }
 
 static void need(marker *m, uint32_t id)
 {
@@ -181,8 +191,8 @@ static void find_nested(const marker *m, lifetime *now, uint8_t *nested)
 static void find_lifetimes(marker *m)
 {
     const vy_program *p = m->w->w.p;
-    lifetime *now = vy_rewrite_table(&m->w->w, p->buffers.count * sizeof *now);
-    uint8_t *nested = now ? vy_rewrite_table(&m->w->w, p->buffers.count) : NULL;
+    lifetime *now = table(m, p->buffers.count * sizeof *now);
+    uint8_t *nested = now ? table(m, p->buffers.count) : NULL;
     if (nested) find_nested(m, now, nested);
     for (uint32_t id = 1; nested && id < p->insts.count; id++) {
         const uint32_t b = p->insts.data[id].aux;
@@ -211,8 +221,8 @@ static void find_extents(marker *m)
         if (key >= m->keys) m->keys = key + 1;
     }
     if (!m->keys) return;
-    m->extent = vy_rewrite_table(&m->w->w, (size_t)m->keys * sizeof *m->extent);
-    m->shaped = vy_rewrite_table(&m->w->w, p->buffers.count);
+    m->extent = table(m, (size_t)m->keys * sizeof *m->extent);
+    m->shaped = table(m, p->buffers.count);
     for (uint32_t id = p->insts.count; m->extent && id-- > 1;) // the first one precedes all uses
         if (key_of(p, id) >= 0) m->extent[key_of(p, id)] = id;
 }
@@ -229,10 +239,10 @@ static bool find_writes(marker *m)
     vy_sweep *w = m->w;
     const vy_program *p = w->w.p;
     const size_t lives = (size_t)p->buffers.count + p->insts.count;
-    m->writes = vy_rewrite_ids(&w->w);
-    m->life = vy_rewrite_ids(&w->w);
-    m->last = vy_rewrite_table(&w->w, lives * sizeof *m->last);
-    m->read = vy_rewrite_table(&w->w, lives);
+    m->writes = ids(m);
+    m->life = ids(m);
+    m->last = table(m, lives * sizeof *m->last);
+    m->read = table(m, lives);
     if (w->w.oom) return false;
     find_lifetimes(m);
     if (w->w.oom) return false;
@@ -247,26 +257,32 @@ static bool find_writes(marker *m)
 static bool marker_begin(marker *m, vy_sweep *w, bool keep_all)
 {
     *m = (marker){.w = w};
-    m->stack = vy_rewrite_ids(&w->w);
+    m->stack = ids(m);
     if (m->stack && w->w.p->host) find_extents(m);
     return !w->w.oom && (keep_all || !has_private(w->w.p) || find_writes(m));
 }
 
-bool vy_sweep_mark(vy_sweep *w, bool keep_all)
+static void mark_from_roots(marker *m, bool keep_all)
 {
-    const vy_program *p = w->w.p;
-    marker m;
-    if (!marker_begin(&m, w, keep_all)) return false;
+    const vy_program *p = m->w->w.p;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         vy_op op = (vy_op)p->insts.data[id].op;
         bool write = vy_op_infos[op].effect == VY_WRITE;
         bool root = (write && !is_private(p, p->insts.data[id].aux)) || op == VY_OP_BARRIER;
         if (!root && !(keep_all && !vy_is_marker(op))) continue;
-        if (!w->live[id]) {
-            w->live[id] = 1;
-            m.stack[m.count++] = id;
+        if (!m->w->live[id]) {
+            m->w->live[id] = 1;
+            m->stack[m->count++] = id;
         }
-        while (m.count) visit(&m, m.stack[--m.count]);
+        while (m->count) visit(m, m->stack[--m->count]);
     }
-    return true;
+}
+
+bool vy_sweep_mark(vy_sweep *w, bool keep_all)
+{
+    marker m;
+    const bool ok = marker_begin(&m, w, keep_all);
+    if (ok) mark_from_roots(&m, keep_all);
+    vy_arena_free(&m.arena);
+    return ok;
 }

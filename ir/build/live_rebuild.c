@@ -8,7 +8,8 @@
 //   HOW_NEVER  a loop does not run  HOW_ONCE   a while that leaves after one iteration
 //
 // A condition is tested after its operands were rebuilt, so chains of constant IFs are removed in
-// one walk.
+// one walk.  Where only values have no use, they are taken out of the program as it is: the largest
+// programs are those of a million values, and a rebuild has both in memory.
 #include "ir/build/live.h"
 
 typedef enum how { HOW_COPY, HOW_THEN, HOW_ELSE, HOW_NEVER, HOW_ONCE } how;
@@ -237,25 +238,65 @@ static bool marker_folds(const vy_sweep *w, uint32_t id)
     return loop_how(w, id) != HOW_COPY || const_bool(p, vy_keep(p, &w->w.s, id), true);
 }
 
-// Is there anything to do at all?  Also finds the widest construct.
-static bool worth_it(const vy_sweep *w, uint32_t *widest)
+// What there is to do.
+typedef struct work {
+    bool any;
+    bool rebuild;    // more than values without use that are taken out
+    uint32_t widest; // construct
+} work;
+
+static work find_work(const vy_sweep *w)
 {
     const vy_program *p = w->w.p;
-    bool any = false;
-    *widest = 0;
+    work k = {0};
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *inst = &p->insts.data[id];
-        if (inst->nargs > *widest) *widest = inst->nargs;
-        any |= vy_is_marker((vy_op)inst->op) ? marker_folds(w, id) : !w->live[id];
+        const bool marker = vy_is_marker((vy_op)inst->op);
+        if (inst->nargs > k.widest) k.widest = inst->nargs;
+        if (marker ? !marker_folds(w, id) : w->live[id]) continue;
+        k.any = true;
+        k.rebuild |= marker || vy_op_infos[inst->op].effect == VY_WRITE;
     }
-    return any;
+    for (uint32_t id = 1; k.any && !k.rebuild && id < p->insts.count; id++) {
+        const vy_inst *before = &p->insts.data[id - 1];
+        k.rebuild = w->same[id] != id || p->insts.data[id].args < before->args + before->nargs;
+    }
+    return k;
+}
+
+// Takes out values without use, where nothing else changes: a rebuild would make the same, as what
+// was not equal before is not equal now, but with a second program beside the first.
+static void take_out(vy_sweep *w)
+{
+    vy_program *p = w->w.p;
+    uint32_t *map = w->w.map, count = 1, args = p->insts.data[0].args + p->insts.data[0].nargs;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        vy_inst inst = p->insts.data[id];
+        if (!vy_is_marker((vy_op)inst.op) && !w->live[id]) continue;
+        for (uint32_t k = 0; k < inst.nargs; k++)
+            p->args.data[args + k] = vy_map(map, p->args.data[inst.args + k]);
+        inst.args = args;
+        args += inst.nargs;
+        map[id] = count;
+        p->insts.data[count++] = inst;
+    }
+    p->insts.count = count;
+    p->args.count = args;
+    vy_vec_fit(&p->insts);
+    vy_vec_fit(&p->args);
+    p->clean = false;
+    vy_structure_free(&w->w.s);
 }
 
 bool vy_sweep_end(vy_sweep *w, bool ok, bool *changed)
 {
     builder r = {.w = w};
-    if (ok && worth_it(w, &r.room)) {
-        r.room++;
+    const work k = ok ? find_work(w) : (work){0};
+    if (k.any && !k.rebuild) {
+        take_out(w);
+        *changed = true;
+    } else if (k.any) {
+        r.room = k.widest + 1;
         r.how = vy_rewrite_bytes(&w->w);
         r.ids = vy_rewrite_table(&w->w, 2 * (size_t)r.room * sizeof *r.ids);
         if (!w->w.oom) vy_rewrite_run(&w->w, without_dead, &r);

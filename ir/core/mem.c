@@ -63,6 +63,18 @@ bool vy_vec_grow(void *vec_data, uint32_t *capacity, uint32_t need, size_t elem_
     return true;
 }
 
+void vy_vec_trim(void *vec_data, uint32_t *capacity, uint32_t count, size_t elem_size)
+{
+    void *old;
+    memcpy(&old, vec_data, sizeof old);
+    if (!count || count == *capacity) return;
+    void *fresh =
+        realloc(old, count * elem_size); // not counted as a failure: nothing depends on it
+    if (!fresh) return;
+    memcpy(vec_data, &fresh, sizeof fresh);
+    *capacity = count;
+}
+
 // ------------------------------------------------------------------------------------------ arena
 struct vy_arena_block {
     vy_arena_block *next;

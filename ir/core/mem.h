@@ -32,6 +32,9 @@ bool vy_vec_grow(void *vec_data, uint32_t *capacity, uint32_t need, size_t elem_
 // Appends; false when memory is out.
 #define vy_vec_push(v, item)                                                                       \
     (vy_vec_reserve(v, 1) ? ((v)->data[(v)->count++] = (item), true) : false)
+// Gives back what it has room for beyond its elements, unless memory for that is out.
+void vy_vec_trim(void *vec_data, uint32_t *capacity, uint32_t count, size_t elem_size);
+#define vy_vec_fit(v) vy_vec_trim(&(v)->data, &(v)->capacity, (v)->count, sizeof *(v)->data)
 #define vy_vec_free(v) (vy_free((v)->data), (v)->data = NULL, (v)->count = (v)->capacity = 0)
 
 // ---- arena: memory that lives as long as its owner

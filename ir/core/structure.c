@@ -27,12 +27,11 @@ static void place(vy_structure *s, uint32_t id, uint32_t top)
 bool vy_structure_make(const vy_program *p, vy_structure *s)
 {
     size_t n = p->insts.count ? p->insts.count : 1;
-    uint32_t *block = vy_realloc(NULL, 4 * n * sizeof *block);
+    // Partners and tests are zero but for markers: what is not touched takes no memory.
+    uint32_t *block = vy_zeroed(4 * n * sizeof *block);
     *s = (vy_structure){0};
     if (!block) return false;
     *s = (vy_structure){block, block + 2 * n, block + 3 * n, block + n, 0, p->insts.count};
-    memset(block, 0, 2 * n * sizeof *block); // partners and tests; all others are set
-    s->parent[0] = s->depth[0] = 0;
     // The open markers form a list through `parent`, so no stack is needed.  `last` is the marker
     // that the next one of the construct is paired with: the IF or its ELSE, the LOOP.
     uint32_t top = 0, inside = 0; // `inside`: the depth of what `top` encloses

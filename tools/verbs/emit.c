@@ -189,6 +189,7 @@ bool verb_grad(command *c, vy_diag *d)
     vys_entry p;
     const double start = now_ms();
     c->work.text = !wanted || wanted == FORM_TEXT || wanted == FORM_BINARY;
+    c->work.once = true;
     if (!select_entry(c, c->module, &p, d) || !derive(c, p, NULL, d)) return false;
     c->final = if_final(c->work.derived, wanted);
     if (!optimize(c, c->work.derived, false, NULL, d)) return false;

@@ -23,8 +23,9 @@
 
 typedef struct order {
     vy_rewrite w;
-    uint32_t *user; // the only instruction that uses it, once; NONE: it is unused; MANY
-    uint32_t *root; // it will be computed just before this one; itself: it does not move
+    uint32_t *root;   // it will be computed just before this one; itself: it does not move
+    vy_arena finding; // of the next two, which only find_roots needs: the rebuild takes much memory
+    uint32_t *user;   // the only instruction that uses it, once; NONE: it is unused; MANY
     uint32_t *region;
     uint32_t *write; // by buffer: the nearest write after the current instruction
     uint32_t fence;  // the same for barriers and subgroup operations
@@ -174,11 +175,12 @@ static uint32_t instead(void *pass, uint32_t id)
 
 static bool prepare_order(order *o)
 {
-    o->user = vy_rewrite_ids(&o->w);
+    const size_t n = o->w.p->insts.count;
     o->root = vy_rewrite_ids(&o->w);
-    o->region = vy_rewrite_ids(&o->w);
+    o->user = vy_arena_alloc(&o->finding, n * sizeof *o->user);
+    o->region = vy_arena_alloc(&o->finding, n * sizeof *o->region);
     o->write = vy_rewrite_table(&o->w, o->w.p->buffers.count * sizeof *o->write);
-    return !o->w.oom;
+    return !o->w.oom && o->user && o->region;
 }
 
 static bool anything_moves(const order *o)
@@ -196,9 +198,11 @@ bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c)
         find_users(&o);
         find_regions(&o);
         find_roots(&o);
+        vy_arena_free(&o.finding);
         memset(o.w.map, 0, p->insts.count * sizeof *o.w.map); // find_regions used it as scratch
         if (anything_moves(&o)) vy_rewrite_run(&o.w, instead, &o);
     }
+    vy_arena_free(&o.finding);
     vy_vec_free(&o.stack);
     return vy_rewrite_end(&o.w, ok, &c->changed);
 }

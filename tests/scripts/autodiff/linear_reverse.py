@@ -7,7 +7,8 @@ Programs of one shape in several sizes.  The gradient's text may have so many li
 statement of the program and no more, at every size: a limit beyond which a transform is not made
 must not be all that keeps the large sizes short.  And from a size to four times that the text may
 grow fourfold, with a little slack, and the processor time to make it by no more than 14 times (with
-a quadratic part it would be 16).
+a quadratic part it would be 16).  Of memory a statement of four operations takes no more than so many
+bytes at its peak, on the way to SPIR-V.
 """
 import os
 import resource
@@ -153,8 +154,29 @@ def grows_evenly(make, n):
     return good
 
 
+def four(n):
+    return program(["var v = x[i];", "let a = w[i];"] + ["v = sin(v) * a + v * %d.5;" % (k % 1000) for k in range(n)]
+                   + ["y[i] = v;"], "x: in f32[N], w: in f32[N], y: out f32[N], N: u32", "i: N")
+
+
+def peak(n):
+    """The most memory that the gradient of n statements takes, in bytes."""
+    with open("p.vyre", "w", encoding="utf-8") as f:
+        f.write(four(n))
+    made = os.posix_spawn(GRAD, [GRAD, "grad", "p.vyre", "-o", "g.spv", "--no-validate", "--quiet"], os.environ)
+    status, used = os.wait4(made, 0)[1:]
+    assert status == 0, "grad ended with %d" % status
+    return used.ru_maxrss * 1024
+
+
+def takes_little():
+    each, most = (peak(80000) - peak(20000)) / 60000, 1900
+    print("four         bytes for each statement: %.0f; at most %d%s" % (each, most, "" if each <= most else "  <<<"))
+    return each <= most
+
+
 def main():
-    good = True
+    good = takes_little()
     for make, most, n in KINDS:
         good &= is_short(make, most)
         good &= n == 0 or grows_evenly(make, n)

@@ -305,7 +305,7 @@ static void no_memory(void **state)
         if (!done) assert_string_equal(vy_module_diag(m)->code, "E0001");
         vy_module_free(m);
     }
-    assert_true(n > 50 && n < 5000);
+    assert_true(n > 30 && n < 5000);
 }
 
 int main(void)

@@ -565,6 +565,51 @@ static void test_barrier_stays(void **state)
     drop(&t);
 }
 
+// A loop and an if with values in them that are used, and with `more` others that are not.
+static vy_module *with_unused(uint32_t more)
+{
+    frame f = open_frame();
+    vy_value none = load1(f.b, f.x, f.zero);
+    for (uint32_t k = 0; k < more; k++) none = vy_mul(f.b, none, half(&f, none));
+    vy_var s = vy_var_new(f.b, "s", load1(f.b, f.x, f.i));
+    vy_value k = vy_for(f.b, "k", f.zero, f.m);
+    for (uint32_t j = 0; j < more; j++) none = vy_add(f.b, none, load1(f.b, f.x, k));
+    vy_if(f.b, vy_lt(f.b, load1(f.b, f.x, k), vy_get(f.b, s)));
+    for (uint32_t j = 0; j < more; j++) none = vy_sub(f.b, none, vy_get(f.b, s));
+    vy_set(f.b, s, vy_mul(f.b, vy_get(f.b, s), load1(f.b, f.x, k)));
+    vy_end(f.b);
+    vy_end(f.b);
+    store1(f.b, f.y, f.i, vy_get(f.b, s));
+    vy_module *m = vy_builder_module(f.b);
+    vy_program_end(f.b);
+    return m;
+}
+
+// Values without use are taken out of a program where it is: what is left is what there would be
+// without them, in as much memory as it needs.
+static void test_unused_values(void **state)
+{
+    (void)state;
+    for (uint32_t more = 1; more < 40; more += 19) {
+        vy_module *all = with_unused(more), *few = with_unused(0);
+        vy_program *p = all->programs.data[0], *q = few->programs.data[0];
+        vy_pass_context c = {0}, d = {0};
+        assert_true(vy_pass_dce(q, &d) && vy_pass_dce(p, &c) && c.changed);
+        assert_int_equal(p->insts.count, q->insts.count);
+        assert_int_equal(p->insts.capacity, p->insts.count);
+        assert_int_equal(p->args.capacity, p->args.count);
+        assert_true(vy_module_check(all));
+        char *text = vy_print(all, NULL), *want = vy_print(few, NULL);
+        assert_string_equal(text, want);
+        vy_free(text);
+        vy_free(want);
+        c.changed = false;
+        assert_true(vy_pass_dce(p, &c) && !c.changed);
+        vy_module_free(all);
+        vy_module_free(few);
+    }
+}
+
 static void test_levels(void **state)
 {
     (void)state;
@@ -1223,6 +1268,7 @@ int main(void)
         cmocka_unit_test(test_workgroup),
         cmocka_unit_test(test_workgroup_sums),
         cmocka_unit_test(test_barrier_stays),
+        cmocka_unit_test(test_unused_values),
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_guards),
         cmocka_unit_test(test_random),
