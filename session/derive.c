@@ -25,6 +25,13 @@ void vys_work_free(vys_work *w)
     w->derived = w->ordered = w->before = NULL;
 }
 
+void vys_forget_source(vys_work *w)
+{
+    vy_module_free(w->before);
+    w->before = NULL;
+    w->before_of = NULL;
+}
+
 // ------------------------------------------------------------------------------------- derivatives
 // Gradients among the outputs of a derivative; false: memory.
 static bool gradients(const vy_program *p, const char ***names, uint32_t *count)
@@ -143,8 +150,7 @@ static bool take_source(vys_work *w, const vy_module **m, vys_entry *from, vy_di
         if (!vy_grad_batches(from->program)) return true;
         while (vy_module_program(*m, at) && vy_module_program(*m, at) != from->program) at++;
         if (!vy_module_program(*m, at)) return true; // of another module
-        vy_module_free(w->before);
-        w->before = NULL;
+        vys_forget_source(w);
         if (!vy_module_extract(*m, (vy_ref){at, false}, &w->before, d)) return vys_fail_memory(d);
         w->before_of = from->program;
     }

@@ -42,6 +42,8 @@ typedef struct vys_work {
 } vys_work;
 
 VYS_API void vys_work_free(vys_work *w); // what it made
+// Before a module is freed of which something was derived: another one may get its address.
+VYS_API void vys_forget_source(vys_work *w);
 
 // What `storage` means for the derivative that was made last; *states: of REVOLVE, else 0.
 typedef enum vys_store {

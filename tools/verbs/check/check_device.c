@@ -267,6 +267,7 @@ static bool derive_again(checking *k, command *c, derivative *out, vy_diag *d)
     c->module = parsed;
     c->work.module = parsed;
     k->source = source;
+    vys_forget_source(&c->work);
     vy_module_free(copy);
     return ok;
 }
