@@ -47,10 +47,27 @@ static const char *free_name(const cut *c, const char *name, char text[300])
     return text;
 }
 
-// What the pipeline calls the buffer that one begins as a copy of; NULL: of none.
-static const char *origin(const cut *c, const start *s)
+// Is what is passed an entire buffer with the dimensions of buffer `made` of the pipeline?
+static bool is_entire(const cut *c, const vy_pipe_arg *a, vy_buffer made)
 {
-    return s->from ? c->b->p->buffers.data[c->args[s->from].buffer.id].name : NULL;
+    const vy_program *p = c->b->p;
+    const vy_buf *x = &p->buffers.data[a->buffer.id], *y = &p->buffers.data[made.id];
+    bool same = !a->flat && a->rank == 0 && x->rank == y->rank;
+    for (uint32_t k = 0; same && k < y->rank; k++) same = vy_equal_dims(p, x->dims[k], y->dims[k]);
+    return same;
+}
+
+// Says how `made` begins.  `@init` copies an entire buffer, a program what is passed in part.
+static void begin(cut *c, const start *s, vy_buffer made)
+{
+    const vy_pipe_arg *from = s->from ? &c->args[s->from] : NULL;
+    const vy_pipe_arg to = {.buffer = made};
+    if (s->init == VY_INIT_NONE || !made.id) return;
+    if (!from || is_entire(c, from, made))
+        vy_buffer_init(c->b, made, s->init,
+                       from ? c->b->p->buffers.data[from->buffer.id].name : NULL);
+    else
+        vy_pipe_move(c->q, from->flat ? VY_PIPE_SHAPE : VY_PIPE_COPY, from, &to, 0);
 }
 
 // Declares buffer i of stage p, an intermediate that no earlier stage has.
@@ -64,8 +81,8 @@ static void declare_buffer(cut *c, const vy_program *p, uint32_t i, vy_dim *dims
     if (shape && vy_module_ok(c->m)) {
         const vy_buffer made =
             vy_pipeline_buffer(c->q, free_name(c, b->name, text), b->type, b->rank, shape);
-        if (s->init != VY_INIT_NONE) vy_buffer_init(c->b, made, s->init, origin(c, s));
         if (made.id) c->b->p->buffers.data[made.id].made = b->made;
+        begin(c, s, made);
         c->made[b->link] = made;
     }
     vy_free(shape);

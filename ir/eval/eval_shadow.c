@@ -104,6 +104,13 @@ static void name_element(const vy_machine *m, const vy_xinst *x, uint64_t place,
     snprintf(out + n, size - n, "]");
 }
 
+// A wrong program's first finding; one of an access out of range, which has a meaning, gives way.
+static vy_diag *first_wrong(vy_eval_report *report)
+{
+    if (report->races + report->uninitialised == 1) report->first = (vy_diag){0};
+    return &report->first;
+}
+
 static void report_race(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_t place,
                         vy_touch_class cls, vy_touch_class other_cls, uint32_t other)
 {
@@ -114,7 +121,7 @@ static void report_race(vy_machine *m, const vy_xinst *x, uint32_t lane, uint64_
     name_element(m, x, place, name, sizeof name);
     vy_eval_who(m, number_of(m, lane), who, sizeof who);
     vy_eval_who(m, other, whom, sizeof whom);
-    vy_diag_set(&m->report->first, VY_E_EVAL_RACE, i->line, i->column, NULL,
+    vy_diag_set(first_wrong(m->report), VY_E_EVAL_RACE, i->line, i->column, NULL,
                 "data race on %s: invocation (%s) %s it, which invocation (%s) %s", name, who,
                 verbs[cls], whom, verbs[other_cls]);
 }
@@ -126,7 +133,7 @@ static void report_unwritten(vy_machine *m, const vy_xinst *x, uint32_t lane, ui
     char name[128], who[96];
     name_element(m, x, place, name, sizeof name);
     vy_eval_who(m, number_of(m, lane), who, sizeof who);
-    vy_diag_set(&m->report->first, VY_E_EVAL_UNINIT, i->line, i->column, NULL,
+    vy_diag_set(first_wrong(m->report), VY_E_EVAL_UNINIT, i->line, i->column, NULL,
                 "invocation (%s) reads %s, which was never written", who, name);
 }
 
