@@ -96,18 +96,35 @@ static bool has_constant(vy_check_subject s, vy_type type, double value)
     return false;
 }
 
+// Has it operations whose rules hold constants?  That of a second derivative is in its primal, too,
+// the first one, as that of the rule before.
+static bool has_such_rules(vy_check_subject s, vy_type type)
+{
+    const vy_program *p;
+    for (uint32_t i = 0; (p = vy_check_program_at(s, i)); i++)
+        for (uint32_t id = 1; id < p->insts.count; id++) {
+            const vy_op op = p->insts.data[id].op;
+            if (p->insts.data[id].type == type &&
+                (op == VY_OP_ERF || op == VY_OP_ERFC || op == VY_OP_EXP2 || op == VY_OP_LOG2 ||
+                 op == VY_OP_LOG10 || op == VY_OP_POW))
+                return true;
+        }
+    return false;
+}
+
 // Derivative rules hold constants (ln 2, 2/√π); those of an f16 or f32 program are rounded to that
 // type, in double mode too.  Fractions that the type represents exactly do not count, nor the
-// primal's own.
+// primal's own, unless they may be those of such a rule.
 static bool rounded(const check *c, vy_type type)
 {
+    const bool any = type == VY_F16 || has_such_rules(c->q->primal, type);
     const vy_program *p;
     for (uint32_t i = 0; (p = vy_check_program_at(c->q->gradient, i)); i++)
         for (uint32_t k = 0; k < p->leaves.count; k++) {
             const vy_leaf *l = &p->leaves.data[k];
             if (l->kind != VY_LEAF_CONST || l->type != type || !isfinite(l->value.f)) continue;
             if (l->value.f * 16 == floor(l->value.f * 16)) continue;
-            if (type == VY_F16 || !has_constant(c->q->primal, type, l->value.f)) return true;
+            if (any || !has_constant(c->q->primal, type, l->value.f)) return true;
         }
     return false;
 }
