@@ -204,7 +204,7 @@ class Shader:
     def fill(self, low):
         """Contents for what the module binds, floats from `low` to 1; the arguments that give the program the same."""
         self.variables = self.module.interface(self.o.elements)
-        self.outputs, self.arguments, r = {}, [], random.Random(1)
+        self.outputs, self.arguments, self.extents, r = {}, [], {}, random.Random(1)
         parameters = self.head(self.own)
         self.data = {}
         for v in self.variables:
@@ -247,6 +247,10 @@ class Shader:
     def give(self, part, variable, parameters):
         for size in ("width", "height", "depth", "layers") if variable.image else ():
             parameters.pop("%s_%s" % (size, part.name), None)
+        if variable.image:  # extents of other buffers may be those of an image
+            along = part.dims[-2::-1]  # x first; the channels are last
+            self.extents.update(("%s_%s" % pair, n) for names in (("width", "height", "depth"), ("width", "height", "layers"))
+                                for pair, n in zip(((size, part.name) for size in names), along))
         cls, type_name, _ = parameters.pop(part.name, (None, None, None))
         data = self.data[variable[:3]]
         values = [struct.unpack_from("<" + part.code, data, byte)[0] for _, byte in part.places]
@@ -383,7 +387,7 @@ class Shader:
     def shaped(self):
         """The arguments for the program as it is printed: buffers whose shape was found have so many elements."""
         sets = dict(a.split("=", 1) for a in self.arguments[1::2] if re.match(r"[\w.`]+=[-\d]+$", a))
-        names = {n.strip("`").replace(".", "__"): int(v) for n, v in sets.items()}
+        names = {n.strip("`").replace(".", "__"): int(v) for n, v in {**self.extents, **sets}.items()}
         out, own = list(self.arguments), self.head(self.own)
         for k, given in enumerate(out):
             name, _, spec = given.partition("[")
