@@ -8,6 +8,7 @@
 // The wrapped piece costs nothing where it is unreachable; where it is reachable it is still exact:
 // an index of four thousand million is out of range.
 #include "autodiff/affine/affine.h"
+#include "autodiff/affine/single.h"
 
 enum { MAX_PIECES = 4 }; // of a function: each sum that may wrap doubles their number
 
@@ -20,7 +21,7 @@ vy_interval vy_affine_type(vy_type t)
 
 isl_set *vy_nest_reached(const vy_nest *n)
 {
-    return isl_set_intersect_params(isl_set_copy(n->domain), isl_set_copy(n->a->context));
+    return vy_affine_within(isl_set_copy(n->domain), isl_set_copy(n->a->context));
 }
 
 isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound)

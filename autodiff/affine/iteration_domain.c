@@ -65,8 +65,8 @@ static bool make_space(vy_nest *n, const chain *c, uint32_t loops)
         name_dimension(n, k, name);
     }
     isl_set_free(n->domain);
-    n->domain = isl_set_intersect_params(isl_set_universe(isl_space_copy(n->space)),
-                                         isl_set_copy(n->a->context));
+    n->domain =
+        vy_affine_within(isl_set_universe(isl_space_copy(n->space)), isl_set_copy(n->a->context));
     return n->space && n->domain;
 }
 
@@ -236,7 +236,7 @@ bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
     do {
         if (!make_space(n, &c, loops)) return false;
     } while (!add_chain(n, &c, &loops));
-    n->domain = isl_set_intersect_params(n->domain, isl_set_copy(a->context));
+    n->domain = vy_affine_within(n->domain, isl_set_copy(a->context));
     n->domain = isl_set_coalesce(n->domain);
     if (n->domain) vy_nest_remember(n, key, c.opener, c.count);
     return n->domain && !a->failed;

@@ -86,3 +86,27 @@ isl_map *vy_affine_relation(isl_set *domain, isl_pw_aff *const *of, int count)
         map = isl_map_flat_range_product(map, isl_map_from_pw_aff(isl_pw_aff_copy(of[k])));
     return map;
 }
+
+// The conjunction that the set is; NULL: it is several, or none.
+static isl_basic_set *conjunction(isl_set *set)
+{
+    if (isl_set_n_basic_set(set) != 1) return NULL;
+    isl_basic_set_list *list = isl_set_get_basic_set_list(set);
+    isl_basic_set *one = isl_basic_set_list_get_at(list, 0);
+    isl_basic_set_list_free(list);
+    return one;
+}
+
+isl_set *vy_affine_within(isl_set *set, isl_set *params)
+{
+    set = isl_set_align_params(set, isl_set_get_space(params));
+    params = isl_set_align_params(params, isl_set_get_space(set));
+    isl_basic_set *a = conjunction(set), *b = a ? conjunction(params) : NULL;
+    if (!b) {
+        isl_basic_set_free(a);
+        return isl_set_intersect_params(set, params);
+    }
+    isl_set_free(set);
+    isl_set_free(params);
+    return isl_set_from_basic_set(isl_basic_set_intersect_params(a, b));
+}
