@@ -178,16 +178,32 @@ static vy_dim extent_of_another(lowering *w, const call_args *a, vy_dim dim)
     return (vy_dim){0};
 }
 
+// The extent that the callee declares as `dim`, of the scalars that the dispatch gives it.
+static vy_dim extent_of_scalars(lowering *w, const call_args *a, vy_dim dim)
+{
+    const vy_dim_node *d = &a->callee->dims.data[dim.id];
+    const vy_pipe_scalar *s = d->op == VY_DIM_SCALAR && a->scalars ? &a->scalars[d->value] : NULL;
+    if (d->op == VY_DIM_CONST) return vy_dim_const(w->b, d->value);
+    if (d->op == VY_DIM_GROUPS) return a->groups[d->value];
+    if (s && s->kind == VY_PIPE_DIM) return s->dim;
+    if (d->op < VY_DIM_ADD) return (vy_dim){0};
+    const vy_dim x = extent_of_scalars(w, a, (vy_dim){d->a});
+    const vy_dim y = d->op == VY_DIM_SQRT ? x : extent_of_scalars(w, a, (vy_dim){d->b});
+    return x.id && y.id ? vy_dim_binary(w->b, (vy_dim_op)d->op, x, y) : (vy_dim){0};
+}
+
 // The shape of the callee's parameter.  What nothing uses has no buffer any more that would decide
-// an extent during the run; other arguments tell.
+// an extent during the run; other arguments tell, or scalars.
 static vy_tensor argument_shape(lowering *w, const call_args *a, const vy_buf *b,
                                 const vy_tensor *shape)
 {
     vy_dim *dims = lower_is_known(w, shape) ? NULL : lower_room(w, shape->rank, sizeof *dims);
     if (!dims) return *shape;
     const vy_tensor own = lower_shape(w, shape);
-    for (uint32_t k = 0; k < own.rank && k < b->rank; k++)
+    for (uint32_t k = 0; k < own.rank && k < b->rank; k++) {
         dims[k] = own.dims[k].id ? own.dims[k] : extent_of_another(w, a, b->dims[k]);
+        if (!dims[k].id) dims[k] = extent_of_scalars(w, a, b->dims[k]);
+    }
     return (vy_tensor){shape->type, shape->rank, dims};
 }
 
