@@ -142,13 +142,40 @@ static side compute(const pair *m, uint32_t id)
     return x;
 }
 
+// Is one of the conditions the negation of the other?
+static bool are_opposite(const vy_program *p, uint32_t x, uint32_t y)
+{
+    if (VY_IS_LEAF(x) || VY_IS_LEAF(y)) return false;
+    const vy_op a = (vy_op)p->insts.data[x].op, b = (vy_op)p->insts.data[y].op;
+    if (a == VY_OP_NOT || b == VY_OP_NOT)
+        return (a == VY_OP_NOT && vy_arg(p, x, 0) == y) || (b == VY_OP_NOT && vy_arg(p, y, 0) == x);
+    // Of integers, of which none is a NaN.
+    if (a != VY_OP_LT && a != VY_OP_LE) return false;
+    return b == (a == VY_OP_LT ? VY_OP_LE : VY_OP_LT) && vy_arg(p, x, 0) == vy_arg(p, y, 1) &&
+           vy_arg(p, x, 1) == vy_arg(p, y, 0) && vy_type_is_integer(vy_id_type(p, vy_arg(p, x, 0)));
+}
+
+// A value at the end of an arm that is entered where `condition` is `taken`: the condition itself,
+// or its negation, is known there.
+static side of_arm(const pair *m, uint32_t id, uint32_t condition, bool taken)
+{
+    if (id == condition) return one(taken, taken);
+    return are_opposite(m->r->p, id, condition) ? one(!taken, !taken) : get(m, id);
+}
+
 // The result of an IF; those of loops are not followed.
 static side result_of(const pair *m, uint32_t id)
 {
     const vy_program *p = m->r->p;
     uint32_t then, other, opener = vy_choice(p, m->r->s, id, &then, &other);
     if (!opener) return not_known;
-    const side c = arg(m, opener, 0), x = get(m, then), y = get(m, other);
+    const uint32_t condition = vy_arg(p, opener, 0);
+    const side c = get(m, condition), x = of_arm(m, then, condition, true),
+               y = of_arm(m, other, condition, false);
+    const vy_type type = (vy_type)p->insts.data[id].type;
+    if (x.known && y.known && vy_scalar_same(type, x.v[0], y.v[0]) &&
+        vy_scalar_same(type, x.v[1], y.v[1]))
+        return x; // in whatever arms they are
     if (!c.same) return not_known;
     if (c.known) return c.v[0].u ? x : y;
     return (side){.same = x.same && y.same, .differs = x.differs || y.differs};
