@@ -313,7 +313,7 @@ static uint32_t values_of(const pair *m)
 
 static bool try_pairs(pair *m, const uint8_t *wanted, vy_conflict *by)
 {
-    static const uint32_t pairs[][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}};
+    static const uint32_t pairs[][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {2, 3}, {1, 3}};
     const uint32_t overs = m->r->p->overs.count, vars = overs ? overs : 3;
     bool any = false;
     for (m->var = 0; m->var < vars; m->var++)
