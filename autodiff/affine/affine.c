@@ -334,7 +334,8 @@ static void find_numbers(vy_affine *a)
 
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s)
 {
-    *a = (vy_affine){.p = p, .s = s, .calm = a->calm, .numbers = a->numbers};
+    *a = (vy_affine){
+        .p = p, .s = s, .calm = a->calm, .numbers = a->numbers, .multiples = a->multiples};
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
     if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx;

@@ -87,6 +87,7 @@ enum { VY_ROW_AXES = 6, VY_ROW_FACTORS = 4 };
 typedef struct vy_affine_axis {
     vy_extent factor[VY_ROW_FACTORS]; // whose product is the stride, as forms of dimensions
     uint32_t count;
+    int64_t times;         // … and by this, at least 1
     vy_dim stride, extent; // no index reaches the extent
     // If this holds its rows stay within the next greater stride (the outermost: no index wraps);
     // ids 0: they do in any case.  The same for readers, or NULL.
@@ -125,6 +126,7 @@ typedef struct vy_affine {
     // By scalar: what integers of 32 bits are taken to be, which the caller has checked; or NULL.
     const uint8_t *calm;
     const vy_launch_number *numbers; // or NULL
+    bool multiples;                  // strides of flat indices may have constant factors, 4 · M
     vy_interval *number_range;       // by base of a dimension, if there are numbers
     isl_set *context;                // constraints on the parameters
     // Sizes of what the program itself need not have: of outputs of a program that it is made from.
@@ -148,8 +150,8 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, where a->calm and a->numbers may be given before; the rest of *a is zero.  They are the
-// caller's until the end.
+// The same, where a->calm, a->numbers and a->multiples may be given before; the rest of *a is zero.
+// They are the caller's until the end.
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);

@@ -80,6 +80,9 @@ static bool multiply(const vy_affine *a, uint32_t id, vy_flat_term *t)
         return true;
     }
     id = plain(a, id);
+    int64_t c;
+    if (a->multiples && vy_id_int(a->p, id, &c))
+        return c > 0 && c < INT32_MAX && !__builtin_mul_overflow(t->constant, c, &t->constant);
     if (VY_IS_LEAF(id) || a->p->insts.data[id].op != VY_OP_MUL) return false;
     return multiply(a, vy_arg(a->p, id, 0), t) && multiply(a, vy_arg(a->p, id, 1), t);
 }
@@ -270,6 +273,10 @@ void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms 
         more.value = 0;
         more.count++;
         if (vy_row_of(r, &more) >= 0) t->term[k] = more;
+    }
+    for (uint32_t k = 0; k < t->count; k++) {
+        const int axis = vy_row_of(r, &t->term[k]);
+        if (axis >= 0 && r->axis[axis].times > 1) t->term[k].constant /= r->axis[axis].times;
     }
 }
 

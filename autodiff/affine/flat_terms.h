@@ -52,7 +52,8 @@ static inline bool vy_same_form(vy_extent x, vy_extent y)
 }
 // The axis of a term, whose stride is the product of its factors; -1: there is none.
 int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t);
-// Makes 1 times a stride of terms that are one, a[i + w].
+// Makes 1 times a stride of terms that are one, a[i + w]; and leaves out what all of an axis are
+// multiplied by.
 void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t);
 // Takes the set; without launches in which a scalar is less than it is assumed to be at least.
 isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set);

@@ -133,6 +133,7 @@ static void explain_gather(explaining *x, vy_explain_gradient *g)
         if (strcmp(x->gathers.notes.data[k].buffer, g->name) == 0) n = &x->gathers.notes.data[k];
     if (!n) return;
     if (n->gathered) g->sum = n->gathered == n->sites ? VY_SUM_GATHER : VY_SUM_BOTH;
+    if (n->owned) g->sum = VY_SUM_ADD;
     g->program = n->program;
     g->tree = n->tree;
     g->assumes = n->assumes;

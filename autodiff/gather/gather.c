@@ -16,47 +16,32 @@
 //
 // A buffer some of whose places cannot be gathered is first added to atomically, then by its
 // gather.
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_making.h"
+#include "autodiff/gather/gather_owning.h"
 
 #include "autodiff/stages/stages.h"
 #include "ir/build/edit.h"
 #include "ir/core/flow.h"
 
-#include <stdio.h>
 #include <string.h>
 
 // Of making programs: each drops those that cannot be made; and of finding later values to keep,
 // each of which frees others.
 enum { ROUNDS = 3 };
 
-// ------------------------------------------------------------------------------------------ tables
+// ---------------------------------------------------------------------------------------- programs
+static bool has_views(const vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].view_of) return true;
+    return false;
+}
+
 static bool is_plain(const vy_program *p)
 {
     if (!p->overs.count) return false;
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].view_of) return false;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return false;
-    return true;
-}
-
-static bool make_tables(gather *g)
-{
-    const vy_program *p = g->r;
-    g->last_write = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->last_write);
-    g->outer = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->outer);
-    g->keep = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->keep);
-    g->counted = vy_arena_alloc(&g->arena, p->insts.count);
-    if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s) ||
-        !vy_lows_make(&g->lows, p, &g->s, &g->arena))
-        return false;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        uint32_t up = g->s.parent[id];
-        g->outer[id] = up ? g->outer[up] : 0;
-        if (up && !g->outer[up] && vy_is_loop((vy_op)p->insts.data[up].op)) g->outer[id] = up;
-        if (vy_op_is_memory((vy_op)i->op) && i->op != VY_OP_LOAD) g->last_write[i->aux] = id;
-    }
     return true;
 }
 
@@ -64,30 +49,6 @@ static bool make_tables(gather *g)
 static void free_stages(vy_program **stages, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++) vy_program_free(stages[k]);
-}
-
-// The program's name with `ending`, and a number if there is one of that name; NULL: memory.
-static const char *name_form(gather *g, const gather_program *q, const char *ending)
-{
-    char text[340];
-    for (uint32_t number = 1;; number++) {
-        int n = snprintf(text, sizeof text, "%.300s_%s", q->name, ending);
-        if (number > 1) snprintf(text + n, sizeof text - (size_t)n, "%u", number);
-        bool taken = vy_module_find(g->m, text) || vy_module_find_pipeline(g->m, text);
-        if (!taken && !gather_has_name(g, q, text)) break;
-    }
-    return vy_arena_strdup(&g->m->arena, text, strlen(text));
-}
-
-// Names the other forms of program k, of which `last` is the last.  That for small buffers, if it
-// is the only form, has the name of the program itself.
-static bool name_forms(gather *g, uint32_t k, const gather_stage *last)
-{
-    gather_program *q = &g->programs[k];
-    const bool alone = last->form == GATHER_TREE && !last->iterations.id;
-    if (last->form == GATHER_TREE) q->tree = alone ? q->name : name_form(g, q, "few");
-    if (last->form == GATHER_TOTAL) q->partial = name_form(g, q, "partial");
-    return (last->form != GATHER_TREE || q->tree) && (last->form != GATHER_TOTAL || q->partial);
 }
 
 // The gather programs; those that cannot be made lose their sites.  False: some have, or memory.
@@ -99,7 +60,7 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
         if (!g->programs[k].sites) continue;
         uint32_t made = gather_make_forms(g, k, stages + *count, g->stages + *count);
         *count += made;
-        g->failed |= made && !name_forms(g, k, &g->stages[*count - 1]);
+        g->failed |= made && !gather_name_forms(g, k, &g->stages[*count - 1]);
         if (made && !g->failed) continue;
         all = false;
         for (uint32_t j = 0; j < g->site_count; j++) {
@@ -164,6 +125,7 @@ static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
 static bool replace(gather *g, vy_program **stages, uint32_t count)
 {
     bool empty;
+    *g->made = true;
     forget_kept(g);
     vy_program *rest = gather_rest(g, stages + 1, count, &empty);
     if (!rest) {
@@ -232,7 +194,6 @@ static void use_kept(gather *g)
 }
 
 static bool run(gather *g);
-static bool clean_up(gather *g);
 
 // Does an attempt with calm scalars leave less?  Then it has been made.
 static bool is_better_calm(gather *g)
@@ -243,9 +204,9 @@ static bool is_better_calm(gather *g)
     second.split = g->split;
     second.launch = g->launch;
     second.calm = calm;
-    const bool ok = make_tables(&second) && gather_find(&second) && run(&second);
+    const bool ok = gather_make_tables(&second) && gather_find(&second) && run(&second);
     const bool made = ok && !second.stopped;
-    g->failed |= !clean_up(&second) || !ok;
+    g->failed |= !gather_clean_up(&second) || !ok;
     return made;
 }
 
@@ -294,21 +255,6 @@ static bool take_apart(gather *g)
 }
 
 // --------------------------------------------------------------------------------------- the whole
-// False: memory ran out on the way.
-static bool clean_up(gather *g)
-{
-    bool ok = true;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        vy_access_free(&g->sites[k].access);
-        isl_map_free(g->sites[k].map);
-    }
-    if (g->affine) ok = vy_affine_end(&g->a);
-    vy_structure_free(&g->s);
-    vy_vec_free(&g->kept);
-    vy_arena_free(&g->arena);
-    return ok;
-}
-
 // Gathers what can be.  False: m's diag, or memory.
 static bool run(gather *g)
 {
@@ -326,7 +272,7 @@ static bool run(gather *g)
 // With `split`, over coordinates where there are such (gather_split.h).  *again: in vain.
 static bool attempt(gather *g, bool split, bool *again)
 {
-    bool ok = (!split || gather_split_domain(g)) && make_tables(g) && gather_find(g);
+    bool ok = (!split || gather_split_domain(g)) && gather_make_tables(g) && gather_find(g);
     if (ok && g->site_count)
         ok = run(g);
     else if (ok && g->notes && !g->split.whole)
@@ -336,7 +282,7 @@ static bool attempt(gather *g, bool split, bool *again)
         vy_program_replace(g->r, g->split.whole);
     else
         vy_program_free(g->split.whole);
-    return clean_up(g) && ok;
+    return gather_clean_up(g) && ok;
 }
 
 static bool has_additions(const vy_program *p)
@@ -363,7 +309,7 @@ static bool attempts(const gather *begin, bool *vain)
 static bool gather_all(gather *begin)
 {
     gather_winners all;
-    bool vain = false, ok = gather_try_winners(begin->r, &all);
+    bool vain = false, ok = gather_try_winners(begin->r, false, &all);
     begin->winners = all.before ? &all : NULL;
     begin->vain = begin->winners != NULL;
     ok = ok && attempts(begin, &vain);
@@ -380,6 +326,7 @@ static bool gather_all(gather *begin)
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
+    bool made = false, ok = true;
     gather begin = {.m = m,
                     .r = whole,
                     .lean = o->lean,
@@ -389,9 +336,12 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .assume = o->assume,
                     .assume_count = o->assume_count,
                     .source = o->source,
-                    .notes = notes};
-    if (!is_plain(whole) || !has_additions(whole)) return true;
-    const bool ok = vy_affine_name_scalars(whole) && gather_all(&begin);
+                    .notes = notes,
+                    .made = &made};
+    if (has_views(whole) || !has_additions(whole)) return true;
+    const bool plain = is_plain(whole);
+    if (plain) ok = vy_affine_name_scalars(whole) && gather_all(&begin);
+    if (ok && !made) ok = gather_own(&begin, plain);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

@@ -26,8 +26,6 @@
 
 #include <string.h>
 
-enum { MOST_SITES = 64 }; // of a buffer
-
 typedef struct assuming {
     gather *g;
     vy_affine_rows *rows;
@@ -35,39 +33,6 @@ typedef struct assuming {
     isl_set *reached[VY_ROW_AXES]; // by all indices along the axis
     bool any, open;                // something is assumed of strides; and has to be checked
 } assuming;
-
-// ----------------------------------------------------------------------------------------- strides
-static bool add_stride(vy_affine_rows *r, const vy_flat_term *t)
-{
-    if (t->count > VY_ROW_FACTORS) return false;
-    if (vy_row_of(r, t) >= 0) return true;
-    if (r->axes == VY_ROW_AXES) return false;
-    memcpy(r->axis[r->axes].factor, t->factor, t->count * sizeof *t->factor);
-    r->axis[r->axes++].count = t->count;
-    return true;
-}
-
-static bool terms_of(const gather *g, const gather_site *site, vy_flat_terms *t)
-{
-    const uint32_t index = vy_arg(g->r, site->id, 0);
-    return vy_type_size(vy_id_type(g->r, index)) >= 4 &&
-           vy_flat_terms_of(&g->a, site->id, index, t);
-}
-
-// The strides of all places that add to the buffer; false: they are of no use.
-static bool find_strides(const gather *g, vy_affine_rows *r)
-{
-    vy_flat_terms t;
-    uint32_t places = 0;
-    const vy_flat_term one = {.count = 0};
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        if (g->sites[k].access.buffer != r->buffer) continue;
-        if (places++ == MOST_SITES || !terms_of(g, &g->sites[k], &t)) return false;
-        for (uint32_t i = 0; i < t.count; i++)
-            if (t.term[i].count && !add_stride(r, &t.term[i])) return false;
-    }
-    return r->axes && add_stride(r, &one);
-}
 
 // ------------------------------------------------------------------------------------------ ranges
 // The index along an axis; NULL: it is not affine.
@@ -98,7 +63,14 @@ static vy_extent ratio(const vy_affine_rows *r, uint32_t outer, uint32_t axis)
     if (r->axis[outer].count != r->axis[axis].count + 1) return none;
     const uint32_t k =
         vy_other_factor(r->axis[outer].factor, r->axis[axis].factor, r->axis[axis].count);
+    if (r->axis[outer].times % r->axis[axis].times) return none;
     return k <= r->axis[axis].count ? r->axis[outer].factor[k] : none;
+}
+
+// … by which it is multiplied in that product.
+static int64_t ratio_times(const vy_affine_rows *r, uint32_t outer, uint32_t axis)
+{
+    return r->axis[outer].times / r->axis[axis].times;
 }
 
 // Is v, the index of a place along the axis, always less than the ratio of stride `outer` to it?
@@ -108,6 +80,8 @@ static bool is_in_row(const assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t out
     if (!e.base || !v) return false;
     isl_pw_aff *row = vy_affine_dim(n->a, isl_space_copy(n->space), (vy_dim){e.base});
     row = isl_pw_aff_add_constant_val(row, isl_val_int_from_si(n->a->ctx, e.offset));
+    const int64_t times = ratio_times(s->rows, outer, axis);
+    row = isl_pw_aff_scale_val(row, isl_val_int_from_si(n->a->ctx, times));
     return always(s, n, isl_pw_aff_lt_set(isl_pw_aff_copy(v), row));
 }
 
@@ -129,7 +103,7 @@ static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
 static bool begin_place(assuming *s, const gather_site *site, vy_flat_terms *t, vy_nest *n)
 {
     vy_affine_reset(&s->g->a);
-    if (vy_affine_spent(&s->g->a) || !terms_of(s->g, site, t)) return false;
+    if (vy_affine_spent(&s->g->a) || !gather_terms(s->g, site, t)) return false;
     vy_take_strides(&s->g->a, s->rows, t);
     return vy_nest_make(n, &s->g->a, site->id, UINT32_MAX) && !n->inner;
 }
@@ -201,6 +175,7 @@ static vy_dim span(gather *g, const vy_affine_rows *r, uint32_t k, vy_dim extent
     vy_dim d = extent;
     for (uint32_t i = 0; i < r->axis[k].count; i++)
         d = gather_times(g, d, dim_of(g, r->axis[k].factor[i]), safe);
+    if (r->axis[k].times > 1) d = gather_times(g, d, gather_number(g, r->axis[k].times), safe);
     return d.id ? d : gather_number(g, 1);
 }
 
@@ -261,7 +236,10 @@ static void bound_axis(assuming *s, uint32_t k)
     gather *g = s->g;
     vy_affine_rows *r = s->rows;
     if (s->whole[k]) {
+        const int64_t times = ratio_times(r, k - 1, k);
         r->axis[k].extent = dim_of(g, ratio(r, k - 1, k));
+        if (times > 1)
+            r->axis[k].extent = gather_times(g, r->axis[k].extent, gather_number(g, times), false);
         return;
     }
     vy_affine_reset(&g->a);
@@ -334,7 +312,7 @@ static bool make_rows(assuming *s)
 static bool assume(gather *g, vy_affine_rows *r)
 {
     assuming s = {.g = g, .rows = r};
-    if (!find_strides(g, r)) return false;
+    if (!gather_find_strides(g, r)) return false;
     bool ok = true;
     order_strides(&s);
     for (uint32_t k = 0; k < r->axes; k++) s.whole[k] = k > 0;
@@ -366,6 +344,11 @@ static bool is_wanted(const gather *g, uint32_t buffer)
     return any && b->rank && row_size(g->r, b) >= 4;
 }
 
+static bool is_open(const vy_program *p, uint32_t buffer)
+{
+    return p->dims.data[p->buffers.data[buffer].dims[0].id].op == VY_DIM_UNKNOWN;
+}
+
 static bool assume_all(gather *g, vy_affine_rows **rows, uint32_t *count)
 {
     *rows = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof **rows);
@@ -375,7 +358,11 @@ static bool assume_all(gather *g, vy_affine_rows **rows, uint32_t *count)
     for (uint32_t i = 1; i < g->r->buffers.count && !g->failed; i++) {
         vy_affine_rows *r = &(*rows)[*count];
         *r = (vy_affine_rows){.buffer = i};
-        if (is_wanted(g, i) && assume(g, r)) ++*count;
+        if (!is_wanted(g, i)) continue;
+        const bool made = assume(g, r);
+        *count += made;
+        if (!made && g->owns && r->axes && is_open(g->r, i)) g->vain = true; // no other rows either
+        if (g->vain && g->owns) break;
     }
     return !g->failed;
 }
@@ -386,6 +373,7 @@ bool gather_begin(gather *g, const vy_program *source)
     uint32_t count;
     if (!gather_begin_affine(g) || !gather_know_sizes(g, source) || !assume_all(g, &rows, &count))
         return false;
+    if (g->owns && g->vain) return true;
     if (!count && !g->a.params.count) return true; // what it has not changed
     if (!vy_affine_end(&g->a) || !gather_begin_affine(g) || !gather_know_sizes(g, source))
         return false;

@@ -11,6 +11,7 @@
 //   gather_calm.c   which scalars are small, or not negative, for that
 //   gather_divided.c … of those that are divided
 //   gather_either.c … and which form runs then
+//   gather_owning.h    what is left
 //   gather_split.h  a domain variable that is divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c  one walk where a condition would make two
@@ -42,6 +43,7 @@
 #define VYRE_GATHER_BUILD_H
 
 #include "autodiff/affine/access.h"
+#include "autodiff/affine/flat_terms.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/gather/gather.h"
 #include "ir/build/edit.h"
@@ -130,7 +132,7 @@ typedef struct gather_split {
 } gather_split;
 
 // What everything that is gathered assumes of the launch, and the same for readers.
-enum { GATHER_ASSUMED = GATHER_PARTS + 4 };
+enum { GATHER_ASSUMED = GATHER_PARTS + 7 };
 typedef struct gather_launch {
     vy_assumption within[GATHER_ASSUMED];
     const char *condition[GATHER_ASSUMED];
@@ -192,6 +194,11 @@ typedef struct gather {
     bool affine;      // `a` is initialised
     bool stopped;     // nothing is made of what it found: another attempt does that
     bool vain;        // … without `winners`
+    bool owns;        // it is the one of gather_own.c
+    bool thrifty;     // … which gathers have been tried before
+    bool grid;        // the domain is that of gather_grid.c
+    bool *made;       // something is gathered
+    uint8_t *alone;   // of gather_own.c, by buffer: its additions become plain
     bool failed;      // memory
 } gather;
 
@@ -208,8 +215,9 @@ bool gather_split_domain(gather *g);
 bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_winner.c
 // Gives additions where a maximum was the form that the analysis can read, if there are any.
+// shared: also to elements that all invocations add to, which a gather is not worth.
 // False: m's diag, or memory.  Call gather_free_winners either way.
-bool gather_try_winners(vy_program *p, gather_winners *all);
+bool gather_try_winners(vy_program *p, bool shared, gather_winners *all);
 void gather_free_winners(gather_winners *all);
 bool gather_wins_in_vain(const gather *g); // not all of them are gathered
 // ---- gather_sizes.c
@@ -221,6 +229,9 @@ bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
 bool gather_sign(gather *g, vy_affine_rows *r, const vy_nest *n, isl_pw_aff *v);
 vy_dim gather_signs_hold(gather *g, const vy_affine_rows *r);
 // ---- gather_strides.c
+bool gather_terms(const gather *g, const gather_site *site, vy_flat_terms *t); // of the first index
+// The strides of all places that add to the buffer; false: they are of no use.
+bool gather_find_strides(const gather *g, vy_affine_rows *r);
 // Is stride x of the rows more likely inside stride y than the other way round?
 bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y);
 // ---- gather_assume.c
@@ -375,10 +386,6 @@ void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
 enum { GATHER_SHARES = 64 }; // partial sums of an element
 // Are sums of the site's elements to be made of partial sums?
 bool gather_is_partial(const gather *g, const gather_site *site);
-// ---- gather_forms.c
-// Makes program k for large buffers, for small ones or, where sizes decide, for both: made[],
-// stage[].  Returns how many that are; 0: refused, or memory.
-uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
 // ---- gather_rest.c
 // The reverse program without the additions that `stages` gather; NULL: memory.  *empty: nothing is
 // left to do in it.

@@ -101,8 +101,10 @@ bool gather_begin_affine(gather *g)
     const uint8_t *kind = g->calm.scalar ? g->calm.scalar : g->split.kind;
     if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, kind, &g->arena);
     g->failed |= !g->numbers;
-    g->a = (vy_affine){.calm = kind, .numbers = g->numbers};
-    return !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
+    g->a = (vy_affine){.calm = kind, .numbers = g->numbers, .multiples = g->owns};
+    g->failed |= g->failed || !vy_affine_begin_with(&g->a, g->r, &g->s);
+    g->a.thrifty = g->owns && g->thrifty;
+    return !g->failed;
 }
 
 // The greatest, or the least of those of the kind.

@@ -6,7 +6,10 @@
 // more dimensions of the points correspond to no axis of the element, or if one does and the
 // element has at most one axis, of another extent (of n bodies as many are pulled as pull).  A
 // stencil has no such dimension.
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_making.h"
+
+#include <stdio.h>
+#include <string.h>
 
 // How many dimensions of the points correspond to no axis.
 static uint32_t summed(const gather_site *site)
@@ -126,4 +129,27 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
     stage[n] = (gather_stage){.program = k, .form = GATHER_TREE};
     if (both) stage[n].iterations = small;
     return n + 1;
+}
+
+// ------------------------------------------------------------------------------------------- names
+// The program's name with `ending`, and a number if there is one of that name; NULL: memory.
+static const char *name_form(gather *g, const gather_program *q, const char *ending)
+{
+    char text[340];
+    for (uint32_t number = 1;; number++) {
+        int n = snprintf(text, sizeof text, "%.300s_%s", q->name, ending);
+        if (number > 1) snprintf(text + n, sizeof text - (size_t)n, "%u", number);
+        bool taken = vy_module_find(g->m, text) || vy_module_find_pipeline(g->m, text);
+        if (!taken && !gather_has_name(g, q, text)) break;
+    }
+    return vy_arena_strdup(&g->m->arena, text, strlen(text));
+}
+
+bool gather_name_forms(gather *g, uint32_t k, const gather_stage *last)
+{
+    gather_program *q = &g->programs[k];
+    const bool alone = last->form == GATHER_TREE && !last->iterations.id;
+    if (last->form == GATHER_TREE) q->tree = alone ? q->name : name_form(g, q, "few");
+    if (last->form == GATHER_TOTAL) q->partial = name_form(g, q, "partial");
+    return (last->form != GATHER_TREE || q->tree) && (last->form != GATHER_TOTAL || q->partial);
 }

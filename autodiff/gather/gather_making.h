@@ -71,5 +71,12 @@ void gather_end_sums(gather_making *w); // stores them
 // ---- gather_partial.c
 void gather_store_partial(gather_making *w); // the sums, which are partial
 bool gather_add_partial(gather_making *w);   // … adds all of them to the sums; false: memory
+// ---- gather_forms.c
+// Makes program k for large buffers, for small ones or, where sizes decide, for both: made[],
+// stage[].  Returns how many that are; 0: refused, or memory.
+uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stage *stage);
+// Names the other forms of program k, of which `last` is the last.  That for small buffers, if it
+// is the only form, has the name of the program itself.  False: memory.
+bool gather_name_forms(gather *g, uint32_t k, const gather_stage *last);
 
 #endif

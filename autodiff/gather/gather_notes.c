@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gather_notes.c: what became of the additions to each buffer, for `explain`.
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_owning.h"
 
 #include <string.h>
 
@@ -24,6 +24,20 @@ bool gather_note_left(const gather *g, const vy_program *r, vy_gather_notes *not
         n->why = "is beyond a limit of the analysis";
         n->line = i->line;
         g->left[i->aux] = 0; // noted once
+    }
+    return true;
+}
+
+bool gather_take_owned(const gather *g, const vy_program *r, vy_gather_notes *notes)
+{
+    notes->notes.count = 0;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        vy_gather_note *n = note_of(notes, r->buffers.data[site->access.buffer].name);
+        if (!n) return false;
+        n->sites++;
+        n->owned = true;
+        if (!n->assumes || site->access.rows) gather_note_assumed(g, site, n, notes->arena);
     }
     return true;
 }

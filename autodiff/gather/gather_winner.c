@@ -28,12 +28,12 @@ typedef struct leaving {
 typedef struct winning {
     vy_rewrite w;
     uint8_t *chosen; // by instruction: an addition that is rewritten
+    bool shared;     // also of elements that all have
     leaving leave[MOST_LEAVING];
     uint32_t leaves;
     // Of the addition at hand:
     uint32_t site, loop, at; // loop: whose variable `at` was; 0: none is found
-    uint32_t counter;        // the new loop's variable
-    uint32_t steps;
+    uint32_t counter, steps; // counter: the new loop's variable
     vy_known known;
 } winning;
 
@@ -352,7 +352,7 @@ static bool find(winning *c, uint8_t *buffers)
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
         if (inst(c, id)->op != VY_OP_ATOMIC_ADD || !is_wanted(c, id)) continue;
         uint8_t *b = &buffers[inst(c, id)->aux];
-        if (*b != NONE) *b = is_shared(c, id) ? NONE : SOME;
+        if (*b != NONE) *b = !c->shared && is_shared(c, id) ? NONE : SOME;
         c->chosen[id] = *b == SOME && reach(c);
     }
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
@@ -363,11 +363,11 @@ static bool find(winning *c, uint8_t *buffers)
     return any;
 }
 
-bool gather_try_winners(vy_program *p, gather_winners *all)
+bool gather_try_winners(vy_program *p, bool shared, gather_winners *all)
 {
-    winning c = {0};
+    winning c = {.shared = shared};
     bool changed = false;
-    *all = (gather_winners){0};
+    memset(all, 0, sizeof *all);
     if (!has_winners(p)) return true;
     all->buffers = vy_realloc(NULL, p->buffers.count);
     if (all->buffers) memset(all->buffers, 0, p->buffers.count);

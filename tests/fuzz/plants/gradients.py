@@ -12,6 +12,24 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_domain.c", None, "    if (axis >= x->flat) return x->dim[axis];\n", ""),
         ("autodiff/gather/gather_assume.c", None, "d->value < 256 && n < 256) n *= d->value;", "d->value < 256 && n < 256) n *= 1;"),
     )),
+    # Elements that are one invocation's if a condition of the launch holds.
+    ("text/grad/own/grid.vyre", (
+        ("autodiff/gather/gather_grid.c", None, "VY_DIM_CONST ? 1 : GATHER_GRID;", "VY_DIM_CONST ? GATHER_GRID : GATHER_GRID;"),
+        ("autodiff/gather/gather_grid.c", None, "gather_less(g, n, gather_number(g, most + 1)) : n;", "gather_number(g, 1) : n;"),
+        ("autodiff/gather/gather_grid.c", None, "!(apart >> (2 - axis) & 1))", "false)"),
+        ("autodiff/gather/gather_own.c", None, "isl_map_is_injective(all) == isl_bool_true;", "all != NULL;"),
+        ("autodiff/gather/gather_own.c", None, "stays |= p->buffers.data[i].type == VY_F16 ||", "stays |="),
+        ("autodiff/gather/gather_own.c", None, "        stays |= others[i] && !found[i];\n        g->alone[i] |= others[i];", "        stays |= others[i];"),
+        ("autodiff/gather/gather_own.c", None, "if (!begin.r->overs.count) begin.assume_count = 0;", ""),
+        ("autodiff/gather/gather_strides.c", None, "if (ok && g->owns) find_times(g, r);", ""),
+        ("autodiff/affine/flat_terms.c", None, "if (a->multiples && vy_id_int(a->p, id, &c))", "if (false && vy_id_int(a->p, id, &c))"),
+        ("autodiff/affine/flat_terms.c", None, "r->axis[axis].times > 1) t->term", "false) t->term"),
+        ("autodiff/gather/gather_winner.c", None, "!c->shared && is_shared(c, id)", "is_shared(c, id)"),
+    )),
+    ("text/grad/own/domain.vyre", (
+        ("autodiff/gather/gather_own.c", None, "const vy_dim holds = gather_holds(g);", "const vy_dim holds = {0};"),
+        ("autodiff/gather/gather_own.c", None, "gather_assume_rows(g, &g->sites[k], x.w.b);", ";"),
+    )),
     # Scalars far from where arithmetic wraps around.
     ("text/grad/gather/calm.vyre", (
         ("autodiff/gather/gather_calm.c", None, "if (g->calm.scalar) return none;", "return none;"),

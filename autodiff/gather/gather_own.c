@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+// gather_own.c: additions that are left once what can be gathered is, to elements that are one
+// invocation's each if a condition holds at launch.
+//
+//   atomic_add(ga[z * cstep + y * w + x], v)           over(z: c, y: h, x: w)
+//
+//   repeat once in 0..holds { f_own(…); }              ga[…] = ga[…] + v
+//   repeat once in 0..1 - holds { f_atomic(…); }       the reverse program as it is
+//
+// The condition is that of gather_assume.c: strides make rows, and nothing wraps.  Then the index
+// is as good as several, one along each axis, and isl is asked whether two invocations ever have
+// the same: the map { invocation → elements } of all places that add to a buffer is to be
+// injective.
+// Loops are projected out, and where a place is reached less often than isl knows, the map has only
+// more in it.  All accesses of the buffer are such additions, so no other invocation touches the
+// element in this dispatch, whatever barriers there are; and those of one invocation are in the
+// order of the program.  Out of range the load gives zero and the store does nothing, as an atomic
+// does nothing.  Half floats stay: atomic ones are summed in f32.
+//
+// It is all or nothing: a program that needs some atomics is left alone.
+#include "autodiff/facts/facts.h"
+#include "autodiff/gather/gather_owning.h"
+#include "autodiff/stages/stages.h"
+#include "ir/build/rewrite.h"
+#include "ir/check/check.h"
+#include "ir/core/access.h"
+#include "ir/core/flow.h"
+
+#include <string.h>
+
+enum { MOST_PLACES = 64 }; // of one buffer: unions of many maps are slow
+
+// ---------------------------------------------------------------------------------- is it in vain?
+// The variables along which a workgroup has several invocations, as bits.
+static uint32_t lanes_of(const vy_program *p)
+{
+    const uint32_t n = p->overs.count;
+    uint32_t bits = 0;
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (p->workgroup[axis] > 1) bits |= axis < n ? 1u << (n - 1 - axis) : UINT32_MAX;
+    return n > 3 ? UINT32_MAX : bits;
+}
+
+// The domain variables that a leaf may depend on, as bits.
+static uint32_t variables_of(const vy_program *p, uint32_t id)
+{
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    const uint32_t n = p->overs.count, axis = l->axis;
+    if (l->kind == VY_LEAF_OVER) return 1u << l->index;
+    if (l->kind != VY_LEAF_BUILTIN) return 0;
+    if (l->index == VY_NUM_GROUPS) return 0;
+    if (l->index != VY_GID && l->index != VY_LID && l->index != VY_WID) return lanes_of(p);
+    return axis < n && (axis < 2 || n == 3) ? 1u << (n - 1 - axis) : axis < n ? UINT32_MAX : 0;
+}
+
+static uint32_t operands_of(const vy_program *p, const uint32_t *on, uint32_t id, uint32_t count)
+{
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t a = vy_arg(p, id, k);
+        bits |= VY_IS_LEAF(a) ? variables_of(p, a) : on[a];
+    }
+    return bits;
+}
+
+static uint32_t slot_of(const gather *g, const uint32_t *on, uint32_t id, bool most)
+{
+    uint32_t arm[3];
+    if (most) return UINT32_MAX;
+    const uint32_t opener = vy_choice(g->r, &g->s, id, &arm[1], &arm[2]);
+    uint32_t bits = opener ? operands_of(g->r, on, opener, 1) : 0;
+    for (uint32_t k = 1; k < 3 && opener; k++)
+        bits |= VY_IS_LEAF(arm[k]) ? variables_of(g->r, arm[k]) : on[arm[k]];
+    return bits;
+}
+
+// By instruction: the domain variables that its value depends on, of which there may be others if
+// loops carry it.  most: what loops carry and branches choose depends on all.
+static uint32_t *dependences(gather *g, bool most)
+{
+    const vy_program *p = g->r;
+    uint32_t *on = vy_arena_alloc(&g->arena, p->insts.count * sizeof *on);
+    for (uint32_t id = 1; on && id < p->insts.count; id++)
+        on[id] = vy_is_slot((vy_op)p->insts.data[id].op)
+                     ? slot_of(g, on, id, most)
+                     : operands_of(p, on, id, p->insts.data[id].nargs);
+    g->failed |= !on;
+    return on;
+}
+
+// May the place be reached by, or add to another element in, invocations that differ in these
+// variables alone?
+static uint32_t may_differ(const gather *g, const uint32_t *on, uint32_t id)
+{
+    uint32_t bits = operands_of(g->r, on, id, vy_rank_of(g->r, id));
+    for (uint32_t up = g->s.parent[id]; up; up = g->s.parent[up])
+        bits |= on[up] | operands_of(g->r, on, up, g->r->insts.data[up].nargs);
+    return bits;
+}
+
+static bool is_several(const vy_program *p, uint32_t variable)
+{
+    const vy_dim_node *d = &p->dims.data[p->overs.data[variable].extent.id];
+    return d->op != VY_DIM_CONST || d->value > 1;
+}
+
+// Is there an addition that stays atomic in any case?  Of other buffers than those that are only
+// added to, all accesses have to be those of one invocation.
+static bool stays_atomic(gather *g)
+{
+    const vy_program *p = g->r;
+    uint8_t *sites = vy_arena_alloc(&g->arena, p->insts.count);
+    uint8_t *others = vy_arena_alloc(&g->arena, p->buffers.count);
+    bool any = false, stays = false;
+    g->alone = vy_arena_alloc(&g->arena, p->buffers.count);
+    g->failed |= !sites || !others || !g->alone;
+    if (g->failed) return true;
+    for (uint32_t k = 0; k < g->site_count; k++) g->alone[g->sites[k].access.buffer] = 1;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        const uint32_t i = p->insts.data[id].aux;
+        if (!vy_op_is_memory((vy_op)p->insts.data[id].op) ||
+            !vy_is_global(p->buffers.data[i].cls) || vy_strength_of(p, id) != VY_STRENGTH_ATOMIC)
+            continue;
+        stays |= p->buffers.data[i].type == VY_F16 || p->insts.data[id].op != VY_OP_ATOMIC_ADD;
+        if (!g->alone[i]) others[i] = 1;
+        any |= others[i];
+    }
+    if (stays || !any) return stays;
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        sites[id] = vy_op_is_memory((vy_op)p->insts.data[id].op) && others[p->insts.data[id].aux];
+        stays |= sites[id] && p->insts.data[id].op == VY_OP_ZERO; // of all elements
+    }
+    if (stays) return true;
+    uint8_t *found = vy_arena_alloc(&g->arena, p->buffers.count);
+    g->failed |= !found || !vy_injective(p, &g->s, sites, true, found);
+    for (uint32_t i = 1; i < p->buffers.count && !g->failed; i++) {
+        stays |= others[i] && !found[i];
+        g->alone[i] |= others[i];
+    }
+    return stays || g->failed;
+}
+
+// The variables by which invocations differ in all buffers, as bits.
+static uint32_t all_apart(gather *g, bool most)
+{
+    const uint32_t *on = dependences(g, most);
+    uint32_t common = UINT32_MAX;
+    for (uint32_t k = 0; on && k < g->site_count; k++) {
+        uint32_t apart = 0;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            if (g->sites[j].access.buffer == g->sites[k].access.buffer)
+                apart |= may_differ(g, on, g->sites[j].id);
+        common &= apart;
+    }
+    return common;
+}
+
+static bool is_in_vain(gather *g)
+{
+    uint32_t all = 0;
+    if (!g->site_count) return true;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        uint32_t places = 0;
+        for (uint32_t j = 0; j < g->site_count; j++)
+            places += g->sites[j].access.buffer == g->sites[k].access.buffer;
+        if (places > MOST_PLACES) return true;
+    }
+    if (g->grid) gather_narrow_grid(g, all_apart(g, false));
+    const uint32_t apart = all_apart(g, true);
+    for (uint32_t v = 0; v < g->r->overs.count; v++) all |= (uint32_t)is_several(g->r, v) << v;
+    return (apart & all) != all || g->failed || stays_atomic(g);
+}
+
+// ------------------------------------------------------------------------------------------- proof
+static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
+{
+    bool same = x->flat == y->flat && x->rows == y->rows && x->rank == y->rank;
+    for (uint32_t k = 0; k < y->flat && same; k++)
+        same = x->extent[k].base == y->extent[k].base && x->extent[k].offset == y->extent[k].offset;
+    return same;
+}
+
+// { invocation → elements } of one place; NULL: *site says why not.
+static isl_map *map_of(gather *g, gather_site *site)
+{
+    vy_affine_access *x = &site->access;
+    vy_affine_reset(&g->a);
+    site->wraps = true;
+    site->why = "is too involved";
+    if (vy_affine_spent(&g->a) || !vy_access_make(x, &g->a, site->id, UINT32_MAX)) return NULL;
+    for (uint32_t k = 0; k < x->rank; k++) {
+        if (x->index[k]) continue;
+        site->why = vy_affine_why_text(x->why[k]);
+        site->wraps = x->why[k] == VY_AFFINE_WRAP || x->why[k] == VY_AFFINE_PRODUCT;
+        site->divides = x->why[k] == VY_AFFINE_DIVISION;
+        return NULL;
+    }
+    isl_map *m = vy_access_map(x, UINT32_MAX);
+    return isl_map_project_out(m, isl_dim_in, x->nest.overs, x->nest.count - x->nest.overs);
+}
+
+// Are the buffer's elements one invocation's each?
+static bool has_owners(gather *g, uint32_t buffer)
+{
+    isl_map *all = NULL;
+    const gather_site *first = NULL;
+    bool ok = true;
+    for (uint32_t k = 0; k < g->site_count && ok; k++) {
+        gather_site *site = &g->sites[k];
+        if (site->access.buffer != buffer) continue;
+        isl_map *m = map_of(g, site);
+        if (!first) first = site;
+        ok = m && same_axes(&first->access, &site->access);
+        all = all && ok ? isl_map_union(all, m) : all ? (isl_map_free(m), all) : m;
+    }
+    vy_affine_reset(&g->a);
+    vy_affine_limit(&g->a, g->r->overs.count);
+    ok = ok && !vy_affine_spent(&g->a) && isl_map_is_injective(all) == isl_bool_true;
+    isl_map_free(all);
+    g->failed |= g->a.failed;
+    return ok;
+}
+
+static bool all_have_owners(gather *g)
+{
+    vy_affine_begin_round(&g->a);
+    for (uint32_t i = 1; i < g->r->buffers.count && !g->failed; i++) {
+        bool any = false;
+        for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].access.buffer == i;
+        if (any && !has_owners(g, i)) return false;
+    }
+    return !g->failed;
+}
+
+// ------------------------------------------------------------------------------------- the program
+typedef struct plain {
+    vy_rewrite w;
+    const gather *g;
+} plain;
+
+static uint32_t add_plainly(void *pass, uint32_t id)
+{
+    plain *x = pass;
+    const vy_inst *i = &x->w.p->insts.data[id];
+    uint32_t args[VY_MAX_RANK + 1];
+    if (i->op != VY_OP_ATOMIC_ADD || !x->g->alone[i->aux]) return 0;
+    vy_rewrite_at(&x->w, id);
+    vy_new_args(&x->w, id, i->nargs, args);
+    x->w.map[id] = vy_emit_update(x->w.b, (vy_op)i->op, VY_STRENGTH_PLAIN, i->aux, i->nargs, args);
+    return id;
+}
+
+// Gives p, a copy of the reverse program as it was, the dimensions that were added since.
+static bool take_dims(gather *g, vy_program *p)
+{
+    for (uint32_t k = p->dims.count; k < g->r->dims.count; k++) {
+        const vy_dim_node n = g->r->dims.data[k];
+        if (!vy_vec_push(&p->dims, n)) return false;
+    }
+    return true;
+}
+
+// The reverse program without atomics; NULL: memory, or m's diag.
+static vy_program *make_plain(gather *g)
+{
+    plain x = {.g = g};
+    bool changed = false;
+    vy_program *p = gather_as_it_is(g);
+    if (!p || !take_dims(g, p)) {
+        vy_program_free(p);
+        return NULL;
+    }
+    const bool ok = vy_rewrite_begin(&x.w, p);
+    if (ok && vy_rewrite_open(&x.w)) {
+        for (uint32_t k = 0; k < g->site_count; k++) gather_assume_rows(g, &g->sites[k], x.w.b);
+        vy_rewrite_range(&x.w, 1, p->insts.count, add_plainly, &x);
+    }
+    if (vy_rewrite_end(&x.w, ok, &changed) && vy_check_program(p)) return p;
+    vy_program_free(p);
+    return NULL;
+}
+
+static bool replace(gather *g)
+{
+    vy_program *stages[2] = {make_plain(g)};
+    const vy_dim holds = gather_holds(g);
+    if (!stages[0]) return false;
+    if (!holds.id) {
+        stages[0]->name = g->r->name;
+        vy_program_replace(g->r, stages[0]);
+        return true;
+    }
+    stages[0]->name = vy_stage_name(g->m, g->r, "own");
+    stages[1] = gather_as_it_is(g);
+    const vy_dim iterations[2] = {holds, gather_else(g, holds)};
+    if (stages[0]->name && stages[1] && !g->failed)
+        return vy_stages_replace_some(g->m, g->r, stages, iterations, 2);
+    vy_program_free(stages[0]);
+    vy_program_free(stages[1]);
+    return false;
+}
+
+static bool make(gather *g)
+{
+    for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].gathered = true;
+    gather_end_grid(g);
+    vy_program *kept = g->notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
+    bool ok = (kept || !g->notes) && replace(g) && gather_note_conditions(g);
+    if (ok && g->notes) ok = gather_take_owned(g, kept, g->notes);
+    vy_program_free(kept);
+    return ok;
+}
+
+// ------------------------------------------------------------------------------------ the attempts
+// Proves, or tries again with calm scalars.  False: memory, or m's diag.
+static bool prove(gather *g, bool *made)
+{
+    g->affine = true;
+    gather_assume_calm(g);
+    bool ok = !g->failed && gather_begin(g, g->source);
+    for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].wraps = true; // until it is known
+    *made = ok && !g->vain && all_have_owners(g);
+    if (ok && *made) return make(g) && !g->failed;
+    const gather_calm calm = ok ? gather_calmer(g) : (gather_calm){0};
+    if (!calm.scalar || g->failed) return ok && !g->failed;
+    gather second = *g->begin;
+    second.begin = g->begin;
+    second.split = g->split;
+    second.launch = g->launch;
+    second.grid = g->grid;
+    second.alone = g->alone;
+    second.calm = calm;
+    ok = gather_make_tables(&second) && gather_find(&second) && prove(&second, made);
+    return gather_clean_up(&second) && ok;
+}
+
+// With `split`, over coordinates (gather_split.h), if there are some.
+static bool attempt(const gather *begin, bool split, bool *made, bool *tried)
+{
+    gather g = *begin;
+    g.begin = begin;
+    bool ok = !split || gather_split_domain(&g);
+    const uint32_t dims = g.r->dims.count;
+    if (ok && (g.split.whole || !split)) {
+        *tried = true;
+        ok = gather_begin_grid(&g) && gather_make_tables(&g) && gather_find(&g);
+        if (ok && !is_in_vain(&g)) {
+            gather_require_grid(&g);
+            ok = vy_affine_name_scalars(g.r) && prove(&g, made);
+        }
+    }
+    if (!*made) {
+        gather_end_grid(&g);
+        g.r->dims.count = dims;
+        if (g.split.whole) vy_program_replace(g.r, g.split.whole);
+    } else
+        vy_program_free(g.split.whole);
+    return gather_clean_up(&g) && ok && !g.failed;
+}
+
+bool gather_own(const gather *before, bool split)
+{
+    gather begin = *before;
+    gather_winners all;
+    bool made = false, tried = false, ok = gather_try_winners(begin.r, true, &all);
+    begin.owns = true;
+    begin.vain = false;
+    begin.thrifty = split;
+    if (!begin.r->overs.count) begin.assume_count = 0; // of workgroups none can be stated
+    begin.winners = all.before ? &all : NULL;
+    if (ok && split) ok = attempt(&begin, true, &made, &tried);
+    if (ok && !tried) ok = attempt(&begin, false, &made, &tried);
+    if (!made && all.before) {
+        vy_program_replace(begin.r, all.before);
+        all.before = NULL;
+    }
+    gather_free_winners(&all);
+    return ok;
+}
