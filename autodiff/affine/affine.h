@@ -80,13 +80,16 @@ typedef struct vy_affine_product {
 
 // The rows of a flat buffer under a condition that scalars decide when the program is launched:
 //
-//   a[z * S + y * w + x]        axes z, y, x of strides S, w, 1, if h · w ≤ S
+//   a[z * S + y * w + x]                      axes z, y, x of strides S, w, 1, if h · w ≤ S
+//   a[(z / 4 * S + y * w + x) * 4 + z % 4]    strides 4·S, 4·w, 1, if h · 4·w ≤ 4·S
 //
 // Then no two of its indices are one element, and none has wrapped.
 enum { VY_ROW_AXES = 6, VY_ROW_FACTORS = 4 };
 typedef struct vy_affine_axis {
-    vy_extent factor[VY_ROW_FACTORS]; // whose product is the stride, as forms of dimensions
+    // Their product, times the constant, is the stride: as forms of dimensions.
+    vy_extent factor[VY_ROW_FACTORS];
     uint32_t count;
+    int64_t constant;      // at least 1
     vy_dim stride, extent; // no index reaches the extent
     // If this holds its rows stay within the next greater stride (the outermost: no index wraps);
     // ids 0: they do in any case.  The same for readers, or NULL.
@@ -102,7 +105,7 @@ typedef struct vy_affine_sign {
 typedef struct vy_affine_rows {
     uint32_t buffer, axes, signs;
     vy_affine_sign sign[VY_ROW_AXES];
-    vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last has no factors
+    vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last is of stride 1
     vy_dim holds;                     // 1 if the condition does, else 0; id 0: it is taken to
     const char *text;                 // the condition, for readers
     bool partly; // a launch may reach fewer rows than there are: elements may not exist

@@ -255,9 +255,18 @@ int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t)
 {
     uint32_t k = 0;
     while (k < r->axes && (r->axis[k].count != t->count ||
-                           !vy_same_factors(r->axis[k].factor, t->factor, t->count)))
+                           !vy_same_factors(r->axis[k].factor, t->factor, t->count) ||
+                           t->constant % r->axis[k].constant))
         k++;
     return k < r->axes ? (int)k : -1;
+}
+
+isl_pw_aff *vy_row_value(vy_nest *n, const vy_affine_axis *x, const vy_flat_term *t,
+                         vy_affine_why *why)
+{
+    vy_flat_term along = *t;
+    along.constant /= x->constant;
+    return vy_flat_value(n, &along, why);
 }
 
 void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t)

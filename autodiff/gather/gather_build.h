@@ -7,7 +7,7 @@
 //   gather_assume.c which strides make rows if a condition holds at launch
 //   gather_shapes.c walks that differ in constants alone
 //   gather_signs.c  which offsets must not be negative for that
-//   gather_strides.c which of two strides is taken for the inner one
+//   gather_strides.c the strides, and which of two is taken for the inner one
 //   gather_calm.c   which scalars are small, or not negative, for that
 //   gather_divided.c … of those that are divided
 //   gather_either.c … and which form runs then
@@ -68,6 +68,7 @@ typedef struct gather_site {
     bool divides;            // … or for what could be negative and is divided
     const char *text;        // the access for readers, if there are notes
     vy_affine_access access; // with the loops of the chosen nest
+    uint32_t levels;         // loops that were asked for
     uint32_t axes;           // those that identify the element, a mask
     bool small;              // its buffer has few elements, whatever the sizes
     bool single;             // one element at a time: the sum is a variable, not memory
@@ -221,6 +222,10 @@ bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
 bool gather_sign(gather *g, vy_affine_rows *r, const vy_nest *n, isl_pw_aff *v);
 vy_dim gather_signs_hold(gather *g, const vy_affine_rows *r);
 // ---- gather_strides.c
+// The terms of the first index of a place; false: there are too many, or it is too narrow.
+bool gather_terms_of(const gather *g, const gather_site *site, struct vy_flat_terms *t);
+// The strides of all places that add to the buffer of the rows; false: they are of no use.
+bool gather_find_strides(const gather *g, vy_affine_rows *r);
 // Is stride x of the rows more likely inside stride y than the other way round?
 bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y);
 // ---- gather_assume.c
@@ -266,6 +271,8 @@ bool gather_note_conditions(gather *g);
 void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_note *n,
                          vy_arena *arena);
 // ---- gather_site.c
+// Have both places the same constructs around them?
+bool gather_is_beside(const gather *g, uint32_t x, uint32_t y);
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // Beside additions that stay atomic, a gather is worth a program of its own only where it sums.

@@ -69,6 +69,28 @@ static uint8_t kind_of(const gather *g, const uint8_t *divided, uint32_t scalar)
     return divided && divided[scalar] ? divided[scalar] : VY_AFFINE_IS_CALM;
 }
 
+// The analysis gave up at a quotient, so it has not met what else is in the index: takes scalars
+// that an index is computed from as well.
+static void see_indices(gather *g, uint8_t *calm, const uint8_t *divided)
+{
+    const vy_program *p = g->r;
+    uint8_t *in = vy_arena_alloc(&g->arena, p->insts.count); // by instruction: it is in an index
+    g->failed |= !in;
+    for (uint32_t k = 0; k < g->site_count && in; k++)
+        if (g->sites[k].divides && !g->sites[k].gathered) in[g->sites[k].id] = 1;
+    for (uint32_t id = p->insts.count; id-- > 1 && in;) {
+        const bool adds = p->insts.data[id].op == VY_OP_ATOMIC_ADD;
+        for (uint32_t k = 0; in[id] && k < p->insts.data[id].nargs - adds; k++) {
+            const uint32_t x = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(x) ? &p->leaves.data[VY_LEAF_INDEX(x)] : NULL;
+            if (!l)
+                in[x] |= vy_type_is_integer((vy_type)p->insts.data[x].type);
+            else if (l->kind == VY_LEAF_SCALAR)
+                calm[l->index] = kind_of(g, divided, l->index);
+        }
+    }
+}
+
 gather_calm gather_calmer(gather *g)
 {
     const gather_calm none = {0};
@@ -87,6 +109,7 @@ gather_calm gather_calmer(gather *g)
         const vy_affine_param *q = &g->a.params.data[k];
         if (!q->is_dim) calm[q->index] = kind_of(g, divided, q->index);
     }
+    if (calm && divided) see_indices(g, calm, divided);
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++) any |= calm[k] != VY_AFFINE_ANY;
     return any ? (gather_calm){calm, left_atomic(g)} : none;
 }

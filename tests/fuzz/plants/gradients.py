@@ -10,6 +10,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_sums.c", None, "if (x->flat) index[0] = flat_index(w, x);", ""),
         ("autodiff/gather/gather_sums.c", None, "const uint32_t axis = vy_buffer_axis(&x->access, k);", "const uint32_t axis = 0;"),
         ("autodiff/gather/gather_domain.c", None, "    if (axis >= x->flat) return x->dim[axis];\n", ""),
+        ("autodiff/affine/access.c", None, "const bool same = operand == vy_arg(a->p, like->id, axis);", "const bool same = true;"),
         ("autodiff/gather/gather_assume.c", None, "d->value < 256 && n < 256) n *= d->value;", "d->value < 256 && n < 256) n *= 1;"),
     )),
     # Scalars far from where arithmetic wraps around.
@@ -56,6 +57,19 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_winner.c", None, "(vy_value){c->counter}, won).id);", "(vy_value){c->counter}, (vy_value){c->counter}).id);"),
         ("autodiff/gather/gather_winner.c", None, "if (passes(c, &c->leave[k], id)) which[n++] = k;", "if (false) which[n++] = k;"),
         ("autodiff/gather/gather_winner.c", None, "l->in[l->own + k] = here ? fresh :", "l->in[l->own + k] = !here ? fresh :"),
+    )),
+    # Strides with constant factors, and one index in several places.
+    ("text/grad/gather/packed.vyre", (
+        ("autodiff/affine/flat_terms.c", None, "    along.constant /= x->constant;\n", ""),
+        ("autodiff/affine/flat_terms.c", None, "t->constant % r->axis[k].constant))", "false))"),
+        ("autodiff/gather/gather_strides.c", None, "x->constant = common_divisor(constant, x->constant);", "x->constant = constant;"),
+        ("autodiff/gather/gather_assume.c", None, "    if (r->axis[k].constant != 1)\n", "    if (false)\n"),
+        ("autodiff/gather/gather_assume.c", None, "    if (r->axis[outer].constant != r->axis[axis].constant) return none;\n", ""),
+        ("autodiff/gather/gather_assume.c", None, "gather_is_beside(g, x->id, y->id) &&", "true &&"),
+        ("autodiff/gather/gather_site.c", None, "gather_is_beside(g, like->id, site->id) &&", "true &&"),
+        ("autodiff/gather/gather_calm.c", None, "if (calm && divided) see_indices", "if (false) see_indices"),
+        ("autodiff/affine/most.c", None, "if (n.range.lo < 0) d = binary", "if (false) d = binary"),
+        ("autodiff/affine/most.c", None, "x.times <= MOST_TIMES && !x.end.id", "x.times < MOST_TIMES && !x.end.id"),
     )),
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (
