@@ -127,6 +127,7 @@ typedef struct vy_affine {
     int64_t *most;   // by scalar: upper bound that follows from extents, or from calm
     // By scalar: what integers of 32 bits are taken to be, which the caller has checked; or NULL.
     const uint8_t *calm;
+    bool calm_extents;               // extents of the domain that are products are calm, too
     const vy_launch_number *numbers; // or NULL
     vy_interval *number_range;       // by base of a dimension, if there are numbers
     isl_set *context;                // constraints on the parameters
@@ -151,8 +152,8 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, where a->calm and a->numbers may be given before; the rest of *a is zero.  They are the
-// caller's until the end.
+// The same, where a->calm, a->calm_extents and a->numbers may be given before; the rest of *a is
+// zero.  They are the caller's until the end.
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);
@@ -195,6 +196,9 @@ vy_interval vy_affine_type(vy_type t);
 // Dimension d of the program over `space`, a set space (taken).  Negative dimensions are not
 // clamped.
 isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d);
+// The greatest extent that domain variable k may have; and that a dimension may be that is no sum.
+int64_t vy_affine_most_extent(const vy_affine *a, uint32_t k);
+int64_t vy_affine_most_dim(const vy_affine *a, uint32_t base);
 
 // ------------------------------------------------------------------------------------------- nests
 // The iteration domain of an instruction: the first dimensions of its space are the domain

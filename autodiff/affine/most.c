@@ -173,7 +173,7 @@ typedef struct above {
     int64_t times; // of the element, at most
 } above;
 
-// How many times the element is no more than a sum of scalars, if the constraint says that; else 0.
+// How often the element is no more than a sum of scalars, if the constraint says that; else 0.
 static int64_t times_of(isl_constraint *c, int64_t most)
 {
     int64_t by;
@@ -183,8 +183,8 @@ static int64_t times_of(isl_constraint *c, int64_t most)
     return by <= most ? by : 0;
 }
 
-// Takes the constraint c: the element, or a few times that, is no more than a sum of scalars?  (Of a
-// sum that is negative the quotient says less than the constraint.)
+// Takes the constraint c: the element, or a few times that, is no more than a sum of scalars?  (Of
+// a sum that is negative the quotient says less than the constraint.)
 static isl_stat see_constraint(isl_constraint *c, void *user)
 {
     above *x = user;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_strides.c: what indices of a buffer are multiples of, and which of two strides is the inner
-// one, where nothing proves it.
+// gather_strides.c: what indices of a buffer are multiples of, and which of two strides is the
+// inner one, where nothing proves it.
 //
 //   a[(z / 4 * S + y * w + x) * 4 + z % 4]       4·S, 4·w, 1
 //

@@ -15,7 +15,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Scalars far from where arithmetic wraps around.
     ("text/grad/gather/calm.vyre", (
-        ("autodiff/gather/gather_calm.c", None, "if (g->calm.scalar) return none;", "return none;"),
+        ("autodiff/gather/gather_calm.c", None, "if (g->calm.signs) return none;", "return none;"),
         ("autodiff/gather/gather_calm.c", None, "gather_less(g, greatest, above)", "gather_number(g, 1)"),
         ("autodiff/gather/gather_calm.c", None, "gather_less(g, gather_number(g, bound - 1), least)", "gather_number(g, 1)"),
         ("autodiff/gather/gather_calm.c", None, "greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d", "VY_DIM_MIN, all, d"),
@@ -70,6 +70,30 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_calm.c", None, "if (calm && divided) see_indices", "if (false) see_indices"),
         ("autodiff/affine/most.c", None, "if (n.range.lo < 0) d = binary", "if (false) d = binary"),
         ("autodiff/affine/most.c", None, "x.times <= MOST_TIMES && !x.end.id", "x.times < MOST_TIMES && !x.end.id"),
+    )),
+    # A program for each of the cases that scalars choose between.
+    ("text/grad/gather/cases.vyre", (
+        ("autodiff/gather/gather_cases.c", None, "if (x[i] != y[i] && vy_is_global", "if (false && vy_is_global"),
+        ("autodiff/gather/gather_cases.c", None, "const vy_dim at_most = negation(g, gather_less(g, y, x));", "const vy_dim at_most = gather_less(g, x, y);"),
+        ("autodiff/gather/gather_cases.c", None, "x->w.map[id] = vy_bool(x->w.b, x->holds).id;", "x->w.map[id] = vy_bool(x->w.b, true).id;"),
+        ("autodiff/gather/gather_cases.c", None, "holds.id ? gather_node(g, VY_DIM_MIN, holds, fails) : fails", "fails"),
+        ("autodiff/gather/gather_cases.c", None, "holds.id ? gather_node(g, VY_DIM_MIN, holds, is) : is", "is"),
+        ("autodiff/gather/gather_cases.c", None, "p->insts.data[x].op == p->insts.data[y].op &&", "true &&"),
+        ("autodiff/gather/gather_cases.c", None, "arm_of(p, s, y, condition) == -1)", "arm_of(p, s, y, condition) == 2)"),
+        ("autodiff/gather/gather_calm.c", None, "    require_extents(g, most, above);\n", ""),
+        ("autodiff/gather/gather_calm.c", None, "(!wraps || g->calm.scalar)) return none;", "(!wraps || g->calm.scalar)) return none;\n    if (g->calm.scalar) return none;"),
+    )),
+    # Quotients of multiples.
+    ("text/grad/gather/multiples.vyre", (
+        ("autodiff/gather/gather_multiples.c", None, "gather_node(g, VY_DIM_REM, s, gather_number(g, m->times));", "gather_number(g, 0);"),
+        ("autodiff/gather/gather_multiples.c", None, "gather_require(g, one, s, holds);", "(void)holds, (void)one;"),
+        ("autodiff/gather/gather_multiples.c", None, "    require_most(g, all, safe);\n", ""),
+        ("autodiff/gather/gather_multiples.c", None, "    require_most(g, gather_node(g, VY_DIM_MUL, extent, times), safe);\n", "    (void)safe;\n"),
+        ("autodiff/gather/gather_multiples.c", None, "m->rest[x] + c >= m->times", "m->rest[x] + c > m->times"),
+        ("autodiff/gather/gather_multiples.c", None, "v = vy_add(b, v, vy_int(b, t, m->rest[id]));", ""),
+        ("autodiff/gather/gather_multiples.c", None, "m->kind[id] = remainder ? LEFT : DIVIDED;", "m->kind[id] = LEFT;"),
+        ("autodiff/gather/gather_either.c", None, "g->multiples     ? g->multiples->before", "false     ? g->multiples->before"),
+        ("autodiff/gather/gather_split.c", None, "op == VY_DIM_DIV || op == VY_DIM_REM", "false"),
     )),
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (

@@ -18,6 +18,7 @@ occur:
   packed                             rows whose strides have constant factors, with quotients
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
+  multiples                          of four, of a domain variable, divided by such sizes and others
   shares                             of the points of some dozen elements, over one, two and three
                                      loops, fewer and more than there are points
 
@@ -242,6 +243,24 @@ def coordinates():
                                                                  o="2, 90" if "g:" in domain else "90")
 
 
+MULTIPLES = (  # x, y, z
+    ("(4u * i + 1u) % M", "(4u * i + 1u) / M", "0u"), ("i * 4u % (N * M) % M", "i * 4u % (N * M) / M", "i * 4u / (N * M)"),
+    ("u32((i32(i) * 4 + 3) % i32(M))", "u32((i32(i) * 4 + 3) / i32(M))", "i * 4u / M"), ("(i << 2u) % M", "i % N", "((i << 2u) + 2u) / (N * M)"),
+    ("(8u * i + 5u) % M", "(8u * i + 6u) / M", "0u"), ("(4u * i + 4u) % M", "(4u * i + 3u) / M", "0u"), ("i * 2u % M", "(i * 2u + 1u) / M", "i * 2u / M"))
+
+
+def multiples():
+    """Quotients of multiples by sizes that are multiples, or not."""
+    n = 0
+    for x, y, z in MULTIPLES:
+        for body in USES:
+            for sizes in ({"N": 2, "M": 4, "T": 7}, {"N": 3, "M": 8, "T": 12}, {"N": 2, "M": 6, "T": 5}, {"N": 0, "M": 4, "T": 4},
+                          {"N": 2, "M": 0, "T": 4}, {"N": 1, "M": 16, "T": 9}):
+                n += 1
+                lets = "let xx = %s; let yy = %s; let zz = %s; " % (x, y, z)
+                yield "multiples " + x + body, program(lets + body, sizes, x="900", y="900", domain="over(i: T)", o="90")
+
+
 def shares():
     """Yields names and programs: sums into a known number of elements, which are made of partial sums."""
     n = 0
@@ -281,7 +300,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *offsets(), *packed(), *coordinates(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *offsets(), *packed(), *coordinates(), *multiples(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
