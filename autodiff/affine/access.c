@@ -25,6 +25,26 @@ bool vy_access_make(vy_affine_access *x, vy_affine *a, uint32_t id, uint32_t lev
     return vy_affine_ok(a);
 }
 
+bool vy_access_make_like(vy_affine_access *x, const vy_affine_access *like, uint32_t id)
+{
+    vy_affine *a = like->nest.a;
+    *x = *like;
+    x->id = id;
+    x->nest.place = id;
+    x->nest.space = isl_space_copy(like->nest.space);
+    x->nest.domain = isl_set_copy(like->nest.domain);
+    vy_affine_limit(a, x->nest.count);
+    vy_affine_weigh(a, x->nest.domain);
+    for (uint32_t k = 0; k < x->rank; k++) {
+        const uint32_t axis = vy_buffer_axis(x, k), operand = vy_arg(a->p, id, axis);
+        const bool same = operand == vy_arg(a->p, like->id, axis);
+        if (!same) x->value[k] = operand;
+        x->index[k] =
+            same ? isl_pw_aff_copy(like->index[k]) : vy_affine_value(&x->nest, operand, &x->why[k]);
+    }
+    return vy_affine_ok(a);
+}
+
 void vy_access_free(vy_affine_access *x)
 {
     vy_access_clear(x);

@@ -40,6 +40,9 @@ static inline uint32_t vy_buffer_axis(const vy_affine_access *x, uint32_t k)
 
 // `levels` as for vy_nest_make.  False: memory, or isl gave up.  Call vy_access_free either way.
 bool vy_access_make(vy_affine_access *x, vy_affine *a, uint32_t id, uint32_t levels);
+// The same, where `like` is that of a place with the same constructs around it, the same number of
+// levels and the same first index: nothing of those is computed again.
+bool vy_access_make_like(vy_affine_access *x, const vy_affine_access *like, uint32_t id);
 void vy_access_free(vy_affine_access *x);
 // Is every axis affine, and the iteration domain exact?
 bool vy_access_exact(const vy_affine_access *x);

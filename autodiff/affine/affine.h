@@ -80,14 +80,16 @@ typedef struct vy_affine_product {
 
 // The rows of a flat buffer under a condition that scalars decide when the program is launched:
 //
-//   a[z * S + y * w + x]        axes z, y, x of strides S, w, 1, if h · w ≤ S
+//   a[z * S + y * w + x]                      axes z, y, x of strides S, w, 1, if h · w ≤ S
+//   a[(z / 4 * S + y * w + x) * 4 + z % 4]    strides 4·S, 4·w, 1, if h · 4·w ≤ 4·S
 //
 // Then no two of its indices are one element, and none has wrapped.
 enum { VY_ROW_AXES = 6, VY_ROW_FACTORS = 4 };
 typedef struct vy_affine_axis {
-    vy_extent factor[VY_ROW_FACTORS]; // whose product is the stride, as forms of dimensions
+    // Their product, times the constant, is the stride: as forms of dimensions.
+    vy_extent factor[VY_ROW_FACTORS];
     uint32_t count;
-    int64_t times;         // … and by this, at least 1
+    int64_t constant;      // at least 1
     vy_dim stride, extent; // no index reaches the extent
     // If this holds its rows stay within the next greater stride (the outermost: no index wraps);
     // ids 0: they do in any case.  The same for readers, or NULL.
@@ -103,7 +105,7 @@ typedef struct vy_affine_sign {
 typedef struct vy_affine_rows {
     uint32_t buffer, axes, signs;
     vy_affine_sign sign[VY_ROW_AXES];
-    vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last has no factors
+    vy_affine_axis axis[VY_ROW_AXES]; // outermost first; the last is of stride 1
     vy_dim holds;                     // 1 if the condition does, else 0; id 0: it is taken to
     const char *text;                 // the condition, for readers
     bool partly; // a launch may reach fewer rows than there are: elements may not exist
@@ -125,6 +127,7 @@ typedef struct vy_affine {
     int64_t *most;   // by scalar: upper bound that follows from extents, or from calm
     // By scalar: what integers of 32 bits are taken to be, which the caller has checked; or NULL.
     const uint8_t *calm;
+    bool calm_extents;               // extents of the domain that are products are calm, too
     const vy_launch_number *numbers; // or NULL
     bool multiples;                  // strides of flat indices may have constant factors, 4 · M
     vy_interval *number_range;       // by base of a dimension, if there are numbers
@@ -150,8 +153,8 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, where a->calm, a->numbers and a->multiples may be given before; the rest of *a is zero.
-// They are the caller's until the end.
+// The same, where a->calm, a->calm_extents, a->numbers and a->multiples may be given before; the rest
+// of *a is zero.  They are the caller's until the end.
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);
@@ -194,6 +197,9 @@ vy_interval vy_affine_type(vy_type t);
 // Dimension d of the program over `space`, a set space (taken).  Negative dimensions are not
 // clamped.
 isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d);
+// The greatest extent that domain variable k may have; and that a dimension may be that is no sum.
+int64_t vy_affine_most_extent(const vy_affine *a, uint32_t k);
+int64_t vy_affine_most_dim(const vy_affine *a, uint32_t base);
 
 // ------------------------------------------------------------------------------------------- nests
 // The iteration domain of an instruction: the first dimensions of its space are the domain

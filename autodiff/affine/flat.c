@@ -86,7 +86,8 @@ static bool add_to_axis(flattening *l, const vy_flat_term *t)
     vy_affine_why why;
     const int axis = l->rows ? vy_row_of(l->rows, t) : axis_of(l, t);
     if (axis < 0) return false;
-    isl_pw_aff *v = vy_flat_value(&x->nest, t, &why);
+    isl_pw_aff *v = l->rows ? vy_row_value(&x->nest, &l->rows->axis[axis], t, &why)
+                            : vy_flat_value(&x->nest, t, &why);
     if (!v) {
         x->why[0] = why;
         return false;

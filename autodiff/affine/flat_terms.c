@@ -258,9 +258,18 @@ int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t)
 {
     uint32_t k = 0;
     while (k < r->axes && (r->axis[k].count != t->count ||
-                           !vy_same_factors(r->axis[k].factor, t->factor, t->count)))
+                           !vy_same_factors(r->axis[k].factor, t->factor, t->count) ||
+                           t->constant % r->axis[k].constant))
         k++;
     return k < r->axes ? (int)k : -1;
+}
+
+isl_pw_aff *vy_row_value(vy_nest *n, const vy_affine_axis *x, const vy_flat_term *t,
+                         vy_affine_why *why)
+{
+    vy_flat_term along = *t;
+    along.constant /= x->constant;
+    return vy_flat_value(n, &along, why);
 }
 
 void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t)
@@ -273,10 +282,6 @@ void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms 
         more.value = 0;
         more.count++;
         if (vy_row_of(r, &more) >= 0) t->term[k] = more;
-    }
-    for (uint32_t k = 0; k < t->count; k++) {
-        const int axis = vy_row_of(r, &t->term[k]);
-        if (axis >= 0 && r->axis[axis].times > 1) t->term[k].constant /= r->axis[axis].times;
     }
 }
 

@@ -50,10 +50,12 @@ static inline bool vy_same_form(vy_extent x, vy_extent y)
 {
     return x.base == y.base && x.offset == y.offset;
 }
-// The axis of a term, whose stride is the product of its factors; -1: there is none.
+// The axis of a term, which is a multiple of its stride; -1: there is none.
 int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t);
-// Makes 1 times a stride of terms that are one, a[i + w]; and leaves out what all of an axis are
-// multiplied by.
+// What the term adds to the index along that axis.  NULL: *why.
+isl_pw_aff *vy_row_value(vy_nest *n, const vy_affine_axis *x, const vy_flat_term *t,
+                         vy_affine_why *why);
+// Makes 1 times a stride of terms that are one, a[i + w].
 void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t);
 // Takes the set; without launches in which a scalar is less than it is assumed to be at least.
 isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set);

@@ -82,7 +82,7 @@ static void add_over(vy_nest *n, uint32_t k)
         vy_affine_dim_number(n->a, isl_space_copy(n->space), n->a->p->overs.data[k].extent.id);
     n->domain = isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);
     constrain(n, vy_affine_less(vy_nest_axis(n, k), extent.pa));
-    n->range[k] = (vy_interval){0, VY_AFFINE_EXTENT - 1};
+    n->range[k] = (vy_interval){0, vy_affine_most_extent(n->a, k)};
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
 }
 

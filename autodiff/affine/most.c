@@ -4,7 +4,7 @@
 
 #include <isl/constraint.h>
 
-enum { MOST_PIECES = 4, LITTLE = 64 };
+enum { MOST_PIECES = 4, LITTLE = 64, MOST_TIMES = 1 << 16 };
 
 typedef struct bound {
     vy_affine *a;
@@ -67,8 +67,18 @@ static int64_t rounded(int64_t constant, uint32_t terms, int64_t factor)
     return terms == 1 && factor == 1 && little ? 0 : constant;
 }
 
-// aff + 1 as a dimension; id 0: it is none.  only: it may be rounded.
-static vy_dim piece_extent(bound *b, isl_aff *aff, bool only)
+// d / by, as isl and dimensions round it alike: of what may be negative, which they do not, 0.
+static vy_dim quotient(bound *b, vy_dim d, int64_t by)
+{
+    if (!d.id || by == 1) return d;
+    const vy_number n = vy_affine_dim_number(b->a, isl_space_set_alloc(b->a->ctx, 0, 0), d.id);
+    isl_pw_aff_free(n.pa);
+    if (n.range.lo < 0) d = binary(b, VY_DIM_MAX, d, constant_dim(b, 0));
+    return binary(b, VY_DIM_DIV, d, constant_dim(b, by));
+}
+
+// aff / by + 1 as a dimension; id 0: it is none.  only: it may be rounded.
+static vy_dim piece_extent(bound *b, isl_aff *aff, int64_t by, bool only)
 {
     int64_t constant, c, last = 0;
     vy_dim sum = {0};
@@ -85,11 +95,12 @@ static vy_dim piece_extent(bound *b, isl_aff *aff, bool only)
         last = c;
         if (!sum.id) return sum;
     }
-    constant += 1;
+    constant += by;
     if (only) constant = rounded(constant, terms, last);
-    if (!terms) return constant_dim(b, constant);
-    if (constant < 0) return binary(b, VY_DIM_SUB, sum, constant_dim(b, -constant));
-    return constant ? binary(b, VY_DIM_ADD, sum, constant_dim(b, constant)) : sum;
+    if (!terms) return constant_dim(b, constant / by);
+    if (constant < 0) sum = binary(b, VY_DIM_SUB, sum, constant_dim(b, -constant));
+    if (constant > 0) sum = binary(b, VY_DIM_ADD, sum, constant_dim(b, constant));
+    return quotient(b, sum, by);
 }
 
 static isl_stat add_piece(isl_set *where, isl_aff *aff, void *user)
@@ -124,7 +135,7 @@ static vy_dim extremum(bound *b)
     vy_dim all = {0};
     if (b->failed || (!greatest && !is_extremum(b, false))) return all;
     for (uint32_t k = 0; k < b->pieces; k++) {
-        const vy_dim d = piece_extent(b, b->piece[k], b->round && b->pieces == 1);
+        const vy_dim d = piece_extent(b, b->piece[k], 1, b->round && b->pieces == 1);
         all = k ? binary(b, greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d) : d;
     }
     return all;
@@ -159,20 +170,29 @@ typedef struct above {
     bound b;
     vy_dim end;
     uint32_t count;
+    int64_t times; // of the element, at most
 } above;
 
-// Takes the constraint c: the element is no more than a sum of scalars?
+// How often the element is no more than a sum of scalars, if the constraint says that; else 0.
+static int64_t times_of(isl_constraint *c, int64_t most)
+{
+    int64_t by;
+    if (!take_integer(isl_constraint_get_coefficient_val(c, isl_dim_set, 0), &by)) return 0;
+    if (by > 0 && isl_constraint_is_equality(c) != isl_bool_true) return 0;
+    by = by < 0 ? -by : by;
+    return by <= most ? by : 0;
+}
+
+// Takes the constraint c: the element, or a few times that, is no more than a sum of scalars?  (Of
+// a sum that is negative the quotient says less than the constraint.)
 static isl_stat see_constraint(isl_constraint *c, void *user)
 {
     above *x = user;
-    isl_val *v = isl_constraint_get_coefficient_val(c, isl_dim_set, 0);
-    const bool is =
-        isl_val_is_negone(v) == isl_bool_true ||
-        (isl_constraint_is_equality(c) == isl_bool_true && isl_val_is_one(v) == isl_bool_true);
-    isl_val_free(v);
-    if (is && x->count < MOST_PIECES) {
+    const int64_t by = times_of(c, x->times);
+    if (by && x->count < MOST_PIECES) {
         isl_aff *sum = isl_constraint_get_bound(c, isl_dim_set, 0);
-        const vy_dim end = sum ? piece_extent(&x->b, sum, false) : (vy_dim){0};
+        sum = isl_aff_scale_val(sum, isl_val_int_from_si(x->b.a->ctx, by));
+        const vy_dim end = sum ? piece_extent(&x->b, sum, by, false) : (vy_dim){0};
         isl_aff_free(sum);
         x->count += end.id != 0;
         if (end.id) x->end = x->end.id ? binary(&x->b, VY_DIM_MIN, x->end, end) : end;
@@ -187,7 +207,8 @@ vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
     x.end = parameter_above(&x.b, reached);
     if (!x.end.id) {
         isl_basic_set *hull = isl_set_simple_hull(isl_set_remove_divs(isl_set_copy(reached)));
-        isl_basic_set_foreach_constraint(hull, see_constraint, &x);
+        for (x.times = 1; x.times <= MOST_TIMES && !x.end.id; x.times *= MOST_TIMES)
+            isl_basic_set_foreach_constraint(hull, see_constraint, &x);
         isl_basic_set_free(hull);
     }
     return vy_affine_ok(a) ? x.end : (vy_dim){0};

@@ -19,7 +19,7 @@ static vy_signed parameter(vy_lattice *l, uint32_t index)
     const vy_affine *a = l->a;
     const vy_affine_param *q = &a->params.data[index];
     vy_value v = vy_affine_param_value(a, index, l->b);
-    if (q->is_dim) return vy_signed_value(v, VY_AFFINE_EXTENT - 1);
+    if (q->is_dim) return vy_signed_value(v, vy_affine_most_dim(a, q->index));
     if (q->as_i32) return vy_signed_of_i32(l->b, vy_cast(l->b, VY_I32, v));
     vy_type t = a->p->scalars.data[q->index].type;
     if (t == VY_I32) {

@@ -166,6 +166,7 @@ static vy_module *derive_loops(derivation *d, const reverse_observer *observer)
         out = NULL;
     }
     vy_vec_free(&notes.notes);
+    vy_vec_free(&notes.elsewhere);
     vy_arena_free(&arena);
     if (!out || !observer) return out;
     vy_module_free(out); // rerun with the caller's observer

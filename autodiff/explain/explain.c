@@ -137,10 +137,19 @@ static bool is_other_form(const vy_gather_note *n, const vy_program *p)
     return n->tree && strcmp(n->tree, p->name) == 0 && strcmp(n->tree, n->program) != 0;
 }
 
+// Does it run for other scalars than those that are counted?
+static bool is_elsewhere(const vy_gather_notes *notes, const vy_program *p)
+{
+    for (uint32_t k = 0; k < notes->elsewhere.count; k++)
+        if (!strcmp(notes->elsewhere.data[k], p->name)) return true;
+    return false;
+}
+
 // Is `p` a step without code of the program (sums over blocks), or the second of two that do the
 // same?
 static bool is_between(const explaining *x, const vy_program *p)
 {
+    if (is_elsewhere(&x->gathers, p)) return true;
     for (uint32_t k = 0; k < x->gathers.notes.count; k++) {
         const vy_gather_note *n = &x->gathers.notes.data[k];
         if (is_other_form(n, p)) return true;
@@ -155,7 +164,7 @@ static const vy_program *reversing(const explaining *x)
     const vy_program *last = NULL;
     for (uint32_t i = 0; i < x->derived->programs.count; i++) {
         const vy_program *p = x->derived->programs.data[i];
-        bool sums = false;
+        bool sums = is_elsewhere(&x->gathers, p);
         for (uint32_t k = 0; k < x->gathers.notes.count && !sums; k++) {
             const vy_gather_note *n = &x->gathers.notes.data[k];
             sums = (n->program && strcmp(n->program, p->name) == 0) || is_other_form(n, p);
@@ -299,6 +308,7 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
     x.failed |= x.notes.failed || vy_memory_failures() != before;
     vy_notes_free(&x.notes);
     vy_vec_free(&x.gathers.notes);
+    vy_vec_free(&x.gathers.elsewhere);
     vy_module_free(ordered);
     vy_module_free(derived);
     vy_module_free(forward);

@@ -16,8 +16,8 @@
 //
 // A buffer some of whose places cannot be gathered is first added to atomically, then by its
 // gather.
+#include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_making.h"
-#include "autodiff/gather/gather_owning.h"
 
 #include "autodiff/stages/stages.h"
 #include "ir/build/edit.h"
@@ -28,22 +28,6 @@
 // Of making programs: each drops those that cannot be made; and of finding later values to keep,
 // each of which frees others.
 enum { ROUNDS = 3 };
-
-// ---------------------------------------------------------------------------------------- programs
-static bool has_views(const vy_program *p)
-{
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (p->buffers.data[i].view_of) return true;
-    return false;
-}
-
-static bool is_plain(const vy_program *p)
-{
-    if (!p->overs.count) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return false;
-    return true;
-}
 
 // ------------------------------------------------------------------------------------------ stages
 static void free_stages(vy_program **stages, uint32_t count)
@@ -76,7 +60,7 @@ static bool make_stages(gather *g, vy_program **stages, uint32_t *count)
     return all && !g->failed;
 }
 
-static bool any_gathered(const gather *g)
+bool gather_any(const gather *g)
 {
     for (uint32_t k = 0; k < g->site_count; k++)
         if (g->sites[k].gathered) return true;
@@ -193,8 +177,6 @@ static void use_kept(gather *g)
         need_again(g);
 }
 
-static bool run(gather *g);
-
 // Does an attempt with calm scalars leave less?  Then it has been made.
 static bool is_better_calm(gather *g)
 {
@@ -202,20 +184,25 @@ static bool is_better_calm(gather *g)
     if (!calm.scalar || g->failed) return false;
     gather second = *g->begin;
     second.split = g->split;
-    second.launch = g->launch;
+    second.launch = g->before_calm;
+    second.begin = g->begin;
     second.calm = calm;
-    const bool ok = gather_make_tables(&second) && gather_find(&second) && run(&second);
-    const bool made = ok && !second.stopped;
+    const bool ok = gather_make_tables(&second) && gather_find(&second) && gather_run(&second);
+    const bool made = ok && (!second.stopped || second.better);
     g->failed |= !gather_clean_up(&second) || !ok;
     return made;
 }
 
-// Makes what has been decided: count stages, or none; unless another attempt does better.
+// Makes what has been decided: count stages, or none; unless another attempt does better, or this
+// one is only to say whether it would gather all.
 static bool make(gather *g, vy_program **stages, uint32_t count)
 {
-    const bool better = !gather_is_calm_in_vain(g) && is_better_calm(g);
-    g->vain = !better && gather_wins_in_vain(g);
-    g->stopped = better || g->vain || gather_is_calm_in_vain(g);
+    if (g->probe && !g->probe->all && !gather_left_atomic(g))
+        *g->probe = (gather_probe){.all = true, .open = gather_holds(g).id != 0};
+    const bool better = !(g->probe && g->probe->all) && is_better_calm(g);
+    g->better = better;
+    g->vain = !better && (gather_wins_in_vain(g) || (g->multiples && gather_left_atomic(g)));
+    g->stopped = better || g->vain || g->probe || gather_is_calm_in_vain(g);
     if (!g->stopped && !g->failed) return !count || replace(g, stages, count);
     free_stages(stages + 1, count);
     return !g->failed;
@@ -246,7 +233,7 @@ static bool take_apart(gather *g)
             if (g->failed || !gather_make_programs(g)) return false;
         } while (gather_drop_expensive(g) || gather_drop_wide(g) || gather_drop_long(g));
         if (g->failed) return false;
-        if (!any_gathered(g)) return make(g, stages, 0);
+        if (!gather_any(g)) return make(g, stages, 0);
         if (make_stages(g, stages + 1, &count)) return make(g, stages, count);
         if (g->failed) return false;
     }
@@ -255,93 +242,16 @@ static bool take_apart(gather *g)
 }
 
 // --------------------------------------------------------------------------------------- the whole
-// Gathers what can be.  False: m's diag, or memory.
-static bool run(gather *g)
+bool gather_run(gather *g)
 {
     vy_program *kept = g->notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
     g->affine = true;
+    g->before_calm = g->launch;
     gather_assume_calm(g);
     bool ok = !g->failed && gather_begin(g, g->source) && take_apart(g);
-    const bool again = g->stopped || (g->split.whole && !any_gathered(g));
+    const bool again = g->stopped || (g->split.whole && !gather_any(g));
     if (ok && !again) ok = gather_note_conditions(g);
     if (ok && g->notes && !again) ok = kept && gather_take_notes(g, kept, g->notes);
     vy_program_free(kept);
-    return ok;
-}
-
-// With `split`, over coordinates where there are such (gather_split.h).  *again: in vain.
-static bool attempt(gather *g, bool split, bool *again)
-{
-    bool ok = (!split || gather_split_domain(g)) && gather_make_tables(g) && gather_find(g);
-    if (ok && g->site_count)
-        ok = run(g);
-    else if (ok && g->notes && !g->split.whole)
-        ok = gather_note_left(g, g->r, g->notes);
-    *again = ok && g->split.whole && (g->vain || (!g->stopped && !any_gathered(g)));
-    if (*again)
-        vy_program_replace(g->r, g->split.whole);
-    else
-        vy_program_free(g->split.whole);
-    return gather_clean_up(g) && ok;
-}
-
-static bool has_additions(const vy_program *p)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (p->insts.data[id].op == VY_OP_ATOMIC_ADD) return true;
-    return false;
-}
-
-// *vain: the additions that gather_winner.c rewrote are not all gathered, and nothing is.
-static bool attempts(const gather *begin, bool *vain)
-{
-    bool ok = true, again = true;
-    for (int round = 0; round < 2 && ok && again; round++) {
-        gather g = *begin;
-        g.begin = begin;
-        ok = attempt(&g, round == 0, &again);
-        *vain = g.vain;
-    }
-    return ok;
-}
-
-// With maxima's additions as the analysis can read them; else as they are.
-static bool gather_all(gather *begin)
-{
-    gather_winners all;
-    bool vain = false, ok = gather_try_winners(begin->r, false, &all);
-    begin->winners = all.before ? &all : NULL;
-    begin->vain = begin->winners != NULL;
-    ok = ok && attempts(begin, &vain);
-    if (ok && vain) {
-        vy_program_replace(begin->r, all.before);
-        all.before = NULL;
-        begin->winners = NULL;
-        begin->vain = false;
-        ok = attempts(begin, &vain);
-    }
-    gather_free_winners(&all);
-    return ok;
-}
-
-bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
-{
-    bool made = false, ok = true;
-    gather begin = {.m = m,
-                    .r = whole,
-                    .lean = o->lean,
-                    .always = o->always,
-                    .allow_small = o->allow_small,
-                    .gradients = o->gradients,
-                    .assume = o->assume,
-                    .assume_count = o->assume_count,
-                    .source = o->source,
-                    .notes = notes,
-                    .made = &made};
-    if (has_views(whole) || !has_additions(whole)) return true;
-    const bool plain = is_plain(whole);
-    if (plain) ok = vy_affine_name_scalars(whole) && gather_all(&begin);
-    if (ok && !made) ok = gather_own(&begin, plain);
-    if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

@@ -22,10 +22,13 @@ typedef struct vy_gather_note {
 } vy_gather_note;
 VY_VEC_TYPE(vy_gather_note_vec, vy_gather_note);
 
+VY_VEC_TYPE(vy_gather_name_vec, const char *);
+
 typedef struct vy_gather_notes {
     vy_arena *arena; // of the strings
     vy_gather_note_vec notes;
-    bool counts_only; // no maps: to print one takes as long as to find it
+    vy_gather_name_vec elsewhere; // programs that run for other scalars than those of the notes
+    bool counts_only;             // no maps: to print one takes as long as to find it
 } vy_gather_notes;
 
 typedef struct vy_gather_options {

@@ -35,6 +35,14 @@ typedef struct assuming {
 } assuming;
 
 // ------------------------------------------------------------------------------------------ ranges
+// Is site k at the flat index of the site before, in the same arms and loops?
+static bool is_seen(const gather *g, uint32_t k)
+{
+    const gather_site *x = &g->sites[k], *y = x - 1;
+    return k && x->access.buffer == y->access.buffer && gather_is_beside(g, x->id, y->id) &&
+           vy_arg(g->r, x->id, 0) == vy_arg(g->r, y->id, 0);
+}
+
 // The index along an axis; NULL: it is not affine.
 static isl_pw_aff *index_along(const assuming *s, vy_nest *n, const vy_flat_terms *t, uint32_t axis)
 {
@@ -42,7 +50,7 @@ static isl_pw_aff *index_along(const assuming *s, vy_nest *n, const vy_flat_term
     vy_affine_why why;
     for (uint32_t k = 0; k < t->count && sum; k++)
         if (vy_row_of(s->rows, &t->term[k]) == (int)axis)
-            sum = isl_pw_aff_add(sum, vy_flat_value(n, &t->term[k], &why));
+            sum = isl_pw_aff_add(sum, vy_row_value(n, &s->rows->axis[axis], &t->term[k], &why));
     return sum;
 }
 
@@ -61,16 +69,16 @@ static vy_extent ratio(const vy_affine_rows *r, uint32_t outer, uint32_t axis)
 {
     const vy_extent none = {0, 0};
     if (r->axis[outer].count != r->axis[axis].count + 1) return none;
+    if (r->axis[outer].constant % r->axis[axis].constant) return none;
     const uint32_t k =
         vy_other_factor(r->axis[outer].factor, r->axis[axis].factor, r->axis[axis].count);
-    if (r->axis[outer].times % r->axis[axis].times) return none;
     return k <= r->axis[axis].count ? r->axis[outer].factor[k] : none;
 }
 
 // … by which it is multiplied in that product.
 static int64_t ratio_times(const vy_affine_rows *r, uint32_t outer, uint32_t axis)
 {
-    return r->axis[outer].times / r->axis[axis].times;
+    return r->axis[outer].constant / r->axis[axis].constant;
 }
 
 // Is v, the index of a place along the axis, always less than the ratio of stride `outer` to it?
@@ -103,7 +111,7 @@ static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
 static bool begin_place(assuming *s, const gather_site *site, vy_flat_terms *t, vy_nest *n)
 {
     vy_affine_reset(&s->g->a);
-    if (vy_affine_spent(&s->g->a) || !gather_terms(s->g, site, t)) return false;
+    if (vy_affine_spent(&s->g->a) || !gather_terms_of(s->g, site, t)) return false;
     vy_take_strides(&s->g->a, s->rows, t);
     return vy_nest_make(n, &s->g->a, site->id, UINT32_MAX) && !n->inner;
 }
@@ -130,7 +138,7 @@ static bool all_in_row(assuming *s, uint32_t outer, uint32_t axis)
     for (uint32_t k = 0; k < g->site_count && all; k++) {
         vy_nest n = {0};
         vy_flat_terms t;
-        if (g->sites[k].access.buffer != s->rows->buffer) continue;
+        if (g->sites[k].access.buffer != s->rows->buffer || is_seen(g, k)) continue;
         all = begin_place(s, &g->sites[k], &t, &n);
         isl_pw_aff *v = all ? index_along(s, &n, &t, axis) : NULL;
         all = is_in_row(s, &n, v, outer, axis);
@@ -173,9 +181,10 @@ static vy_dim dim_of(gather *g, vy_extent e)
 static vy_dim span(gather *g, const vy_affine_rows *r, uint32_t k, vy_dim extent, bool safe)
 {
     vy_dim d = extent;
+    if (r->axis[k].constant != 1)
+        d = gather_times(g, d, gather_number(g, r->axis[k].constant), safe);
     for (uint32_t i = 0; i < r->axis[k].count; i++)
         d = gather_times(g, d, dim_of(g, r->axis[k].factor[i]), safe);
-    if (r->axis[k].times > 1) d = gather_times(g, d, gather_number(g, r->axis[k].times), safe);
     return d.id ? d : gather_number(g, 1);
 }
 
@@ -317,7 +326,8 @@ static bool assume(gather *g, vy_affine_rows *r)
     order_strides(&s);
     for (uint32_t k = 0; k < r->axes; k++) s.whole[k] = k > 0;
     for (uint32_t k = 0; k < g->site_count && ok; k++)
-        if (g->sites[k].access.buffer == r->buffer) ok = see_place(&s, &g->sites[k]);
+        if (g->sites[k].access.buffer == r->buffer && !is_seen(g, k))
+            ok = see_place(&s, &g->sites[k]);
     ok = ok && make_rows(&s);
     for (uint32_t k = 0; k < r->axes; k++) isl_set_free(s.reached[k]);
     g->failed |= g->a.failed;

@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: MIT
 // gather_build.h: one reverse program whose additions are being gathered; shared by gather*.c.
 //
+//   gather_attempts.h  in which form a program is gathered
 //   gather.c        the driver: which buffers, in which programs, what is left
 //   gather_find.c   the additions it may have
 //   gather_site.c   one addition: can it be gathered, with how many loops, over which axes
 //   gather_assume.c which strides make rows if a condition holds at launch
 //   gather_shapes.c walks that differ in constants alone
 //   gather_signs.c  which offsets must not be negative for that
-//   gather_strides.c which of two strides is taken for the inner one
-//   gather_calm.c   which scalars are small, or not negative, for that
-//   gather_divided.c … of those that are divided
+//   gather_strides.c the strides, and which of two is taken for the inner one
+//   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
 //   gather_either.c … and which form runs then
 //   gather_owning.h    what is left
 //   gather_split.h  a domain variable that is divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c  one walk where a condition would make two
 //   gather_taps.c   values where a walk may leave the points
-//   gather_cost.c   is a program worth it?
-//   gather_length.c  how long do they become?
+//   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
-//   gather_kept.c   what of that the reverse program keeps
-//   gather_later.c  … rather a value that is computed from it
+//   gather_kept.c, gather_later.c  what of that, or computed from that, the reverse program keeps
 //   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to a point
 //   gather_programs.c  which additions one program gathers
 //   gather_make.c   makes a program out of additions
-//   gather_domain.c … its domain
-//   gather_sums.c   … their sums
-//   gather_trim.c   … with the parameters that it needs
-//   gather_name.c   … names that are free in it
-//   gather_tree.c   … in which a workgroup sums an element
-//   gather_partial.c … or invocations make partial sums of it
+//   gather_domain.c, gather_sums.c  … its domain, and their sums
+//   gather_trim.c, gather_name.c    … with the parameters that it needs, and names that are free
+//   gather_tree.c, gather_partial.c  … in which a workgroup sums an element, or invocations parts
 //   gather_forms.c  … with that, without, or in both forms
 //   gather_rest.c   the reverse program without the additions
 //   gather_notes.c  what became of the additions, for readers
@@ -70,6 +65,7 @@ typedef struct gather_site {
     bool divides;            // … or for what could be negative and is divided
     const char *text;        // the access for readers, if there are notes
     vy_affine_access access; // with the loops of the chosen nest
+    uint32_t levels;         // loops that were asked for
     uint32_t axes;           // those that identify the element, a mask
     bool small;              // its buffer has few elements, whatever the sizes
     bool single;             // one element at a time: the sum is a variable, not memory
@@ -132,7 +128,7 @@ typedef struct gather_split {
 } gather_split;
 
 // What everything that is gathered assumes of the launch, and the same for readers.
-enum { GATHER_ASSUMED = GATHER_PARTS + 7 };
+enum { GATHER_ASSUMED = 2 * GATHER_PARTS + 32 };
 typedef struct gather_launch {
     vy_assumption within[GATHER_ASSUMED];
     const char *condition[GATHER_ASSUMED];
@@ -140,15 +136,10 @@ typedef struct gather_launch {
     vy_dim holds; // 1 if it holds, else 0; id 0: it does
 } gather_launch;
 
-// What gather_winner.c did to the reverse program.
-typedef struct gather_winners {
-    vy_program *before; // as it was; NULL: nothing
-    uint8_t *buffers;   // by buffer: it is added to where a maximum was
-} gather_winners;
-
 // An attempt that assumes that scalars are calm (gather_calm.c).
 typedef struct gather_calm {
     const uint8_t *scalar; // by scalar: vy_affine_kind; NULL: nothing is assumed
+    bool signs;            // also that some are not negative
     uint32_t left;         // buffers that are added to atomically without that
 } gather_calm;
 
@@ -159,16 +150,17 @@ typedef struct gather {
     vy_affine a;
     vy_arena arena;
     gather_split split;
-    gather_launch launch;
+    gather_launch launch, before_calm; // the latter: without what `calm` says
     gather_calm calm;
-    const vy_launch_number *numbers;      // of r
-    const struct gather *begin;           // the gather as it begins
-    const struct gather_winners *winners; // of gather_winner.c, or NULL
-    const vy_program *source;             // what r is the derivative of, or NULL
-    vy_gather_notes *notes;               // or NULL
-    vy_lows lows;                         // of r
-    uint32_t *last_write;                 // by buffer
-    uint32_t *outer;                      // by instruction: outermost loop around it, or 0
+    const vy_launch_number *numbers;          // of r
+    const struct gather *begin;               // the gather as it begins
+    const struct gather_multiples *multiples; // of gather_multiples.c, or NULL
+    const struct gather_winners *winners;     // of gather_winner.c, or NULL
+    const vy_program *source;                 // what r is the derivative of, or NULL
+    vy_gather_notes *notes;                   // or NULL
+    vy_lows lows;                             // of r
+    uint32_t *last_write;                     // by buffer
+    uint32_t *outer;                          // by instruction: outermost loop around it, or 0
     uint32_t *fixed;  // by buffer: axes on which every place has a constant, a mask
     uint32_t *left;   // by buffer: its additions, if there are too many to be examined
     uint8_t *counted; // by instruction; scratch
@@ -187,39 +179,44 @@ typedef struct gather {
     const char *otherwise;     // the program that runs where what is assumed does not hold, or NULL
     const char *const *assume; // conditions that hold in every launch
     uint32_t assume_count;
-    bool lean;        // nothing is kept for every iteration of a loop
-    bool always;      // costs do not decide
-    bool allow_small; // nor does a small number of elements
-    bool gradients;   // only gradients; they may be inout
-    bool affine;      // `a` is initialised
-    bool stopped;     // nothing is made of what it found: another attempt does that
-    bool vain;        // … without `winners`
-    bool owns;        // it is the one of gather_own.c
-    bool thrifty;     // … which gathers have been tried before
-    bool grid;        // the domain is that of gather_grid.c
-    bool *made;       // something is gathered
-    uint8_t *alone;   // of gather_own.c, by buffer: its additions become plain
-    bool failed;      // memory
+    bool lean;                  // nothing is kept for every iteration of a loop
+    bool always;                // costs do not decide
+    bool allow_small;           // nor does a small number of elements
+    bool gradients;             // only gradients; they may be inout
+    bool affine;                // `a` is initialised
+    struct gather_probe *probe; // or NULL: nothing is made
+    bool better;                // another attempt was, and has been made
+    bool stopped;               // nothing is made of what it found: another attempt does that
+    bool vain;                  // … without `winners`
+    bool owns;                  // it is the one of gather_own.c
+    bool thrifty;               // … which gathers have been tried before
+    bool grid;                  // the domain is that of gather_grid.c
+    bool *made;                 // something is gathered
+    uint8_t *alone;             // of gather_own.c, by buffer: its additions become plain
+    bool failed;                // memory
 } gather;
 
+// ---- gather.c
+bool gather_run(gather *g);       // gathers what can be; false: m's diag, or memory
+bool gather_any(const gather *g); // is something gathered?
+// ---- gather_tables.c
+bool gather_make_tables(gather *g); // false: memory
+bool gather_clean_up(gather *g);    // false: memory ran out on the way
 // ---- gather_find.c
 bool gather_find(gather *g); // the sites; false: memory
+bool gather_has_additions(const vy_program *p);
 // Have the axes that identify the element the same extents in both?
 bool gather_same_extents(const gather *g, const gather_site *x, const gather_site *y);
 void gather_classify(gather *g, gather_site *site); // its class, once there is a map
+// ---- gather_parts.c
+// Without changes of the sign of 32-bit integers.
+uint32_t gather_plain(const vy_program *p, uint32_t id);
 // ---- gather_split.c
 // A domain variable that is divided into coordinates becomes these, if there is one.
 // False: memory.
 bool gather_split_domain(gather *g);
 // Gives p, which has the domain of the coordinates, the one of before.  False: m's diag, or memory.
 bool gather_join_domain(gather *g, vy_program *p);
-// ---- gather_winner.c
-// Gives additions where a maximum was the form that the analysis can read, if there are any.
-// shared: also to elements that all invocations add to, which a gather is not worth.
-// False: m's diag, or memory.  Call gather_free_winners either way.
-bool gather_try_winners(vy_program *p, bool shared, gather_winners *all);
-void gather_free_winners(gather_winners *all);
-bool gather_wins_in_vain(const gather *g); // not all of them are gathered
 // ---- gather_sizes.c
 // source: NULL, or what r is the derivative of.
 bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
@@ -229,8 +226,9 @@ bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
 bool gather_sign(gather *g, vy_affine_rows *r, const vy_nest *n, isl_pw_aff *v);
 vy_dim gather_signs_hold(gather *g, const vy_affine_rows *r);
 // ---- gather_strides.c
-bool gather_terms(const gather *g, const gather_site *site, vy_flat_terms *t); // of the first index
-// The strides of all places that add to the buffer; false: they are of no use.
+// The terms of the first index of a place; false: there are too many, or it is too narrow.
+bool gather_terms_of(const gather *g, const gather_site *site, vy_flat_terms *t);
+// The strides of all places that add to the buffer of the rows; false: they are of no use.
 bool gather_find_strides(const gather *g, vy_affine_rows *r);
 // Is stride x of the rows more likely inside stride y than the other way round?
 bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y);
@@ -243,6 +241,9 @@ bool gather_begin(gather *g, const vy_program *source);
 // to, or memory.
 const uint8_t *gather_divided(gather *g);
 // ---- gather_calm.c
+// |x · d|, where x (id 0: 1) is that of other factors; never more than 2⁶².
+vy_dim gather_magnitude(gather *g, vy_dim x, vy_dim d);
+uint32_t gather_left_atomic(const gather *g); // buffers that are added to atomically
 // That scalars are calm, if the attempt assumes it, becomes a condition of the launch.
 void gather_assume_calm(gather *g);
 // g->a, with the same, and with what coordinates assume of scalars; false: memory.
@@ -254,6 +255,7 @@ bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically 
 // New dimensions of the reverse program; id 0: memory, or an operand has it.
 vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y);
 vy_dim gather_number(gather *g, int64_t v);
+vy_dim gather_scalar(gather *g, uint32_t k);
 // x (id 0: 1) · y; safe: of factors that are clamped to 0 and 2³¹, which no condition distinguishes
 // from greater ones, so that the product does not overflow.
 vy_dim gather_times(gather *g, vy_dim x, vy_dim y, bool safe);
@@ -277,6 +279,8 @@ bool gather_note_conditions(gather *g);
 void gather_note_assumed(const gather *g, const gather_site *site, vy_gather_note *n,
                          vy_arena *arena);
 // ---- gather_site.c
+// Have both places the same constructs around them?
+bool gather_is_beside(const gather *g, uint32_t x, uint32_t y);
 // Decides about g->sites[k].
 void gather_decide(gather *g, uint32_t k);
 // Beside additions that stay atomic, a gather is worth a program of its own only where it sums.

@@ -16,12 +16,13 @@
 //   … a[x / 4] …                                           over(i: n)
 //
 // A quotient is rounded to 0, which is affine of numbers of one sign alone.  Where that may be the
-// reason, scalars that are divided are taken not to be negative, too.
-#include "autodiff/gather/gather_build.h"
+// reason, scalars that are divided are taken not to be negative, too.  That may be the reason once
+// numbers do not wrap: then there is a third attempt.
+#include "autodiff/gather/gather_attempts.h"
 
 #include "ir/core/flow.h"
 
-static uint32_t left_atomic(const gather *g)
+uint32_t gather_left_atomic(const gather *g)
 {
     uint32_t n = 0;
     for (uint32_t b = 1; b < g->r->buffers.count; b++) {
@@ -69,15 +70,37 @@ static uint8_t kind_of(const gather *g, const uint8_t *divided, uint32_t scalar)
     return divided && divided[scalar] ? divided[scalar] : VY_AFFINE_IS_CALM;
 }
 
+// The analysis gave up at a quotient, so it has not met what else is in the index: takes scalars
+// that an index is computed from as well.
+static void see_indices(gather *g, uint8_t *calm, const uint8_t *divided)
+{
+    const vy_program *p = g->r;
+    uint8_t *in = vy_arena_alloc(&g->arena, p->insts.count); // by instruction: it is in an index
+    g->failed |= !in;
+    for (uint32_t k = 0; k < g->site_count && in; k++)
+        if (g->sites[k].divides && !g->sites[k].gathered) in[g->sites[k].id] = 1;
+    for (uint32_t id = p->insts.count; id-- > 1 && in;) {
+        const bool adds = p->insts.data[id].op == VY_OP_ATOMIC_ADD;
+        for (uint32_t k = 0; in[id] && k < p->insts.data[id].nargs - adds; k++) {
+            const uint32_t x = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(x) ? &p->leaves.data[VY_LEAF_INDEX(x)] : NULL;
+            if (!l)
+                in[x] |= vy_type_is_integer((vy_type)p->insts.data[x].type);
+            else if (l->kind == VY_LEAF_SCALAR)
+                calm[l->index] = kind_of(g, divided, l->index);
+        }
+    }
+}
+
 gather_calm gather_calmer(gather *g)
 {
     const gather_calm none = {0};
     bool any = false, wraps = false, divides = false;
-    if (g->calm.scalar) return none;
+    if (g->calm.signs) return none;
     for (uint32_t b = 1; b < g->r->buffers.count; b++)
         if (is_left_for_scalars(g, b)) see_reasons(g, b, &wraps, &divides);
     const uint8_t *divided = divides ? gather_divided(g) : NULL;
-    if (!wraps && !divided) return none;
+    if (!divided && (!wraps || g->calm.scalar)) return none;
     uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++)
@@ -87,13 +110,15 @@ gather_calm gather_calmer(gather *g)
         const vy_affine_param *q = &g->a.params.data[k];
         if (!q->is_dim) calm[q->index] = kind_of(g, divided, q->index);
     }
+    if (calm && divided) see_indices(g, calm, divided);
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++) any |= calm[k] != VY_AFFINE_ANY;
-    return any ? (gather_calm){calm, left_atomic(g)} : none;
+    const uint32_t left = g->calm.scalar ? g->calm.left : gather_left_atomic(g);
+    return any ? (gather_calm){calm, divided != NULL, left} : none;
 }
 
 bool gather_is_calm_in_vain(const gather *g)
 {
-    return g->calm.scalar && left_atomic(g) >= g->calm.left;
+    return g->calm.scalar && gather_left_atomic(g) >= g->calm.left;
 }
 
 bool gather_begin_affine(gather *g)
@@ -101,10 +126,13 @@ bool gather_begin_affine(gather *g)
     const uint8_t *kind = g->calm.scalar ? g->calm.scalar : g->split.kind;
     if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, kind, &g->arena);
     g->failed |= !g->numbers;
-    g->a = (vy_affine){.calm = kind, .numbers = g->numbers, .multiples = g->owns};
-    g->failed |= g->failed || !vy_affine_begin_with(&g->a, g->r, &g->s);
-    g->a.thrifty = g->owns && g->thrifty;
-    return !g->failed;
+    g->a = (vy_affine){.calm = kind,
+                       .calm_extents = g->calm.scalar != NULL,
+                       .numbers = g->numbers,
+                       .multiples = g->owns};
+    const bool ok = !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
+    g->a.thrifty = g->owns ? g->thrifty : g->probe && g->probe->thrifty;
+    return ok;
 }
 
 // The greatest, or the least of those of the kind.
@@ -112,11 +140,9 @@ static vy_dim extreme(gather *g, bool greatest, uint8_t kind)
 {
     vy_dim all = {0};
     for (uint32_t k = 0; k < g->r->scalars.count && !g->failed; k++) {
-        const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = k};
         if (greatest ? !g->calm.scalar[k] : g->calm.scalar[k] != kind) continue;
         if (!greatest && !vy_type_is_signed(g->r->scalars.data[k].type)) continue;
-        g->failed |= !vy_vec_push(&g->r->dims, n);
-        const vy_dim d = {g->r->dims.count - 1};
+        const vy_dim d = gather_scalar(g, k);
         all = all.id ? gather_node(g, greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d) : d;
     }
     return all;
@@ -131,6 +157,26 @@ static void require_least(gather *g, uint8_t kind, int64_t bound)
     gather_require(g, gather_number(g, bound), least, holds);
 }
 
+vy_dim gather_magnitude(gather *g, vy_dim x, vy_dim d)
+{
+    const vy_dim_node n = g->r->dims.data[d.id];
+    if (n.op == VY_DIM_MUL)
+        return gather_magnitude(g, gather_magnitude(g, x, (vy_dim){n.a}), (vy_dim){n.b});
+    const vy_dim minus = gather_node(g, VY_DIM_SUB, gather_number(g, 0), d);
+    return gather_times(g, x, gather_node(g, VY_DIM_MAX, d, minus), true);
+}
+
+// Extents that are products of scalars are calm, too.
+static void require_extents(gather *g, vy_dim most, vy_dim above)
+{
+    for (uint32_t k = 0; k < g->r->overs.count && k < GATHER_PARTS && !g->failed; k++) {
+        const vy_dim extent = g->r->overs.data[k].extent;
+        if (g->r->dims.data[extent.id].op != VY_DIM_MUL) continue;
+        gather_require(g, extent, most,
+                       gather_less(g, gather_magnitude(g, (vy_dim){0}, extent), above));
+    }
+}
+
 void gather_assume_calm(gather *g)
 {
     if (!g->calm.scalar) return;
@@ -138,6 +184,7 @@ void gather_assume_calm(gather *g)
     const vy_dim most = gather_number(g, VY_AFFINE_CALM),
                  above = gather_number(g, VY_AFFINE_CALM + 1);
     gather_require(g, greatest, most, gather_less(g, greatest, above));
+    require_extents(g, most, above);
     require_least(g, VY_AFFINE_IS_CALM, -VY_AFFINE_CALM);
     require_least(g, VY_AFFINE_NATURAL, 0);
     require_least(g, VY_AFFINE_POSITIVE, 1);

@@ -2,7 +2,7 @@
 // gather_either.c: the reverse program with its gathers, or as it is: which of the two is
 // dispatched a condition on scalars says at launch (gather_assume.c).
 #include "autodiff/core/conditions.h"
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_attempts.h"
 #include "autodiff/stages/stages.h"
 #include "ir/text/print.h"
 
@@ -19,6 +19,14 @@ vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y)
 vy_dim gather_number(gather *g, int64_t v)
 {
     const vy_dim_node n = {.op = VY_DIM_CONST, .value = v};
+    if (vy_vec_push(&g->r->dims, n)) return (vy_dim){g->r->dims.count - 1};
+    g->failed = true;
+    return (vy_dim){0};
+}
+
+vy_dim gather_scalar(gather *g, uint32_t k)
+{
+    const vy_dim_node n = {.op = VY_DIM_SCALAR, .value = k};
     if (vy_vec_push(&g->r->dims, n)) return (vy_dim){g->r->dims.count - 1};
     g->failed = true;
     return (vy_dim){0};
@@ -151,7 +159,8 @@ vy_dim gather_else(gather *g, vy_dim holds)
 
 vy_program *gather_as_it_is(gather *g)
 {
-    const vy_program *before = g->winners       ? g->winners->before
+    const vy_program *before = g->multiples     ? g->multiples->before
+                               : g->winners     ? g->winners->before
                                : g->split.whole ? g->split.whole
                                                 : g->r;
     vy_program *p = vy_program_clone(before, g->m);

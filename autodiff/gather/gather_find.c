@@ -165,3 +165,10 @@ void gather_classify(gather *g, gather_site *site)
     site->points = g->class_count;
     g->classes[g->class_count++] = site;
 }
+
+bool gather_has_additions(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_ATOMIC_ADD) return true;
+    return false;
+}

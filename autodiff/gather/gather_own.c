@@ -19,6 +19,7 @@
 //
 // It is all or nothing: a program that needs some atomics is left alone.
 #include "autodiff/facts/facts.h"
+#include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
 #include "autodiff/stages/stages.h"
 #include "ir/build/rewrite.h"

@@ -5,9 +5,6 @@
 
 #include "autodiff/gather/gather_build.h"
 
-// ---- gather_tables.c
-bool gather_make_tables(gather *g); // false: memory
-bool gather_clean_up(gather *g);    // false: memory ran out on the way
 // ---- gather_own.c
 // Makes the additions plain where elements are one invocation's each under conditions of the
 // launch, if that leaves no atomics.  False: m's diag, or memory.

@@ -26,7 +26,7 @@ static bool multiply_stride(gather_stride *s, const gather_stride *by)
     return true;
 }
 
-static uint32_t plain(const vy_program *p, uint32_t id)
+uint32_t gather_plain(const vy_program *p, uint32_t id)
 {
     while (!VY_IS_LEAF(id)) {
         const vy_op op = (vy_op)p->insts.data[id].op;
@@ -49,7 +49,7 @@ bool gather_stride_of(const gather_splitting *s, uint32_t id, gather_stride *out
         out->constant = c;
         return c > 0 && c <= MOST_CONSTANT;
     }
-    id = plain(s->p, id);
+    id = gather_plain(s->p, id);
     if (vy_flat_constant(&s->a, id, &e)) {
         out->factor[out->count++] = e;
         return e.offset >= 0;
@@ -182,7 +182,7 @@ static gather_part part_of(gather_splitting *s, uint32_t id, bool ordered)
     switch ((vy_op)i->op) {
     case VY_OP_BITCAST:
     case VY_OP_CAST:
-        if (plain(s->p, id) == id) return (gather_part){0};
+        if (gather_plain(s->p, id) == id) return (gather_part){0};
         return gather_part_of(s, vy_arg(s->p, id, 0));
     case VY_OP_DIV: return divided(s, id, false, ordered);
     case VY_OP_REM: return divided(s, id, true, ordered);

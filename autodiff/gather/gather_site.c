@@ -95,11 +95,31 @@ static bool lacks_domain(const gather *g, const gather_site *site)
     return false;
 }
 
+bool gather_is_beside(const gather *g, uint32_t x, uint32_t y)
+{
+    const uint32_t up = g->s.parent[x];
+    if (up != g->s.parent[y]) return false;
+    return !up || g->r->insts.data[up].op != VY_OP_IF ||
+           vy_in_then(&g->s, up, x) == vy_in_then(&g->s, up, y);
+}
+
+// The access of the site; rather than anew from that of a component of the same vector.
+static bool make_access(gather *g, gather_site *site, uint32_t levels)
+{
+    site->levels = levels;
+    for (const gather_site *like = site; like-- != g->sites;)
+        if (like->access.buffer == site->access.buffer && like->levels == levels &&
+            like->access.nest.domain && gather_is_beside(g, like->id, site->id) &&
+            vy_arg(g->r, like->id, 0) == vy_arg(g->r, site->id, 0))
+            return vy_access_make_like(&site->access, &like->access, site->id);
+    return vy_access_make(&site->access, &g->a, site->id, levels);
+}
+
 // Analyses the site with the outermost `levels` loops in the nest.  False: site->why.
 static bool at_level(gather *g, gather_site *site, uint32_t levels)
 {
     vy_access_free(&site->access);
-    if (!vy_access_make(&site->access, &g->a, site->id, levels)) {
+    if (!make_access(g, site, levels)) {
         site->why = "is too involved";
         site->wraps = true;
         return false;

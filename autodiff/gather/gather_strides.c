@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// gather_strides.c: strides of flat indices; and which of two is the inner one, where nothing
-// proves it.
+// gather_strides.c: what indices of a buffer are multiples of, and which of two strides is the
+// inner one, where nothing proves it.
+//
+//   a[(z / 4 * S + y * w + x) * 4 + z % 4]       4·S, 4·w, 1
 //
 // Hosts declare the scalar of an inner stride first: w before cstep, nb1 before nb2.  Of the parts
 // of one vector, stride.x and stride.y, that says nothing: there the domain does,
@@ -14,26 +16,12 @@
 
 #include <string.h>
 
-enum { MOST_SITES = 64 }; // of a buffer
+enum {
+    MOST_SITES = 64,         // of a buffer
+    MOST_CONSTANT = 1 << 20, // in a stride
+};
 
-static bool add_stride(vy_affine_rows *r, const vy_flat_term *t)
-{
-    if (t->count > VY_ROW_FACTORS) return false;
-    if (vy_row_of(r, t) >= 0) return true;
-    if (r->axes == VY_ROW_AXES) return false;
-    memcpy(r->axis[r->axes].factor, t->factor, t->count * sizeof *t->factor);
-    r->axis[r->axes].times = 1;
-    r->axis[r->axes++].count = t->count;
-    return true;
-}
-
-bool gather_terms(const gather *g, const gather_site *site, vy_flat_terms *t)
-{
-    const uint32_t index = vy_arg(g->r, site->id, 0);
-    return vy_type_size(vy_id_type(g->r, index)) >= 4 &&
-           vy_flat_terms_of(&g->a, site->id, index, t);
-}
-
+// ----------------------------------------------------------------------------------------- strides
 static int64_t common_divisor(int64_t x, int64_t y)
 {
     while (y) {
@@ -44,21 +32,32 @@ static int64_t common_divisor(int64_t x, int64_t y)
     return x;
 }
 
-// What all terms along an axis are multiplied by belongs to its stride: rows of 4 · M in 4 · k · M.
-static void find_times(const gather *g, vy_affine_rows *r)
+// Of the terms of one product the stride is the greatest that they all are multiples of: it is at
+// most 1 for what has no factors.
+static bool add_stride(vy_affine_rows *r, const vy_flat_term *t)
 {
-    int64_t times[VY_ROW_AXES] = {0};
-    vy_flat_terms t;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        if (g->sites[k].access.buffer != r->buffer || !gather_terms(g, &g->sites[k], &t)) continue;
-        vy_take_strides(&g->a, r, &t);
-        for (uint32_t i = 0; i < t.count; i++) {
-            const int axis = vy_row_of(r, &t.term[i]);
-            if (axis >= 0) times[axis] = common_divisor(times[axis], t.term[i].constant);
-        }
+    const int64_t constant = t->count && t->constant <= MOST_CONSTANT ? t->constant : 1;
+    uint32_t k = 0;
+    if (t->count > VY_ROW_FACTORS) return false;
+    while (k < r->axes && (r->axis[k].count != t->count ||
+                           !vy_same_factors(r->axis[k].factor, t->factor, t->count)))
+        k++;
+    if (k == VY_ROW_AXES) return false;
+    vy_affine_axis *x = &r->axis[k];
+    if (k == r->axes) {
+        memcpy(x->factor, t->factor, t->count * sizeof *t->factor);
+        x->count = t->count;
+        r->axes++;
     }
-    for (uint32_t k = 0; k < r->axes; k++)
-        if (r->axis[k].count && times[k] > 1 && times[k] < 1 << 20) r->axis[k].times = times[k];
+    x->constant = common_divisor(constant, x->constant);
+    return true;
+}
+
+bool gather_terms_of(const gather *g, const gather_site *site, vy_flat_terms *t)
+{
+    const uint32_t index = vy_arg(g->r, site->id, 0);
+    return vy_type_size(vy_id_type(g->r, index)) >= 4 &&
+           vy_flat_terms_of(&g->a, site->id, index, t);
 }
 
 bool gather_find_strides(const gather *g, vy_affine_rows *r)
@@ -68,16 +67,15 @@ bool gather_find_strides(const gather *g, vy_affine_rows *r)
     const vy_flat_term one = {.count = 0};
     for (uint32_t k = 0; k < g->site_count; k++) {
         if (g->sites[k].access.buffer != r->buffer) continue;
-        if (places++ == MOST_SITES || !gather_terms(g, &g->sites[k], &t)) return false;
+        if (places++ == MOST_SITES || !gather_terms_of(g, &g->sites[k], &t)) return false;
         for (uint32_t i = 0; i < t.count; i++)
             if (t.term[i].count && !add_stride(r, &t.term[i])) return false;
     }
-    const bool ok = r->axes && add_stride(r, &one);
-    if (ok && g->owns) find_times(g, r);
-    return ok;
+    return r->axes && add_stride(r, &one);
 }
 
 // ------------------------------------------------------------------------------------------- order
+
 // The last scalar that a stride is a product of, from 1; 0: there is none.
 static uint32_t last_scalar(const vy_program *p, const vy_affine_axis *x)
 {

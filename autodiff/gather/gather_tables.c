@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gather_tables.c: what each attempt to gather begins with, and its end.
-#include "autodiff/gather/gather_owning.h"
+#include "autodiff/gather/gather_build.h"
 
 #include "ir/core/flow.h"
 

@@ -10,7 +10,7 @@
 // its index is affine.  A gather has no loop for it, as the element says which k that is: it looks
 // whether that one won.  Unless all these additions are gathered the reverse program is left as it
 // was, and so it is where conditions of the launch do not hold (gather_as_it_is).
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_attempts.h"
 #include "ir/build/rewrite.h"
 #include "ir/core/flow.h"
 #include "ir/pass/scalar/iteration.h"

@@ -4,7 +4,7 @@
 """Gathers against atomics, over tables of small programs.
 
 A gather has a domain of its own, so everything that an addition depends on has to be expressed in
-terms of the point it stands for.  Six tables of such dependencies, each in every place where it can
+terms of the point it stands for.  Several tables of such dependencies, each in every place where it can
 occur:
 
   remainders, quotients and shifts   of a scalar that is not a dimension, of a dimension, of a
@@ -15,8 +15,10 @@ occur:
   padded rows                        of strides that are related by the launch alone: rows that just
                                      fit, are padded, overlap
   offsets                            in such rows, negative ones as well
+  packed                             rows whose strides have constant factors, with quotients
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
+  multiples                          of four, of a domain variable, divided by such sizes and others
   shares                             of the points of some dozen elements, over one, two and three
                                      loops, fewer and more than there are points
 
@@ -190,6 +192,26 @@ def offsets():
                 yield "offsets " + body, text.replace(": u32", ": i32")
 
 
+PACKED = ("((a + D) / 4 * S + b * R + c) * 4 + (a + D) % 4 + 3", "(a / 2 * S + b * R + c) * 2 + a % 2", "a * 4 * S + b * 6 * R + c",
+          "(b / 2 * R + c) * 4 + b % 2 * 2 + a / 2", "((a + E + 1) / 2 * R + c) * 2 + b", "(a / 4 * S + (b + D + 1) * R + c) * 4 + a % 4",
+          "(a / 4 * S + b * R) * 4 + c + R", "(a + (E + 1) / 2) * S + b * 2 * R + c")
+
+
+def packed():
+    """Rows of elements that are packed by a few."""
+    n = 0
+    for e, first in enumerate(PACKED):
+        for b, body in enumerate(OFFSET_READERS):
+            for s, r in STRIDES:
+                n += 1
+                second = PACKED[(e * 3 + b) % len(PACKED)] if n % 3 else first
+                sizes = {"T": 5, "N": 2, "M": 3, "S": s, "R": r, "D": n % 4 - 1, "E": n // 4 % 3 - 1}
+                lets = "let a = i32(h); let b = i32(i); let c = i32(j); "
+                text = program(lets + body % (first, second), sizes, x="600", y="600", more=", S: u32, R: u32, D: u32, E: u32",
+                               domain="over(h: T, i: N, j: M)", o="T, N, M")
+                yield "packed " + body, text.replace(": u32", ": i32")
+
+
 COORDINATES = (  # x, y, z
     ("i % M", "i / M", "0u"), ("i - i / M * M", "i / M", "0u"), ("i % M", "i / M % N", "i / (M * N)"), ("i % (M * N) % M", "i % (N * M) / M", "i / M / N"),
     ("u32(i32(i) % i32(M))", "u32(i32(i) / i32(M))", "0u"), ("i % 2u", "i / 2u % M", "i / 2u / M"), ("i % (M + 1u)", "i / (M + 1u)", "0u"),
@@ -219,6 +241,24 @@ def coordinates():
                     at = body.replace("o[i]", "o[g, i]") if "g:" in domain else body
                     yield "coordinates " + domain + body, program(lets + at, sizes, x="90", y="90", domain=domain,
                                                                  o="2, 90" if "g:" in domain else "90")
+
+
+MULTIPLES = (  # x, y, z
+    ("(4u * i + 1u) % M", "(4u * i + 1u) / M", "0u"), ("i * 4u % (N * M) % M", "i * 4u % (N * M) / M", "i * 4u / (N * M)"),
+    ("u32((i32(i) * 4 + 3) % i32(M))", "u32((i32(i) * 4 + 3) / i32(M))", "i * 4u / M"), ("(i << 2u) % M", "i % N", "((i << 2u) + 2u) / (N * M)"),
+    ("(8u * i + 5u) % M", "(8u * i + 6u) / M", "0u"), ("(4u * i + 4u) % M", "(4u * i + 3u) / M", "0u"), ("i * 2u % M", "(i * 2u + 1u) / M", "i * 2u / M"))
+
+
+def multiples():
+    """Quotients of multiples by sizes that are multiples, or not."""
+    n = 0
+    for x, y, z in MULTIPLES:
+        for body in USES:
+            for sizes in ({"N": 2, "M": 4, "T": 7}, {"N": 3, "M": 8, "T": 12}, {"N": 2, "M": 6, "T": 5}, {"N": 0, "M": 4, "T": 4},
+                          {"N": 2, "M": 0, "T": 4}, {"N": 1, "M": 16, "T": 9}):
+                n += 1
+                lets = "let xx = %s; let yy = %s; let zz = %s; " % (x, y, z)
+                yield "multiples " + x + body, program(lets + body, sizes, x="900", y="900", domain="over(i: T)", o="90")
 
 
 def shares():
@@ -260,7 +300,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *offsets(), *coordinates(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *offsets(), *packed(), *coordinates(), *multiples(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):

@@ -19,7 +19,7 @@
 */
 // What is granted for the rows of one place is a condition of the buffer, whatever the others need.
 // RUN: vyre-grad explain %s
-// CONTAINS: if h * w <= 1073741824; else main_atomic adds atomically
+// CONTAINS: if h * w <= 1073741824, and likewise in the other case of scalars; else main_atomic adds atomically
 // RUN: vyre-grad check %s --set dims=1 --set w=4 --set h=3 --in x[12]=normal:0:1:1 --in y[12]=zeros
 // CONTAINS: ok:
 // RUN: vyre-grad run %s --grad --set dims=1 --set w=4 --set h=3 --in x=1,2,3,4,5,6,7,8,9,10,11,12 --in y[12]=zeros --engine {eval,vulkan}

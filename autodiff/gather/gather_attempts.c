@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// gather_attempts.c: what a reverse program is gathered as: in a form that the analysis can read
+// better, if that gathers more, or as it is.
+//
+//   by cases of scalars (gather_cases.c)               if all is gathered then
+//   … each with quotients of multiples (gather_multiples.c)   if all is
+//   … or with maxima's additions (gather_winner.c)     if all of those are
+//   … and over coordinates (gather_split.c)            if anything is
+//
+// Where nothing is gathered, additions to elements of one invocation each become plain
+// (gather_own.c).
+#include "autodiff/gather/gather_attempts.h"
+#include "autodiff/gather/gather_owning.h"
+
+#include "ir/build/edit.h"
+
+static bool has_views(const vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        if (p->buffers.data[i].view_of) return true;
+    return false;
+}
+
+static bool is_plain(const vy_program *p)
+{
+    if (!p->overs.count) return false;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return false;
+    return true;
+}
+
+// With `split`, over coordinates where there are such (gather_split.h).  *again: in vain.
+static bool attempt(gather *g, bool split, bool *again)
+{
+    bool ok = (!split || gather_split_domain(g)) && gather_make_tables(g) && gather_find(g);
+    if (ok && g->site_count)
+        ok = gather_run(g);
+    else if (ok && g->notes && !g->split.whole)
+        ok = gather_note_left(g, g->r, g->notes);
+    const bool vain = g->probe ? !g->probe->all : g->vain || (!g->stopped && !gather_any(g));
+    *again = ok && g->split.whole && vain;
+    if (*again)
+        vy_program_replace(g->r, g->split.whole);
+    else
+        vy_program_free(g->split.whole);
+    return gather_clean_up(g) && ok;
+}
+
+// *vain: the additions that gather_winner.c rewrote are not all gathered, and nothing is.
+static bool attempts(const gather *begin, bool *vain)
+{
+    bool ok = true, again = true;
+    const int rounds = begin->multiples ? 1 : 2;
+    for (int round = 0; round < rounds && ok && again; round++) {
+        gather g = *begin;
+        g.begin = begin;
+        ok = attempt(&g, round == 0, &again);
+        *vain = g.vain;
+    }
+    return ok;
+}
+
+// With maxima's additions as the analysis can read them; else as they are.
+static bool gather_without_multiples(gather *begin)
+{
+    gather_winners all;
+    bool vain = false, ok = gather_try_winners(begin->r, false, &all);
+    begin->winners = all.before ? &all : NULL;
+    begin->vain = begin->winners != NULL;
+    ok = ok && attempts(begin, &vain);
+    if (ok && vain) {
+        vy_program_replace(begin->r, all.before);
+        all.before = NULL;
+        begin->winners = NULL;
+        begin->vain = false;
+        ok = attempts(begin, &vain);
+    }
+    gather_free_winners(&all);
+    return ok;
+}
+
+// With quotients of multiples as the analysis can read them, if all is gathered then.
+static bool gather_all(gather *begin)
+{
+    gather_multiples all;
+    bool vain = true, ok = gather_try_multiples(begin, &all);
+    begin->multiples = all.before ? &all : NULL;
+    if (ok && begin->multiples) ok = attempts(begin, &vain);
+    if (ok && vain) {
+        if (begin->multiples) vy_program_replace(begin->r, all.before);
+        all.before = NULL;
+        begin->multiples = NULL;
+        begin->launch = (gather_launch){0};
+        ok = gather_without_multiples(begin);
+    }
+    gather_free_multiples(&all);
+    return ok;
+}
+
+bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
+{
+    bool made = false, done = false, ok = true;
+    gather begin = {.m = m,
+                    .r = whole,
+                    .lean = o->lean,
+                    .always = o->always,
+                    .allow_small = o->allow_small,
+                    .gradients = o->gradients,
+                    .assume = o->assume,
+                    .assume_count = o->assume_count,
+                    .source = o->source,
+                    .notes = notes,
+                    .made = &made};
+    if (has_views(whole) || !gather_has_additions(whole)) return true;
+    const bool plain = is_plain(whole);
+    if (plain) ok = vy_affine_name_scalars(whole) && gather_by_cases(&begin, gather_all, &done);
+    if (plain && ok && !done) ok = gather_all(&begin);
+    if (ok && !done && !made) {
+        begin.launch = (gather_launch){0};
+        ok = gather_own(&begin, plain);
+    }
+    if (!ok && vy_module_ok(m)) vy_fail_oom(m);
+    return ok;
+}
