@@ -153,8 +153,8 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, where a->calm, a->calm_extents, a->numbers and a->multiples may be given before; the rest
-// of *a is zero.  They are the caller's until the end.
+// The same, where a->calm, a->calm_extents, a->numbers and a->multiples may be given before; the
+// rest of *a is zero.  They are the caller's until the end.
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);

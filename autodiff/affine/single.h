@@ -20,9 +20,9 @@ isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y);
 // keeps the functions.
 isl_map *vy_affine_relation(isl_set *domain, isl_pw_aff *const *of, int count);
 
-// The set where the parameters are as `params` says; takes both.  Of two conjunctions that is one: isl
-// asks beside whether integer points are in it, which costs more than all else, and is asked later
-// where it matters.
+// The set where the parameters are as `params` says; takes both.  Two conjunctions become one: isl
+// asks besides whether integer points are in it, which costs more than all else here, and is asked
+// later where it matters.
 isl_set *vy_affine_within(isl_set *set, isl_set *params);
 
 #endif

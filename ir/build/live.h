@@ -31,8 +31,8 @@ bool vy_sweep_begin(vy_sweep *w, vy_program *p);
 // not a marker.
 bool vy_sweep_mark(vy_sweep *w, bool keep_all);
 // Rebuilds the program without what is dead or the same as something else, with constant IFs
-// spliced and loops that never run removed.  Where only values have no use, they are taken out of it
-// as it is.  *changed is set if there was anything to do.  !ok: out of memory.  False: see the
+// spliced and loops that never run removed.  Where only values have no use, they are taken out of
+// it as it is.  *changed is set if there was anything to do.  !ok: out of memory.  False: see the
 // module's diag.
 bool vy_sweep_end(vy_sweep *w, bool ok, bool *changed);
 
