@@ -7,10 +7,11 @@
 Each RUN line there with --grad names a program, data, outputs and inputs; this script passes them
 to gradcheck_file, which compares the gradient with finite differences in double (kinks are
 recognised by the path taken and left out), at every level, from its text, twice, and with poisoned
-outputs.  Skipped are programs that must be refused, and large sizes of a program that has others; a
-program that no RUN line checks is a failure, so that none is forgotten.  The folder `custom` is
-left out: there a text states derivatives, which may be meant to differ from those of the code; its
-own RUN lines check them.
+outputs.  Skipped are programs that must be refused, runs in which the program itself races (`// (A
+race: …)` under the RUN line), and large sizes of a program that has others; a program that no RUN
+line checks is a failure, so that none is forgotten.  The folder `custom` is left out: there a text
+states derivatives, which may be meant to differ from those of the code; its own RUN lines check
+them.
 """
 import glob
 import math
@@ -148,6 +149,8 @@ def cases_of(path):
         for name in options.get("-p", [list(programs)[0]])[0].strip("{}").split(","):
             if re.search(r"^// STATUS: [13]", run.split("\nprogram")[0], re.M) or name not in programs:
                 unchecked.discard(name)
+                continue
+            if re.search(r"^// \(A race: ", run.split("\nprogram")[0], re.M):
                 continue
             derived = "--grad" in options or line.startswith("vyre-grad check ")
             if not derived:
