@@ -14,6 +14,8 @@ occur:
   flat indices                       of strides that are scalars, in buffers of several extents
   padded rows                        of strides that are related by the launch alone: rows that just
                                      fit, are padded, overlap
+  owners                             of elements in such rows, in programs with barriers and without
+                                     a domain
   offsets                            in such rows, negative ones as well
   packed                             rows whose strides have constant factors, with quotients
   coordinates                        that a domain variable is divided into, by sizes that are factors
@@ -171,6 +173,15 @@ def padded():
                     domain="over(h: T, i: N, j: M)", o="T, N, M")
 
 
+def owners():
+    """The same in phases, and without a domain: elements of one invocation each if rows do not overlap."""
+    over, begin = "over(h: T, i: N, j: M) {\n    ", "let h = wid.z; let i = wid.y; let j = gid.x; if j < M { "
+    for n, (name, text) in enumerate(padded()):
+        yield "owners, phases " + name, text.replace(over, over + "barrier(); ")
+        grid = text.replace(over, "workgroup(2) {\n    " + begin).rstrip()
+        yield "owners, grid " + name, "// groups: 2,2,3\n// launch: groups=%s\n%s }\n" % (("2,2,4", "2,1,3", "1,3,3")[n % 3], grid)
+
+
 OFFSETS = ("a * S + b * R + c + D + 1", "a * S + (b + D) * R + c + R", "(a + D) * S + b * R + c + S", "a * S + (b + E) * R + c + D + R + 1",
            "a * S + b * R + c", "a * S + b * R + c + D + E + 2", "b * R + c + 1 + D + a * S", "a * S + (b + D + 1) * R + (M - 1 - c)")
 OFFSET_READERS = ("o[h, i, j] = x[%s] * x[%s];", "o[h, i, j] = sin(x[%s]) + x[%s] * y[h];", "if c != 1 { o[h, i, j] = x[%s] * y[%s]; }",
@@ -300,7 +311,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *offsets(), *packed(), *coordinates(), *multiples(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *offsets(), *packed(), *coordinates(), *multiples(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
