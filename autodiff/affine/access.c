@@ -19,9 +19,9 @@ bool vy_access_make(vy_affine_access *x, vy_affine *a, uint32_t id, uint32_t lev
         x->extent[k] = a->facts.form[buf->dims[k].id];
         x->index[k] = vy_affine_value(&x->nest, x->value[k], &x->why[k]);
     }
-    const bool wraps = x->rank && a->multiples && x->why[0] == VY_AFFINE_WRAP;
-    if (x->rank && x->why[0] == VY_AFFINE_PRODUCT) vy_unflatten(x);
-    if (wraps) vy_unflatten(x); // a product with a constant does, as well: k · (M · 4)
+    // A product with a constant may wrap as well: k · (M · 4).
+    const vy_affine_why why = x->rank ? x->why[0] : VY_AFFINE_FINE;
+    if (why == VY_AFFINE_PRODUCT || (a->multiples && why == VY_AFFINE_WRAP)) vy_unflatten(x);
     return vy_affine_ok(a);
 }
 

@@ -100,36 +100,15 @@ static isl_pw_aff *param_on(isl_space *space, isl_id *id)
     return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
 }
 
-int64_t vy_affine_most_extent(const vy_affine *a, uint32_t k)
-{
-    const bool product = a->p->dims.data[a->p->overs.data[k].extent.id].op == VY_DIM_MUL;
-    return a->calm_extents && product ? VY_AFFINE_CALM : VY_AFFINE_EXTENT - 1;
-}
-
-// Is the dimension an extent of the domain that is calm?
-static bool is_calm_extent(const vy_affine *a, uint32_t base)
-{
-    bool calm = false;
-    for (uint32_t k = 0; k < a->p->overs.count; k++) {
-        const vy_extent e = a->facts.form[a->p->overs.data[k].extent.id];
-        calm |= e.base == base && !e.offset && vy_affine_most_extent(a, k) == VY_AFFINE_CALM;
-    }
-    return calm;
-}
-
-int64_t vy_affine_most_dim(const vy_affine *a, uint32_t base)
-{
-    return is_calm_extent(a, base) ? VY_AFFINE_CALM : VY_AFFINE_EXTENT - 1;
-}
-
 // The range of a parameter, and its isl name.
 static vy_interval param_range(const vy_affine *a, vy_affine_param q, char name[64])
 {
     if (q.is_dim)
-        return is_axis(a, q.index, name)    ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
-               : is_calm_extent(a, q.index) ? (vy_interval){-VY_AFFINE_CALM, VY_AFFINE_CALM}
-               : a->number_range            ? a->number_range[q.index]
-                                            : vy_affine_type(VY_I64);
+        return is_axis(a, q.index, name) ? (vy_interval){0, VY_AFFINE_EXTENT - 1}
+               : vy_affine_is_calm_extent(a, q.index)
+                   ? (vy_interval){-VY_AFFINE_CALM, VY_AFFINE_CALM}
+               : a->number_range ? a->number_range[q.index]
+                                 : vy_affine_type(VY_I64);
     snprintf(name, 64, "%s%.40s", q.as_i32 ? "i32_" : "", a->p->scalars.data[q.index].name);
     return q.as_i32 ? vy_affine_type(VY_I32) : scalar_range(a, q.index);
 }

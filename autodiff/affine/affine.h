@@ -197,9 +197,11 @@ vy_interval vy_affine_type(vy_type t);
 // Dimension d of the program over `space`, a set space (taken).  Negative dimensions are not
 // clamped.
 isl_pw_aff *vy_affine_dim(vy_affine *a, isl_space *space, vy_dim d);
-// The greatest extent that domain variable k may have; and that a dimension may be that is no sum.
+// The greatest extent that domain variable k may have, and that a dimension may be that is no sum;
+// is that the extent of a domain variable which is calm (calm_extents)?
 int64_t vy_affine_most_extent(const vy_affine *a, uint32_t k);
 int64_t vy_affine_most_dim(const vy_affine *a, uint32_t base);
+bool vy_affine_is_calm_extent(const vy_affine *a, uint32_t base);
 
 // ------------------------------------------------------------------------------------------- nests
 // The iteration domain of an instruction: the first dimensions of its space are the domain

@@ -70,3 +70,25 @@ int vy_nest_dim(const vy_nest *n, uint32_t id)
         if (n->loop[k] == id) return (int)k;
     return -1;
 }
+
+// ----------------------------------------------------------------------------- greatest extents
+int64_t vy_affine_most_extent(const vy_affine *a, uint32_t k)
+{
+    const bool product = a->p->dims.data[a->p->overs.data[k].extent.id].op == VY_DIM_MUL;
+    return a->calm_extents && product ? VY_AFFINE_CALM : VY_AFFINE_EXTENT - 1;
+}
+
+bool vy_affine_is_calm_extent(const vy_affine *a, uint32_t base)
+{
+    bool calm = false;
+    for (uint32_t k = 0; k < a->p->overs.count; k++) {
+        const vy_extent e = a->facts.form[a->p->overs.data[k].extent.id];
+        calm |= e.base == base && !e.offset && vy_affine_most_extent(a, k) == VY_AFFINE_CALM;
+    }
+    return calm;
+}
+
+int64_t vy_affine_most_dim(const vy_affine *a, uint32_t base)
+{
+    return vy_affine_is_calm_extent(a, base) ? VY_AFFINE_CALM : VY_AFFINE_EXTENT - 1;
+}

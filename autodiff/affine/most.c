@@ -170,10 +170,10 @@ typedef struct above {
     bound b;
     vy_dim end;
     uint32_t count;
-    int64_t times; // of the element, at most
+    int64_t times; // the greatest n (times_of) that is taken
 } above;
 
-// How often the element is no more than a sum of scalars, if the constraint says that; else 0.
+// n, if the constraint says that n times the element is no more than a sum of scalars; else 0.
 static int64_t times_of(isl_constraint *c, int64_t most)
 {
     int64_t by;

@@ -38,8 +38,9 @@ typedef struct assuming {
 // Is site k at the flat index of the site before, in the same arms and loops?
 static bool is_seen(const gather *g, uint32_t k)
 {
-    const gather_site *x = &g->sites[k], *y = x - 1;
-    return k && x->access.buffer == y->access.buffer && gather_is_beside(g, x->id, y->id) &&
+    if (!k) return false;
+    const gather_site *x = &g->sites[k], *y = &g->sites[k - 1];
+    return x->access.buffer == y->access.buffer && gather_is_beside(g, x->id, y->id) &&
            vy_arg(g->r, x->id, 0) == vy_arg(g->r, y->id, 0);
 }
 

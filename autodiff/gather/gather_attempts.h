@@ -8,9 +8,8 @@
 
 // What would become of a program.
 typedef struct gather_probe {
-    bool all;     // everything would be gathered
-    bool open;    // … if conditions hold
-    bool thrifty; // … with less of isl
+    bool all;  // everything would be gathered
+    bool open; // … if conditions hold
 } gather_probe;
 
 // What gather_winner.c did to the reverse program.

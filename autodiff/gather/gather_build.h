@@ -11,11 +11,10 @@
 //   gather_strides.c the strides, and which of two is taken for the inner one
 //   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
 //   gather_either.c … and which form runs then
-//   gather_owning.h    what is left
+//   gather_owning.h what is left
 //   gather_split.h  a domain variable that is divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
-//   gather_holes.c  one walk where a condition would make two
-//   gather_taps.c   values where a walk may leave the points
+//   gather_holes.c, gather_taps.c  one walk where a condition would make two; values beside points
 //   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
@@ -23,13 +22,11 @@
 //   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to a point
 //   gather_programs.c  which additions one program gathers
-//   gather_make.c   makes a program out of additions
-//   gather_domain.c, gather_sums.c  … its domain, and their sums
+//   gather_make.c, gather_domain.c, gather_sums.c  a program of additions, its domain, their sums
 //   gather_trim.c, gather_name.c    … with the parameters that it needs, and names that are free
 //   gather_tree.c, gather_partial.c  … in which a workgroup sums an element, or invocations parts
 //   gather_forms.c  … with that, without, or in both forms
-//   gather_rest.c   the reverse program without the additions
-//   gather_notes.c  what became of the additions, for readers
+//   gather_rest.c, gather_notes.c  the reverse program without the additions; what became of them
 //
 // A gather walks the iteration points that reach an element.  The dimensions of a point are the
 // domain variables and the loops of the nest: of the loops around an addition, those that become
@@ -39,10 +36,10 @@
 
 #include "autodiff/affine/access.h"
 #include "autodiff/affine/flat_terms.h"
+#include "autodiff/affine/scan.h"
 #include "autodiff/facts/trip_bound.h"
 #include "autodiff/gather/gather.h"
 #include "ir/build/edit.h"
-#include "autodiff/affine/scan.h"
 
 // A value that the reverse program stores because a gather cannot recompute it; or the contents of
 // a local array, represented by the last instruction that writes to the array.
@@ -189,7 +186,7 @@ typedef struct gather {
     bool stopped;               // nothing is made of what it found: another attempt does that
     bool vain;                  // … without `winners`
     bool owns;                  // it is the one of gather_own.c
-    bool thrifty;               // … which gathers have been tried before
+    bool thrifty;               // with less of isl: a probe, or gathers were tried before
     bool grid;                  // the domain is that of gather_grid.c
     bool *made;                 // something is gathered
     uint8_t *alone;             // of gather_own.c, by buffer: its additions become plain

@@ -131,7 +131,7 @@ bool gather_begin_affine(gather *g)
                        .numbers = g->numbers,
                        .multiples = g->owns};
     const bool ok = !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
-    g->a.thrifty = g->owns ? g->thrifty : g->probe && g->probe->thrifty;
+    g->a.thrifty = g->thrifty;
     return ok;
 }
 

@@ -23,7 +23,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_CASES = 6 };
+enum {
+    MOST_CASES = 6,
+    MOST_CONDITIONS = 16, // on scalars that are looked at
+    DEEPEST = 64,         // constructs around an addition
+};
 
 typedef struct cases {
     gather *g; // of the whole; its r gets the dimensions
@@ -101,18 +105,32 @@ static int arm_of(const vy_program *p, const vy_structure *s, uint32_t id, uint3
     return 0;
 }
 
+// Of a buffer, in one arm: the index that is added at, and whether there are several.
+typedef struct arm_places {
+    uint32_t index; // 0: none so far
+    bool several;
+} arm_places;
+
 // Does the condition choose between places that add to one buffer?
-static bool chooses(const vy_program *p, const vy_structure *s, uint32_t condition)
+static bool chooses(const cases *c, const vy_program *p, const vy_structure *s, uint32_t condition)
 {
-    for (uint32_t x = 1; x < p->insts.count; x++) {
-        if (p->insts.data[x].op != VY_OP_ATOMIC_ADD || arm_of(p, s, x, condition) != 1) continue;
-        for (uint32_t y = 1; y < p->insts.count; y++)
-            if (p->insts.data[y].op == VY_OP_ATOMIC_ADD &&
-                p->insts.data[y].aux == p->insts.data[x].aux &&
-                vy_arg(p, x, 0) != vy_arg(p, y, 0) && arm_of(p, s, y, condition) == -1)
-                return true;
+    arm_places(*by)[2] = vy_arena_alloc(&c->g->arena, p->buffers.count * sizeof *by);
+    bool any = false;
+    c->g->failed |= !by;
+    for (uint32_t id = 1; by && id < p->insts.count; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const int arm = i->op == VY_OP_ATOMIC_ADD ? arm_of(p, s, id, condition) : 0;
+        if (!arm) continue;
+        arm_places *x = &by[i->aux][arm == 1];
+        if (!x->index) x->index = vy_arg(p, id, 0);
+        x->several |= x->index != vy_arg(p, id, 0);
     }
-    return false;
+    for (uint32_t i = 1; by && i < p->buffers.count; i++) {
+        const arm_places *x = by[i];
+        any |=
+            x[0].index && x[1].index && (x[0].several || x[1].several || x[0].index != x[1].index);
+    }
+    return any;
 }
 
 // Marks what indices that are added at are computed from.
@@ -133,35 +151,60 @@ static void find_indices(cases *c, const vy_program *p, const vy_structure *s)
     }
 }
 
-// The condition by which instruction `id` chooses between places; 0: it does not.
+// The condition on scalars of the `if` that `id` opens, or by which it chooses a part of an index;
+// 0: there is none.
 static uint32_t condition_of(const cases *c, const vy_program *p, const vy_structure *s,
                              uint32_t id)
 {
     const vy_op op = (vy_op)p->insts.data[id].op;
-    uint32_t then, other;
-    if (op == VY_OP_IF)
-        return is_of_scalars(p, vy_arg(p, id, 0)) && chooses(p, s, vy_arg(p, id, 0))
-                   ? vy_arg(p, id, 0)
-                   : 0;
-    if (!c->in[id] || (op != VY_OP_RESULT && op != VY_OP_SELECT)) return 0;
-    const uint32_t opener = op == VY_OP_RESULT ? vy_choice(p, s, id, &then, &other) : id;
+    uint32_t then, other, opener = op == VY_OP_IF ? id : 0;
+    if (op == VY_OP_SELECT && c->in[id]) opener = id;
+    if (op == VY_OP_RESULT && c->in[id]) opener = vy_choice(p, s, id, &then, &other);
     return opener && is_of_scalars(p, vy_arg(p, opener, 0)) ? vy_arg(p, opener, 0) : 0;
 }
 
-// The first condition on scalars that does; 0: none.
+// Conditions that were looked at, and whether they choose between places.
+typedef struct seen {
+    uint32_t id[MOST_CONDITIONS], count, choosing;
+    bool chooses[MOST_CONDITIONS];
+} seen;
+
+// Notes the condition that instruction `id` has, if it has one.
+static void see_condition(cases *c, const vy_program *p, const vy_structure *s, uint32_t id,
+                          seen *all)
+{
+    const uint32_t condition = condition_of(c, p, s, id);
+    uint32_t k = 0;
+    if (!condition) return;
+    while (k < all->count && !is_same(p, all->id[k], condition)) k++;
+    c->refused |= k == MOST_CONDITIONS;
+    if (k == MOST_CONDITIONS) return;
+    const bool fresh = k == all->count, before = !fresh && all->chooses[k];
+    if (fresh) all->id[all->count++] = condition;
+    all->chooses[k] =
+        before || p->insts.data[id].op != VY_OP_IF || (fresh && chooses(c, p, s, condition));
+    all->choosing += all->chooses[k] && !before;
+}
+
+// The first condition on scalars that chooses between places; 0: none.  Of so many that there would
+// be too many cases it is not begun.
 static uint32_t find_condition(cases *c, const vy_program *p)
 {
     vy_structure s;
-    uint32_t found = 0;
+    seen all = {0};
     if (!vy_structure_make(p, &s)) {
         c->g->failed = true;
         return 0;
     }
-    find_indices(c, p, &s);
-    for (uint32_t id = 1; id < p->insts.count && !found && !c->g->failed; id++)
-        found = condition_of(c, p, &s, id);
+    if (s.deepest <= DEEPEST) find_indices(c, p, &s);
+    for (uint32_t id = 1; c->in && id < p->insts.count && !c->refused && !c->g->failed; id++)
+        see_condition(c, p, &s, id, &all);
+    c->in = NULL;
     vy_structure_free(&s);
-    return found;
+    c->refused |= all.choosing >= MOST_CASES;
+    for (uint32_t k = 0; k < all.count && !c->refused && !c->g->failed; k++)
+        if (all.chooses[k]) return all.id[k];
+    return 0;
 }
 
 // ---------------------------------------------------------------------------------------- versions
@@ -322,12 +365,13 @@ static bool take_apart(cases *c, bool (*one)(gather *))
 // Are no additions left of p, at least where what it assumes holds?
 static gather_probe probe(cases *c, const vy_program *p, bool (*one)(gather *))
 {
-    gather_probe found = {.thrifty = true};
+    gather_probe found = {0};
     if (!gather_has_additions(p)) return (gather_probe){.all = true};
     gather own = *c->g;
     own.arena = (vy_arena){0};
     own.notes = NULL;
     own.probe = &found;
+    own.thrifty = true;
     own.r = vy_program_clone(p, c->g->m);
     const bool ok = own.r && vy_affine_name_scalars(own.r) && one(&own);
     c->g->failed |= !ok;

@@ -145,27 +145,31 @@ static bool stays_atomic(gather *g)
 static uint32_t all_apart(gather *g, bool most)
 {
     const uint32_t *on = dependences(g, most);
+    uint32_t *apart = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *apart);
     uint32_t common = UINT32_MAX;
-    for (uint32_t k = 0; on && k < g->site_count; k++) {
-        uint32_t apart = 0;
-        for (uint32_t j = 0; j < g->site_count; j++)
-            if (g->sites[j].access.buffer == g->sites[k].access.buffer)
-                apart |= may_differ(g, on, g->sites[j].id);
-        common &= apart;
-    }
+    g->failed |= !apart;
+    for (uint32_t k = 0; on && apart && k < g->site_count; k++)
+        apart[g->sites[k].access.buffer] |= may_differ(g, on, g->sites[k].id);
+    for (uint32_t k = 0; on && apart && k < g->site_count; k++)
+        common &= apart[g->sites[k].access.buffer];
     return common;
+}
+
+// Has a buffer so many places that it is not tried?
+static bool has_too_many(gather *g)
+{
+    uint32_t *places = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *places);
+    bool any = !places;
+    g->failed |= !places;
+    for (uint32_t k = 0; places && k < g->site_count; k++)
+        any |= ++places[g->sites[k].access.buffer] > MOST_PLACES;
+    return any;
 }
 
 static bool is_in_vain(gather *g)
 {
     uint32_t all = 0;
-    if (!g->site_count) return true;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        uint32_t places = 0;
-        for (uint32_t j = 0; j < g->site_count; j++)
-            places += g->sites[j].access.buffer == g->sites[k].access.buffer;
-        if (places > MOST_PLACES) return true;
-    }
+    if (!g->site_count || has_too_many(g)) return true;
     if (g->grid) gather_narrow_grid(g, all_apart(g, false));
     const uint32_t apart = all_apart(g, true);
     for (uint32_t v = 0; v < g->r->overs.count; v++) all |= (uint32_t)is_several(g->r, v) << v;

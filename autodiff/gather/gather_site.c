@@ -103,15 +103,20 @@ bool gather_is_beside(const gather *g, uint32_t x, uint32_t y)
            vy_in_then(&g->s, up, x) == vy_in_then(&g->s, up, y);
 }
 
-// The access of the site; rather than anew from that of a component of the same vector.
+// The access of the site; rather than anew from that of a component of the same vector, which is
+// one of the sites before it.
 static bool make_access(gather *g, gather_site *site, uint32_t levels)
 {
+    enum { NEAR = 16 };
+    const uint32_t at = (uint32_t)(site - g->sites);
     site->levels = levels;
-    for (const gather_site *like = site; like-- != g->sites;)
+    for (uint32_t back = 1; back <= NEAR && back <= at; back++) {
+        const gather_site *like = &g->sites[at - back];
         if (like->access.buffer == site->access.buffer && like->levels == levels &&
             like->access.nest.domain && gather_is_beside(g, like->id, site->id) &&
             vy_arg(g->r, like->id, 0) == vy_arg(g->r, site->id, 0))
             return vy_access_make_like(&site->access, &like->access, site->id);
+    }
     return vy_access_make(&site->access, &g->a, site->id, levels);
 }
 

@@ -18,6 +18,7 @@ occur:
                                      a domain
   offsets                            in such rows, negative ones as well
   packed                             rows whose strides have constant factors, with quotients
+  layouts                            of such rows that scalars choose between
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
   multiples                          of four, of a domain variable, divided by such sizes and others
@@ -188,19 +189,24 @@ OFFSET_READERS = ("o[h, i, j] = x[%s] * x[%s];", "o[h, i, j] = sin(x[%s]) + x[%s
                   "var s = 0.0; for k in 0..2 { s = (s + 0.5) * x[%s]; } o[h, i, j] = s + x[%s];")
 
 
-def offsets():
-    """The same with offsets of either sign, whose indices are in range all the same."""
+def indexed(name, indices, extent, length):
+    """Of such indices, with offsets of either sign; they are in range all the same."""
     n = 0
-    for e, first in enumerate(OFFSETS):
+    for e, first in enumerate(indices):
         for b, body in enumerate(OFFSET_READERS):
             for s, r in STRIDES:
                 n += 1
-                second = OFFSETS[(e * 3 + b) % len(OFFSETS)] if n % 3 else first
-                sizes = {"T": 3, "N": 2, "M": 3, "S": s, "R": r, "D": n % 4 - 1, "E": n // 4 % 3 - 1}
+                second = indices[(e * 3 + b) % len(indices)] if n % 3 else first
+                sizes = {"T": extent, "N": 2, "M": 3, "S": s, "R": r, "D": n % 4 - 1, "E": n // 4 % 3 - 1}
                 lets = "let a = i32(h); let b = i32(i); let c = i32(j); "
-                text = program(lets + body % (first, second), sizes, x="160", y="160", more=", S: u32, R: u32, D: u32, E: u32",
+                text = program(lets + body % (first, second), sizes, x=length, y=length, more=", S: u32, R: u32, D: u32, E: u32",
                                domain="over(h: T, i: N, j: M)", o="T, N, M")
-                yield "offsets " + body, text.replace(": u32", ": i32")
+                yield name + " " + body, text.replace(": u32", ": i32")
+
+
+def offsets():
+    """Rows with offsets."""
+    return indexed("offsets", OFFSETS, 3, "160")
 
 
 PACKED = ("((a + D) / 4 * S + b * R + c) * 4 + (a + D) % 4 + 3", "(a / 2 * S + b * R + c) * 2 + a % 2", "a * 4 * S + b * 6 * R + c",
@@ -210,17 +216,27 @@ PACKED = ("((a + D) / 4 * S + b * R + c) * 4 + (a + D) % 4 + 3", "(a / 2 * S + b
 
 def packed():
     """Rows of elements that are packed by a few."""
+    return indexed("packed", PACKED, 5, "600")
+
+
+LAYOUTS = ("if D == 1 { %s } else { %s }", "if D < E { if D == 0 { %s } else { %s } } else { %s }", "if E <= D { %s } if D != 1 { %s }",
+           "if D == E { %s } else if E == 1 { %s } else { %s }")
+
+
+def layouts():
+    """Of places in such rows that scalars choose between."""
     n = 0
-    for e, first in enumerate(PACKED):
-        for b, body in enumerate(OFFSET_READERS):
+    for e, layout in enumerate(LAYOUTS):
+        for b, body in enumerate(OFFSET_READERS[:3]):
             for s, r in STRIDES:
                 n += 1
-                second = PACKED[(e * 3 + b) % len(PACKED)] if n % 3 else first
-                sizes = {"T": 5, "N": 2, "M": 3, "S": s, "R": r, "D": n % 4 - 1, "E": n // 4 % 3 - 1}
+                at = [OFFSETS[(e + 3 * b + k * (1 + n % 3)) % len(OFFSETS)] for k in range(2 * layout.count("%s"))]
+                bodies = tuple(body % pair for pair in zip(at[::2], at[1::2]))
+                sizes = {"T": 3, "N": 2, "M": 3, "S": s, "R": r, "D": n % 3, "E": n // 3 % 3}
                 lets = "let a = i32(h); let b = i32(i); let c = i32(j); "
-                text = program(lets + body % (first, second), sizes, x="600", y="600", more=", S: u32, R: u32, D: u32, E: u32",
+                text = program(lets + layout % bodies, sizes, x="160", y="160", more=", S: u32, R: u32, D: u32, E: u32",
                                domain="over(h: T, i: N, j: M)", o="T, N, M")
-                yield "packed " + body, text.replace(": u32", ": i32")
+                yield "layouts " + layout + body, text.replace(": u32", ": i32")
 
 
 COORDINATES = (  # x, y, z
@@ -311,7 +327,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *offsets(), *packed(), *coordinates(), *multiples(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *offsets(), *packed(), *layouts(), *coordinates(), *multiples(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):

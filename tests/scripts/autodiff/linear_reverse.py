@@ -99,11 +99,16 @@ def scattered(n):
                    "x: in f32[N], y: inout f32[N], N: u32", "i: N")
 
 
+def choices(n):  # of places, by conditions of their own
+    return program(["if m == %du { y[i] = x[i + %d] * x[%d]; }" % (k, k % 7, k) for k in range(n)],
+                   "x: in f32[N + %d], y: out f32[N], N: u32, m: u32" % n, "i: N")
+
+
 # Lines for each statement at most, and the size whose time is compared with that of four times as
 # many statements; 0: only lines are counted.
 KINDS = ((chain, 6, 1000), (ifs, 18, 500), (loops, 10, 50), (carried, 13, 100), (rotated, 10, 100), (breaks, 22, 50),
          (returns, 29, 100), (buffers, 5, 50), (arrays, 27, 25), (overwritten, 12, 200), (whiles, 30, 0),
-         (loop_of_ifs, 26, 0), (weights, 6, 0), (taps, 7, 0), (scattered, 115, 0))
+         (loop_of_ifs, 26, 0), (weights, 6, 0), (taps, 7, 0), (scattered, 115, 0), (choices, 19, 250))
 SIZES = 100, 200, 400, 600, 1000
 
 
