@@ -1,6 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Faults in how the text is read, and in what is refused."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # Which pairs of invocations store to one element, and what they know of conditions.
+    ("text/diag/e0313_later.vyre", (
+        ("ir/check/race_pairs.c", None, "{2, 3}, {1, 3}", "{0, 3}, {0, 3}"),
+    )),
+    ("text/grad/shared/one_stores.vyre", (
+        ("ir/check/race_pairs.c", None, "if (id == condition) return one(taken, taken);", ""),
+        ("ir/check/race_pairs.c", None, "return are_opposite(m->r->p, id, condition) ?", "return false ?"),
+        ("ir/check/race_pairs.c", None, "if (id == condition) return one(taken, taken);", "return one(taken, taken);"),
+    )),
+    # What a wrong program is said to be, and whose constants a rule's are.
+    ("text/check/range.vyre", (
+        ("ir/eval/eval_shadow.c", None, "if (report->races + report->uninitialised == 1) report->first", "if (false) report->first"),
+    )),
+    ("text/check/constants.vyre", (
+        ("autodiff/verify/check.c", None, "type == VY_F16 || has_such_rules(c->q->primal, type);", "type == VY_F16;"),
+    )),
     # What `@derive_as` becomes where the pipeline is dispatched.
     ("text/parse/derive_as_dispatched.vyre", (
         ("ir/build/pipe_stand_in.c", None, "copy_steps(c, at, s->partner);", ";"),

@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Faults in pipelines and in their derivatives."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # Derivatives of derivatives: stages that begin as a copy of a slice, extents that nothing decides any more.
+    ("text/grad/pipeline/init_slice_again.vyre", (
+        ("autodiff/stages/stages.c", None, "if (!from || is_entire(c, from, made))", "if (true)"),
+        ("autodiff/stages/stages.c", None, "    else\n        vy_pipe_move(c->q, from->flat", "    else if (false)\n        vy_pipe_move(c->q, from->flat"),
+    )),
+    ("text/grad/pipeline/counted_again.vyre", (
+        ("ir/host/lower_call.c", None, "if (!dims[k].id) dims[k] = extent_of_scalars(w, a, b->dims[k]);", ""),
+    )),
     # The control flow of pipelines: what runs ahead, how often, and what a condition is.
     ("pipelines_derive.py", (
         ("ir/host/run_ahead.c", None, "if (is_changed(flags[f->buffers[i]])) begin_trial(w, f->buffers[i]);", ";"),

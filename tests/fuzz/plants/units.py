@@ -10,6 +10,8 @@ UNITS = {
         ("spirv/emit/arrays.c", None, "&m->block_types[written][", "&m->block_types[0]["),
     ),
     "test_opt": (
+        ("ir/build/live_rebuild.c", None, "map[id] = count;", "map[id] = id;"),
+        ("ir/build/live_rebuild.c", None, "k.any && !k.rebuild) {", "false) {"),
         ("ir/pass/sums/workgroup_sum.c", None, "    vy_barrier(b);\n    vy_begin_if", "    vy_begin_if"),
         ("ir/pass/sums/subgroup_reduce.c", None, "all && !r->w.s.parent[r->out[site]] &&", "all &&"),
         ("ir/pass/target/workgroup_shape.c", None, "p->has_workgroup || !o->workgroup ||", "!o->workgroup ||"),
