@@ -3,7 +3,7 @@
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
     # Flat indices of buffers of vectors: the first axis has rows, the others are what they are.
     ("text/grad/gather/vector_rows.vyre", (
-        ("autodiff/affine/access.c", None, "if (x->rank && x->why[0]", "if (x->rank == 1 && x->why[0]"),
+        ("autodiff/affine/access.c", None, "why = x->rank ? x->why[0]", "why = x->rank == 1 ? x->why[0]"),
         ("autodiff/affine/access.h", None, "k - x->flat + (x->flat > 0);", "k;"),
         ("autodiff/affine/flat.c", None, "    x->index[to] = whole->index[k];", "    x->index[to] = vy_nest_number(&x->nest, 0);"),
         ("autodiff/affine/flat.c", None, "    x->dim[to] = whole->dim[k];", "    x->dim[to] = whole->dim[0];"),
