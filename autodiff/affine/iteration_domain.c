@@ -86,24 +86,55 @@ static void add_over(vy_nest *n, uint32_t k)
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
 }
 
-// The end of a loop; of one that ends at the lesser of two numbers, `for k in 0..min(8, n / w)`,
-// the one that is affine: it may end *early.
-static vy_number end_of(vy_nest *n, uint32_t id, bool *early)
+// Where a loop begins is a maximum of numbers that the counter reaches, where it ends a minimum:
+//
+//   for k in max(0, pad - y)..min(size, width - y)
+//
+// A constraint for each is a conjunction; the maximum itself would be a case for each of them, and
+// the bounds of several loops the product of their cases.
+enum { BOUND_DEPTH = 4 }; // of maxima in each other
+
+// Constrains counter k by the bound `id`, lower or upper, and says in *range where that is.
+// False: it is not affine, and n->why says why.  An upper bound suffices where another operand of a
+// minimum is not affine, as in `for k in 0..min(8, n / w)`: then the loop may end *early.
+static bool bound(vy_nest *n, uint32_t k, uint32_t id, bool lower, int depth, bool *early,
+                  vy_interval *range)
 {
     const vy_program *p = n->a->p;
-    const vy_number to = vy_affine_number(n, id, &n->why);
-    *early = false;
-    if (to.pa || VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_MIN) return to;
-    *early = true;
-    const vy_number first = vy_affine_number(n, vy_arg(p, id, 0), &n->why);
-    return first.pa ? first : vy_affine_number(n, vy_arg(p, id, 1), &n->why);
+    const vy_op op = lower ? VY_OP_MAX : VY_OP_MIN;
+    if (depth && !VY_IS_LEAF(id) && p->insts.data[id].op == op) {
+        vy_interval x, y;
+        const bool first = bound(n, k, vy_arg(p, id, 0), lower, depth - 1, early, &x);
+        if (!first && lower) return false;
+        const bool second = bound(n, k, vy_arg(p, id, 1), lower, depth - 1, early, &y);
+        *early |= first != second;
+        if (!first || !second || !vy_interval_exactly(op, x, y, range)) *range = first ? x : y;
+        return lower ? second : first || second;
+    }
+    const vy_number v = vy_affine_number(n, id, &n->why);
+    if (!v.pa) return false;
+    *range = v.range;
+    constrain(n, lower ? vy_affine_at_least(vy_nest_axis(n, k), v.pa)
+                       : vy_affine_less(vy_nest_axis(n, k), v.pa));
+    return true;
+}
+
+// k − from is a multiple of the step.
+static bool stride(vy_nest *n, uint32_t k, uint32_t from, int64_t step)
+{
+    const vy_number v = vy_affine_number(n, from, &n->why);
+    if (!v.pa) return false;
+    isl_val *by = isl_val_int_from_si(n->a->ctx, step);
+    isl_pw_aff *iterations = isl_pw_aff_sub(vy_nest_axis(n, k), v.pa);
+    constrain(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(iterations, by), vy_nest_number(n, 0)));
+    return true;
 }
 
 // from ≤ k < to, and k − from a multiple of the step.  It may end *early.
 static bool add_loop(vy_nest *n, uint32_t k, bool *early)
 {
     const vy_program *p = n->a->p;
-    uint32_t loop = n->loop[k];
+    const uint32_t loop = n->loop[k];
     int64_t step;
     if (vy_exits(p, loop)) {
         n->why = VY_AFFINE_DATA;
@@ -113,23 +144,12 @@ static bool add_loop(vy_nest *n, uint32_t k, bool *early)
         n->why = VY_AFFINE_PRODUCT;
         return false;
     }
-    vy_number from = vy_affine_number(n, vy_arg(p, loop, 0), &n->why);
-    vy_number to = {0};
-    if (from.pa) to = end_of(n, vy_arg(p, loop, 1), early);
-    if (!to.pa) {
-        isl_pw_aff_free(from.pa);
-        return false;
-    }
-    n->range[k] = vy_interval_counter(vy_id_type(p, loop), from.range, to.range);
-    constrain(n, vy_affine_at_least(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa)));
-    constrain(n, vy_affine_less(vy_nest_axis(n, k), to.pa));
-    if (step > 1) {
-        isl_val *by = isl_val_int_from_si(n->a->ctx, step);
-        isl_pw_aff *iterations = isl_pw_aff_sub(vy_nest_axis(n, k), isl_pw_aff_copy(from.pa));
-        constrain(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(iterations, by), vy_nest_number(n, 0)));
-    }
-    isl_pw_aff_free(from.pa);
-    return true;
+    vy_interval from, to;
+    *early = false;
+    if (!bound(n, k, vy_arg(p, loop, 0), true, BOUND_DEPTH, early, &from)) return false;
+    if (!bound(n, k, vy_arg(p, loop, 1), false, BOUND_DEPTH, early, &to)) return false;
+    n->range[k] = vy_interval_counter(vy_id_type(p, loop), from, to);
+    return step == 1 || stride(n, k, vy_arg(p, loop, 0), step);
 }
 
 // -------------------------------------------------------------------------------------- conditions

@@ -3,6 +3,7 @@
 // better, if that gathers more, or as it is.
 //
 //   by cases of scalars (gather_cases.c)               if all is gathered then
+//   with scalars that are 1 (gather_units.c)           if all is gathered then
 //   … each with quotients of multiples (gather_multiples.c)   if all is
 //   … or with maxima's additions (gather_winner.c)     if all of those are
 //   … and over coordinates (gather_split.c)            if anything is
@@ -114,6 +115,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
     if (has_views(whole) || !gather_has_additions(whole)) return true;
     const bool plain = is_plain(whole);
     if (plain) ok = vy_affine_name_scalars(whole) && gather_by_cases(&begin, gather_all, &done);
+    if (plain && ok && !done) ok = gather_by_units(&begin, gather_all, &done);
     if (plain && ok && !done) ok = gather_all(&begin);
     if (ok && !done && !made) {
         begin.launch = (gather_launch){0};

@@ -36,9 +36,38 @@ bool gather_wins_in_vain(const gather *g); // not all of them are gathered
 // conditions of begin->launch.  False: m's diag, or memory.  Call gather_free_multiples either way.
 bool gather_try_multiples(gather *begin, gather_multiples *out);
 void gather_free_multiples(gather_multiples *all);
+// ---- gather_versions.c
+enum { GATHER_VERSIONS = 6 };
+typedef bool gather_one(gather *); // gathers a program
+// Programs of which a launch runs one each, in the place of one.
+typedef struct gather_versions {
+    gather *g; // of the whole; its r gets the dimensions
+    vy_program *version[GATHER_VERSIONS];
+    vy_dim holds[GATHER_VERSIONS];     // 1 where that one runs, else 0
+    const char *name[GATHER_VERSIONS]; // once they are in the place of the whole
+    uint32_t count;
+    bool general; // the first is for launches that none of the others is for
+    bool refused; // there are to be none
+} gather_versions;
+// Takes q, a version of `of` in which something is known, and makes that of it which it needs.
+// NULL: an error, or it cannot be one.
+vy_program *gather_clean_version(gather_versions *all, const vy_program *of, vy_program *q);
+// Takes p, which runs where `holds` is 1.
+void gather_take_version(gather_versions *all, vy_program *p, vy_dim holds);
+// Are no additions left of p, at least where what it assumes holds?  thrifty: with less of isl.
+gather_probe gather_probe_version(gather_versions *all, const vy_program *p, bool thrifty,
+                                  gather_one *one);
+// Puts them in the place of the whole, and gathers each.  names: what follows its name in theirs.
+// False: m's diag, or memory.
+bool gather_replace_by_versions(gather_versions *all, const char *const *names, gather_one *one);
+void gather_free_versions(gather_versions *all);
 // ---- gather_cases.c
 // Where scalars choose between places that add, and that suffices to gather all of them: makes a
 // program of each choice, and gathers each by `one`.  *done: it did.  False: m's diag, or memory.
-bool gather_by_cases(gather *begin, bool (*one)(gather *), bool *done);
+bool gather_by_cases(gather *begin, gather_one *one, bool *done);
+// ---- gather_units.c
+// Where all additions are gathered if some scalars are 1: makes a program in which they are, which
+// is gathered by `one`, as is the other.  *done: it did.  False: m's diag, or memory.
+bool gather_by_units(gather *begin, gather_one *one, bool *done);
 
 #endif

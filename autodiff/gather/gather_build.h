@@ -60,6 +60,7 @@ typedef struct gather_site {
     const char *why;         // if not
     bool wraps;              // … and that may be for numbers that could wrap around
     bool divides;            // … or for what could be negative and is divided
+    bool involved;           // … or as the analysis reached a limit, before it had met all scalars
     const char *text;        // the access for readers, if there are notes
     vy_affine_access access; // with the loops of the chosen nest
     uint32_t levels;         // loops that were asked for

@@ -10,7 +10,8 @@
 // picture comes near that.  So where additions stay atomic that numbers which wrap may be the
 // reason of, the analysis is repeated with the scalars that it met calm, between ±2²⁶.  If fewer
 // buffers are added to atomically then, that is a condition of the launch, as are those of
-// gather_assume.c.
+// gather_assume.c.  Where the analysis did not come as far as to meet all scalars, those that the
+// indices, bounds of loops and conditions around an addition are computed from are taken, too.
 //
 //   let x = i32(i) + offset;
 //   … a[x / 4] …                                           over(i: n)
@@ -47,12 +48,19 @@ static bool is_left_for_scalars(const gather *g, uint32_t b)
     return any;
 }
 
-static void see_reasons(const gather *g, uint32_t b, bool *wraps, bool *divides)
+// What stays atomic may do so since numbers could wrap around, or what is divided be negative, or
+// since not all scalars were met.
+typedef struct reasons {
+    bool wraps, divides, unmet;
+} reasons;
+
+static void see_reasons(const gather *g, uint32_t b, reasons *all)
 {
     for (uint32_t k = 0; k < g->site_count; k++) {
         if (g->sites[k].access.buffer != b || g->sites[k].gathered) continue;
-        *wraps |= g->sites[k].wraps;
-        *divides |= g->sites[k].divides;
+        all->wraps |= g->sites[k].wraps;
+        all->divides |= g->sites[k].divides;
+        all->unmet |= g->sites[k].involved;
     }
 }
 
@@ -70,37 +78,59 @@ static uint8_t kind_of(const gather *g, const uint8_t *divided, uint32_t scalar)
     return divided && divided[scalar] ? divided[scalar] : VY_AFFINE_IS_CALM;
 }
 
-// The analysis gave up at a quotient, so it has not met what else is in the index: takes scalars
-// that an index is computed from as well.
+// Marks operand x of what decides where an addition is, or takes it if it is a scalar.
+static void see_operand(const gather *g, uint32_t x, uint8_t *in, uint8_t *calm,
+                        const uint8_t *divided)
+{
+    const vy_program *p = g->r;
+    const vy_leaf *l = VY_IS_LEAF(x) ? &p->leaves.data[VY_LEAF_INDEX(x)] : NULL;
+    const vy_type t = l ? (vy_type)l->type : (vy_type)p->insts.data[x].type;
+    if (!l)
+        in[x] |= vy_type_is_integer(t) || (t == VY_BOOL && !divided);
+    else if (l->kind == VY_LEAF_SCALAR)
+        calm[l->index] = kind_of(g, divided, l->index);
+}
+
+// The bounds of the loops around an addition, and the conditions.
+static void see_openers(const gather *g, uint32_t id, uint8_t *in, uint8_t *calm)
+{
+    for (uint32_t up = g->s.parent[id]; up; up = g->s.parent[up]) {
+        const vy_op op = (vy_op)g->r->insts.data[up].op;
+        const uint32_t n = op == VY_OP_LOOP ? 2 : op == VY_OP_IF ? 1 : 0;
+        for (uint32_t k = 0; k < n; k++) see_operand(g, vy_arg(g->r, up, k), in, calm, NULL);
+    }
+}
+
+// The analysis gave up on the way, at a quotient or at what could wrap around, so it has not met what
+// else is in the index, or in the bounds of loops: takes the scalars that these are computed from.
 static void see_indices(gather *g, uint8_t *calm, const uint8_t *divided)
 {
     const vy_program *p = g->r;
     uint8_t *in = vy_arena_alloc(&g->arena, p->insts.count); // by instruction: it is in an index
     g->failed |= !in;
-    for (uint32_t k = 0; k < g->site_count && in; k++)
-        if (g->sites[k].divides && !g->sites[k].gathered) in[g->sites[k].id] = 1;
+    for (uint32_t k = 0; k < g->site_count && in; k++) {
+        const gather_site *site = &g->sites[k];
+        if (site->gathered || !(divided ? site->divides : site->wraps)) continue;
+        in[site->id] = 1;
+        if (!divided) see_openers(g, site->id, in, calm);
+    }
     for (uint32_t id = p->insts.count; id-- > 1 && in;) {
         const bool adds = p->insts.data[id].op == VY_OP_ATOMIC_ADD;
-        for (uint32_t k = 0; in[id] && k < p->insts.data[id].nargs - adds; k++) {
-            const uint32_t x = vy_arg(p, id, k);
-            const vy_leaf *l = VY_IS_LEAF(x) ? &p->leaves.data[VY_LEAF_INDEX(x)] : NULL;
-            if (!l)
-                in[x] |= vy_type_is_integer((vy_type)p->insts.data[x].type);
-            else if (l->kind == VY_LEAF_SCALAR)
-                calm[l->index] = kind_of(g, divided, l->index);
-        }
+        for (uint32_t k = 0; in[id] && k < p->insts.data[id].nargs - adds; k++)
+            see_operand(g, vy_arg(p, id, k), in, calm, divided);
     }
 }
 
 gather_calm gather_calmer(gather *g)
 {
     const gather_calm none = {0};
-    bool any = false, wraps = false, divides = false;
+    bool any = false;
+    reasons why = {0};
     if (g->calm.signs) return none;
     for (uint32_t b = 1; b < g->r->buffers.count; b++)
-        if (is_left_for_scalars(g, b)) see_reasons(g, b, &wraps, &divides);
-    const uint8_t *divided = divides ? gather_divided(g) : NULL;
-    if (!divided && (!wraps || g->calm.scalar)) return none;
+        if (is_left_for_scalars(g, b)) see_reasons(g, b, &why);
+    const uint8_t *divided = why.divides ? gather_divided(g) : NULL;
+    if (!divided && !why.wraps) return none;
     uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++)
@@ -110,8 +140,12 @@ gather_calm gather_calmer(gather *g)
         const vy_affine_param *q = &g->a.params.data[k];
         if (!q->is_dim) calm[q->index] = kind_of(g, divided, q->index);
     }
-    if (calm && divided) see_indices(g, calm, divided);
-    for (uint32_t k = 0; calm && k < g->r->scalars.count; k++) any |= calm[k] != VY_AFFINE_ANY;
+    if (calm && (divided || why.unmet || g->calm.scalar)) see_indices(g, calm, divided);
+    for (uint32_t k = 0; calm && k < g->r->scalars.count; k++) {
+        const uint8_t before = g->calm.scalar ? g->calm.scalar[k] : VY_AFFINE_ANY;
+        any |= calm[k] > before;
+        if (calm[k] < before) calm[k] = before;
+    }
     const uint32_t left = g->calm.scalar ? g->calm.left : gather_left_atomic(g);
     return any ? (gather_calm){calm, divided != NULL, left} : none;
 }

@@ -15,27 +15,20 @@
 // case, which often has the most axes, is the first to show that it is in vain.
 #include "autodiff/gather/gather_attempts.h"
 
-#include "autodiff/stages/stages.h"
 #include "ir/build/rewrite.h"
-#include "ir/check/check.h"
-#include "ir/pass/pass.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    MOST_CASES = 6,
     MOST_CONDITIONS = 16, // on scalars that are looked at
     DEEPEST = 64,         // constructs around an addition
 };
 
 typedef struct cases {
-    gather *g; // of the whole; its r gets the dimensions
-    vy_program *version[MOST_CASES];
-    vy_dim holds[MOST_CASES]; // 1 where that one runs, else 0
-    uint32_t count;
+    gather *g; // of the whole
+    gather_versions all;
     uint8_t *in; // by instruction of the program that is looked at: it is in an index
-    bool refused;
 } cases;
 
 // -------------------------------------------------------------------------------------- conditions
@@ -177,7 +170,7 @@ static void see_condition(cases *c, const vy_program *p, const vy_structure *s, 
     uint32_t k = 0;
     if (!condition) return;
     while (k < all->count && !is_same(p, all->id[k], condition)) k++;
-    c->refused |= k == MOST_CONDITIONS;
+    c->all.refused |= k == MOST_CONDITIONS;
     if (k == MOST_CONDITIONS) return;
     const bool fresh = k == all->count, before = !fresh && all->chooses[k];
     if (fresh) all->id[all->count++] = condition;
@@ -197,12 +190,12 @@ static uint32_t find_condition(cases *c, const vy_program *p)
         return 0;
     }
     if (s.deepest <= DEEPEST) find_indices(c, p, &s);
-    for (uint32_t id = 1; c->in && id < p->insts.count && !c->refused && !c->g->failed; id++)
+    for (uint32_t id = 1; c->in && id < p->insts.count && !c->all.refused && !c->g->failed; id++)
         see_condition(c, p, &s, id, &all);
     c->in = NULL;
     vy_structure_free(&s);
-    c->refused |= all.choosing >= MOST_CASES;
-    for (uint32_t k = 0; k < all.count && !c->refused && !c->g->failed; k++)
+    c->all.refused |= all.choosing >= GATHER_VERSIONS;
+    for (uint32_t k = 0; k < all.count && !c->all.refused && !c->g->failed; k++)
         if (all.chooses[k]) return all.id[k];
     return 0;
 }
@@ -222,70 +215,26 @@ static uint32_t know(void *pass, uint32_t id)
     return id;
 }
 
-// p where the condition is known.  NULL: memory, or an error.
+// p where the condition is known.  NULL: memory, an error, or it writes other buffers.
 static vy_program *version_of(cases *c, vy_program *p, uint32_t condition, bool holds)
 {
     knowing x = {.condition = condition, .holds = holds};
-    vy_pass_context context = {0};
     const bool ok = vy_rewrite_begin(&x.w, p);
     if (ok) vy_rewrite_run(&x.w, know, &x);
-    vy_program *q = vy_rewrite_take(&x.w, ok);
-    if (q && vy_pass_cleanup(q, &context) && vy_pass_dce(q, &context) && vy_check_program(q) &&
-        q->scalars.count == p->scalars.count)
-        return q;
-    c->refused |= q && q->scalars.count != p->scalars.count;
-    c->g->failed |= !c->refused;
-    vy_program_free(q);
-    return NULL;
-}
-
-// By buffer: it is written.
-static void find_written(const vy_program *p, uint8_t *written)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_WRITE)
-            written[p->insts.data[id].aux] = 1;
-}
-
-// Do both write the same buffers?  A dispatch clears what it has as `out`, and only the version
-// that runs does.
-static bool write_alike(cases *c, const vy_program *p, const vy_program *q)
-{
-    const uint32_t n = p->buffers.count;
-    uint8_t *x = vy_arena_alloc(&c->g->arena, n), *y = vy_arena_alloc(&c->g->arena, n);
-    c->g->failed |= !x || !y;
-    if (!x || !y || q->buffers.count != n) return false;
-    find_written(p, x);
-    find_written(q, y);
-    for (uint32_t i = 1; i < n; i++)
-        if (x[i] != y[i] && vy_is_global(p->buffers.data[i].cls)) return false;
-    return true;
-}
-
-// Takes p, which runs where `holds` is 1.
-static void take(cases *c, vy_program *p, vy_dim holds)
-{
-    c->refused |= c->count == MOST_CASES;
-    if (!c->refused && !c->g->failed && holds.id) {
-        c->holds[c->count] = holds;
-        c->version[c->count++] = p;
-    } else if (p != c->g->r) {
-        vy_program_free(p);
-    }
+    return gather_clean_version(&c->all, p, vy_rewrite_take(&x.w, ok));
 }
 
 // Takes p, which runs where `holds` is 1 (id 0: always): as it is, or as the versions of it.
 static void divide(cases *c, vy_program *p, vy_dim holds)
 {
     gather *g = c->g;
-    const uint32_t condition = c->refused || g->failed ? 0 : find_condition(c, p);
+    const uint32_t condition = c->all.refused || g->failed ? 0 : find_condition(c, p);
     const vy_dim is = condition ? comparison(g, p, condition) : (vy_dim){0};
     vy_program *yes = is.id ? version_of(c, p, condition, true) : NULL;
     vy_program *no = yes ? version_of(c, p, condition, false) : NULL;
-    if (!no || !write_alike(c, p, yes) || !write_alike(c, p, no)) {
+    if (!no) {
         vy_program_free(yes);
-        vy_program_free(no);
-        take(c, p, holds);
+        gather_take_version(&c->all, p, holds);
         return;
     }
     const vy_dim fails = negation(g, is);
@@ -295,34 +244,6 @@ static void divide(cases *c, vy_program *p, vy_dim holds)
 }
 
 // --------------------------------------------------------------------------------------- the whole
-static bool name_all(cases *c)
-{
-    char text[32];
-    for (uint32_t k = 0; k < c->count; k++) {
-        snprintf(text, sizeof text, "case%u", k + 1);
-        c->version[k]->name = vy_stage_name(c->g->m, c->g->r, text);
-        if (!c->version[k]->name) return false;
-    }
-    return true;
-}
-
-// The notes are of the last version.  Those of another only count its places, and its programs are
-// the last ones of the module, from number `first` on, or p itself.
-static bool note_elsewhere(const gather *g, uint32_t first, const vy_program *p)
-{
-    for (uint32_t k = 0; k < g->m->programs.count; k++) {
-        const vy_program *q = g->m->programs.data[k];
-        if (q != p && k < first) continue;
-        const char *copy = vy_arena_strdup(g->notes->arena, q->name, strlen(q->name));
-        if (!copy || !vy_vec_push(&g->notes->elsewhere, copy)) return false;
-    }
-    for (uint32_t k = 0; k < g->notes->notes.count; k++) {
-        vy_gather_note *n = &g->notes->notes.data[k];
-        *n = (vy_gather_note){.buffer = n->buffer, .sites = n->sites, .gathered = n->gathered};
-    }
-    return true;
-}
-
 // Says that what is assumed is of one of the versions.
 static bool note_cases(const gather *g, uint32_t count)
 {
@@ -342,56 +263,26 @@ static bool note_cases(const gather *g, uint32_t count)
     return true;
 }
 
-// Puts the versions in the place of the whole, and gathers each.
-static bool take_apart(cases *c, bool (*one)(gather *))
+bool gather_by_cases(gather *begin, gather_one *one, bool *done)
 {
-    gather *g = c->g;
-    if (!name_all(c)) return false;
-    const uint32_t count = c->count;
-    c->count = 0; // they are the module's
-    if (!vy_stages_replace_some(g->m, g->r, c->version, c->holds, count)) return false;
-    bool ok = true;
-    for (uint32_t k = 0; k < count && ok; k++) {
-        const uint32_t before = g->m->programs.count;
-        gather own = *g;
-        own.r = c->version[k];
-        own.arena = (vy_arena){0};
-        if (gather_has_additions(own.r)) ok = vy_affine_name_scalars(own.r) && one(&own);
-        if (ok && g->notes && k + 1 < count) ok = note_elsewhere(g, before - 1, c->version[k]);
-    }
-    return ok && (!g->notes || note_cases(g, count));
-}
-
-// Are no additions left of p, at least where what it assumes holds?
-static gather_probe probe(cases *c, const vy_program *p, bool (*one)(gather *))
-{
-    gather_probe found = {0};
-    if (!gather_has_additions(p)) return (gather_probe){.all = true};
-    gather own = *c->g;
-    own.arena = (vy_arena){0};
-    own.notes = NULL;
-    own.probe = &found;
-    own.thrifty = true;
-    own.r = vy_program_clone(p, c->g->m);
-    const bool ok = own.r && vy_affine_name_scalars(own.r) && one(&own);
-    c->g->failed |= !ok;
-    vy_program_free(own.r);
-    return ok ? found : (gather_probe){0};
-}
-
-bool gather_by_cases(gather *begin, bool (*one)(gather *), bool *done)
-{
+    static const char *const names[GATHER_VERSIONS] = {"case1", "case2", "case3",
+                                                       "case4", "case5", "case6"};
     gather g = *begin;
-    cases c = {.g = &g};
+    cases c = {.g = &g, .all.g = &g};
+    gather_versions *all = &c.all;
     divide(&c, g.r, (vy_dim){0});
-    bool all = c.count > 1 && !c.refused && !g.failed;
-    for (uint32_t k = c.count; k-- > 0 && all;) all = probe(&c, c.version[k], one).all;
-    const gather_probe as_it_is = all ? probe(&c, g.r, one) : (gather_probe){0};
-    all = all && (!as_it_is.all || as_it_is.open);
+    const uint32_t count = all->count;
+    bool each = count > 1 && !all->refused && !g.failed;
+    for (uint32_t k = count; k-- > 0 && each;)
+        each = gather_probe_version(all, all->version[k], true, one).all;
+    const gather_probe as_it_is =
+        each ? gather_probe_version(all, g.r, true, one) : (gather_probe){0};
+    each = each && (!as_it_is.all || as_it_is.open);
     bool ok = !g.failed;
-    *done = all && ok;
-    if (*done) ok = take_apart(&c, one);
-    for (uint32_t k = 0; k < c.count; k++) vy_program_free(c.version[k]);
+    *done = each && ok;
+    if (*done)
+        ok = gather_replace_by_versions(all, names, one) && (!g.notes || note_cases(&g, count));
+    gather_free_versions(all);
     vy_arena_free(&g.arena);
     return ok;
 }

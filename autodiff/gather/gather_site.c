@@ -126,7 +126,7 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
     vy_access_free(&site->access);
     if (!make_access(g, site, levels)) {
         site->why = "is too involved";
-        site->wraps = true;
+        site->wraps = site->involved = true;
         return false;
     }
     const vy_affine_access *x = &site->access;
@@ -200,7 +200,7 @@ void gather_decide(gather *g, uint32_t k)
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) {
         site->why = "is beyond a limit of the analysis";
-        site->wraps = true; // cases of wrapping around use a limit up
+        site->wraps = site->involved = true; // cases of wrapping around use a limit up
         return;
     }
     site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
