@@ -158,20 +158,23 @@ static bool is_between(const explaining *x, const vy_program *p)
     return !is_copy(x, p);
 }
 
-// The step that reverses: not one that only sums.
+// The step that reverses: the last that does not only sum; the first, if all do.  Not one that runs
+// for other scalars.
 static const vy_program *reversing(const explaining *x)
 {
-    const vy_program *last = NULL;
+    const vy_program *last = NULL, *first = NULL;
     for (uint32_t i = 0; i < x->derived->programs.count; i++) {
         const vy_program *p = x->derived->programs.data[i];
-        bool sums = is_elsewhere(&x->gathers, p);
+        bool sums = false;
+        if (is_elsewhere(&x->gathers, p)) continue;
         for (uint32_t k = 0; k < x->gathers.notes.count && !sums; k++) {
             const vy_gather_note *n = &x->gathers.notes.data[k];
             sums = (n->program && strcmp(n->program, p->name) == 0) || is_other_form(n, p);
         }
-        if (!sums || !last || i + 1 == x->derived->programs.count) last = sums && last ? last : p;
+        if (!first) first = p;
+        if (!sums) last = p;
     }
-    return last;
+    return last ? last : first ? first : x->derived->programs.data[0];
 }
 
 static bool count_both(explaining *x, const vy_module *derived, const vy_sizes *sizes)

@@ -199,6 +199,8 @@ static bool make(gather *g, vy_program **stages, uint32_t count)
 {
     if (g->probe && !g->probe->all && !gather_left_atomic(g))
         *g->probe = (gather_probe){.all = true, .open = gather_holds(g).id != 0};
+    for (uint32_t k = 0; g->probe && k < g->site_count; k++)
+        g->probe->factors |= !g->sites[k].gathered && g->sites[k].factors;
     const bool better = !(g->probe && g->probe->all) && is_better_calm(g);
     g->better = better;
     g->vain = !better && (gather_wins_in_vain(g) || (g->multiples && gather_left_atomic(g)));
@@ -218,8 +220,12 @@ static bool take_apart(gather *g)
         vy_arena_alloc(&g->arena, g->site_count * (g->site_count / 64 + 1) * sizeof *g->points);
     if (!g->points) return false;
     vy_affine_begin_round(&g->a);
+    const bool later = g->calmly && !g->calm.scalar;
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
-        gather_decide(g, k);
+        if (later)
+            gather_leave_for_calm(&g->sites[k]);
+        else
+            gather_decide(g, k);
         if (g->sites[k].gathered) g->sites[k].adding = gather_adding(g, &g->sites[k]);
         if (g->notes && !g->notes->counts_only && g->sites[k].map && !is_described(g, k))
             g->sites[k].text = vy_access_text(&g->sites[k].access, g->notes->arena);

@@ -10,6 +10,7 @@
 typedef struct gather_probe {
     bool all;  // everything would be gathered
     bool open; // … if conditions hold
+    bool factors; // something would not, for a product or quotient of what is not constant
 } gather_probe;
 
 // What gather_winner.c did to the reverse program.
@@ -47,6 +48,7 @@ typedef struct gather_versions {
     const char *name[GATHER_VERSIONS]; // once they are in the place of the whole
     uint32_t count;
     bool general; // the first is for launches that none of the others is for
+    bool calmly;  // the last takes scalars to be calm from the first attempt on
     bool refused; // there are to be none
 } gather_versions;
 // Takes q, a version of `of` in which something is known, and makes that of it which it needs.
@@ -54,7 +56,7 @@ typedef struct gather_versions {
 vy_program *gather_clean_version(gather_versions *all, const vy_program *of, vy_program *q);
 // Takes p, which runs where `holds` is 1.
 void gather_take_version(gather_versions *all, vy_program *p, vy_dim holds);
-// Are no additions left of p, at least where what it assumes holds?  thrifty: with less of isl.
+// What would become of p?  thrifty: with less of isl.
 gather_probe gather_probe_version(gather_versions *all, const vy_program *p, bool thrifty,
                                   gather_one *one);
 // Puts them in the place of the whole, and gathers each.  names: what follows its name in theirs.

@@ -61,6 +61,7 @@ typedef struct gather_site {
     bool wraps;              // … and that may be for numbers that could wrap around
     bool divides;            // … or for what could be negative and is divided
     bool involved;           // … or as the analysis reached a limit, before it had met all scalars
+    bool factors;            // … or for a product or quotient of numbers that are not constant
     const char *text;        // the access for readers, if there are notes
     vy_affine_access access; // with the loops of the chosen nest
     uint32_t levels;         // loops that were asked for
@@ -186,6 +187,7 @@ typedef struct gather {
     bool better;                // another attempt was, and has been made
     bool stopped;               // nothing is made of what it found: another attempt does that
     bool vain;                  // … without `winners`
+    bool calmly;                // scalars are calm from the first attempt on
     bool owns;                  // it is the one of gather_own.c
     bool thrifty;               // with less of isl: a probe, or gathers were tried before
     bool grid;                  // the domain is that of gather_grid.c
@@ -246,6 +248,8 @@ uint32_t gather_left_atomic(const gather *g); // buffers that are added to atomi
 void gather_assume_calm(gather *g);
 // g->a, with the same, and with what coordinates assume of scalars; false: memory.
 bool gather_begin_affine(gather *g);
+// Leaves the site, which has not been looked at, to such an attempt.
+void gather_leave_for_calm(gather_site *site);
 // What an attempt that repeats this one should assume; scalar NULL: there is no such attempt.
 gather_calm gather_calmer(gather *g);
 bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically without it

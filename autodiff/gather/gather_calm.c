@@ -78,6 +78,11 @@ static uint8_t kind_of(const gather *g, const uint8_t *divided, uint32_t scalar)
     return divided && divided[scalar] ? divided[scalar] : VY_AFFINE_IS_CALM;
 }
 
+static void take_kind(uint8_t *calm, uint32_t scalar, uint8_t kind)
+{
+    if (calm[scalar] < kind) calm[scalar] = kind;
+}
+
 // Marks operand x of what decides where an addition is, or takes it if it is a scalar.
 static void see_operand(const gather *g, uint32_t x, uint8_t *in, uint8_t *calm,
                         const uint8_t *divided)
@@ -88,7 +93,26 @@ static void see_operand(const gather *g, uint32_t x, uint8_t *in, uint8_t *calm,
     if (!l)
         in[x] |= vy_type_is_integer(t) || (t == VY_BOOL && !divided);
     else if (l->kind == VY_LEAF_SCALAR)
-        calm[l->index] = kind_of(g, divided, l->index);
+        take_kind(calm, l->index, kind_of(g, divided, l->index));
+}
+
+// x == min(max(x, 0), w - 1): is x within a picture?  It is one of at least one row.
+static void see_clamp(const gather *g, uint32_t id, uint8_t *calm)
+{
+    const vy_program *p = g->r;
+    int64_t c;
+    if (p->insts.data[id].op != VY_OP_MIN) return;
+    for (uint32_t k = 0; k < 2; k++) {
+        const uint32_t low = vy_arg(p, id, k), high = vy_arg(p, id, 1 - k);
+        if (VY_IS_LEAF(low) || VY_IS_LEAF(high)) continue;
+        const vy_op op = (vy_op)p->insts.data[high].op;
+        if (p->insts.data[low].op != VY_OP_MAX || (op != VY_OP_SUB && op != VY_OP_ADD)) continue;
+        const uint32_t w = vy_arg(p, high, 0);
+        const vy_leaf *l = VY_IS_LEAF(w) ? &p->leaves.data[VY_LEAF_INDEX(w)] : NULL;
+        if (!l || l->kind != VY_LEAF_SCALAR || !is_integer_of_32_bits((vy_type)l->type)) continue;
+        if (vy_id_int(p, vy_arg(p, high, 1), &c) && c == (op == VY_OP_SUB ? 1 : -1))
+            take_kind(calm, l->index, VY_AFFINE_POSITIVE);
+    }
 }
 
 // The bounds of the loops around an addition, and the conditions.
@@ -116,9 +140,16 @@ static void see_indices(gather *g, uint8_t *calm, const uint8_t *divided)
     }
     for (uint32_t id = p->insts.count; id-- > 1 && in;) {
         const bool adds = p->insts.data[id].op == VY_OP_ATOMIC_ADD;
+        if (in[id]) see_clamp(g, id, calm);
         for (uint32_t k = 0; in[id] && k < p->insts.data[id].nargs - adds; k++)
             see_operand(g, vy_arg(p, id, k), in, calm, divided);
     }
+}
+
+void gather_leave_for_calm(gather_site *site)
+{
+    site->why = "could wrap around";
+    site->wraps = site->involved = true;
 }
 
 gather_calm gather_calmer(gather *g)

@@ -140,6 +140,7 @@ static bool at_level(gather *g, gather_site *site, uint32_t levels)
         site->why = vy_affine_why_text(x->why[k]);
         site->wraps = x->why[k] == VY_AFFINE_WRAP || x->why[k] == VY_AFFINE_PRODUCT;
         site->divides = x->why[k] == VY_AFFINE_DIVISION;
+        site->factors = site->divides || x->why[k] == VY_AFFINE_PRODUCT;
         return false;
     }
     return true;
@@ -154,7 +155,7 @@ static bool choose_level(gather *g, gather_site *site)
         if (!loop) return true;
         if (depth && at_level(g, site, depth)) continue;
         site->why = NULL;
-        site->wraps = site->divides = false;
+        site->wraps = site->divides = site->factors = false;
         if (depth && !at_level(g, site, UINT32_MAX)) return false;
         if (!keep_results(g, site, loop)) {
             site->why = "would repeat a loop for every iteration of its own";

@@ -260,15 +260,19 @@ bool gather_by_units(gather *begin, gather_one *one, bool *done)
     units u = {.all = {.g = &g, .general = true}};
     bool ok = vy_structure_make(g.r, &u.s) && find_units(&u, g.r);
     const bool any = ok && u.count && u.count <= MOST_UNITS;
-    if (any && !gather_probe_version(&u.all, g.r, true, one).all && !g.failed) {
+    const gather_probe as_it_is =
+        any ? gather_probe_version(&u.all, g.r, true, one) : (gather_probe){.all = true};
+    u.all.calmly = true; // sizes in memory are i32: what may wrap around is tried in vain
+    vy_program *version = NULL;
+    if (!as_it_is.all && as_it_is.factors && !g.failed) {
         make_conditions(&u);
-        vy_program *version = version_of(&u);
-        if (version && gather_probe_version(&u.all, version, false, one).all && !g.failed) {
-            *done = !are_given(&u);
-            ok = *done ? replace(&u, version, one) : assume(begin, &u, version);
-        } else {
-            vy_program_free(version);
-        }
+        version = version_of(&u);
+    }
+    if (version && gather_probe_version(&u.all, version, false, one).all && !g.failed) {
+        *done = !are_given(&u);
+        ok = *done ? replace(&u, version, one) : assume(begin, &u, version);
+    } else {
+        vy_program_free(version);
     }
     vy_structure_free(&u.s);
     gather_free_versions(&u.all);

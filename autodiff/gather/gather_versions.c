@@ -122,6 +122,7 @@ bool gather_replace_by_versions(gather_versions *all, const char *const *names, 
         gather own = *g;
         own.r = all->version[k];
         own.arena = (vy_arena){0};
+        own.calmly = all->calmly && k + 1 == count;
         const others before = others_than(g, &g->arena, own.r);
         ok = before.of != NULL;
         if (ok && gather_has_additions(own.r)) ok = vy_affine_name_scalars(own.r) && one(&own);
@@ -140,6 +141,7 @@ gather_probe gather_probe_version(gather_versions *all, const vy_program *p, boo
     own.notes = NULL;
     own.probe = &found;
     own.thrifty = thrifty;
+    own.calmly = all->calmly;
     own.r = vy_program_clone(p, all->g->m);
     const bool ok = own.r && vy_affine_name_scalars(own.r) && one(&own);
     all->g->failed |= !ok;
