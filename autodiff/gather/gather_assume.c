@@ -236,8 +236,10 @@ static bool is_same_product(const vy_program *p, vy_dim x, vy_dim y)
 // twice an extent, since the last row begins below it, and none wraps.
 static bool covers_domain(gather *g, const vy_affine_rows *r)
 {
-    return g->split.whole &&
-           is_same_product(g->r, span(g, r, 0, r->axis[0].extent, false), g->split.all);
+    bool any = false;
+    for (uint32_t k = 0; k < g->split.count && !any; k++)
+        any = is_same_product(g->r, span(g, r, 0, r->axis[0].extent, false), g->split.all[k]);
+    return any;
 }
 
 // The extent of the axis, and that its index stays within the next greater stride.

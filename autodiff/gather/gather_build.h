@@ -116,14 +116,16 @@ typedef struct gather_stride {
     int64_t constant;
 } gather_stride;
 
-// A domain variable that became coordinates (gather_split.h).
+// Domain variables that became coordinates, one after the other (gather_split.h).
+enum { GATHER_SPLITS = 3 };
 typedef struct gather_split {
     vy_program *whole; // the reverse program before; NULL: none did
-    struct gather_splitting *how;
-    bool guarded; // the last row may not be full
-    vy_dim all;   // the product of the coordinates' extents
+    bool guarded;      // the last row of one may not be full
+    uint32_t count;
+    struct gather_splitting *how[GATHER_SPLITS];
+    vy_dim all[GATHER_SPLITS]; // the product of the coordinates' extents
     // By scalar: the vy_affine_kind that the conditions of that make it; NULL: of any.
-    const uint8_t *kind;
+    uint8_t *kind;
 } gather_split;
 
 // What everything that is gathered assumes of the launch, and the same for readers.
@@ -212,10 +214,10 @@ void gather_classify(gather *g, gather_site *site); // its class, once there is 
 // Without changes of the sign of 32-bit integers.
 uint32_t gather_plain(const vy_program *p, uint32_t id);
 // ---- gather_split.c
-// A domain variable that is divided into coordinates becomes these, if there is one.
+// Domain variables that are divided into coordinates become these.
 // False: memory.
 bool gather_split_domain(gather *g);
-// Gives p, which has the domain of the coordinates, the one of before.  False: m's diag, or memory.
+// Gives p, which has the domain of the coordinates, that of before.  False: m's diag, or memory.
 bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_sizes.c
 // source: NULL, or what r is the derivative of.

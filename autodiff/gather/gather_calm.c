@@ -115,6 +115,17 @@ static void see_clamp(const gather *g, uint32_t id, uint8_t *calm)
     }
 }
 
+// uint(x) < uint(w): is x within a picture, of at least no rows?
+static void see_unsigned(const gather *g, uint32_t id, uint8_t *calm)
+{
+    const vy_program *p = g->r;
+    if (p->insts.data[id].op != VY_OP_LT) return;
+    const uint32_t w = vy_arg(p, id, 1), of = gather_plain(p, w);
+    const vy_leaf *l = VY_IS_LEAF(of) ? &p->leaves.data[VY_LEAF_INDEX(of)] : NULL;
+    if (l && l->kind == VY_LEAF_SCALAR && l->type == VY_I32 && vy_id_type(p, w) == VY_U32)
+        take_kind(calm, l->index, VY_AFFINE_NATURAL);
+}
+
 // The bounds of the loops around an addition, and the conditions.
 static void see_openers(const gather *g, uint32_t id, uint8_t *in, uint8_t *calm)
 {
@@ -131,6 +142,7 @@ static void see_indices(gather *g, uint8_t *calm, const uint8_t *divided)
 {
     const vy_program *p = g->r;
     uint8_t *in = vy_arena_alloc(&g->arena, p->insts.count); // by instruction: it is in an index
+    uint32_t from[3];
     g->failed |= !in;
     for (uint32_t k = 0; k < g->site_count && in; k++) {
         const gather_site *site = &g->sites[k];
@@ -140,9 +152,15 @@ static void see_indices(gather *g, uint8_t *calm, const uint8_t *divided)
     }
     for (uint32_t id = p->insts.count; id-- > 1 && in;) {
         const bool adds = p->insts.data[id].op == VY_OP_ATOMIC_ADD;
-        if (in[id]) see_clamp(g, id, calm);
+        if (in[id]) {
+            see_clamp(g, id, calm);
+            see_unsigned(g, id, calm);
+        }
         for (uint32_t k = 0; in[id] && k < p->insts.data[id].nargs - adds; k++)
             see_operand(g, vy_arg(p, id, k), in, calm, divided);
+        if (!in[id] || p->insts.data[id].op != VY_OP_RESULT) continue;
+        for (uint32_t k = vy_slot_sources(p, &g->s, id, from); k-- > 0;)
+            see_operand(g, from[k], in, calm, divided);
     }
 }
 

@@ -278,26 +278,42 @@ static bool remember(gather_splitting *s)
 {
     gather_split *split = &s->g->split;
     gather_splitting *kept = vy_arena_alloc(&s->g->arena, sizeof *kept);
-    if (!kept) return false;
+    const uint32_t n = s->p->overs.count;
+    vy_over_var *before = vy_arena_alloc(&s->g->arena, (n + 1) * sizeof *before);
+    if (!kept || !before) return false;
+    memcpy(before, s->p->overs.data, n * sizeof *before);
     *kept = *s;
     kept->part = NULL;
-    split->how = kept;
-    split->guarded = s->guarded;
+    kept->before = before;
+    kept->before_count = n;
     const vy_dim row = stride_dim(s->g, &s->stride[s->count - 1], false);
-    split->all = s->guarded ? gather_node(s->g, VY_DIM_MUL, s->extent[s->count - 1], row)
-                            : s->p->overs.data[s->over].extent;
-    split->whole = vy_program_clone(s->g->r, s->g->m);
+    split->all[split->count] = s->guarded
+                                   ? gather_node(s->g, VY_DIM_MUL, s->extent[s->count - 1], row)
+                                   : s->p->overs.data[s->over].extent;
+    split->how[split->count++] = kept;
+    split->guarded |= s->guarded;
+    if (!split->whole) split->whole = vy_program_clone(s->g->r, s->g->m);
     return split->whole != NULL;
+}
+
+// *done: a variable became coordinates.
+static bool split_one(gather *g, bool *done)
+{
+    gather_splitting s = {.g = g, .p = g->r};
+    *done = false;
+    if (!gather_find_parts(&s)) return !g->failed;
+    if (g->r->overs.count + s.count - 1 > GATHER_PARTS || !find_extents(&s)) return !g->failed;
+    find_conditions(&s);
+    if (g->failed || !remember(&s)) return false;
+    *done = true;
+    return rewrite(&s, g->r);
 }
 
 bool gather_split_domain(gather *g)
 {
-    gather_splitting s = {.g = g, .p = g->r};
-    if (has_builtins(g->r) || !gather_find_parts(&s)) return !g->failed;
-    if (g->r->overs.count + s.count - 1 > GATHER_PARTS || !find_extents(&s)) return !g->failed;
-    find_conditions(&s);
-    if (g->failed || !remember(&s)) return false;
-    return rewrite(&s, g->r);
+    bool done = !has_builtins(g->r), ok = true;
+    while (ok && done && g->split.count < GATHER_SPLITS) ok = split_one(g, &done);
+    return ok;
 }
 
 // --------------------------------------------------------------------------------- and back again
@@ -337,12 +353,11 @@ static uint32_t join_copy(void *pass, uint32_t id)
 static void join_variables(splitting *x)
 {
     const gather_splitting *s = x->s;
-    const vy_program *whole = s->g->split.whole;
     vy_program *q = vy_builder_program(x->w.b);
     uint32_t at = 0;
     q->overs.count = 0;
-    for (uint32_t k = 0; k < whole->overs.count; k++) {
-        if (!add_over(x, whole->overs.data[k])) return;
+    for (uint32_t k = 0; k < s->before_count; k++) {
+        if (!add_over(x, s->before[k])) return;
         const vy_value v = {over_leaf(x->w.b, k)};
         if (k != s->over) x->variable[at++] = v.id;
         for (uint32_t i = s->count; k == s->over && i-- > 0;)
@@ -350,10 +365,9 @@ static void join_variables(splitting *x)
     }
 }
 
-bool gather_join_domain(gather *g, vy_program *p)
+static bool join_one(const gather_splitting *s, vy_program *p)
 {
-    if (!g->split.whole) return true;
-    splitting x = {.s = g->split.how};
+    splitting x = {.s = s};
     bool changed = false;
     bool ok = vy_rewrite_begin(&x.w, p);
     x.variable = ok ? vy_rewrite_table(&x.w, (p->overs.count + 1) * sizeof *x.variable) : NULL;
@@ -367,4 +381,11 @@ bool gather_join_domain(gather *g, vy_program *p)
         if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
     }
     return vy_check_program(p);
+}
+
+bool gather_join_domain(gather *g, vy_program *p)
+{
+    bool ok = true;
+    for (uint32_t k = g->split.count; k-- > 0 && ok;) ok = join_one(g->split.how[k], p);
+    return ok;
 }

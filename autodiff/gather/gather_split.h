@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// gather_split.h: a domain variable that the program divides into coordinates.
+// gather_split.h: domain variables that the program divides into coordinates.
 //
 //   over(i: W * H) { let y = i / W;  let x = i % W; … }   →   over(y: H, x: W) { … }
+//
+// One after the other, as a product of two matrices may have both of its axes flat.
 //
 //   gather_parts.c    which values are coordinates, and of what rows
 //   gather_split_numbers.c  … rows as long as a quotient of scalars
@@ -30,6 +32,8 @@ typedef struct gather_splitting {
     gather_part *part; // by instruction: what part of the variable it is
     vy_dim extent[GATHER_PARTS];
     bool guarded; // the last row may not be full
+    const vy_over_var *before; // the domain variables
+    uint32_t before_count;
 } gather_splitting;
 
 // ---- gather_parts.c

@@ -50,13 +50,16 @@ void gather_require_numbers(gather_splitting *s)
     gather *g = s->g;
     const gather_stride *row = &s->stride[s->count - 1];
     uint8_t *has = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
-    g->failed |= !has;
+    uint8_t *all = g->split.kind;
+    if (!all) all = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
+    g->failed |= !has || !all;
     for (uint32_t k = 0; k < row->count && !g->failed; k++) {
         const uint32_t base = row->factor[k].base;
         const vy_dim_op op = (vy_dim_op)g->r->dims.data[base].op;
         if (op == VY_DIM_DIV || op == VY_DIM_REM) see_scalars(g->r, base, has);
     }
-    g->split.kind = has;
+    for (uint32_t k = 0; k < g->r->scalars.count && !g->failed; k++) all[k] |= has[k];
+    g->split.kind = all;
     const vy_dim greatest = g->failed ? (vy_dim){0} : extreme(g, has, true);
     if (!greatest.id || g->failed) return;
     const vy_dim least = extreme(g, has, false);
