@@ -7,7 +7,6 @@
 //
 // What wraps: affine_fit.c.  Quotients: affine_divide.c.
 #include "autodiff/affine/affine.h"
-#include "autodiff/affine/single.h"
 #include "ir/core/flow.h"
 
 enum {
@@ -294,49 +293,11 @@ static uint32_t xor_of_signs(const walk *w, vy_op op, uint32_t a, uint32_t b)
     return is ? a : 0;
 }
 
-// The operands of min(max(x, lo), hi) or max(min(x, hi), lo), if `id` is that of x.
-static bool is_clamp_of(const vy_program *p, uint32_t id, uint32_t x, uint32_t *lo, uint32_t *hi)
-{
-    if (VY_IS_LEAF(id)) return false;
-    const vy_op outer = (vy_op)p->insts.data[id].op;
-    if (outer != VY_OP_MIN && outer != VY_OP_MAX) return false;
-    for (uint32_t k = 0; k < 2; k++) {
-        const uint32_t inner = vy_arg(p, id, k);
-        if (VY_IS_LEAF(inner)) continue;
-        if (p->insts.data[inner].op != (outer == VY_OP_MIN ? VY_OP_MAX : VY_OP_MIN)) continue;
-        for (uint32_t j = 0; j < 2; j++) {
-            if (vy_arg(p, inner, j) != x) continue;
-            *(outer == VY_OP_MIN ? hi : lo) = vy_arg(p, id, 1 - k);
-            *(outer == VY_OP_MIN ? lo : hi) = vy_arg(p, inner, 1 - j);
-            return true;
-        }
-    }
-    return false;
-}
-
-// x is its own clamp: lo ≤ x ≤ hi, a conjunction, where the bounds are in order.  NULL: it is
-// another comparison, or they may be out of order, or it is not affine.
-static isl_set *within(walk *w, uint32_t a, uint32_t b)
-{
-    const vy_program *p = w->n->a->p;
-    uint32_t lo, hi, x = a;
-    if (!is_clamp_of(p, b, a, &lo, &hi) && !is_clamp_of(p, a, x = b, &lo, &hi)) return NULL;
-    vy_number v = value(w, x), l = v.pa ? value(w, lo) : none, h = l.pa ? value(w, hi) : none;
-    const bool fits = h.pa && l.range.hi <= h.range.lo;
-    isl_set *set = fits ? isl_set_intersect(vy_affine_at_least(isl_pw_aff_copy(v.pa), l.pa),
-                                            vy_affine_at_least(h.pa, isl_pw_aff_copy(v.pa)))
-                        : NULL;
-    if (!fits) vy_affine_drop(l, h);
-    isl_pw_aff_free(v.pa);
-    return set;
-}
-
 static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds)
 {
-    isl_set *between = (op == VY_OP_EQ) == holds && op != VY_OP_LT && op != VY_OP_LE
-                           ? within(w, a, b)
-                           : NULL;
-    if (between) return between;
+    const bool equal = op == (holds ? VY_OP_EQ : VY_OP_NE);
+    isl_set *clamped = equal ? vy_affine_clamped(w->n, a, b) : NULL;
+    if (clamped) return clamped;
     const uint32_t mixed = xor_of_signs(w, op, a, b);
     if (mixed) {
         a = vy_arg(w->n->a->p, mixed, 0);

@@ -199,6 +199,7 @@ static bool make(gather *g, vy_program **stages, uint32_t count)
 {
     if (g->probe && !g->probe->all && !gather_left_atomic(g))
         *g->probe = (gather_probe){.all = true, .open = gather_holds(g).id != 0};
+    if (g->probe) g->probe->any |= gather_any(g);
     for (uint32_t k = 0; g->probe && k < g->site_count; k++)
         g->probe->factors |= !g->sites[k].gathered && g->sites[k].factors;
     const bool better = !(g->probe && g->probe->all) && is_better_calm(g);

@@ -8,8 +8,9 @@
 
 // What would become of a program.
 typedef struct gather_probe {
-    bool all;  // everything would be gathered
-    bool open; // … if conditions hold
+    bool all;     // everything would be gathered
+    bool open;    // … if conditions hold
+    bool any;     // something would be
     bool factors; // something would not, for a product or quotient of what is not constant
 } gather_probe;
 
@@ -25,6 +26,14 @@ typedef struct gather_multiples {
     vy_arena arena;     // of the conditions
 } gather_multiples;
 
+// ---- gather_calm.c
+// That scalars are calm, if the attempt assumes it, becomes a condition of the launch.
+void gather_assume_calm(gather *g);
+// Leaves the site, which has not been looked at, to an attempt with calm scalars.
+void gather_leave_for_calm(gather_site *site);
+// What an attempt that repeats this one should assume; scalar NULL: there is no such attempt.
+gather_calm gather_calmer(gather *g);
+bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically without it
 // ---- gather_winner.c
 // Gives additions where a maximum was the form that the analysis can read, if there are any.
 // shared: also to elements that all invocations add to, which a gather is not worth.
@@ -48,6 +57,7 @@ typedef struct gather_versions {
     const char *name[GATHER_VERSIONS]; // once they are in the place of the whole
     uint32_t count;
     bool general; // the first is for launches that none of the others is for
+    bool bare;    // … and nothing of it can be gathered
     bool calmly;  // the last takes scalars to be calm from the first attempt on
     bool refused; // there are to be none
 } gather_versions;

@@ -12,7 +12,7 @@
 //   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
 //   gather_either.c … and which form runs then
 //   gather_owning.h what is left
-//   gather_split.h  a domain variable that is divided into coordinates
+//   gather_split.h  domain variables that are divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c, gather_taps.c  one walk where a condition would make two; values beside points
 //   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
@@ -56,13 +56,13 @@ VY_VEC_TYPE(gather_kept_vec, gather_kept);
 typedef struct gather_site {
     uint32_t id;
     bool gathered;
-    bool joins;              // stays with others that are not gathered
-    const char *why;         // if not
-    bool wraps;              // … and that may be for numbers that could wrap around
-    bool divides;            // … or for what could be negative and is divided
-    bool involved;           // … or as the analysis reached a limit, before it had met all scalars
-    bool factors;            // … or for a product or quotient of numbers that are not constant
-    const char *text;        // the access for readers, if there are notes
+    bool joins;       // stays with others that are not gathered
+    const char *why;  // if not
+    bool wraps;       // … and that may be for numbers that could wrap around
+    bool divides;     // … or for what could be negative and is divided
+    bool involved;    // … or as the analysis reached a limit, before it had met all scalars
+    bool factors;     // … or for a product or quotient of numbers that are not constant
+    const char *text; // the access for readers, if there are notes
     vy_affine_access access; // with the loops of the chosen nest
     uint32_t levels;         // loops that were asked for
     uint32_t axes;           // those that identify the element, a mask
@@ -246,15 +246,8 @@ const uint8_t *gather_divided(gather *g);
 // |x · d|, where x (id 0: 1) is that of other factors; never more than 2⁶².
 vy_dim gather_magnitude(gather *g, vy_dim x, vy_dim d);
 uint32_t gather_left_atomic(const gather *g); // buffers that are added to atomically
-// That scalars are calm, if the attempt assumes it, becomes a condition of the launch.
-void gather_assume_calm(gather *g);
 // g->a, with the same, and with what coordinates assume of scalars; false: memory.
 bool gather_begin_affine(gather *g);
-// Leaves the site, which has not been looked at, to such an attempt.
-void gather_leave_for_calm(gather_site *site);
-// What an attempt that repeats this one should assume; scalar NULL: there is no such attempt.
-gather_calm gather_calmer(gather *g);
-bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically without it
 // ---- gather_either.c
 // New dimensions of the reverse program; id 0: memory, or an operand has it.
 vy_dim gather_node(gather *g, vy_dim_op op, vy_dim x, vy_dim y);

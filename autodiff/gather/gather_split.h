@@ -31,7 +31,7 @@ typedef struct gather_splitting {
     uint32_t count;    // of strides, and of parts; the first is 1
     gather_part *part; // by instruction: what part of the variable it is
     vy_dim extent[GATHER_PARTS];
-    bool guarded; // the last row may not be full
+    bool guarded;              // the last row may not be full
     const vy_over_var *before; // the domain variables
     uint32_t before_count;
 } gather_splitting;

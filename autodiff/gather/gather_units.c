@@ -17,7 +17,7 @@
 // sizes.  That is done only where no addition is left to atomics then, and some are without it.
 #include "autodiff/core/conditions.h"
 #include "autodiff/gather/gather_attempts.h"
-#include "ir/core/flow.h"
+#include "ir/build/rewrite.h"
 #include "ir/text/print.h"
 
 #include <stdio.h>
@@ -154,8 +154,8 @@ static void make_conditions(units *u)
     const vy_dim one = gather_number(g, 1), two = gather_number(g, 2), zero = gather_number(g, 0);
     u->within[0] = (vy_assumption){greatest, one};
     u->within[1] = (vy_assumption){one, least};
-    u->holds = gather_node(g, VY_DIM_MIN, gather_less(g, greatest, two),
-                           gather_less(g, zero, least));
+    u->holds =
+        gather_node(g, VY_DIM_MIN, gather_less(g, greatest, two), gather_less(g, zero, least));
     for (uint32_t k = 0; k < 2 && !g->failed; k++) {
         char *text = vy_assumption_text(g->r, &u->within[k]);
         u->condition[k] = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
@@ -165,39 +165,35 @@ static void make_conditions(units *u)
 }
 
 // ---------------------------------------------------------------------------------------- versions
-// The leaf of 1, of that type; is there none, the scalar itself becomes it.
-static uint32_t one_of(vy_program *p, vy_leaf *scalar)
+typedef struct writing {
+    vy_rewrite w;
+    const units *u;
+} writing;
+
+static uint32_t with_units(void *pass, uint32_t id)
 {
-    for (uint32_t k = 0; k < p->leaves.count; k++) {
-        const vy_leaf *l = &p->leaves.data[k];
-        if (l->kind == VY_LEAF_CONST && l->type == scalar->type && l->value.u == 1) return k;
+    writing *x = pass;
+    const vy_program *p = x->w.p;
+    const uint32_t n = p->insts.data[id].nargs;
+    uint32_t *args = vy_rewrite_table(&x->w, (n + 1) * sizeof *args);
+    vy_rewrite_at(&x->w, id);
+    for (uint32_t k = 0; args && k < n; k++) {
+        const uint32_t a = vy_arg(p, id, k);
+        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+        const bool is = l && l->kind == VY_LEAF_SCALAR && x->u->unit[l->index];
+        args[k] = is ? vy_int(x->w.b, (vy_type)l->type, 1).id : vy_new(&x->w, a);
     }
-    *scalar = (vy_leaf){.kind = VY_LEAF_CONST, .type = scalar->type, .value.u = 1};
-    return (uint32_t)(scalar - p->leaves.data);
+    if (args) vy_copy_with(x->w.b, p, id, args, x->w.map);
+    return id;
 }
 
 // g->r where the units are 1.  NULL: memory, an error, or it cannot be one.
 static vy_program *version_of(units *u)
 {
-    gather *g = u->all.g;
-    vy_program *p = vy_program_clone(g->r, g->m);
-    uint32_t *to = vy_arena_alloc(&g->arena, (g->r->leaves.count + 1) * sizeof *to); // 1 + leaf
-    g->failed |= !p || !to;
-    for (uint32_t k = 0; p && to && k < p->leaves.count; k++) {
-        vy_leaf *l = &p->leaves.data[k];
-        if (l->kind != VY_LEAF_SCALAR || !u->unit[l->index]) continue;
-        to[k] = 1 + one_of(p, l);
-        if (l->kind == VY_LEAF_SCALAR) vy_leaf_drop(l);
-    }
-    for (uint32_t id = 1; p && to && id < p->insts.count; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
-            uint32_t *x = &p->args.data[p->insts.data[id].args + k];
-            if (VY_IS_LEAF(*x) && to[VY_LEAF_INDEX(*x)])
-                *x = (to[VY_LEAF_INDEX(*x)] - 1) | VY_LEAF_BIT;
-        }
-    if (!g->failed) return gather_clean_version(&u->all, g->r, p);
-    vy_program_free(p);
-    return NULL;
+    writing x = {.u = u};
+    const bool ok = vy_rewrite_begin(&x.w, u->all.g->r);
+    if (ok) vy_rewrite_run(&x.w, with_units, &x);
+    return gather_clean_version(&u->all, u->all.g->r, vy_rewrite_take(&x.w, ok));
 }
 
 // Says what is assumed of the scalars, and which program runs otherwise.
@@ -262,6 +258,7 @@ bool gather_by_units(gather *begin, gather_one *one, bool *done)
     const bool any = ok && u.count && u.count <= MOST_UNITS;
     const gather_probe as_it_is =
         any ? gather_probe_version(&u.all, g.r, true, one) : (gather_probe){.all = true};
+    u.all.bare = !as_it_is.any;
     u.all.calmly = true; // sizes in memory are i32: what may wrap around is tried in vain
     vy_program *version = NULL;
     if (!as_it_is.all && as_it_is.factors && !g.failed) {

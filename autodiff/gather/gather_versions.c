@@ -125,7 +125,9 @@ bool gather_replace_by_versions(gather_versions *all, const char *const *names, 
         own.calmly = all->calmly && k + 1 == count;
         const others before = others_than(g, &g->arena, own.r);
         ok = before.of != NULL;
-        if (ok && gather_has_additions(own.r)) ok = vy_affine_name_scalars(own.r) && one(&own);
+        const bool looks = k > 0 || !all->bare;
+        if (ok && looks && gather_has_additions(own.r))
+            ok = vy_affine_name_scalars(own.r) && one(&own);
         if (ok && g->notes && k + 1 < count) ok = note_elsewhere(g, &before, !all->general);
     }
     return ok;

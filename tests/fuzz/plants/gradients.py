@@ -82,13 +82,13 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_assume.c", None, "    if (r->axis[k].constant != 1)\n", "    if (false)\n"),
         ("autodiff/gather/gather_assume.c", None, "gather_is_beside(g, x->id, y->id) &&", "true &&"),
         ("autodiff/gather/gather_site.c", None, "gather_is_beside(g, like->id, site->id) &&", "true &&"),
-        ("autodiff/gather/gather_calm.c", None, "if (calm && divided) see_indices", "if (false) see_indices"),
+        ("autodiff/gather/gather_calm.c", None, "if (calm && (divided || why.unmet || g->calm.scalar)) see_indices", "if (calm && why.unmet) see_indices"),
         ("autodiff/affine/most.c", None, "if (n.range.lo < 0) d = binary", "if (false) d = binary"),
         ("autodiff/affine/most.c", None, "x.times <= MOST_TIMES && !x.end.id", "x.times < MOST_TIMES && !x.end.id"),
     )),
     # A program for each of the cases that scalars choose between.
     ("text/grad/gather/cases.vyre", (
-        ("autodiff/gather/gather_cases.c", None, "if (x[i] != y[i] && vy_is_global", "if (false && vy_is_global"),
+        ("autodiff/gather/gather_versions.c", None, "if (x[i] != y[i] && vy_is_global", "if (false && vy_is_global"),
         ("autodiff/gather/gather_cases.c", None, "const vy_dim at_most = negation(g, gather_less(g, y, x));", "const vy_dim at_most = gather_less(g, x, y);"),
         ("autodiff/gather/gather_cases.c", None, "x->w.map[id] = vy_bool(x->w.b, x->holds).id;", "x->w.map[id] = vy_bool(x->w.b, true).id;"),
         ("autodiff/gather/gather_cases.c", None, "holds.id ? gather_node(g, VY_DIM_MIN, holds, fails) : fails", "fails"),
@@ -96,7 +96,27 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_cases.c", None, "p->insts.data[x].op == p->insts.data[y].op &&", "true &&"),
         ("autodiff/gather/gather_cases.c", None, "&by[i->aux][arm == 1];", "&by[i->aux][0];"),
         ("autodiff/gather/gather_calm.c", None, "    require_extents(g, most, above);\n", ""),
-        ("autodiff/gather/gather_calm.c", None, "(!wraps || g->calm.scalar)) return none;", "(!wraps || g->calm.scalar)) return none;\n    if (g->calm.scalar) return none;"),
+        ("autodiff/gather/gather_calm.c", None, "if (!divided && !why.wraps) return none;", "if (g->calm.scalar || (!divided && !why.wraps)) return none;"),
+    )),
+    # Scalars that are 1, and those that are met late.
+    ("text/grad/gather/units.vyre", (
+        ("autodiff/gather/gather_units.c", None, "gather_less(g, greatest, two)", "gather_number(g, 1)"),
+        ("autodiff/gather/gather_units.c", None, "gather_less(g, zero, least)", "gather_number(g, 1)"),
+        ("autodiff/gather/gather_units.c", None, "if (u->size[l->index] || ", "if ("),
+        ("autodiff/gather/gather_units.c", None, "gather_node(g, VY_DIM_SUB, gather_number(g, 1), u->holds)", "gather_number(g, 1)"),
+        ("autodiff/gather/gather_units.c", None, "if (!vy_vec_push(&version->assumes, u->within[k])) return false;", "(void)u;"),
+        ("autodiff/gather/gather_calm.c", None, "take_kind(calm, l->index, VY_AFFINE_POSITIVE);", ""),
+        ("autodiff/gather/gather_calm.c", None, "take_kind(calm, l->index, VY_AFFINE_NATURAL);", ""),
+        ("autodiff/gather/gather_calm.c", None, "if (!divided) see_openers(g, site->id, in, calm);", ""),
+        ("autodiff/gather/gather_split.c", None, "g->split.count < GATHER_SPLITS", "g->split.count < 1"),
+    )),
+    # Bounds of loops and clamps as conjunctions.
+    ("text/grad/gather/clamps.vyre", (
+        ("autodiff/affine/affine_clamp.c", None, "|| l.range.hi > h.range.lo", ""),
+        ("autodiff/affine/affine_clamp.c", None, "*(outer == VY_OP_MIN ? lo : hi) =", "*lo ="),
+        ("autodiff/affine/affine_value.c", None, "op == (holds ? VY_OP_EQ : VY_OP_NE)", "op == VY_OP_EQ || op == VY_OP_NE"),
+        ("autodiff/affine/iteration_domain.c", None, "if (!first && lower) return false;", "if (lower) return first;"),
+        ("autodiff/affine/iteration_domain.c", None, "*range = first ? x : y;", "*range = x;"),
     )),
     # Quotients of multiples.
     ("text/grad/gather/multiples.vyre", (
@@ -129,7 +149,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Loops that may end before the number that is their dimension's end.
     ("text/grad/gather/early_loops.vyre", (
         ("autodiff/affine/iteration_domain.c", None, "            if (early) n->inexact[n->inexact_count++] = opener;\n", ""),
-        ("autodiff/affine/iteration_domain.c", None, "return first.pa ? first : vy_affine_number(n, vy_arg(p, id, 1), &n->why);", "return first;"),
+        ("autodiff/affine/iteration_domain.c", None, "return lower ? second : first || second;", "return first && second;"),
         ("autodiff/gather/gather_clone.c", None, "const bool guards = site->single || vy_nest_dim(n, up) >= 0;", "const bool guards = site->single;"),
         ("autodiff/gather/gather_clone.c", None, "vy_if(c->b, vy_lt(c->b, (vy_value){c->map[id]}, end));", "vy_if(c->b, vy_le(c->b, (vy_value){c->map[id]}, end));"),
     )),

@@ -37,7 +37,7 @@ DIRECTED = (
      "isl_pw_aff_copy(x.pa);"),
     ("autodiff/affine/affine_value.c", None, "int64_t by = mask ? c + 1", "int64_t by = mask ? c"),
     ("autodiff/affine/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
-    ("autodiff/affine/iteration_domain.c", None, "if (step > 1) {", "if (step > 8) {"),
+    ("autodiff/affine/iteration_domain.c", None, "return step == 1 || stride(", "return step <= 8 || stride("),
     ("autodiff/affine/iteration_domain.c", None, "bool then = vy_in_then(n->a->s, opener, n->place);", "bool then = true;"),
     # domains and relations that are remembered
     ("autodiff/affine/nest_memo.c", None, "to[3 + k] = i->op == VY_OP_LOOP ? vy_arg(p, loop, k) : 0;", "to[3 + k] = 0;"),

@@ -19,6 +19,8 @@ occur:
   offsets                            in such rows, negative ones as well
   packed                             rows whose strides have constant factors, with quotients
   layouts                            of such rows that scalars choose between
+  units                              factors of coordinates that are 1 or not: strides and dilations
+                                     of windows, in bounds of loops and in conditions
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
   multiples                          of four, of a domain variable, divided by such sizes and others
@@ -239,6 +241,31 @@ def layouts():
                 yield "layouts " + layout + body, text.replace(": u32", ": i32")
 
 
+UNITS = (  # of q * S + k * D - E, which is within 0 and R
+    "for k in max(0, -p)..min(T, R - p) { s += x[b * R + p + k] * y[k]; }",
+    "for k in max(0, (D - p - 1) / D)..min(T, (R - p + D - 1) / D) { s += x[b * R + p + k * D] * y[k]; }",
+    "for k in 0..T { let q = p + k * D; if q >= 0 && q < R { s += x[b * R + q] * y[k]; } }",
+    "for k in 0..T { let q = p + k * D; if u32(q) < u32(R) { s = s + y[k] * x[b * R + q]; } }",
+    "for k in 0..T { let q = p + k * D; if q == min(max(q, 0), R - 1) { s += x[b * R + q] * y[k]; } }",
+    "for k in 0..T { let q = p + k * D; if max(min(q, R - 1), 0) != q { continue; } s += x[b * R + q] * y[k]; }",
+    "for k in 0..T { let q = (c + E - k) / S; if (c + E - k) % S == 0 && q == min(max(q, 0), R - 1) { s += x[b * R + q] * y[k]; } }")
+
+
+def units():
+    """Windows whose strides and dilations are 1, or are not."""
+    n = 0
+    for body in UNITS:
+        for end in ("o[i, j] = s;", "o[i, j] = s * s;", "o[i, j] = sin(s) * x[0];"):
+            for s, d in ((1, 1), (1, 1), (2, 1), (1, 2), (0, 1), (-1, 1), (1, -1)):
+                n += 1
+                if d < 1 and "/ D" in body or s < 1 and "/ S" in body:
+                    continue  # a quotient by 0, or bounds in the other order, which say nothing
+                sizes = {"T": n % 4, "N": 2 + n % 2, "M": 3, "S": s, "R": (4, 5, 1)[n % 3], "D": d, "E": n % 5 - 1}
+                lets = "let b = i32(i); let c = i32(j); let p = c * S - E; var s = 0.5; "
+                text = program(lets + body + " " + end, sizes, x="60", y="4", more=", S: u32, R: u32, D: u32, E: u32")
+                yield "units " + body + end, text.replace(": u32", ": i32")
+
+
 COORDINATES = (  # x, y, z
     ("i % M", "i / M", "0u"), ("i - i / M * M", "i / M", "0u"), ("i % M", "i / M % N", "i / (M * N)"), ("i % (M * N) % M", "i % (N * M) / M", "i / M / N"),
     ("u32(i32(i) % i32(M))", "u32(i32(i) / i32(M))", "0u"), ("i % 2u", "i / 2u % M", "i / 2u / M"), ("i % (M + 1u)", "i / (M + 1u)", "0u"),
@@ -327,7 +354,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *offsets(), *packed(), *layouts(), *coordinates(), *multiples(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *offsets(), *packed(), *layouts(), *units(), *coordinates(), *multiples(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
