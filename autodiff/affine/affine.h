@@ -259,9 +259,10 @@ isl_pw_aff *vy_affine_value(vy_nest *n, uint32_t id, vy_affine_why *why);
 vy_number vy_affine_number(vy_nest *n, uint32_t id, vy_affine_why *why);
 // Where in the nest's space the bool `id` equals `holds`; NULL: *why is set.
 isl_set *vy_affine_condition(vy_nest *n, uint32_t id, bool holds, vy_affine_why *why);
-// Where x equals y, if one is what the other is clamped to and that is a conjunction; NULL: it is
-// not.
-isl_set *vy_affine_clamped(vy_nest *n, uint32_t x, uint32_t y);
+// That of x and y which the other one clamps to lo and hi; 0: none does.
+uint32_t vy_affine_clamp(const vy_program *p, uint32_t x, uint32_t y, uint32_t *lo, uint32_t *hi);
+// lo ≤ v ≤ hi, a conjunction.  NULL: the bounds may be out of order, or hi is none.  Takes them.
+isl_set *vy_affine_between(vy_number v, vy_number lo, vy_number hi);
 // The dimension that `id` is (domain variable or loop counter), or -1.
 int vy_nest_dim(const vy_nest *n, uint32_t id);
 

@@ -28,21 +28,19 @@ static bool is_clamp_of(const vy_program *p, uint32_t id, uint32_t x, uint32_t *
     return false;
 }
 
-isl_set *vy_affine_clamped(vy_nest *n, uint32_t x, uint32_t y)
+uint32_t vy_affine_clamp(const vy_program *p, uint32_t x, uint32_t y, uint32_t *lo, uint32_t *hi)
 {
-    uint32_t lo, hi;
-    vy_affine_why why;
-    const vy_number none = {0};
-    const bool second = is_clamp_of(n->a->p, y, x, &lo, &hi);
-    if (!second && !is_clamp_of(n->a->p, x, y, &lo, &hi)) return NULL;
-    const vy_number v = vy_affine_number(n, second ? x : y, &why);
-    const vy_number l = v.pa ? vy_affine_number(n, lo, &why) : none;
-    const vy_number h = l.pa ? vy_affine_number(n, hi, &why) : none;
-    if (!h.pa || l.range.hi > h.range.lo) {
+    if (is_clamp_of(p, y, x, lo, hi)) return x;
+    return is_clamp_of(p, x, y, lo, hi) ? y : 0;
+}
+
+isl_set *vy_affine_between(vy_number v, vy_number lo, vy_number hi)
+{
+    if (!hi.pa || lo.range.hi > hi.range.lo) {
         isl_pw_aff_free(v.pa);
-        vy_affine_drop(l, h);
+        vy_affine_drop(lo, hi);
         return NULL;
     }
-    isl_set *above = vy_affine_at_least(isl_pw_aff_copy(v.pa), l.pa);
-    return isl_set_intersect(above, vy_affine_at_least(h.pa, v.pa));
+    isl_set *above = vy_affine_at_least(isl_pw_aff_copy(v.pa), lo.pa);
+    return isl_set_intersect(above, vy_affine_at_least(hi.pa, v.pa));
 }

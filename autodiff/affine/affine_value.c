@@ -293,11 +293,20 @@ static uint32_t xor_of_signs(const walk *w, vy_op op, uint32_t a, uint32_t b)
     return is ? a : 0;
 }
 
+// x == min(max(x, lo), hi), as a conjunction; NULL: it is something else, or no conjunction.
+static isl_set *clamped(walk *w, uint32_t a, uint32_t b)
+{
+    uint32_t lo, hi;
+    const uint32_t x = vy_affine_clamp(w->n->a->p, a, b, &lo, &hi);
+    const vy_number v = x ? value(w, x) : none, l = v.pa ? value(w, lo) : none;
+    return v.pa ? vy_affine_between(v, l, l.pa ? value(w, hi) : none) : NULL;
+}
+
 static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds)
 {
     const bool equal = op == (holds ? VY_OP_EQ : VY_OP_NE);
-    isl_set *clamped = equal ? vy_affine_clamped(w->n, a, b) : NULL;
-    if (clamped) return clamped;
+    isl_set *between = equal ? clamped(w, a, b) : NULL;
+    if (between) return between;
     const uint32_t mixed = xor_of_signs(w, op, a, b);
     if (mixed) {
         a = vy_arg(w->n->a->p, mixed, 0);

@@ -136,8 +136,9 @@ static void see_openers(const gather *g, uint32_t id, uint8_t *in, uint8_t *calm
     }
 }
 
-// The analysis gave up on the way, at a quotient or at what could wrap around, so it has not met what
-// else is in the index, or in the bounds of loops: takes the scalars that these are computed from.
+// The analysis gave up on the way, at a quotient or at what could wrap around, so it has not met
+// what else is in the index, or in the bounds of loops: takes the scalars that these are computed
+// from.
 static void see_indices(gather *g, uint8_t *calm, const uint8_t *divided)
 {
     const vy_program *p = g->r;

@@ -112,7 +112,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Bounds of loops and clamps as conjunctions.
     ("text/grad/gather/clamps.vyre", (
-        ("autodiff/affine/affine_clamp.c", None, "|| l.range.hi > h.range.lo", ""),
+        ("autodiff/affine/affine_clamp.c", None, "|| lo.range.hi > hi.range.lo", ""),
         ("autodiff/affine/affine_clamp.c", None, "*(outer == VY_OP_MIN ? lo : hi) =", "*lo ="),
         ("autodiff/affine/affine_value.c", None, "op == (holds ? VY_OP_EQ : VY_OP_NE)", "op == VY_OP_EQ || op == VY_OP_NE"),
         ("autodiff/affine/iteration_domain.c", None, "if (!first && lower) return false;", "if (lower) return first;"),
