@@ -221,7 +221,9 @@ static bool note_units(const units *u, const char *otherwise)
 static bool assume(gather *begin, const units *u, vy_program *version)
 {
     for (uint32_t k = 0; k < 2; k++)
-        if (!vy_vec_push(&version->assumes, u->within[k])) return false;
+        if (!vy_vec_push(&version->assumes, u->within[k]) ||
+            !vy_condition_note(begin->m, u->condition[k]))
+            return false;
     vy_program_replace(begin->r, version);
     return vy_affine_name_scalars(begin->r);
 }
