@@ -97,6 +97,23 @@ static bool gather_all(gather *begin)
     return ok;
 }
 
+// One of the cases, with barriers, or without a domain.
+static bool own_case(gather *begin)
+{
+    bool made = false;
+    return gather_own(begin, false, &made);
+}
+
+// Of a program of which nothing is gathered: of no addition may be left, and scalars may choose.
+static bool own(gather *begin, bool plain)
+{
+    bool made = false;
+    begin->launch = (gather_launch){0};
+    begin->owns = true;
+    if (!plain && !gather_by_cases(begin, own_case, &made)) return false;
+    return made || gather_own(begin, plain, &made);
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
     bool made = false, done = false, ok = true;
@@ -115,10 +132,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
     const bool plain = is_plain(whole);
     if (plain) ok = vy_affine_name_scalars(whole) && gather_by_cases(&begin, gather_all, &done);
     if (plain && ok && !done) ok = gather_all(&begin);
-    if (ok && !done && !made) {
-        begin.launch = (gather_launch){0};
-        ok = gather_own(&begin, plain);
-    }
+    if (ok && !done && !made) ok = own(&begin, plain);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

@@ -189,7 +189,7 @@ typedef struct gather {
     bool thrifty;               // with less of isl: a probe, or gathers were tried before
     bool grid;                  // the domain is that of gather_grid.c
     bool *made;                 // something is gathered
-    uint8_t *alone;             // of gather_own.c, by buffer: its additions become plain
+    uint8_t *alone, *placed;    // of gather_own.c, by buffer: becomes plain; all accesses are sites
     bool failed;                // memory
 } gather;
 

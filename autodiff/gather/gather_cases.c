@@ -386,7 +386,8 @@ bool gather_by_cases(gather *begin, bool (*one)(gather *), bool *done)
     divide(&c, g.r, (vy_dim){0});
     bool all = c.count > 1 && !c.refused && !g.failed;
     for (uint32_t k = c.count; k-- > 0 && all;) all = probe(&c, c.version[k], one).all;
-    const gather_probe as_it_is = all ? probe(&c, g.r, one) : (gather_probe){0};
+    // Elements of one invocation have conditions in any case.
+    const gather_probe as_it_is = all && !g.owns ? probe(&c, g.r, one) : (gather_probe){0};
     all = all && (!as_it_is.all || as_it_is.open);
     bool ok = !g.failed;
     *done = all && ok;

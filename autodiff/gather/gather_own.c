@@ -12,9 +12,9 @@
 // the same: the map { invocation → elements } of all places that add to a buffer is to be
 // injective.
 // Loops are projected out, and where a place is reached less often than isl knows, the map has only
-// more in it.  All accesses of the buffer are such additions, so no other invocation touches the
-// element in this dispatch, whatever barriers there are; and those of one invocation are in the
-// order of the program.  Out of range the load gives zero and the store does nothing, as an atomic
+// more in it.  All accesses of the buffer are such places (gather_vain.c), so no other invocation
+// touches the element in this dispatch, whatever barriers there are; and those of one invocation
+// are in the order of the program.  Out of range the load gives zero and the store does nothing, as an atomic
 // does nothing.  Half floats stay: atomic ones are summed in f32.
 //
 // It is all or nothing: a program that needs some atomics is left alone.
@@ -28,153 +28,6 @@
 #include "ir/core/flow.h"
 
 #include <string.h>
-
-enum { MOST_PLACES = 64 }; // of one buffer: unions of many maps are slow
-
-// ---------------------------------------------------------------------------------- is it in vain?
-// The variables along which a workgroup has several invocations, as bits.
-static uint32_t lanes_of(const vy_program *p)
-{
-    const uint32_t n = p->overs.count;
-    uint32_t bits = 0;
-    for (uint32_t axis = 0; axis < 3; axis++)
-        if (p->workgroup[axis] > 1) bits |= axis < n ? 1u << (n - 1 - axis) : UINT32_MAX;
-    return n > 3 ? UINT32_MAX : bits;
-}
-
-// The domain variables that a leaf may depend on, as bits.
-static uint32_t variables_of(const vy_program *p, uint32_t id)
-{
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    const uint32_t n = p->overs.count, axis = l->axis;
-    if (l->kind == VY_LEAF_OVER) return 1u << l->index;
-    if (l->kind != VY_LEAF_BUILTIN) return 0;
-    if (l->index == VY_NUM_GROUPS) return 0;
-    if (l->index != VY_GID && l->index != VY_LID && l->index != VY_WID) return lanes_of(p);
-    return axis < n && (axis < 2 || n == 3) ? 1u << (n - 1 - axis) : axis < n ? UINT32_MAX : 0;
-}
-
-static uint32_t operands_of(const vy_program *p, const uint32_t *on, uint32_t id, uint32_t count)
-{
-    uint32_t bits = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        const uint32_t a = vy_arg(p, id, k);
-        bits |= VY_IS_LEAF(a) ? variables_of(p, a) : on[a];
-    }
-    return bits;
-}
-
-static uint32_t slot_of(const gather *g, const uint32_t *on, uint32_t id, bool most)
-{
-    uint32_t arm[3];
-    if (most) return UINT32_MAX;
-    const uint32_t opener = vy_choice(g->r, &g->s, id, &arm[1], &arm[2]);
-    uint32_t bits = opener ? operands_of(g->r, on, opener, 1) : 0;
-    for (uint32_t k = 1; k < 3 && opener; k++)
-        bits |= VY_IS_LEAF(arm[k]) ? variables_of(g->r, arm[k]) : on[arm[k]];
-    return bits;
-}
-
-// By instruction: the domain variables that its value depends on, of which there may be others if
-// loops carry it.  most: what loops carry and branches choose depends on all.
-static uint32_t *dependences(gather *g, bool most)
-{
-    const vy_program *p = g->r;
-    uint32_t *on = vy_arena_alloc(&g->arena, p->insts.count * sizeof *on);
-    for (uint32_t id = 1; on && id < p->insts.count; id++)
-        on[id] = vy_is_slot((vy_op)p->insts.data[id].op)
-                     ? slot_of(g, on, id, most)
-                     : operands_of(p, on, id, p->insts.data[id].nargs);
-    g->failed |= !on;
-    return on;
-}
-
-// May the place be reached by, or add to another element in, invocations that differ in these
-// variables alone?
-static uint32_t may_differ(const gather *g, const uint32_t *on, uint32_t id)
-{
-    uint32_t bits = operands_of(g->r, on, id, vy_rank_of(g->r, id));
-    for (uint32_t up = g->s.parent[id]; up; up = g->s.parent[up])
-        bits |= on[up] | operands_of(g->r, on, up, g->r->insts.data[up].nargs);
-    return bits;
-}
-
-static bool is_several(const vy_program *p, uint32_t variable)
-{
-    const vy_dim_node *d = &p->dims.data[p->overs.data[variable].extent.id];
-    return d->op != VY_DIM_CONST || d->value > 1;
-}
-
-// Is there an addition that stays atomic in any case?  Of other buffers than those that are only
-// added to, all accesses have to be those of one invocation.
-static bool stays_atomic(gather *g)
-{
-    const vy_program *p = g->r;
-    uint8_t *sites = vy_arena_alloc(&g->arena, p->insts.count);
-    uint8_t *others = vy_arena_alloc(&g->arena, p->buffers.count);
-    bool any = false, stays = false;
-    g->alone = vy_arena_alloc(&g->arena, p->buffers.count);
-    g->failed |= !sites || !others || !g->alone;
-    if (g->failed) return true;
-    for (uint32_t k = 0; k < g->site_count; k++) g->alone[g->sites[k].access.buffer] = 1;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const uint32_t i = p->insts.data[id].aux;
-        if (!vy_op_is_memory((vy_op)p->insts.data[id].op) ||
-            !vy_is_global(p->buffers.data[i].cls) || vy_strength_of(p, id) != VY_STRENGTH_ATOMIC)
-            continue;
-        stays |= p->buffers.data[i].type == VY_F16 || p->insts.data[id].op != VY_OP_ATOMIC_ADD;
-        if (!g->alone[i]) others[i] = 1;
-        any |= others[i];
-    }
-    if (stays || !any) return stays;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        sites[id] = vy_op_is_memory((vy_op)p->insts.data[id].op) && others[p->insts.data[id].aux];
-        stays |= sites[id] && p->insts.data[id].op == VY_OP_ZERO; // of all elements
-    }
-    if (stays) return true;
-    uint8_t *found = vy_arena_alloc(&g->arena, p->buffers.count);
-    g->failed |= !found || !vy_injective(p, &g->s, sites, true, found);
-    for (uint32_t i = 1; i < p->buffers.count && !g->failed; i++) {
-        stays |= others[i] && !found[i];
-        g->alone[i] |= others[i];
-    }
-    return stays || g->failed;
-}
-
-// The variables by which invocations differ in all buffers, as bits.
-static uint32_t all_apart(gather *g, bool most)
-{
-    const uint32_t *on = dependences(g, most);
-    uint32_t *apart = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *apart);
-    uint32_t common = UINT32_MAX;
-    g->failed |= !apart;
-    for (uint32_t k = 0; on && apart && k < g->site_count; k++)
-        apart[g->sites[k].access.buffer] |= may_differ(g, on, g->sites[k].id);
-    for (uint32_t k = 0; on && apart && k < g->site_count; k++)
-        common &= apart[g->sites[k].access.buffer];
-    return common;
-}
-
-// Has a buffer so many places that it is not tried?
-static bool has_too_many(gather *g)
-{
-    uint32_t *places = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *places);
-    bool any = !places;
-    g->failed |= !places;
-    for (uint32_t k = 0; places && k < g->site_count; k++)
-        any |= ++places[g->sites[k].access.buffer] > MOST_PLACES;
-    return any;
-}
-
-static bool is_in_vain(gather *g)
-{
-    uint32_t all = 0;
-    if (!g->site_count || has_too_many(g)) return true;
-    if (g->grid) gather_narrow_grid(g, all_apart(g, false));
-    const uint32_t apart = all_apart(g, true);
-    for (uint32_t v = 0; v < g->r->overs.count; v++) all |= (uint32_t)is_several(g->r, v) << v;
-    return (apart & all) != all || g->failed || stays_atomic(g);
-}
 
 // ------------------------------------------------------------------------------------------- proof
 static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
@@ -197,7 +50,9 @@ static isl_map *map_of(gather *g, gather_site *site)
         if (x->index[k]) continue;
         site->why = vy_affine_why_text(x->why[k]);
         site->wraps = x->why[k] == VY_AFFINE_WRAP || x->why[k] == VY_AFFINE_PRODUCT;
-        site->divides = x->why[k] == VY_AFFINE_DIVISION;
+        // A stride may be a quotient, of what is not negative.
+        site->divides = x->why[k] == VY_AFFINE_DIVISION ||
+                        (x->why[k] == VY_AFFINE_PRODUCT && g->calm.scalar);
         return NULL;
     }
     isl_map *m = vy_access_map(x, UINT32_MAX);
@@ -308,6 +163,8 @@ static bool replace(gather *g)
 static bool make(gather *g)
 {
     for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].gathered = true;
+    if (g->probe) *g->probe = (gather_probe){.all = true, .open = gather_holds(g).id != 0};
+    if (g->probe) return true;
     gather_end_grid(g);
     vy_program *kept = g->notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
     bool ok = (kept || !g->notes) && replace(g) && gather_note_conditions(g);
@@ -323,7 +180,10 @@ static bool prove(gather *g, bool *made)
     g->affine = true;
     gather_assume_calm(g);
     bool ok = !g->failed && gather_begin(g, g->source);
-    for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].wraps = true; // until it is known
+    for (uint32_t k = 0; k < g->site_count; k++) { // until it is known
+        g->sites[k].wraps = true;
+        g->sites[k].divides = g->vain && g->calm.scalar;
+    }
     *made = ok && !g->vain && all_have_owners(g);
     if (ok && *made) return make(g) && !g->failed;
     const gather_calm calm = ok ? gather_calmer(g) : (gather_calm){0};
@@ -335,7 +195,9 @@ static bool prove(gather *g, bool *made)
     second.grid = g->grid;
     second.alone = g->alone;
     second.calm = calm;
-    ok = gather_make_tables(&second) && gather_find(&second) && prove(&second, made);
+    second.placed = g->placed;
+    ok = gather_make_tables(&second) && gather_find(&second) && gather_add_places(&second) &&
+         prove(&second, made);
     return gather_clean_up(&second) && ok;
 }
 
@@ -349,7 +211,7 @@ static bool attempt(const gather *begin, bool split, bool *made, bool *tried)
     if (ok && (g.split.whole || !split)) {
         *tried = true;
         ok = gather_begin_grid(&g) && gather_make_tables(&g) && gather_find(&g);
-        if (ok && !is_in_vain(&g)) {
+        if (ok && !gather_owns_in_vain(&g)) {
             gather_require_grid(&g);
             ok = vy_affine_name_scalars(g.r) && prove(&g, made);
         }
@@ -363,19 +225,20 @@ static bool attempt(const gather *begin, bool split, bool *made, bool *tried)
     return gather_clean_up(&g) && ok && !g.failed;
 }
 
-bool gather_own(const gather *before, bool split)
+bool gather_own(const gather *before, bool split, bool *made)
 {
     gather begin = *before;
     gather_winners all;
-    bool made = false, tried = false, ok = gather_try_winners(begin.r, true, &all);
+    bool tried = false, ok = gather_try_winners(begin.r, true, &all);
+    *made = false;
     begin.owns = true;
     begin.vain = false;
-    begin.thrifty = split;
+    begin.thrifty |= split;
     if (!begin.r->overs.count) begin.assume_count = 0; // of workgroups none can be stated
     begin.winners = all.before ? &all : NULL;
-    if (ok && split) ok = attempt(&begin, true, &made, &tried);
-    if (ok && !tried) ok = attempt(&begin, false, &made, &tried);
-    if (!made && all.before) {
+    if (ok && split) ok = attempt(&begin, true, made, &tried);
+    if (ok && !tried) ok = attempt(&begin, false, made, &tried);
+    if (!*made && all.before) {
         vy_program_replace(begin.r, all.before);
         all.before = NULL;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gather_owning.h: what is left once what can be gathered is (gather_own.c, gather_grid.c).
+// gather_owning.h: what is left once what can be gathered is (gather_own.c, gather_vain.c,
+// gather_grid.c).
 #ifndef VYRE_GATHER_OWNING_H
 #define VYRE_GATHER_OWNING_H
 
@@ -7,14 +8,20 @@
 
 // ---- gather_own.c
 // Makes the additions plain where elements are one invocation's each under conditions of the
-// launch, if that leaves no atomics.  False: m's diag, or memory.
+// launch, if that leaves no atomics (*made).  False: m's diag, or memory.
 // split: over coordinates, too.
-bool gather_own(const gather *begin, bool split);
+bool gather_own(const gather *begin, bool split, bool *made);
+// ---- gather_vain.c
+// Is it plain to see that there is no such condition, or an addition that stays atomic?  Else fills
+// `alone` and `placed`, whose places are added to the sites.
+bool gather_owns_in_vain(gather *g);
+bool gather_add_places(gather *g); // the same of another attempt; false: memory
 // ---- gather_grid.c
 enum { GATHER_GRID = 1 << 24 }; // invocations along an axis, at most
 // Gives a program without a domain one, until the end; false: memory.
 bool gather_begin_grid(gather *g);
-// Only one workgroup is to run along axes whose variable is not in `apart` (bits).
+// Only one workgroup is to run along axes whose variable is not in `apart` (bits): by it those of
+// different workgroups do not differ.
 void gather_narrow_grid(gather *g, uint32_t apart);
 void gather_require_grid(gather *g); // what the analysis takes to hold of it
 void gather_end_grid(gather *g);
