@@ -97,16 +97,17 @@ static bool gather_all(gather *begin)
     return ok;
 }
 
-// One of the cases, with barriers, or without a domain.
+// With barriers, or without a domain: one of the cases.
 static bool own_case(gather *begin)
 {
     bool made = false;
     return gather_own(begin, false, &made);
 }
 
-// Of a program of which nothing is gathered: of no addition may be left, and scalars may choose.
-static bool own(gather *begin, bool plain)
+// Of a program of which nothing is gathered, or of what is left of one.
+static bool own(gather *begin)
 {
+    const bool plain = is_plain(begin->r);
     bool made = false;
     begin->launch = (gather_launch){0};
     begin->owns = true;
@@ -114,9 +115,23 @@ static bool own(gather *begin, bool plain)
     return made || gather_own(begin, plain, &made);
 }
 
+// A program without barriers; and what is left of it, if anything is gathered.
+static bool gather_simply(gather *begin)
+{
+    *begin->made = (gather_made){0};
+    if (!gather_all(begin)) return false;
+    gather rest = *begin;
+    rest.r = begin->made->rest;
+    rest.multiples = NULL;
+    rest.winners = NULL;
+    rest.vain = false;
+    return begin->probe || !rest.r || !gather_has_additions(rest.r) || own(&rest);
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    bool made = false, done = false, ok = true;
+    gather_made made = {0};
+    bool done = false, ok = true;
     gather begin = {.m = m,
                     .r = whole,
                     .lean = o->lean,
@@ -129,10 +144,11 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .notes = notes,
                     .made = &made};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
-    const bool plain = is_plain(whole);
-    if (plain) ok = vy_affine_name_scalars(whole) && gather_by_cases(&begin, gather_all, &done);
-    if (plain && ok && !done) ok = gather_all(&begin);
-    if (ok && !done && !made) ok = own(&begin, plain);
+    if (is_plain(whole)) {
+        ok = vy_affine_name_scalars(whole) && gather_by_cases(&begin, gather_simply, &done);
+        if (ok && !done) ok = gather_simply(&begin);
+    }
+    if (ok && !done && !made.any) ok = own(&begin);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

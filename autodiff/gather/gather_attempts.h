@@ -12,6 +12,12 @@ typedef struct gather_probe {
     bool open; // … if conditions hold
 } gather_probe;
 
+// What has been gathered of a program.
+typedef struct gather_made {
+    bool any;
+    vy_program *rest; // the reverse program without that; NULL: nothing is left
+} gather_made;
+
 // What gather_winner.c did to the reverse program.
 typedef struct gather_winners {
     vy_program *before; // as it was; NULL: nothing

@@ -188,7 +188,7 @@ typedef struct gather {
     bool owns;                  // it is the one of gather_own.c
     bool thrifty;               // with less of isl: a probe, or gathers were tried before
     bool grid;                  // the domain is that of gather_grid.c
-    bool *made;                 // something is gathered
+    struct gather_made *made;   // what came of it
     uint8_t *alone, *placed;    // of gather_own.c, by buffer: becomes plain; all accesses are sites
     bool failed;                // memory
 } gather;

@@ -38,15 +38,18 @@ static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
     return same;
 }
 
-// { invocation → elements } of one place; NULL: *site says why not.
-static isl_map *map_of(gather *g, gather_site *site)
+// { invocation → elements } of one place, without the buffer's axes in `skip`; NULL: *site says why
+// not.
+static isl_map *map_of(gather *g, gather_site *site, uint32_t skip)
 {
     vy_affine_access *x = &site->access;
+    uint32_t axes = 0;
     vy_affine_reset(&g->a);
     site->wraps = true;
     site->why = "is too involved";
     if (vy_affine_spent(&g->a) || !vy_access_make(x, &g->a, site->id, UINT32_MAX)) return NULL;
     for (uint32_t k = 0; k < x->rank; k++) {
+        axes |= (uint32_t)!(skip >> vy_buffer_axis(x, k) & 1) << k;
         if (x->index[k]) continue;
         site->why = vy_affine_why_text(x->why[k]);
         site->wraps = x->why[k] == VY_AFFINE_WRAP || x->why[k] == VY_AFFINE_PRODUCT;
@@ -55,20 +58,49 @@ static isl_map *map_of(gather *g, gather_site *site)
                         (x->why[k] == VY_AFFINE_PRODUCT && g->calm.scalar);
         return NULL;
     }
-    isl_map *m = vy_access_map(x, UINT32_MAX);
+    isl_map *m = vy_access_map(x, axes);
     return isl_map_project_out(m, isl_dim_in, x->nest.overs, x->nest.count - x->nest.overs);
 }
 
-// Are the buffer's elements one invocation's each?
-static bool has_owners(gather *g, uint32_t buffer)
+// The axes of the buffer on which all its places have constants: components of vectors.
+static uint32_t components(const gather *g, uint32_t buffer)
+{
+    const uint32_t rank = g->r->buffers.data[buffer].rank;
+    uint32_t mask = 0;
+    for (uint32_t k = 1; k < rank && rank < 32; k++) mask |= 1u << k;
+    for (uint32_t k = 0; k < g->site_count; k++)
+        for (uint32_t j = 1; g->sites[k].access.buffer == buffer && j < rank && rank < 32; j++)
+            if (!vy_id_const(g->r, vy_arg(g->r, g->sites[k].id, j))) mask &= ~(1u << j);
+    return mask;
+}
+
+// Is an earlier place reached as often as number k, and the same without the axes in `skip`?
+static bool is_again(const gather *g, uint32_t k, uint32_t skip)
+{
+    const gather_site *y = &g->sites[k];
+    const uint32_t rank = g->r->buffers.data[y->access.buffer].rank;
+    bool again = false;
+    for (uint32_t at = 0; at < k && !again; at++) {
+        const gather_site *x = &g->sites[at];
+        again = x->access.buffer == y->access.buffer && gather_is_beside(g, x->id, y->id);
+        for (uint32_t j = 0; j < rank && again; j++)
+            again = skip >> j & 1 || vy_arg(g->r, x->id, j) == vy_arg(g->r, y->id, j);
+    }
+    return again;
+}
+
+// Are the buffer's elements one invocation's each, if those that differ on the axes in `skip` alone
+// are taken for one?
+static bool has_owners(gather *g, uint32_t buffer, uint32_t skip)
 {
     isl_map *all = NULL;
     const gather_site *first = NULL;
     bool ok = true;
     for (uint32_t k = 0; k < g->site_count && ok; k++) {
         gather_site *site = &g->sites[k];
-        if (site->access.buffer != buffer) continue;
-        isl_map *m = map_of(g, site);
+        if (site->access.buffer != buffer || is_again(g, k, skip)) continue;
+        vy_access_free(&site->access);
+        isl_map *m = map_of(g, site, skip);
         if (!first) first = site;
         ok = m && same_axes(&first->access, &site->access);
         all = all && ok ? isl_map_union(all, m) : all ? (isl_map_free(m), all) : m;
@@ -87,7 +119,8 @@ static bool all_have_owners(gather *g)
     for (uint32_t i = 1; i < g->r->buffers.count && !g->failed; i++) {
         bool any = false;
         for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].access.buffer == i;
-        if (any && !has_owners(g, i)) return false;
+        const uint32_t skip = components(g, i);
+        if (any && !has_owners(g, i, skip) && (!skip || !has_owners(g, i, 0))) return false;
     }
     return !g->failed;
 }
@@ -168,7 +201,7 @@ static bool make(gather *g)
     gather_end_grid(g);
     vy_program *kept = g->notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
     bool ok = (kept || !g->notes) && replace(g) && gather_note_conditions(g);
-    if (ok && g->notes) ok = gather_take_owned(g, kept, g->notes);
+    if (ok && g->notes) ok = gather_take_owned(g, kept);
     vy_program_free(kept);
     return ok;
 }

@@ -26,7 +26,8 @@ void gather_narrow_grid(gather *g, uint32_t apart);
 void gather_require_grid(gather *g); // what the analysis takes to hold of it
 void gather_end_grid(gather *g);
 // ---- gather_notes.c
-// The same of gather_own.c, in place of what was noted before.
-bool gather_take_owned(const gather *g, const vy_program *r, vy_gather_notes *notes);
+// The same of gather_own.c, in place of what was noted of these buffers, or of all if nothing is
+// gathered.
+bool gather_take_owned(const gather *g, const vy_program *r);
 
 #endif
