@@ -32,6 +32,7 @@ typedef struct assuming {
     bool whole[VY_ROW_AXES]; // the next greater stride is a row of these, whatever is launched
     isl_set *reached[VY_ROW_AXES]; // by all indices along the axis
     bool any, open;                // something is assumed of strides; and has to be checked
+    bool took;                     // a scalar that is added was taken for a step to the next row
 } assuming;
 
 // ------------------------------------------------------------------------------------------ ranges
@@ -113,7 +114,7 @@ static bool begin_place(assuming *s, const gather_site *site, vy_flat_terms *t, 
 {
     vy_affine_reset(&s->g->a);
     if (vy_affine_spent(&s->g->a) || !gather_terms_of(s->g, site, t)) return false;
-    vy_take_strides(&s->g->a, s->rows, t);
+    s->took |= vy_take_strides(&s->g->a, s->rows, t);
     return vy_nest_make(n, &s->g->a, site->id, UINT32_MAX) && !n->inner;
 }
 
@@ -319,6 +320,7 @@ static bool make_rows(assuming *s)
 }
 
 // ------------------------------------------------------------------------------------- the buffers
+// Of a[y * w + x + w - n] the rows are those of y + 1, or the place is w - n further in its row.
 static bool assume(gather *g, vy_affine_rows *r)
 {
     assuming s = {.g = g, .rows = r};
@@ -332,7 +334,9 @@ static bool assume(gather *g, vy_affine_rows *r)
     ok = ok && make_rows(&s);
     for (uint32_t k = 0; k < r->axes; k++) isl_set_free(s.reached[k]);
     g->failed |= g->a.failed;
-    return ok && !g->failed;
+    if (ok || g->failed || !s.took) return ok && !g->failed;
+    *r = (vy_affine_rows){.buffer = r->buffer, .summed = true};
+    return assume(g, r);
 }
 
 // Bytes of an element of the first axis, at least.

@@ -115,17 +115,18 @@ static bool own(gather *begin)
     return made || gather_own(begin, plain, &made);
 }
 
-// A program without barriers; and what is left of it, if anything is gathered.
+// A program without barriers; then what is left of it, if anything is gathered, or all of it.
 static bool gather_simply(gather *begin)
 {
     *begin->made = (gather_made){0};
     if (!gather_all(begin)) return false;
-    gather rest = *begin;
-    rest.r = begin->made->rest;
-    rest.multiples = NULL;
-    rest.winners = NULL;
-    rest.vain = false;
-    return begin->probe || !rest.r || !gather_has_additions(rest.r) || own(&rest);
+    gather left = *begin;
+    left.multiples = NULL;
+    left.winners = NULL;
+    left.vain = false;
+    if (begin->made->any) left.r = begin->made->rest;
+    if (!left.r || (left.probe && left.probe->all)) return true;
+    return !gather_has_additions(left.r) || own(&left);
 }
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
@@ -147,8 +148,9 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
     if (is_plain(whole)) {
         ok = vy_affine_name_scalars(whole) && gather_by_cases(&begin, gather_simply, &done);
         if (ok && !done) ok = gather_simply(&begin);
+    } else {
+        ok = own(&begin);
     }
-    if (ok && !done && !made.any) ok = own(&begin);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

@@ -137,7 +137,7 @@ typedef struct gather_launch {
 typedef struct gather_calm {
     const uint8_t *scalar; // by scalar: vy_affine_kind; NULL: nothing is assumed
     bool signs;            // also that some are not negative
-    uint32_t left;         // buffers that are added to atomically without that
+    uint32_t left;         // buffers added to atomically without that; gather_own.c: conditions
 } gather_calm;
 
 typedef struct gather {

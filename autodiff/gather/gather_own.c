@@ -136,7 +136,7 @@ static uint32_t add_plainly(void *pass, uint32_t id)
     plain *x = pass;
     const vy_inst *i = &x->w.p->insts.data[id];
     uint32_t args[VY_MAX_RANK + 1];
-    if (i->op != VY_OP_ATOMIC_ADD || !x->g->alone[i->aux]) return 0;
+    if (!gather_can_own((vy_op)i->op) || !x->g->alone[i->aux]) return 0;
     vy_rewrite_at(&x->w, id);
     vy_new_args(&x->w, id, i->nargs, args);
     x->w.map[id] = vy_emit_update(x->w.b, (vy_op)i->op, VY_STRENGTH_PLAIN, i->aux, i->nargs, args);
@@ -207,7 +207,34 @@ static bool make(gather *g)
 }
 
 // ------------------------------------------------------------------------------------ the attempts
-// Proves, or tries again with calm scalars.  False: memory, or m's diag.
+// How many conditions the rows have beside that nothing wraps.
+static uint32_t count_conditions(const gather *g)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < g->a.row_count; k++)
+        for (uint32_t i = 1; i < g->a.rows[k].axes; i++) n += g->a.rows[k].axis[i].condition != NULL;
+    return n;
+}
+
+static bool prove(gather *g, bool *made);
+
+static bool prove_calm(gather *g, gather_calm calm, bool *made)
+{
+    gather second = *g->begin;
+    second.begin = g->begin;
+    second.split = g->split;
+    second.launch = g->launch;
+    second.grid = g->grid;
+    second.alone = g->alone;
+    second.placed = g->placed;
+    second.calm = calm;
+    const bool ok = gather_make_tables(&second) && gather_find(&second) &&
+                    gather_add_places(&second) && prove(&second, made);
+    return gather_clean_up(&second) && ok;
+}
+
+// Proves, or tries again with calm scalars: also where rows have conditions that may be due to
+// numbers that wrap, if there are fewer then.  False: memory, or m's diag.
 static bool prove(gather *g, bool *made)
 {
     g->affine = true;
@@ -217,21 +244,14 @@ static bool prove(gather *g, bool *made)
         g->sites[k].wraps = true;
         g->sites[k].divides = g->vain && g->calm.scalar;
     }
-    *made = ok && !g->vain && all_have_owners(g);
-    if (ok && *made) return make(g) && !g->failed;
-    const gather_calm calm = ok ? gather_calmer(g) : (gather_calm){0};
-    if (!calm.scalar || g->failed) return ok && !g->failed;
-    gather second = *g->begin;
-    second.begin = g->begin;
-    second.split = g->split;
-    second.launch = g->launch;
-    second.grid = g->grid;
-    second.alone = g->alone;
-    second.calm = calm;
-    second.placed = g->placed;
-    ok = gather_make_tables(&second) && gather_find(&second) && gather_add_places(&second) &&
-         prove(&second, made);
-    return gather_clean_up(&second) && ok;
+    const bool proved = ok && !g->vain && all_have_owners(g);
+    const uint32_t most = g->calm.scalar ? g->calm.left : UINT32_MAX,
+                   n = proved ? count_conditions(g) : most;
+    gather_calm calm = ok && n ? gather_calmer(g) : (gather_calm){0};
+    calm.left = n;
+    if (ok && calm.scalar && !g->failed) ok = prove_calm(g, calm, made);
+    if (ok && !*made && n < most) ok = *made = make(g);
+    return ok && !g->failed;
 }
 
 // With `split`, over coordinates (gather_split.h), if there are some.

@@ -16,6 +16,7 @@ bool gather_own(const gather *begin, bool split, bool *made);
 // `alone` and `placed`, whose places are added to the sites.
 bool gather_owns_in_vain(gather *g);
 bool gather_add_places(gather *g); // the same of another attempt; false: memory
+bool gather_can_own(vy_op op);     // may an atomic become plain?
 // ---- gather_grid.c
 enum { GATHER_GRID = 1 << 24 }; // invocations along an axis, at most
 // Gives a program without a domain one, until the end; false: memory.

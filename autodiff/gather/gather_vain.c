@@ -130,6 +130,9 @@ static bool shares(gather *g, bool groups)
 }
 
 // ------------------------------------------------------------------------------------------ places
+// An `or` says which cotangents have been seen.
+bool gather_can_own(vy_op op) { return op == VY_OP_ATOMIC_ADD || op == VY_OP_ATOMIC_OR; }
+
 static bool is_of(const vy_program *p, uint32_t id, const uint8_t *buffers)
 {
     const vy_inst *i = &p->insts.data[id];
@@ -179,7 +182,7 @@ static bool mark(gather *g)
         if (!vy_op_is_memory((vy_op)i->op) || !vy_is_global(p->buffers.data[i->aux].cls) ||
             vy_strength_of(p, id) != VY_STRENGTH_ATOMIC)
             continue;
-        if (p->buffers.data[i->aux].type == VY_F16 || i->op != VY_OP_ATOMIC_ADD) return false;
+        if (p->buffers.data[i->aux].type == VY_F16 || !gather_can_own((vy_op)i->op)) return false;
         if (!g->alone[i->aux]) g->placed[i->aux] = 1;
     }
     for (uint32_t id = 1; id < p->insts.count; id++)
