@@ -44,7 +44,8 @@ bool gather_try_multiples(gather *begin, gather_multiples *out);
 void gather_free_multiples(gather_multiples *all);
 // ---- gather_cases.c
 // Where scalars choose between places that add, and that suffices to gather all of them: makes a
-// program of each choice, and gathers each by `one`.  *done: it did.  False: m's diag, or memory.
-bool gather_by_cases(gather *begin, bool (*one)(gather *), bool *done);
+// program of each choice, and gathers each by `one`.  *done: it did.  whole: not if one program for
+// all has no conditions.  False: m's diag, or memory.
+bool gather_by_cases(gather *begin, bool (*one)(gather *), bool whole, bool *done);
 
 #endif

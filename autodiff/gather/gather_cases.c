@@ -379,15 +379,14 @@ static gather_probe probe(cases *c, const vy_program *p, bool (*one)(gather *))
     return ok ? found : (gather_probe){0};
 }
 
-bool gather_by_cases(gather *begin, bool (*one)(gather *), bool *done)
+bool gather_by_cases(gather *begin, bool (*one)(gather *), bool whole, bool *done)
 {
     gather g = *begin;
     cases c = {.g = &g};
     divide(&c, g.r, (vy_dim){0});
     bool all = c.count > 1 && !c.refused && !g.failed;
     for (uint32_t k = c.count; k-- > 0 && all;) all = probe(&c, c.version[k], one).all;
-    // Elements of one invocation have conditions in any case.
-    const gather_probe as_it_is = all && !g.owns ? probe(&c, g.r, one) : (gather_probe){0};
+    const gather_probe as_it_is = all && whole ? probe(&c, g.r, one) : (gather_probe){0};
     all = all && (!as_it_is.all || as_it_is.open);
     bool ok = !g.failed;
     *done = all && ok;
