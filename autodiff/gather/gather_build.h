@@ -189,7 +189,7 @@ typedef struct gather {
     bool thrifty;               // with less of isl: a probe, or gathers were tried before
     bool grid;                  // the domain is that of gather_grid.c
     struct gather_made *made;   // what came of it
-    uint8_t *alone, *placed;    // of gather_own.c, by buffer: becomes plain; all accesses are sites
+    struct gather_owners *owners; // of gather_own.c
     bool failed;                // memory
 } gather;
 
@@ -215,8 +215,8 @@ bool gather_split_domain(gather *g);
 // Gives p, which has the domain of the coordinates, the one of before.  False: m's diag, or memory.
 bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_sizes.c
-// source: NULL, or what r is the derivative of.
-bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
+bool gather_know_sizes(gather *g, const vy_program *source); // NULL: no source; false: memory
+bool gather_same_product(const vy_program *p, vy_dim x, vy_dim y);
 // ---- gather_signs.c
 // Is v, the index of a place along an axis, never negative if scalars in it are not?  Then these
 // are signs of the rows.

@@ -50,7 +50,24 @@ bool gather_take_owned(const gather *g, const vy_program *r)
 {
     if (!g->made->rest) g->notes->notes.count = 0;
     for (uint32_t i = 1; i < r->buffers.count; i++)
-        if (g->alone[i] && !note_owned(g, r, i)) return false;
+        if (g->owners->alone[i] && !note_owned(g, r, i)) return false;
+    return true;
+}
+
+bool gather_note_shared(const gather *g)
+{
+    const vy_program *r = g->r;
+    for (uint32_t id = 1; id < r->insts.count; id++) {
+        const vy_inst *i = &r->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !vy_is_gradient(r->buffers.data[i->aux].role.kind))
+            continue;
+        const char *why = g->owners->why[i->aux];
+        vy_gather_note *n = note_of(g->notes, r->buffers.data[i->aux].name);
+        if (!n) return false;
+        if (n->why || n->gathered || n->owned) continue;
+        n->why = why ? why : "is in a program in which others stay atomic";
+        n->line = i->line;
+    }
     return true;
 }
 

@@ -49,13 +49,13 @@ static isl_map *map_of(gather *g, gather_site *site, uint32_t skip)
     site->why = "is too involved";
     if (vy_affine_spent(&g->a) || !vy_access_make(x, &g->a, site->id, UINT32_MAX)) return NULL;
     for (uint32_t k = 0; k < x->rank; k++) {
-        axes |= (uint32_t)!(skip >> vy_buffer_axis(x, k) & 1) << k;
+        axes |= (uint32_t) !(skip >> vy_buffer_axis(x, k) & 1) << k;
         if (x->index[k]) continue;
         site->why = vy_affine_why_text(x->why[k]);
         site->wraps = x->why[k] == VY_AFFINE_WRAP || x->why[k] == VY_AFFINE_PRODUCT;
         // A stride may be a quotient, of what is not negative.
-        site->divides = x->why[k] == VY_AFFINE_DIVISION ||
-                        (x->why[k] == VY_AFFINE_PRODUCT && g->calm.scalar);
+        site->divides =
+            x->why[k] == VY_AFFINE_DIVISION || (x->why[k] == VY_AFFINE_PRODUCT && g->calm.scalar);
         return NULL;
     }
     isl_map *m = vy_access_map(x, axes);
@@ -90,8 +90,8 @@ static bool is_again(const gather *g, uint32_t k, uint32_t skip)
 }
 
 // Are the buffer's elements one invocation's each, if those that differ on the axes in `skip` alone
-// are taken for one?
-static bool has_owners(gather *g, uint32_t buffer, uint32_t skip)
+// are taken for one?  Else *why.
+static bool has_owners(gather *g, uint32_t buffer, uint32_t skip, const char **why)
 {
     isl_map *all = NULL;
     const gather_site *first = NULL;
@@ -103,10 +103,12 @@ static bool has_owners(gather *g, uint32_t buffer, uint32_t skip)
         isl_map *m = map_of(g, site, skip);
         if (!first) first = site;
         ok = m && same_axes(&first->access, &site->access);
+        *why = m ? "is in rows of another length than others" : site->why;
         all = all && ok ? isl_map_union(all, m) : all ? (isl_map_free(m), all) : m;
     }
     vy_affine_reset(&g->a);
     vy_affine_limit(&g->a, g->r->overs.count);
+    if (ok) *why = "may be to one element in several invocations";
     ok = ok && !vy_affine_spent(&g->a) && isl_map_is_injective(all) == isl_bool_true;
     isl_map_free(all);
     g->failed |= g->a.failed;
@@ -120,7 +122,10 @@ static bool all_have_owners(gather *g)
         bool any = false;
         for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].access.buffer == i;
         const uint32_t skip = components(g, i);
-        if (any && !has_owners(g, i, skip) && (!skip || !has_owners(g, i, 0))) return false;
+        const char **why = &g->owners->why[i];
+        if (any && !has_owners(g, i, skip, why) && (!skip || !has_owners(g, i, 0, why)))
+            return false;
+        *why = NULL;
     }
     return !g->failed;
 }
@@ -136,7 +141,7 @@ static uint32_t add_plainly(void *pass, uint32_t id)
     plain *x = pass;
     const vy_inst *i = &x->w.p->insts.data[id];
     uint32_t args[VY_MAX_RANK + 1];
-    if (!gather_can_own((vy_op)i->op) || !x->g->alone[i->aux]) return 0;
+    if (!gather_can_own((vy_op)i->op) || !x->g->owners->alone[i->aux]) return 0;
     vy_rewrite_at(&x->w, id);
     vy_new_args(&x->w, id, i->nargs, args);
     x->w.map[id] = vy_emit_update(x->w.b, (vy_op)i->op, VY_STRENGTH_PLAIN, i->aux, i->nargs, args);
@@ -212,7 +217,8 @@ static uint32_t count_conditions(const gather *g)
 {
     uint32_t n = 0;
     for (uint32_t k = 0; k < g->a.row_count; k++)
-        for (uint32_t i = 1; i < g->a.rows[k].axes; i++) n += g->a.rows[k].axis[i].condition != NULL;
+        for (uint32_t i = 1; i < g->a.rows[k].axes; i++)
+            n += g->a.rows[k].axis[i].condition != NULL;
     return n;
 }
 
@@ -225,8 +231,7 @@ static bool prove_calm(gather *g, gather_calm calm, bool *made)
     second.split = g->split;
     second.launch = g->launch;
     second.grid = g->grid;
-    second.alone = g->alone;
-    second.placed = g->placed;
+    second.owners = g->owners;
     second.calm = calm;
     const bool ok = gather_make_tables(&second) && gather_find(&second) &&
                     gather_add_places(&second) && prove(&second, made);
@@ -282,8 +287,13 @@ bool gather_own(const gather *before, bool split, bool *made)
 {
     gather begin = *before;
     gather_winners all;
+    vy_arena arena = {0};
+    gather_owners owners = {0};
     bool tried = false, ok = gather_try_winners(begin.r, true, &all);
+    owners.why = vy_arena_alloc(&arena, begin.r->buffers.count * sizeof *owners.why);
+    ok = ok && owners.why;
     *made = false;
+    begin.owners = &owners;
     begin.owns = true;
     begin.vain = false;
     begin.thrifty |= split;
@@ -296,5 +306,7 @@ bool gather_own(const gather *before, bool split, bool *made)
         all.before = NULL;
     }
     gather_free_winners(&all);
+    if (ok && !*made && begin.notes) ok = gather_note_shared(&begin);
+    vy_arena_free(&arena);
     return ok;
 }

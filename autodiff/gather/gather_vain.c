@@ -93,17 +93,25 @@ static uint32_t may_differ(const telling *t, uint32_t id)
     return bits;
 }
 
-// The variables by which invocations differ in all buffers, as bits.
-static uint32_t all_apart(gather *g, bool most, bool groups)
+// By buffer: the variables by which invocations differ in its places, as bits.  NULL: memory.
+static uint32_t *find_apart(gather *g, bool most, bool groups)
 {
     telling t = {.g = g, .most = most, .groups = groups};
     uint32_t *apart = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *apart);
-    uint32_t common = UINT32_MAX;
     g->failed |= !apart || !find_dependences(&t, &g->arena);
-    if (g->failed) return 0;
+    if (g->failed) return NULL;
     for (uint32_t k = 0; k < g->site_count; k++)
         apart[g->sites[k].access.buffer] |= may_differ(&t, g->sites[k].id);
-    for (uint32_t k = 0; k < g->site_count; k++) common &= apart[g->sites[k].access.buffer];
+    return apart;
+}
+
+// The variables by which those of different workgroups do in all buffers.
+static uint32_t groups_apart(gather *g)
+{
+    const uint32_t *apart = find_apart(g, false, true);
+    uint32_t common = UINT32_MAX;
+    for (uint32_t k = 0; apart && k < g->site_count; k++)
+        common &= apart[g->sites[k].access.buffer];
     return common;
 }
 
@@ -125,8 +133,15 @@ static uint32_t several(const vy_program *p, bool groups)
 // place of a buffer?
 static bool shares(gather *g, bool groups)
 {
-    const uint32_t all = several(g->r, groups);
-    return (all_apart(g, true, groups) & all) != all || g->failed;
+    const uint32_t all = several(g->r, groups), *apart = find_apart(g, true, groups);
+    bool any = !apart;
+    for (uint32_t k = 0; apart && k < g->site_count; k++) {
+        const uint32_t i = g->sites[k].access.buffer;
+        if ((apart[i] & all) == all) continue;
+        g->owners->why[i] = "is to one element in several invocations";
+        any = true;
+    }
+    return any;
 }
 
 // ------------------------------------------------------------------------------------------ places
@@ -143,13 +158,13 @@ bool gather_add_places(gather *g)
 {
     const vy_program *p = g->r;
     uint32_t more = 0;
-    for (uint32_t id = 1; id < p->insts.count; id++) more += is_of(p, id, g->placed);
+    for (uint32_t id = 1; id < p->insts.count; id++) more += is_of(p, id, g->owners->placed);
     gather_site *all = vy_arena_alloc(&g->arena, (g->site_count + more + 1) * sizeof *all);
     if (!all) return false;
     memcpy(all, g->sites, g->site_count * sizeof *all);
     g->sites = all;
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (is_of(p, id, g->placed))
+        if (is_of(p, id, g->owners->placed))
             g->sites[g->site_count++] =
                 (gather_site){.id = id, .access = {.buffer = p->insts.data[id].aux}};
     return true;
@@ -161,10 +176,20 @@ static void drop_places(gather *g, const uint8_t *proved)
     uint32_t n = 0;
     for (uint32_t k = 0; k < g->site_count; k++) {
         const uint32_t buffer = g->sites[k].access.buffer;
-        if (!g->placed[buffer] || !proved[buffer]) g->sites[n++] = g->sites[k];
+        if (!g->owners->placed[buffer] || !proved[buffer]) g->sites[n++] = g->sites[k];
     }
     g->site_count = n;
-    for (uint32_t i = 1; i < g->r->buffers.count; i++) g->placed[i] &= !proved[i];
+    for (uint32_t i = 1; i < g->r->buffers.count; i++) g->owners->placed[i] &= !proved[i];
+}
+
+// What keeps atomic `id` atomic in any case; NULL: nothing does.
+static const char *stays(const vy_program *p, uint32_t id)
+{
+    const vy_buf *b = &p->buffers.data[p->insts.data[id].aux];
+    return b->type == VY_F16 ? "adds to halves, of which sums are made in 32 bits"
+           : !gather_can_own((vy_op)p->insts.data[id].op) ? "is of an atomic that is no addition"
+           : b->view_of ? "is to memory that has another name, too"
+                        : NULL;
 }
 
 // Marks the buffers that are added to, and of those the ones that are not only added to.  False:
@@ -172,24 +197,26 @@ static void drop_places(gather *g, const uint8_t *proved)
 static bool mark(gather *g)
 {
     const vy_program *p = g->r;
-    g->alone = vy_arena_alloc(&g->arena, p->buffers.count);
-    g->placed = vy_arena_alloc(&g->arena, p->buffers.count);
-    g->failed |= !g->alone || !g->placed;
+    gather_owners *o = g->owners;
+    bool all = true;
+    o->alone = vy_arena_alloc(&g->arena, p->buffers.count);
+    o->placed = vy_arena_alloc(&g->arena, p->buffers.count);
+    g->failed |= !o->alone || !o->placed;
     if (g->failed) return false;
-    for (uint32_t k = 0; k < g->site_count; k++) g->alone[g->sites[k].access.buffer] = 1;
+    for (uint32_t k = 0; k < g->site_count; k++) o->alone[g->sites[k].access.buffer] = 1;
     for (uint32_t id = 1; id < p->insts.count; id++) {
-        const vy_inst *i = &p->insts.data[id];
-        if (!vy_op_is_memory((vy_op)i->op) || !vy_is_global(p->buffers.data[i->aux].cls) ||
-            vy_strength_of(p, id) != VY_STRENGTH_ATOMIC)
+        const uint32_t i = p->insts.data[id].aux;
+        if (!vy_op_is_memory((vy_op)p->insts.data[id].op) ||
+            !vy_is_global(p->buffers.data[i].cls) || vy_strength_of(p, id) != VY_STRENGTH_ATOMIC)
             continue;
-        if (p->buffers.data[i->aux].type == VY_F16 || !gather_can_own((vy_op)i->op)) return false;
-        if (!g->alone[i->aux]) g->placed[i->aux] = 1;
+        const char *why = stays(p, id);
+        if (why) o->why[i] = why;
+        all &= !why;
+        if (!o->alone[i]) o->placed[i] = 1;
     }
     for (uint32_t id = 1; id < p->insts.count; id++)
-        if (p->insts.data[id].op == VY_OP_ZERO && is_of(p, id, g->placed)) return false; // all of it
-    for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (g->placed[i] && p->buffers.data[i].view_of) return false;
-    return true;
+        all &= p->insts.data[id].op != VY_OP_ZERO || !is_of(p, id, o->placed); // all elements
+    return all;
 }
 
 // Is there no invocation that shares elements in any case?  Of buffers that are not only added to
@@ -202,9 +229,9 @@ static bool prove_plain(gather *g)
     bool any = false;
     g->failed |= !sites || !proved;
     for (uint32_t id = 1; !g->failed && id < p->insts.count; id++)
-        any |= sites[id] = is_of(p, id, g->placed);
+        any |= sites[id] = is_of(p, id, g->owners->placed);
     if (!any || g->failed) return !g->failed;
-    for (uint32_t i = 1; i < p->buffers.count; i++) g->alone[i] |= g->placed[i];
+    for (uint32_t i = 1; i < p->buffers.count; i++) g->owners->alone[i] |= g->owners->placed[i];
     g->failed |= !vy_injective(p, &g->s, sites, true, proved);
     if (!g->failed) drop_places(g, proved);
     return !g->failed;
@@ -216,14 +243,18 @@ static bool has_too_many(gather *g)
     uint32_t *places = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *places);
     bool any = !places;
     g->failed |= !places;
-    for (uint32_t k = 0; places && k < g->site_count; k++)
-        any |= ++places[g->sites[k].access.buffer] > MOST_PLACES;
+    for (uint32_t k = 0; places && k < g->site_count; k++) {
+        const uint32_t i = g->sites[k].access.buffer;
+        if (++places[i] <= MOST_PLACES) continue;
+        g->owners->why[i] = "is one of too many to its buffer";
+        any = true;
+    }
     return any;
 }
 
 bool gather_owns_in_vain(gather *g)
 {
     if (!mark(g) || !gather_add_places(g) || !g->site_count || has_too_many(g)) return true;
-    if (g->grid) gather_narrow_grid(g, all_apart(g, false, true));
+    if (g->grid) gather_narrow_grid(g, groups_apart(g));
     return shares(g, false) || shares(g, true) || !prove_plain(g);
 }
