@@ -306,7 +306,7 @@ bool gather_own(const gather *before, bool split, bool *made)
         all.before = NULL;
     }
     gather_free_winners(&all);
-    if (ok && !*made && begin.notes) ok = gather_note_shared(&begin);
+    if (ok && !*made && begin.notes && !begin.notes->counts_only) ok = gather_note_shared(&begin);
     vy_arena_free(&arena);
     return ok;
 }

@@ -256,5 +256,6 @@ bool gather_owns_in_vain(gather *g)
 {
     if (!mark(g) || !gather_add_places(g) || !g->site_count || has_too_many(g)) return true;
     if (g->grid) gather_narrow_grid(g, groups_apart(g));
-    return shares(g, false) || shares(g, true) || !prove_plain(g);
+    if (shares(g, false) || shares(g, true) || !prove_plain(g)) return true;
+    return !g->site_count && !g->launch.count; // ir/pass/sums/mark_owned.c finds that, too
 }
