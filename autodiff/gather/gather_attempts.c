@@ -104,15 +104,21 @@ static bool own_case(gather *begin)
     return gather_own(begin, false, &made);
 }
 
+// As before any attempt.
+static void begin_again(gather *begin)
+{
+    begin->launch = (gather_launch){0};
+    begin->multiples = NULL;
+    begin->winners = NULL;
+    begin->vain = false;
+}
+
 // Of a program of which nothing is gathered, or of what is left of one.
 static bool own(gather *begin)
 {
     const bool plain = is_plain(begin->r);
     bool made = false;
-    begin->launch = (gather_launch){0};
-    begin->multiples = NULL;
-    begin->winners = NULL;
-    begin->vain = false;
+    begin_again(begin);
     begin->owns = true;
     if (!plain && !gather_by_cases(begin, own_case, false, &made)) return false;
     return made || gather_own(begin, plain, &made);
@@ -122,6 +128,7 @@ static bool own(gather *begin)
 static bool gather_first(gather *begin)
 {
     *begin->made = (gather_made){0};
+    begin_again(begin);
     if (!gather_all(begin)) return false;
     gather left = *begin;
     left.r = begin->made->rest;

@@ -14,10 +14,11 @@
 // Loops are projected out, and where a place is reached less often than isl knows, the map has only
 // more in it.  All accesses of the buffer are such places (gather_vain.c), so no other invocation
 // touches the element in this dispatch, whatever barriers there are; and those of one invocation
-// are in the order of the program.  Out of range the load gives zero and the store does nothing, as an atomic
-// does nothing.  Half floats stay: atomic ones are summed in f32.
+// are in the order of the program.  Out of range the load gives zero and the store does nothing, as
+// an atomic does nothing.  Half floats stay: atomic ones are summed in f32.
 //
-// It is all or nothing: a program that needs some atomics is left alone.
+// It is all or nothing: a program that needs some atomics stays as it is.  What is left once other
+// additions are gathered is a program like any other, that runs under the conditions of those.
 #include "autodiff/facts/facts.h"
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"

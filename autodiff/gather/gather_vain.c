@@ -15,11 +15,11 @@
 enum { MOST_PLACES = 64 }; // of one buffer: unions of many maps are slow
 
 // ------------------------------------------------------------------------------------- dependences
-// How invocations are told apart, and what each instruction depends on of that.
+// What distinguishes invocations, and what each instruction depends on of that.
 typedef struct telling {
     const gather *g;
     bool most;    // what loops carry and branches choose depends on all
-    bool groups;  // those of one workgroup are not told apart
+    bool groups;  // those of one workgroup are taken for one
     uint32_t *on; // by instruction: domain variables, as bits
 } telling;
 
