@@ -176,21 +176,21 @@ typedef struct gather {
     const char *otherwise;     // the program that runs where what is assumed does not hold, or NULL
     const char *const *assume; // conditions that hold in every launch
     uint32_t assume_count;
-    bool lean;                  // nothing is kept for every iteration of a loop
-    bool always;                // costs do not decide
-    bool allow_small;           // nor does a small number of elements
-    bool gradients;             // only gradients; they may be inout
-    bool affine;                // `a` is initialised
-    struct gather_probe *probe; // or NULL: nothing is made
-    bool better;                // another attempt was, and has been made
-    bool stopped;               // nothing is made of what it found: another attempt does that
-    bool vain;                  // … without `winners`
-    bool owns;                  // it is the one of gather_own.c
-    bool thrifty;               // with less of isl: a probe, or gathers were tried before
-    bool grid;                  // the domain is that of gather_grid.c
-    struct gather_made *made;   // what came of it
+    bool lean;                    // nothing is kept for every iteration of a loop
+    bool always;                  // costs do not decide
+    bool allow_small;             // nor does a small number of elements
+    bool gradients;               // only gradients; they may be inout
+    bool affine;                  // `a` is initialised
+    struct gather_probe *probe;   // or NULL: nothing is made
+    bool better;                  // another attempt was, and has been made
+    bool stopped;                 // nothing is made of what it found: another attempt does that
+    bool vain;                    // … without `winners`
+    bool owns;                    // it is the one of gather_own.c
+    bool thrifty;                 // with less of isl: a probe, or gathers were tried before
+    bool grid;                    // the domain is that of gather_grid.c
+    struct gather_made *made;     // what came of it
     struct gather_owners *owners; // of gather_own.c
-    bool failed;                // memory
+    bool failed;                  // memory
 } gather;
 
 // ---- gather.c
