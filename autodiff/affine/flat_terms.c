@@ -272,17 +272,21 @@ isl_pw_aff *vy_row_value(vy_nest *n, const vy_affine_axis *x, const vy_flat_term
     return vy_flat_value(n, &along, why);
 }
 
-void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t)
+bool vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t)
 {
-    for (uint32_t k = 0; k < t->count; k++) {
+    bool any = false;
+    for (uint32_t k = 0; k < t->count && !r->summed; k++) {
         vy_flat_term more = t->term[k];
         if (more.count == VY_FLAT_FACTORS || !more.value ||
             !vy_flat_constant(a, more.value, &more.factor[more.count]))
             continue;
         more.value = 0;
         more.count++;
-        if (vy_row_of(r, &more) >= 0) t->term[k] = more;
+        if (vy_row_of(r, &more) < 0) continue;
+        t->term[k] = more;
+        any = true;
     }
+    return any;
 }
 
 isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set)

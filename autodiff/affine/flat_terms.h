@@ -55,8 +55,8 @@ int vy_row_of(const vy_affine_rows *r, const vy_flat_term *t);
 // What the term adds to the index along that axis.  NULL: *why.
 isl_pw_aff *vy_row_value(vy_nest *n, const vy_affine_axis *x, const vy_flat_term *t,
                          vy_affine_why *why);
-// Makes 1 times a stride of terms that are one, a[i + w].
-void vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t);
+// Makes 1 times a stride of terms that are one, a[i + w].  False: there are none.
+bool vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms *t);
 // Takes the set; without launches in which a scalar is less than it is assumed to be at least.
 isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set);
 // Are the `count` factors of x those of y, in any order?

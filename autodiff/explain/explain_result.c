@@ -139,6 +139,7 @@ static void explain_gather(explaining *x, vy_explain_gradient *g)
     g->assumes = n->assumes;
     g->otherwise = n->otherwise;
     g->map = n->map;
+    if (!n->sites && g->sum != VY_SUM_ATOMIC) return; // its elements are plainly one invocation's
     g->why = n->why;
     g->why_line = n->line;
 }

@@ -109,7 +109,7 @@ static bool put(gather *g, vy_program **stages, uint32_t count, bool rest)
 static bool replace(gather *g, vy_program **stages, uint32_t count)
 {
     bool empty;
-    *g->made = true;
+    *g->made = (gather_made){.any = true};
     forget_kept(g);
     vy_program *rest = gather_rest(g, stages + 1, count, &empty);
     if (!rest) {
@@ -139,7 +139,7 @@ static bool replace(gather *g, vy_program **stages, uint32_t count)
         return true;
     }
     if (empty) return put(g, stages + 1, count, false);
-    stages[0] = rest;
+    stages[0] = g->made->rest = rest;
     return put(g, stages, count + 1, true);
 }
 

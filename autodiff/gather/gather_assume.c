@@ -21,7 +21,7 @@
 // greater stride.  The last condition keeps the index from wrapping.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/affine/most.h"
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_owning.h"
 #include "ir/text/print.h"
 
 #include <string.h>
@@ -32,6 +32,8 @@ typedef struct assuming {
     bool whole[VY_ROW_AXES]; // the next greater stride is a row of these, whatever is launched
     isl_set *reached[VY_ROW_AXES]; // by all indices along the axis
     bool any, open;                // something is assumed of strides; and has to be checked
+    bool took;                     // a scalar that is added was taken for a step to the next row
+    const char *why;               // an index is not affine
 } assuming;
 
 // ------------------------------------------------------------------------------------------ ranges
@@ -45,13 +47,14 @@ static bool is_seen(const gather *g, uint32_t k)
 }
 
 // The index along an axis; NULL: it is not affine.
-static isl_pw_aff *index_along(const assuming *s, vy_nest *n, const vy_flat_terms *t, uint32_t axis)
+static isl_pw_aff *index_along(assuming *s, vy_nest *n, const vy_flat_terms *t, uint32_t axis)
 {
     isl_pw_aff *sum = vy_nest_number(n, 0);
-    vy_affine_why why;
+    vy_affine_why why = VY_AFFINE_FINE;
     for (uint32_t k = 0; k < t->count && sum; k++)
         if (vy_row_of(s->rows, &t->term[k]) == (int)axis)
             sum = isl_pw_aff_add(sum, vy_row_value(n, &s->rows->axis[axis], &t->term[k], &why));
+    if (!sum && why != VY_AFFINE_FINE) s->why = vy_affine_why_text(why);
     return sum;
 }
 
@@ -113,7 +116,7 @@ static bool begin_place(assuming *s, const gather_site *site, vy_flat_terms *t, 
 {
     vy_affine_reset(&s->g->a);
     if (vy_affine_spent(&s->g->a) || !gather_terms_of(s->g, site, t)) return false;
-    vy_take_strides(&s->g->a, s->rows, t);
+    s->took |= vy_take_strides(&s->g->a, s->rows, t);
     return vy_nest_make(n, &s->g->a, site->id, UINT32_MAX) && !n->inner;
 }
 
@@ -198,47 +201,13 @@ static bool word(gather *g, vy_affine_axis *x)
     return x->condition != NULL;
 }
 
-static bool is_same_dim(const vy_program *p, uint32_t x, uint32_t y)
-{
-    const vy_dim_node *a = &p->dims.data[x], *b = &p->dims.data[y];
-    if (x == y) return true;
-    if (a->op != b->op || a->value != b->value) return false;
-    return a->op < VY_DIM_ADD || (is_same_dim(p, a->a, b->a) && is_same_dim(p, a->b, b->b));
-}
-
-enum { MOST_FACTORS = 12 };
-
-static bool split_product(const vy_program *p, uint32_t d, uint32_t *factor, uint32_t *count)
-{
-    const vy_dim_node *n = &p->dims.data[d];
-    if (n->op == VY_DIM_MUL)
-        return split_product(p, n->a, factor, count) && split_product(p, n->b, factor, count);
-    if (*count == MOST_FACTORS) return false;
-    factor[(*count)++] = d;
-    return true;
-}
-
-static bool is_same_product(const vy_program *p, vy_dim x, vy_dim y)
-{
-    uint32_t a[MOST_FACTORS], b[MOST_FACTORS], count = 0, left = 0;
-    if (!split_product(p, x.id, a, &count) || !split_product(p, y.id, b, &left)) return false;
-    if (count != left) return false;
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t j = 0;
-        while (j < left && !is_same_dim(p, a[k], b[j])) j++;
-        if (j == left) return false;
-        b[j] = b[--left];
-    }
-    return true;
-}
-
 // Are there as many elements as points of a domain that became coordinates?  Then indices are below
 // twice an extent, since the last row begins below it, and none wraps.
 static bool covers_domain(gather *g, const vy_affine_rows *r)
 {
     bool any = false;
     for (uint32_t k = 0; k < g->split.count && !any; k++)
-        any = is_same_product(g->r, span(g, r, 0, r->axis[0].extent, false), g->split.all[k]);
+        any = gather_same_product(g->r, span(g, r, 0, r->axis[0].extent, false), g->split.all[k]);
     return any;
 }
 
@@ -321,11 +290,22 @@ static bool make_rows(assuming *s)
 }
 
 // ------------------------------------------------------------------------------------- the buffers
+// Why no condition makes rows of the buffer, for readers.
+static void note_refused(const assuming *s)
+{
+    const char *why = s->why ? s->why : "has strides that no condition makes rows";
+    if (s->g->owns) s->g->owners->why[s->rows->buffer] = why;
+}
+
+// Of a[y * w + x + w - n] the rows are those of y + 1, or the place is w - n further in its row.
 static bool assume(gather *g, vy_affine_rows *r)
 {
     assuming s = {.g = g, .rows = r};
-    if (!gather_find_strides(g, r)) return false;
     bool ok = true;
+    if (!gather_find_strides(g, r)) {
+        note_refused(&s);
+        return false;
+    }
     order_strides(&s);
     for (uint32_t k = 0; k < r->axes; k++) s.whole[k] = k > 0;
     for (uint32_t k = 0; k < g->site_count && ok; k++)
@@ -334,7 +314,10 @@ static bool assume(gather *g, vy_affine_rows *r)
     ok = ok && make_rows(&s);
     for (uint32_t k = 0; k < r->axes; k++) isl_set_free(s.reached[k]);
     g->failed |= g->a.failed;
-    return ok && !g->failed;
+    if (!ok) note_refused(&s);
+    if (ok || g->failed || !s.took) return ok && !g->failed;
+    *r = (vy_affine_rows){.buffer = r->buffer, .summed = true};
+    return assume(g, r);
 }
 
 // Bytes of an element of the first axis, at least.

@@ -8,8 +8,8 @@
 //   … or with maxima's additions (gather_winner.c)     if all of those are
 //   … and over coordinates (gather_split.c)            if anything is
 //
-// Where nothing is gathered, additions to elements of one invocation each become plain
-// (gather_own.c).
+// Additions that are left become plain if they are to elements of one invocation each
+// (gather_own.c): of all that is left, or, where nothing is gathered, of all cases of scalars.
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
 
@@ -98,9 +98,66 @@ static bool gather_all(gather *begin)
     return ok;
 }
 
+// With barriers, or without a domain: one of the cases.
+static bool own_case(gather *begin)
+{
+    bool made = false;
+    return gather_own(begin, false, &made);
+}
+
+// As before any attempt.
+static void begin_again(gather *begin)
+{
+    begin->launch = (gather_launch){0};
+    begin->multiples = NULL;
+    begin->winners = NULL;
+    begin->vain = false;
+}
+
+// Of a program of which nothing is gathered, or of what is left of one.
+static bool own(gather *begin)
+{
+    const bool plain = is_plain(begin->r);
+    bool made = false;
+    begin_again(begin);
+    begin->owns = true;
+    if (!plain && !gather_by_cases(begin, own_case, false, &made)) return false;
+    return made || gather_own(begin, plain, &made);
+}
+
+// A program without barriers, and what is left of it once something is gathered.
+static bool gather_first(gather *begin)
+{
+    *begin->made = (gather_made){0};
+    begin_again(begin);
+    if (!gather_all(begin)) return false;
+    gather left = *begin;
+    left.r = begin->made->rest;
+    return begin->probe || !left.r || !gather_has_additions(left.r) || own(&left);
+}
+
+// The same, and if nothing is gathered all of it.
+static bool gather_or_own(gather *begin)
+{
+    if (!gather_first(begin)) return false;
+    gather all = *begin;
+    return begin->made->any || (begin->probe && begin->probe->all) || own(&all);
+}
+
+static bool gather_simply(gather *begin)
+{
+    bool done = false;
+    if (!gather_by_cases(begin, gather_first, true, &done)) return false;
+    if (!done && !gather_by_units(begin, gather_first, &done)) return false;
+    if (!done && !gather_first(begin)) return false;
+    if (done || begin->made->any) return true;
+    return gather_by_cases(begin, gather_or_own, false, &done) && (done || own(begin));
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
-    bool made = false, done = false, ok = true;
+    gather_made made = {0};
+    bool ok = true;
     gather begin = {.m = m,
                     .r = whole,
                     .lean = o->lean,
@@ -113,14 +170,10 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .notes = notes,
                     .made = &made};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
-    const bool plain = is_plain(whole);
-    if (plain) ok = vy_affine_name_scalars(whole) && gather_by_cases(&begin, gather_all, &done);
-    if (plain && ok && !done) ok = gather_by_units(&begin, gather_all, &done);
-    if (plain && ok && !done) ok = gather_all(&begin);
-    if (ok && !done && !made) {
-        begin.launch = (gather_launch){0};
-        ok = gather_own(&begin, plain);
-    }
+    if (is_plain(whole))
+        ok = vy_affine_name_scalars(whole) && gather_simply(&begin);
+    else
+        ok = own(&begin);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

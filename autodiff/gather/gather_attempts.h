@@ -14,6 +14,12 @@ typedef struct gather_probe {
     bool factors; // something would not, for a product or quotient of what is not constant
 } gather_probe;
 
+// What has been gathered of a program.
+typedef struct gather_made {
+    bool any;
+    vy_program *rest; // the reverse program without that; NULL: nothing is left
+} gather_made;
+
 // What gather_winner.c did to the reverse program.
 typedef struct gather_winners {
     vy_program *before; // as it was; NULL: nothing
@@ -75,8 +81,9 @@ bool gather_replace_by_versions(gather_versions *all, const char *const *names, 
 void gather_free_versions(gather_versions *all);
 // ---- gather_cases.c
 // Where scalars choose between places that add, and that suffices to gather all of them: makes a
-// program of each choice, and gathers each by `one`.  *done: it did.  False: m's diag, or memory.
-bool gather_by_cases(gather *begin, gather_one *one, bool *done);
+// program of each choice, and gathers each by `one`.  *done: it did.  whole: not if one program for
+// all has no conditions.  False: m's diag, or memory.
+bool gather_by_cases(gather *begin, gather_one *one, bool whole, bool *done);
 // ---- gather_units.c
 // Where all additions are gathered if some scalars are 1: makes a program in which they are, which
 // is gathered by `one`, as is the other.  *done: it did.  False: m's diag, or memory.

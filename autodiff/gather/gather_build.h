@@ -141,7 +141,7 @@ typedef struct gather_launch {
 typedef struct gather_calm {
     const uint8_t *scalar; // by scalar: vy_affine_kind; NULL: nothing is assumed
     bool signs;            // also that some are not negative
-    uint32_t left;         // buffers that are added to atomically without that
+    uint32_t left;         // buffers added to atomically without that; gather_own.c: conditions
 } gather_calm;
 
 typedef struct gather {
@@ -180,22 +180,22 @@ typedef struct gather {
     const char *otherwise;     // the program that runs where what is assumed does not hold, or NULL
     const char *const *assume; // conditions that hold in every launch
     uint32_t assume_count;
-    bool lean;                  // nothing is kept for every iteration of a loop
-    bool always;                // costs do not decide
-    bool allow_small;           // nor does a small number of elements
-    bool gradients;             // only gradients; they may be inout
-    bool affine;                // `a` is initialised
-    struct gather_probe *probe; // or NULL: nothing is made
-    bool better;                // another attempt was, and has been made
-    bool stopped;               // nothing is made of what it found: another attempt does that
-    bool vain;                  // … without `winners`
-    bool calmly;                // scalars are calm from the first attempt on
-    bool owns;                  // it is the one of gather_own.c
-    bool thrifty;               // with less of isl: a probe, or gathers were tried before
-    bool grid;                  // the domain is that of gather_grid.c
-    bool *made;                 // something is gathered
-    uint8_t *alone;             // of gather_own.c, by buffer: its additions become plain
-    bool failed;                // memory
+    bool lean;                    // nothing is kept for every iteration of a loop
+    bool always;                  // costs do not decide
+    bool allow_small;             // nor does a small number of elements
+    bool gradients;               // only gradients; they may be inout
+    bool affine;                  // `a` is initialised
+    struct gather_probe *probe;   // or NULL: nothing is made
+    bool better;                  // another attempt was, and has been made
+    bool stopped;                 // nothing is made of what it found: another attempt does that
+    bool vain;                    // … without `winners`
+    bool calmly;                  // scalars are calm from the first attempt on
+    bool owns;                    // it is the one of gather_own.c
+    bool thrifty;                 // with less of isl: a probe, or gathers were tried before
+    bool grid;                    // the domain is that of gather_grid.c
+    struct gather_made *made;     // what came of it
+    struct gather_owners *owners; // of gather_own.c
+    bool failed;                  // memory
 } gather;
 
 // ---- gather.c
@@ -220,8 +220,8 @@ bool gather_split_domain(gather *g);
 // Gives p, which has the domain of the coordinates, that of before.  False: m's diag, or memory.
 bool gather_join_domain(gather *g, vy_program *p);
 // ---- gather_sizes.c
-// source: NULL, or what r is the derivative of.
-bool gather_know_sizes(gather *g, const vy_program *source); // false: memory
+bool gather_know_sizes(gather *g, const vy_program *source); // NULL: no source; false: memory
+bool gather_same_product(const vy_program *p, vy_dim x, vy_dim y);
 // ---- gather_signs.c
 // Is v, the index of a place along an axis, never negative if scalars in it are not?  Then these
 // are signs of the rows.

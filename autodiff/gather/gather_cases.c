@@ -263,7 +263,7 @@ static bool note_cases(const gather *g, uint32_t count)
     return true;
 }
 
-bool gather_by_cases(gather *begin, gather_one *one, bool *done)
+bool gather_by_cases(gather *begin, gather_one *one, bool whole, bool *done)
 {
     static const char *const names[GATHER_VERSIONS] = {"case1", "case2", "case3",
                                                        "case4", "case5", "case6"};
@@ -276,7 +276,7 @@ bool gather_by_cases(gather *begin, gather_one *one, bool *done)
     for (uint32_t k = count; k-- > 0 && each;)
         each = gather_probe_version(all, all->version[k], true, one).all;
     const gather_probe as_it_is =
-        each ? gather_probe_version(all, g.r, true, one) : (gather_probe){0};
+        each && whole ? gather_probe_version(all, g.r, true, one) : (gather_probe){0};
     each = each && (!as_it_is.all || as_it_is.open);
     bool ok = !g.failed;
     *done = each && ok;

@@ -5,7 +5,9 @@
 //   (i + offset) / 4 - pad        offset; pad is not divided
 //   channels / groups             channels; and groups, that it may be divided by
 //
-// A sum whose terms are not negative is not; of what is subtracted that would say nothing.
+// A sum whose terms are not negative is not; of what is subtracted that would say nothing.  What is
+// shifted to the right may be negative, but is the length of rows only where it is not: where rows
+// are all that is wanted (gather_own.c), scalars that are shifted are taken not to be.
 #include "autodiff/gather/gather_build.h"
 
 // The operands whose sign is that of the result, if all of them have it.
@@ -56,6 +58,8 @@ const uint8_t *gather_divided(gather *g)
             if (is_scalar(p, vy_arg(p, id, 0)))
                 see(p, vy_arg(p, id, 1), VY_AFFINE_POSITIVE, matters, divided);
         }
+        if (i->op == VY_OP_SHR && g->owns && is_scalar(p, vy_arg(p, id, 0)))
+            see(p, vy_arg(p, id, 0), VY_AFFINE_NATURAL, matters, divided);
         for (uint32_t k = 0; matters[id] && k < signed_operands(i); k++)
             see(p, vy_arg(p, id, k), VY_AFFINE_NATURAL, matters, divided);
     }

@@ -6,19 +6,23 @@
 //
 // How many workgroups run only the launch knows: their numbers are dimensions in conditions, as
 // scalars are.  One of them is that an axis has no more than GATHER_GRID invocations, so that what
-// is computed from its place need not wrap.  Along an axis that the program does not use, all
-// workgroups do the same: there is to be only one.
+// is computed from its place need not wrap.  Along an axis that the program does not use, or
+// only within a workgroup, all workgroups do the same: there is to be only one.
 #include "autodiff/gather/gather_owning.h"
 
-// The invocations along the axis; id 0: memory.
-static vy_dim all_along(gather *g, uint32_t axis)
+// The workgroups along the axis; id 0: memory.
+static vy_dim groups_along(gather *g, uint32_t axis)
 {
     const vy_dim_node groups = {.op = VY_DIM_GROUPS, .value = axis};
-    if (!vy_vec_push(&g->r->dims, groups)) {
-        g->failed = true;
-        return (vy_dim){0};
-    }
-    const vy_dim n = {g->r->dims.count - 1};
+    if (vy_vec_push(&g->r->dims, groups)) return (vy_dim){g->r->dims.count - 1};
+    g->failed = true;
+    return (vy_dim){0};
+}
+
+// … the invocations.
+static vy_dim all_along(gather *g, uint32_t axis)
+{
+    const vy_dim n = groups_along(g, axis);
     const uint32_t size = g->r->workgroup[axis];
     return size == 1 ? n : gather_node(g, VY_DIM_MUL, n, gather_number(g, size));
 }
@@ -39,16 +43,17 @@ bool gather_begin_grid(gather *g)
 void gather_narrow_grid(gather *g, uint32_t apart)
 {
     for (uint32_t axis = 0; axis < 3 && !g->failed; axis++)
-        if (g->r->workgroup[axis] == 1 && !(apart >> (2 - axis) & 1))
-            g->r->overs.data[2 - axis].extent = gather_number(g, 1);
+        if (!(apart >> (2 - axis) & 1))
+            g->r->overs.data[2 - axis].extent = gather_number(g, g->r->workgroup[axis]);
 }
 
 void gather_require_grid(gather *g)
 {
     for (uint32_t axis = 0; axis < 3 && g->grid && !g->failed; axis++) {
         const vy_dim_node *d = &g->r->dims.data[g->r->overs.data[2 - axis].extent.id];
-        const int64_t most = d->op == VY_DIM_CONST ? 1 : GATHER_GRID;
-        const vy_dim n = all_along(g, axis);
+        const bool one = d->op == VY_DIM_CONST;
+        const int64_t most = one ? 1 : GATHER_GRID;
+        const vy_dim n = one ? groups_along(g, axis) : all_along(g, axis);
         const vy_dim holds = n.id ? gather_less(g, n, gather_number(g, most + 1)) : n;
         if (!g->failed) gather_require(g, n, gather_number(g, most), holds);
     }

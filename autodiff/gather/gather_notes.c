@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gather_notes.c: what became of the additions to each buffer, for `explain`.
+#include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
 
 #include <string.h>
@@ -28,16 +29,44 @@ bool gather_note_left(const gather *g, const vy_program *r, vy_gather_notes *not
     return true;
 }
 
-bool gather_take_owned(const gather *g, const vy_program *r, vy_gather_notes *notes)
+// The note of a buffer that is added to plainly; what was noted before is no more.
+static bool note_owned(const gather *g, const vy_program *r, uint32_t buffer)
 {
-    notes->notes.count = 0;
-    for (uint32_t k = 0; k < g->site_count; k++) {
-        const gather_site *site = &g->sites[k];
-        vy_gather_note *n = note_of(notes, r->buffers.data[site->access.buffer].name);
+    const gather_site whole = {0};
+    vy_gather_notes *notes = g->notes;
+    vy_gather_note *n = note_of(notes, r->buffers.data[buffer].name);
+    if (!n) return false;
+    *n = (vy_gather_note){.buffer = n->buffer, .owned = true};
+    for (uint32_t id = 1; id < r->insts.count; id++)
+        n->sites += r->insts.data[id].op == VY_OP_ATOMIC_ADD && r->insts.data[id].aux == buffer;
+    gather_note_assumed(g, &whole, n, notes->arena);
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (g->sites[k].access.buffer == buffer && g->sites[k].access.rows)
+            gather_note_assumed(g, &g->sites[k], n, notes->arena);
+    return true;
+}
+
+bool gather_take_owned(const gather *g, const vy_program *r)
+{
+    if (!g->made->rest) g->notes->notes.count = 0;
+    for (uint32_t i = 1; i < r->buffers.count; i++)
+        if (g->owners->alone[i] && !note_owned(g, r, i)) return false;
+    return true;
+}
+
+bool gather_note_shared(const gather *g)
+{
+    const vy_program *r = g->r;
+    for (uint32_t id = 1; id < r->insts.count; id++) {
+        const vy_inst *i = &r->insts.data[id];
+        if (i->op != VY_OP_ATOMIC_ADD || !vy_is_gradient(r->buffers.data[i->aux].role.kind))
+            continue;
+        const char *why = g->owners->why[i->aux];
+        vy_gather_note *n = note_of(g->notes, r->buffers.data[i->aux].name);
         if (!n) return false;
-        n->sites++;
-        n->owned = true;
-        if (!n->assumes || site->access.rows) gather_note_assumed(g, site, n, notes->arena);
+        if (n->why || n->gathered || n->owned) continue;
+        n->why = why ? why : "is in a program in which others stay atomic";
+        n->line = i->line;
     }
     return true;
 }

@@ -12,12 +12,13 @@
 // the same: the map { invocation → elements } of all places that add to a buffer is to be
 // injective.
 // Loops are projected out, and where a place is reached less often than isl knows, the map has only
-// more in it.  All accesses of the buffer are such additions, so no other invocation touches the
-// element in this dispatch, whatever barriers there are; and those of one invocation are in the
-// order of the program.  Out of range the load gives zero and the store does nothing, as an atomic
-// does nothing.  Half floats stay: atomic ones are summed in f32.
+// more in it.  All accesses of the buffer are such places (gather_vain.c), so no other invocation
+// touches the element in this dispatch, whatever barriers there are; and those of one invocation
+// are in the order of the program.  Out of range the load gives zero and the store does nothing, as
+// an atomic does nothing.  Half floats stay: atomic ones are summed in f32.
 //
-// It is all or nothing: a program that needs some atomics is left alone.
+// It is all or nothing: a program that needs some atomics stays as it is.  What is left once other
+// additions are gathered is a program like any other, that runs under the conditions of those.
 #include "autodiff/facts/facts.h"
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
@@ -29,153 +30,6 @@
 
 #include <string.h>
 
-enum { MOST_PLACES = 64 }; // of one buffer: unions of many maps are slow
-
-// ---------------------------------------------------------------------------------- is it in vain?
-// The variables along which a workgroup has several invocations, as bits.
-static uint32_t lanes_of(const vy_program *p)
-{
-    const uint32_t n = p->overs.count;
-    uint32_t bits = 0;
-    for (uint32_t axis = 0; axis < 3; axis++)
-        if (p->workgroup[axis] > 1) bits |= axis < n ? 1u << (n - 1 - axis) : UINT32_MAX;
-    return n > 3 ? UINT32_MAX : bits;
-}
-
-// The domain variables that a leaf may depend on, as bits.
-static uint32_t variables_of(const vy_program *p, uint32_t id)
-{
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    const uint32_t n = p->overs.count, axis = l->axis;
-    if (l->kind == VY_LEAF_OVER) return 1u << l->index;
-    if (l->kind != VY_LEAF_BUILTIN) return 0;
-    if (l->index == VY_NUM_GROUPS) return 0;
-    if (l->index != VY_GID && l->index != VY_LID && l->index != VY_WID) return lanes_of(p);
-    return axis < n && (axis < 2 || n == 3) ? 1u << (n - 1 - axis) : axis < n ? UINT32_MAX : 0;
-}
-
-static uint32_t operands_of(const vy_program *p, const uint32_t *on, uint32_t id, uint32_t count)
-{
-    uint32_t bits = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        const uint32_t a = vy_arg(p, id, k);
-        bits |= VY_IS_LEAF(a) ? variables_of(p, a) : on[a];
-    }
-    return bits;
-}
-
-static uint32_t slot_of(const gather *g, const uint32_t *on, uint32_t id, bool most)
-{
-    uint32_t arm[3];
-    if (most) return UINT32_MAX;
-    const uint32_t opener = vy_choice(g->r, &g->s, id, &arm[1], &arm[2]);
-    uint32_t bits = opener ? operands_of(g->r, on, opener, 1) : 0;
-    for (uint32_t k = 1; k < 3 && opener; k++)
-        bits |= VY_IS_LEAF(arm[k]) ? variables_of(g->r, arm[k]) : on[arm[k]];
-    return bits;
-}
-
-// By instruction: the domain variables that its value depends on, of which there may be others if
-// loops carry it.  most: what loops carry and branches choose depends on all.
-static uint32_t *dependences(gather *g, bool most)
-{
-    const vy_program *p = g->r;
-    uint32_t *on = vy_arena_alloc(&g->arena, p->insts.count * sizeof *on);
-    for (uint32_t id = 1; on && id < p->insts.count; id++)
-        on[id] = vy_is_slot((vy_op)p->insts.data[id].op)
-                     ? slot_of(g, on, id, most)
-                     : operands_of(p, on, id, p->insts.data[id].nargs);
-    g->failed |= !on;
-    return on;
-}
-
-// May the place be reached by, or add to another element in, invocations that differ in these
-// variables alone?
-static uint32_t may_differ(const gather *g, const uint32_t *on, uint32_t id)
-{
-    uint32_t bits = operands_of(g->r, on, id, vy_rank_of(g->r, id));
-    for (uint32_t up = g->s.parent[id]; up; up = g->s.parent[up])
-        bits |= on[up] | operands_of(g->r, on, up, g->r->insts.data[up].nargs);
-    return bits;
-}
-
-static bool is_several(const vy_program *p, uint32_t variable)
-{
-    const vy_dim_node *d = &p->dims.data[p->overs.data[variable].extent.id];
-    return d->op != VY_DIM_CONST || d->value > 1;
-}
-
-// Is there an addition that stays atomic in any case?  Of other buffers than those that are only
-// added to, all accesses have to be those of one invocation.
-static bool stays_atomic(gather *g)
-{
-    const vy_program *p = g->r;
-    uint8_t *sites = vy_arena_alloc(&g->arena, p->insts.count);
-    uint8_t *others = vy_arena_alloc(&g->arena, p->buffers.count);
-    bool any = false, stays = false;
-    g->alone = vy_arena_alloc(&g->arena, p->buffers.count);
-    g->failed |= !sites || !others || !g->alone;
-    if (g->failed) return true;
-    for (uint32_t k = 0; k < g->site_count; k++) g->alone[g->sites[k].access.buffer] = 1;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        const uint32_t i = p->insts.data[id].aux;
-        if (!vy_op_is_memory((vy_op)p->insts.data[id].op) ||
-            !vy_is_global(p->buffers.data[i].cls) || vy_strength_of(p, id) != VY_STRENGTH_ATOMIC)
-            continue;
-        stays |= p->buffers.data[i].type == VY_F16 || p->insts.data[id].op != VY_OP_ATOMIC_ADD;
-        if (!g->alone[i]) others[i] = 1;
-        any |= others[i];
-    }
-    if (stays || !any) return stays;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        sites[id] = vy_op_is_memory((vy_op)p->insts.data[id].op) && others[p->insts.data[id].aux];
-        stays |= sites[id] && p->insts.data[id].op == VY_OP_ZERO; // of all elements
-    }
-    if (stays) return true;
-    uint8_t *found = vy_arena_alloc(&g->arena, p->buffers.count);
-    g->failed |= !found || !vy_injective(p, &g->s, sites, true, found);
-    for (uint32_t i = 1; i < p->buffers.count && !g->failed; i++) {
-        stays |= others[i] && !found[i];
-        g->alone[i] |= others[i];
-    }
-    return stays || g->failed;
-}
-
-// The variables by which invocations differ in all buffers, as bits.
-static uint32_t all_apart(gather *g, bool most)
-{
-    const uint32_t *on = dependences(g, most);
-    uint32_t *apart = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *apart);
-    uint32_t common = UINT32_MAX;
-    g->failed |= !apart;
-    for (uint32_t k = 0; on && apart && k < g->site_count; k++)
-        apart[g->sites[k].access.buffer] |= may_differ(g, on, g->sites[k].id);
-    for (uint32_t k = 0; on && apart && k < g->site_count; k++)
-        common &= apart[g->sites[k].access.buffer];
-    return common;
-}
-
-// Has a buffer so many places that it is not tried?
-static bool has_too_many(gather *g)
-{
-    uint32_t *places = vy_arena_alloc(&g->arena, g->r->buffers.count * sizeof *places);
-    bool any = !places;
-    g->failed |= !places;
-    for (uint32_t k = 0; places && k < g->site_count; k++)
-        any |= ++places[g->sites[k].access.buffer] > MOST_PLACES;
-    return any;
-}
-
-static bool is_in_vain(gather *g)
-{
-    uint32_t all = 0;
-    if (!g->site_count || has_too_many(g)) return true;
-    if (g->grid) gather_narrow_grid(g, all_apart(g, false));
-    const uint32_t apart = all_apart(g, true);
-    for (uint32_t v = 0; v < g->r->overs.count; v++) all |= (uint32_t)is_several(g->r, v) << v;
-    return (apart & all) != all || g->failed || stays_atomic(g);
-}
-
 // ------------------------------------------------------------------------------------------- proof
 static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
 {
@@ -185,41 +39,77 @@ static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
     return same;
 }
 
-// { invocation → elements } of one place; NULL: *site says why not.
-static isl_map *map_of(gather *g, gather_site *site)
+// { invocation → elements } of one place, without the buffer's axes in `skip`; NULL: *site says why
+// not.
+static isl_map *map_of(gather *g, gather_site *site, uint32_t skip)
 {
     vy_affine_access *x = &site->access;
+    uint32_t axes = 0;
     vy_affine_reset(&g->a);
     site->wraps = true;
     site->why = "is too involved";
     if (vy_affine_spent(&g->a) || !vy_access_make(x, &g->a, site->id, UINT32_MAX)) return NULL;
     for (uint32_t k = 0; k < x->rank; k++) {
+        axes |= (uint32_t) !(skip >> vy_buffer_axis(x, k) & 1) << k;
         if (x->index[k]) continue;
         site->why = vy_affine_why_text(x->why[k]);
         site->wraps = x->why[k] == VY_AFFINE_WRAP || x->why[k] == VY_AFFINE_PRODUCT;
-        site->divides = x->why[k] == VY_AFFINE_DIVISION;
+        // A stride may be a quotient, of what is not negative.
+        site->divides =
+            x->why[k] == VY_AFFINE_DIVISION || (x->why[k] == VY_AFFINE_PRODUCT && g->calm.scalar);
         return NULL;
     }
-    isl_map *m = vy_access_map(x, UINT32_MAX);
+    isl_map *m = vy_access_map(x, axes);
     return isl_map_project_out(m, isl_dim_in, x->nest.overs, x->nest.count - x->nest.overs);
 }
 
-// Are the buffer's elements one invocation's each?
-static bool has_owners(gather *g, uint32_t buffer)
+// The axes of the buffer on which all its places have constants: components of vectors.
+static uint32_t components(const gather *g, uint32_t buffer)
+{
+    const uint32_t rank = g->r->buffers.data[buffer].rank;
+    uint32_t mask = 0;
+    for (uint32_t k = 1; k < rank && rank < 32; k++) mask |= 1u << k;
+    for (uint32_t k = 0; k < g->site_count; k++)
+        for (uint32_t j = 1; g->sites[k].access.buffer == buffer && j < rank && rank < 32; j++)
+            if (!vy_id_const(g->r, vy_arg(g->r, g->sites[k].id, j))) mask &= ~(1u << j);
+    return mask;
+}
+
+// Is an earlier place reached as often as number k, and the same without the axes in `skip`?
+static bool is_again(const gather *g, uint32_t k, uint32_t skip)
+{
+    const gather_site *y = &g->sites[k];
+    const uint32_t rank = g->r->buffers.data[y->access.buffer].rank;
+    bool again = false;
+    for (uint32_t at = 0; at < k && !again; at++) {
+        const gather_site *x = &g->sites[at];
+        again = x->access.buffer == y->access.buffer && gather_is_beside(g, x->id, y->id);
+        for (uint32_t j = 0; j < rank && again; j++)
+            again = skip >> j & 1 || vy_arg(g->r, x->id, j) == vy_arg(g->r, y->id, j);
+    }
+    return again;
+}
+
+// Are the buffer's elements one invocation's each, if those that differ on the axes in `skip` alone
+// are taken for one?  Else *why.
+static bool has_owners(gather *g, uint32_t buffer, uint32_t skip, const char **why)
 {
     isl_map *all = NULL;
     const gather_site *first = NULL;
     bool ok = true;
     for (uint32_t k = 0; k < g->site_count && ok; k++) {
         gather_site *site = &g->sites[k];
-        if (site->access.buffer != buffer) continue;
-        isl_map *m = map_of(g, site);
+        if (site->access.buffer != buffer || is_again(g, k, skip)) continue;
+        vy_access_free(&site->access);
+        isl_map *m = map_of(g, site, skip);
         if (!first) first = site;
         ok = m && same_axes(&first->access, &site->access);
+        *why = m ? "is in rows of another length than others" : site->why;
         all = all && ok ? isl_map_union(all, m) : all ? (isl_map_free(m), all) : m;
     }
     vy_affine_reset(&g->a);
     vy_affine_limit(&g->a, g->r->overs.count);
+    if (ok) *why = "may be to one element in several invocations";
     ok = ok && !vy_affine_spent(&g->a) && isl_map_is_injective(all) == isl_bool_true;
     isl_map_free(all);
     g->failed |= g->a.failed;
@@ -232,7 +122,11 @@ static bool all_have_owners(gather *g)
     for (uint32_t i = 1; i < g->r->buffers.count && !g->failed; i++) {
         bool any = false;
         for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].access.buffer == i;
-        if (any && !has_owners(g, i)) return false;
+        const uint32_t skip = components(g, i);
+        const char **why = &g->owners->why[i];
+        if (any && !has_owners(g, i, skip, why) && (!skip || !has_owners(g, i, 0, why)))
+            return false;
+        *why = NULL;
     }
     return !g->failed;
 }
@@ -248,7 +142,7 @@ static uint32_t add_plainly(void *pass, uint32_t id)
     plain *x = pass;
     const vy_inst *i = &x->w.p->insts.data[id];
     uint32_t args[VY_MAX_RANK + 1];
-    if (i->op != VY_OP_ATOMIC_ADD || !x->g->alone[i->aux]) return 0;
+    if (!gather_can_own((vy_op)i->op) || !x->g->owners->alone[i->aux]) return 0;
     vy_rewrite_at(&x->w, id);
     vy_new_args(&x->w, id, i->nargs, args);
     x->w.map[id] = vy_emit_update(x->w.b, (vy_op)i->op, VY_STRENGTH_PLAIN, i->aux, i->nargs, args);
@@ -308,35 +202,62 @@ static bool replace(gather *g)
 static bool make(gather *g)
 {
     for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].gathered = true;
+    if (g->probe) *g->probe = (gather_probe){.all = true, .open = gather_holds(g).id != 0};
+    if (g->probe) return true;
     gather_end_grid(g);
     vy_program *kept = g->notes ? vy_program_clone(g->r, g->m) : NULL; // g->r is replaced
     bool ok = (kept || !g->notes) && replace(g) && gather_note_conditions(g);
-    if (ok && g->notes) ok = gather_take_owned(g, kept, g->notes);
+    if (ok && g->notes) ok = gather_take_owned(g, kept);
     vy_program_free(kept);
     return ok;
 }
 
 // ------------------------------------------------------------------------------------ the attempts
-// Proves, or tries again with calm scalars.  False: memory, or m's diag.
-static bool prove(gather *g, bool *made)
+// How many conditions the rows have beside that nothing wraps.
+static uint32_t count_conditions(const gather *g)
 {
-    g->affine = true;
-    gather_assume_calm(g);
-    bool ok = !g->failed && gather_begin(g, g->source);
-    for (uint32_t k = 0; k < g->site_count; k++) g->sites[k].wraps = true; // until it is known
-    *made = ok && !g->vain && all_have_owners(g);
-    if (ok && *made) return make(g) && !g->failed;
-    const gather_calm calm = ok ? gather_calmer(g) : (gather_calm){0};
-    if (!calm.scalar || g->failed) return ok && !g->failed;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < g->a.row_count; k++)
+        for (uint32_t i = 1; i < g->a.rows[k].axes; i++)
+            n += g->a.rows[k].axis[i].condition != NULL;
+    return n;
+}
+
+static bool prove(gather *g, bool *made);
+
+static bool prove_calm(gather *g, gather_calm calm, bool *made)
+{
     gather second = *g->begin;
     second.begin = g->begin;
     second.split = g->split;
     second.launch = g->launch;
     second.grid = g->grid;
-    second.alone = g->alone;
+    second.owners = g->owners;
     second.calm = calm;
-    ok = gather_make_tables(&second) && gather_find(&second) && prove(&second, made);
+    const bool ok = gather_make_tables(&second) && gather_find(&second) &&
+                    gather_add_places(&second) && prove(&second, made);
     return gather_clean_up(&second) && ok;
+}
+
+// Proves, or tries again with calm scalars: also where rows have conditions that may be due to
+// numbers that wrap, if there are fewer then.  False: memory, or m's diag.
+static bool prove(gather *g, bool *made)
+{
+    g->affine = true;
+    gather_assume_calm(g);
+    bool ok = !g->failed && gather_begin(g, g->source);
+    for (uint32_t k = 0; k < g->site_count; k++) { // until it is known
+        g->sites[k].wraps = true;
+        g->sites[k].divides = g->vain && g->calm.scalar;
+    }
+    const bool proved = ok && !g->vain && all_have_owners(g);
+    const uint32_t most = g->calm.scalar ? g->calm.left : UINT32_MAX,
+                   n = proved ? count_conditions(g) : most;
+    gather_calm calm = ok && n ? gather_calmer(g) : (gather_calm){0};
+    calm.left = n;
+    if (ok && calm.scalar && !g->failed) ok = prove_calm(g, calm, made);
+    if (ok && !*made && n < most) ok = *made = make(g);
+    return ok && !g->failed;
 }
 
 // With `split`, over coordinates (gather_split.h), if there are some.
@@ -349,7 +270,7 @@ static bool attempt(const gather *begin, bool split, bool *made, bool *tried)
     if (ok && (g.split.whole || !split)) {
         *tried = true;
         ok = gather_begin_grid(&g) && gather_make_tables(&g) && gather_find(&g);
-        if (ok && !is_in_vain(&g)) {
+        if (ok && !gather_owns_in_vain(&g)) {
             gather_require_grid(&g);
             ok = vy_affine_name_scalars(g.r) && prove(&g, made);
         }
@@ -363,22 +284,30 @@ static bool attempt(const gather *begin, bool split, bool *made, bool *tried)
     return gather_clean_up(&g) && ok && !g.failed;
 }
 
-bool gather_own(const gather *before, bool split)
+bool gather_own(const gather *before, bool split, bool *made)
 {
     gather begin = *before;
     gather_winners all;
-    bool made = false, tried = false, ok = gather_try_winners(begin.r, true, &all);
+    vy_arena arena = {0};
+    gather_owners owners = {0};
+    bool tried = false, ok = gather_try_winners(begin.r, true, &all);
+    owners.why = vy_arena_alloc(&arena, begin.r->buffers.count * sizeof *owners.why);
+    ok = ok && owners.why;
+    *made = false;
+    begin.owners = &owners;
     begin.owns = true;
     begin.vain = false;
-    begin.thrifty = split;
+    begin.thrifty |= split;
     if (!begin.r->overs.count) begin.assume_count = 0; // of workgroups none can be stated
     begin.winners = all.before ? &all : NULL;
-    if (ok && split) ok = attempt(&begin, true, &made, &tried);
-    if (ok && !tried) ok = attempt(&begin, false, &made, &tried);
-    if (!made && all.before) {
+    if (ok && split) ok = attempt(&begin, true, made, &tried);
+    if (ok && !tried) ok = attempt(&begin, false, made, &tried);
+    if (!*made && all.before) {
         vy_program_replace(begin.r, all.before);
         all.before = NULL;
     }
     gather_free_winners(&all);
+    if (ok && !*made && begin.notes && !begin.notes->counts_only) ok = gather_note_shared(&begin);
+    vy_arena_free(&arena);
     return ok;
 }

@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: MIT
-// gather_owning.h: what is left once what can be gathered is (gather_own.c, gather_grid.c).
+// gather_owning.h: what is left once what can be gathered is (gather_own.c, gather_vain.c,
+// gather_grid.c).
 #ifndef VYRE_GATHER_OWNING_H
 #define VYRE_GATHER_OWNING_H
 
 #include "autodiff/gather/gather_build.h"
 
+// What is found of elements of one invocation each; by buffer.
+typedef struct gather_owners {
+    uint8_t *alone;   // its additions become plain
+    uint8_t *placed;  // … but it is not only added to, so all its accesses are sites
+    const char **why; // what else keeps them atomic: completes "the access …"; or NULL
+} gather_owners;
+
 // ---- gather_own.c
 // Makes the additions plain where elements are one invocation's each under conditions of the
-// launch, if that leaves no atomics.  False: m's diag, or memory.
+// launch, if that leaves no atomics (*made).  False: m's diag, or memory.
 // split: over coordinates, too.
-bool gather_own(const gather *begin, bool split);
+bool gather_own(const gather *begin, bool split, bool *made);
+// ---- gather_vain.c
+// Is it plain to see that there is no such condition, or an addition that stays atomic?  Fills
+// owners; the places of what is `placed` are added to the sites.
+bool gather_owns_in_vain(gather *g);
+bool gather_add_places(gather *g); // the same of another attempt; false: memory
+bool gather_can_own(vy_op op);     // may an atomic become plain?
 // ---- gather_grid.c
 enum { GATHER_GRID = 1 << 24 }; // invocations along an axis, at most
 // Gives a program without a domain one, until the end; false: memory.
 bool gather_begin_grid(gather *g);
-// Only one workgroup is to run along axes whose variable is not in `apart` (bits).
+// Only one workgroup is to run along axes whose variable is not in `apart` (bits): by it those of
+// different workgroups do not differ.
 void gather_narrow_grid(gather *g, uint32_t apart);
 void gather_require_grid(gather *g); // what the analysis takes to hold of it
 void gather_end_grid(gather *g);
 // ---- gather_notes.c
-// The same of gather_own.c, in place of what was noted before.
-bool gather_take_owned(const gather *g, const vy_program *r, vy_gather_notes *notes);
+// The same of gather_own.c, in place of what was noted of these buffers, or of all if nothing is
+// gathered.
+bool gather_take_owned(const gather *g, const vy_program *r);
+// The same where they stay atomic, of buffers that nothing is noted of.
+bool gather_note_shared(const gather *g);
 
 #endif

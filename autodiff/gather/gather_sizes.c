@@ -42,3 +42,38 @@ bool gather_know_sizes(gather *g, const vy_program *source)
     g->a.product_count = count;
     return true;
 }
+
+// ---------------------------------------------------------------------------------------- products
+static bool is_same_dim(const vy_program *p, uint32_t x, uint32_t y)
+{
+    const vy_dim_node *a = &p->dims.data[x], *b = &p->dims.data[y];
+    if (x == y) return true;
+    if (a->op != b->op || a->value != b->value) return false;
+    return a->op < VY_DIM_ADD || (is_same_dim(p, a->a, b->a) && is_same_dim(p, a->b, b->b));
+}
+
+enum { MOST_FACTORS = 12 };
+
+static bool split_product(const vy_program *p, uint32_t d, uint32_t *factor, uint32_t *count)
+{
+    const vy_dim_node *n = &p->dims.data[d];
+    if (n->op == VY_DIM_MUL)
+        return split_product(p, n->a, factor, count) && split_product(p, n->b, factor, count);
+    if (*count == MOST_FACTORS) return false;
+    factor[(*count)++] = d;
+    return true;
+}
+
+bool gather_same_product(const vy_program *p, vy_dim x, vy_dim y)
+{
+    uint32_t a[MOST_FACTORS], b[MOST_FACTORS], count = 0, left = 0;
+    if (!split_product(p, x.id, a, &count) || !split_product(p, y.id, b, &left)) return false;
+    if (count != left) return false;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t j = 0;
+        while (j < left && !is_same_dim(p, a[k], b[j])) j++;
+        if (j == left) return false;
+        b[j] = b[--left];
+    }
+    return true;
+}

@@ -16,6 +16,7 @@ occur:
                                      fit, are padded, overlap
   owners                             of elements in such rows, in programs with barriers and without
                                      a domain
+  in place                           elements that one invocation updates
   offsets                            in such rows, negative ones as well
   packed                             rows whose strides have constant factors, with quotients
   layouts                            of such rows that scalars choose between
@@ -183,6 +184,32 @@ def owners():
         yield "owners, phases " + name, text.replace(over, over + "barrier(); ")
         grid = text.replace(over, "workgroup(2) {\n    " + begin).rstrip()
         yield "owners, grid " + name, "// groups: 2,2,3\n// launch: groups=%s\n%s }\n" % (("2,2,4", "2,1,3", "1,3,3")[n % 3], grid)
+        lanes = grid.replace("workgroup(2)", "workgroup(4)").replace("gid.x", "lid.x")
+        yield "owners, lanes " + name, "// groups: 1,2,3\n// launch: groups=%s\n%s }\n" % (("1,2,4", "1,1,3", "1,3,3")[n % 3], lanes)
+
+
+IN_PLACE = (  # the same place twice
+    ("h * S + i * R + j", "j + (i * R + h * S)"), ("i * S + h * R + j", "i * S + (j + h * R)"), ("h * S + g", "h * S + g % M + g / M * M"),
+    ("h * S + g / M * R + g % M", "(g - g / M * M) + h * S + g / M * R"), ("h * R + g / M * S + g % M", "h * R + g % M + S * (g / M)"))
+
+
+def in_place():
+    """Elements that one invocation updates, in rows that do not overlap: other programs have a race."""
+    n = 0
+    for at, again in IN_PLACE:
+        for s, r in STRIDES:
+            where = [eval(at.replace("/", "//"), {"h": g // 6, "g": g % 6, "i": g % 6 // 3, "j": g % 3, "S": s, "R": r, "M": 3}) for g in range(18)]
+            n += 1
+            if len(set(where)) < 18:
+                continue
+            flat = "g" in at
+            store = "x[%s] = v * v + y[%s] * x[%s];" % (again, again, at)
+            if n % 2:
+                store = "if D == 1 { x[%s] = v * y[%s]; } else { x[%s] = v * v; }" % (at, again, again)
+            body = "%slet v = x[%s]; %s o[h, %s] = v;" % ("barrier(); " if n % 3 == 0 else "", at, store, "g" if flat else "i, j")
+            text = program(body, {"T": 3, "N": 2, "M": 3, "S": s, "R": r, "D": n % 2 + 1}, x="70", y="70", more=", S: u32, R: u32, D: u32",
+                           domain="over(h: T, g: N * M)" if flat else "over(h: T, i: N, j: M)", o="T, N * M" if flat else "T, N, M")
+            yield "in place " + body, text.replace("x: in f32", "x: inout f32", 1)
 
 
 OFFSETS = ("a * S + b * R + c + D + 1", "a * S + (b + D) * R + c + R", "(a + D) * S + b * R + c + S", "a * S + (b + E) * R + c + D + R + 1",
@@ -354,7 +381,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *offsets(), *packed(), *layouts(), *units(), *coordinates(), *multiples(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *coordinates(), *multiples(), *shares()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
