@@ -182,7 +182,8 @@ static vy_dim times(vy_builder *b, vy_dim x, vy_dim y)
 static vy_dim invocations(vy_builder *b, const vy_program *of)
 {
     vy_dim all = vy_dim_const(b, 1);
-    for (uint32_t k = 0; k < of->overs.count; k++) all = times(b, all, vy_dim_natural(b, of->overs.data[k].extent));
+    for (uint32_t k = 0; k < of->overs.count; k++)
+        all = times(b, all, vy_dim_natural(b, of->overs.data[k].extent));
     return all;
 }
 

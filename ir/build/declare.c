@@ -88,10 +88,9 @@ vy_dim vy_dim_natural(vy_builder *b, vy_dim d)
 {
     if (vy_builder_failed(b)) return (vy_dim){0};
     const vy_dim_node *n = &b->p->dims.data[d.id];
-    const bool is = n->op == VY_DIM_SCALAR ? !vy_type_is_signed(b->p->scalars.data[n->value].type)
-                    : n->op == VY_DIM_CONST
-                        ? n->value >= 0
-                        : n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_GROUPS;
+    const bool is = n->op == VY_DIM_SCALAR  ? !vy_type_is_signed(b->p->scalars.data[n->value].type)
+                    : n->op == VY_DIM_CONST ? n->value >= 0
+                                            : n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_GROUPS;
     return is ? d : vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));
 }
 
