@@ -21,6 +21,7 @@
 //
 // Sums of f16 are terms of f32, rounded once.
 #include "autodiff/deterministic/ordering.h"
+#include "ir/build/build.h"
 #include "ir/check/uniform.h"
 #include "ir/facts/addition.h"
 
@@ -177,22 +178,12 @@ static vy_dim times(vy_builder *b, vy_dim x, vy_dim y)
     return vy_dim_binary(b, VY_DIM_MUL, x, y);
 }
 
-// Extent k of the domain of `of`, whose dimensions `b` has; a negative one counts as 0.
-static vy_dim extent(vy_builder *b, const vy_program *of, uint32_t k)
-{
-    const vy_program *p = vy_builder_program(b);
-    vy_dim d = of->overs.data[k].extent;
-    const vy_dim_node *n = &p->dims.data[d.id];
-    bool sure = n->op == VY_DIM_CONST
-                    ? n->value >= 0
-                    : n->op == VY_DIM_SCALAR && !vy_type_is_signed(p->scalars.data[n->value].type);
-    return sure ? d : vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));
-}
-
+// `b` has the dimensions of `of`.
 static vy_dim invocations(vy_builder *b, const vy_program *of)
 {
     vy_dim all = vy_dim_const(b, 1);
-    for (uint32_t k = 0; k < of->overs.count; k++) all = times(b, all, extent(b, of, k));
+    for (uint32_t k = 0; k < of->overs.count; k++)
+        all = times(b, all, vy_dim_natural(b, of->overs.data[k].extent));
     return all;
 }
 

@@ -42,7 +42,8 @@ static void declare(parting *x, uint32_t k, vy_buffer_class cls)
     char name[24] = "kept";
     for (uint32_t n = 2; is_name_taken(vy_builder_program(x->w.b), name); n++)
         snprintf(name, sizeof name, "kept_%u", n);
-    for (uint32_t n = 0; n < p->overs.count; n++) dims[n] = p->overs.data[n].extent;
+    for (uint32_t n = 0; n < p->overs.count; n++)
+        dims[n] = vy_dim_natural(x->w.b, p->overs.data[n].extent);
     const vy_type type = (vy_type)p->insts.data[x->cut->value[k]].type;
     x->kept[k] = vy_build_buffer(x->w.b, name, cls, type, p->overs.count, dims).id;
 }

@@ -107,16 +107,6 @@ static void choose_axes(forming *f)
 }
 
 // ----------------------------------------------------------------------------------------- the log
-// An extent clamped to be non-negative, as the launch does.
-static vy_dim natural(forming *f, vy_dim d)
-{
-    const vy_dim_node *n = &f->w.p->dims.data[d.id];
-    const bool is = n->op == VY_DIM_SCALAR ? !vy_type_is_signed(f->w.p->scalars.data[n->value].type)
-                    : n->op == VY_DIM_CONST ? n->value >= 0
-                                            : n->op == VY_DIM_UNKNOWN;
-    return is ? d : vy_dim_binary(f->w.b, VY_DIM_MAX, d, vy_dim_const(f->w.b, 0));
-}
-
 static bool is_name_taken(const vy_program *p, const char *name)
 {
     for (uint32_t k = 0; k < p->overs.count; k++)
@@ -137,7 +127,7 @@ static bool declare_log(forming *f)
     const vy_bounds bounds = {.p = p, .lows = &lows, .b = f->w.b};
     if (f->numbered) dims[rank++] = vy_dim_const(f->w.b, f->sites);
     for (uint32_t k = 0; k < p->overs.count; k++)
-        if (!f->pinned[k]) dims[rank++] = natural(f, p->overs.data[k].extent);
+        if (!f->pinned[k]) dims[rank++] = vy_dim_natural(f->w.b, p->overs.data[k].extent);
     for (uint32_t k = f->depth; k-- > 0; rank++)
         if (!(dims[rank] = vy_trip_bound(&bounds, f->loops[k])).id) return false;
     for (uint32_t k = 2; is_name_taken(p, name); k++) snprintf(name, sizeof name, "log_%u", k);

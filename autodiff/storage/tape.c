@@ -141,7 +141,7 @@ static uint32_t tape_shape(reverse *r, const tape_group *g, vy_dim *dims)
     if (counted && g->count > 1) dims[rank++] = vy_dim_const(r->b, g->count);
     if (counted) dims[rank++] = vy_dim_const(r->b, VY_TAPE_LANES);
     for (uint32_t k = 0; k < r->p->overs.count && !counted; k++)
-        dims[rank++] = r->build.dims[r->p->overs.data[k].extent.id];
+        dims[rank++] = vy_dim_natural(r->b, r->build.dims[r->p->overs.data[k].extent.id]);
     if (!r->p->overs.count && !counted) dims[rank++] = vy_tape_all_groups(r);
     return rank;
 }

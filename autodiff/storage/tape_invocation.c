@@ -10,15 +10,6 @@
 #include "ir/build/build.h"
 #include "ir/core/dims.h"
 
-// An extent clamped to be non-negative, as the launch does.
-static vy_dim natural(reverse *r, vy_dim e)
-{
-    const vy_dim_node *d = &vy_builder_program(r->b)->dims.data[e.id];
-    bool is = d->op == VY_DIM_SCALAR ? !vy_type_is_signed(r->p->scalars.data[d->value].type)
-                                     : d->op == VY_DIM_CONST && d->value >= 0;
-    return is ? e : vy_dim_binary(r->b, VY_DIM_MAX, e, vy_dim_const(r->b, 0));
-}
-
 // num_groups.x * num_groups.y * num_groups.z * W of a program without a domain
 vy_dim vy_tape_all_groups(reverse *r)
 {
@@ -35,7 +26,7 @@ vy_dim vy_tape_invocations(reverse *r)
     if (!r->p->overs.count) return vy_tape_all_groups(r);
     vy_dim n = vy_dim_const(r->b, 1);
     for (uint32_t k = 0; !vy_builder_failed(r->b) && k < r->p->overs.count; k++) {
-        vy_dim e = natural(r, vy_builder_program(r->b)->overs.data[k].extent);
+        vy_dim e = vy_dim_natural(r->b, vy_builder_program(r->b)->overs.data[k].extent);
         n = k ? vy_dim_binary(r->b, VY_DIM_MUL, n, e) : e;
     }
     return n;

@@ -125,6 +125,9 @@ bool vy_visible(const vy_builder *b, uint32_t id);
 vy_buffer vy_build_buffer(vy_builder *b, const char *name, vy_buffer_class cls, vy_type type,
                           uint32_t rank, const vy_dim *dims);
 vy_dim vy_dim_step(vy_builder *b, uint32_t step); // VY_DIM_STEP
+// An extent of the domain as a length: a negative one counts as 0, as in the launch, while one of a
+// buffer is an error.
+vy_dim vy_dim_natural(vy_builder *b, vy_dim d);
 // The innermost frame, and a new one.
 build_frame *vy_frame_top(vy_builder *b);
 bool vy_frame_push(vy_builder *b, build_frame_kind kind);

@@ -84,6 +84,16 @@ vy_dim vy_dim_binary(vy_builder *b, vy_dim_op op, vy_dim x, vy_dim y)
     return folds ? vy_dim_const(b, v) : dim_node(b, node);
 }
 
+vy_dim vy_dim_natural(vy_builder *b, vy_dim d)
+{
+    if (vy_builder_failed(b)) return (vy_dim){0};
+    const vy_dim_node *n = &b->p->dims.data[d.id];
+    const bool is = n->op == VY_DIM_SCALAR  ? !vy_type_is_signed(b->p->scalars.data[n->value].type)
+                    : n->op == VY_DIM_CONST ? n->value >= 0
+                                            : n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_GROUPS;
+    return is ? d : vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));
+}
+
 // -------------------------------------------------------------------------------------- parameters
 static const char *keep_name(vy_builder *b, const char *name)
 {

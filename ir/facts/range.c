@@ -305,7 +305,12 @@ bool vy_is_at_least(const vy_prover *q, uint32_t id, int64_t k)
 bool vy_is_below(const vy_prover *q, uint32_t id, vy_extent e)
 {
     *q->budget = STEPS;
-    return below(q, id, e, DEPTH);
+    if (below(q, id, e, DEPTH)) return true;
+    const vy_dim_node *d = e.base && e.base != VY_NO_BASE ? &q->p->dims.data[e.base] : NULL;
+    if (!d || d->op != VY_DIM_MAX) return false;
+    // max(n, 0): below one of them is enough
+    return below(q, id, plus(q->d.form[d->a], e.offset), DEPTH) ||
+           below(q, id, plus(q->d.form[d->b], e.offset), DEPTH);
 }
 
 // Is `more` a value of known form, and `less` below it, or not above it if not strict?

@@ -157,6 +157,9 @@ uint32_t print_names_unique(printer *o, const char *wish);             // "": un
 uint32_t print_names_like(printer *o, uint32_t name);                  // with a suffix
 void print_names_close(printer *o, uint32_t scope);
 void print_name_of(printer *o, uint32_t name);
+enum { PRINT_NAME_SIZE = 96 };
+// The identifier for a debug name, and its length.
+size_t print_names_identifier(const char *name, char out[PRINT_NAME_SIZE]);
 
 // print_plan.c
 bool print_plan(printer *o);

@@ -104,7 +104,7 @@ static uint32_t unnamed(printer *o)
 }
 
 // Debug names may contain anything; identifiers only letters, digits and `_`.
-static size_t identifier_from(const char *name, char out[96])
+size_t print_names_identifier(const char *name, char out[PRINT_NAME_SIZE])
 {
     size_t n = 0;
     for (; *name && n < 80; name++) {
@@ -114,13 +114,14 @@ static size_t identifier_from(const char *name, char out[96])
         if (digit && n == 0) out[n++] = '_';
         out[n++] = letter || digit ? c : '_';
     }
+    out[n] = 0;
     return n;
 }
 
 uint32_t print_names_unique(printer *o, const char *wish)
 {
-    char text[96];
-    size_t n = identifier_from(wish, text);
+    char text[PRINT_NAME_SIZE];
+    size_t n = print_names_identifier(wish, text);
     if (n == 0) return unnamed(o);
     uint32_t base = entry(o, text, n);
     if (!base || !o->names.all.data[base].visible) return base ? take_entry(o, base) : 0;

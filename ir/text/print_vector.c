@@ -350,15 +350,16 @@ void print_buffer_type(printer *o, const vy_buf *b)
 }
 
 // Not `r_x`, but `rx`: other values that the variable holds would be read as components of an r.
+// Nor `r_x` for a wish like `r__x` or `r(_x`: it would be `rx` when printed again.
 uint32_t print_scalar_name(printer *o, const char *wish)
 {
-    char text[80] = {0};
-    size_t length = 0;
-    for (uint32_t k = 0; o->params && !length && k < VY_MOST_COMPONENTS; k++)
-        length = vy_component_stem(wish, k);
-    if (!length) return print_names_unique(o, wish);
-    memcpy(text, wish, length);
-    text[length] = wish[length + 1];
+    char text[PRINT_NAME_SIZE];
+    size_t n = print_names_identifier(wish, text);
+    for (uint32_t k = 0; o->params && k < VY_MOST_COMPONENTS; k++)
+        while (vy_component_stem(text, k)) {
+            text[n - 2] = text[n - 1];
+            text[--n] = 0;
+        }
     return print_names_unique(o, text);
 }
 

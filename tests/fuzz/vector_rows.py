@@ -86,7 +86,7 @@ class Maker:
             self.vectors.append(made)
             self.variables.append(made)
         else:
-            made = self.name("q") + "_" + self.random.choice("xyz")
+            made = self.name("q") + self.random.choice(("_", "__", "_y_")) + self.random.choice("xyz")
             self.lines.append("%svar %s = %s;" % (indent, made, self.scalar()))
             self.scalars.append(made)
             self.numbers.append(made)
@@ -114,7 +114,7 @@ class Maker:
             parts = ", ".join(self.random.choice((x + "." + a, "s")) for a in AXES[:self.n])
             text = "let %s = %s; %s = tanh(%s * p[i]); %s = tanh(%s * p[i] + %s(%s));" % (x, other, other, other, r, r, self.type, parts)
         self.lines.append(indent + text)
-        if self.numbers and self.random.random() < 0.4:
+        if self.numbers and self.random.random() < 0.6:
             self.lines.append("%s%s = sin(%s);" % (indent, self.random.choice(self.numbers), self.scalar()))
 
     def construct(self, indent, left):

@@ -29,7 +29,9 @@ static vy_file_place place_of(const command *c, const vy_diag *d)
         const vy_file_place in = vy_module_place(c->module, d->line);
         if (in.file != vy_module_file(c->module)) return in; // an import
     }
-    vy_file_place p = {.file = TOOL_NAME, d->line, d->line ? t->data : NULL, t->size};
+    vy_file_place p = {.file = TOOL_NAME, d->line};
+    if (d->line && !vy_binary_is(t->data, t->size)) // whose lines are those of its text
+        p.source = t->data, p.size = t->size;
     if (d->line == 0 && (!d->code || is_ours(d))) return p;
     if (d->line && c->about)
         p.file = c->about;

@@ -9,6 +9,7 @@
 #include "tools/topics_text.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -68,8 +69,13 @@ bool verb_explain_error(command *c, vy_diag *d)
         text_printf(&c->out, "%s: %s\nfix: %s\n", errors[i].code, errors[i].wrong, errors[i].fix);
         return true;
     }
-    return fail(d, TOOL_USAGE, "codes are E0001 to E0904, as a message has them in brackets",
-                "no error has the code `%.60s`", code);
+    const char *last = errors[0].code;
+    for (size_t i = 1; i < COUNT_OF(errors); i++)
+        if (strcmp(errors[i].code, last) > 0) last = errors[i].code;
+    fail(d, TOOL_USAGE, "", "no error has the code `%.60s`", code);
+    snprintf(d->fix, sizeof d->fix, "codes are %s to %s, as a message has them in brackets",
+             errors[0].code, last);
+    return false;
 }
 
 // ------------------------------------------------------------------------------- completions SHELL

@@ -191,6 +191,12 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_strides.c", None, "if (!are_parts(g->r, a, b)) return a < b;", ""),
         ("autodiff/gather/gather_strides.c", None, "? u > v : a < b;", "? u < v : a < b;"),
     )),
+    # Tapes over a negative extent, which are checked no more than others.
+    ("text/grad/storage/negative_domain.vyre", (
+        ("ir/build/declare.c", None, "return is ? d : vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));", "return d;"),
+        ("autodiff/storage/tape.c", None, "vy_dim_natural(r->b, r->build.dims[r->p->overs.data[k].extent.id])", "r->build.dims[r->p->overs.data[k].extent.id]"),
+        ("ir/facts/range.c", None, "if (!d || d->op != VY_DIM_MAX) return false;", "return false;"),
+    )),
     # A domain in batches: where they begin, what they add to, which programs have none; tapes apart.
     ("text/grad/storage/batches.vyre", (
         ("autodiff/driver/alone.c", None, "number(first, vy_dim_binary(w->b, VY_DIM_MUL, at, length));", "number(first, at);"),

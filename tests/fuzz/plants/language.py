@@ -43,6 +43,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Scalars that are printed as vectors.
     ("text/parse/vectors_printed.vyre", (
+        ("ir/text/print_vector.c", None, "while (vy_component_stem(text, k)) {", "if (vy_component_stem(text, k)) {"),
         ("ir/text/print_vector.c", None, "if (!k || k->u != j || vy_id_type", "if (!k || vy_id_type"),
         ("ir/text/print_vector.c", None, ": a != print_member(o, first, j);", ": 0;"),
         ("ir/text/print_operand.c", None, "bool beyond = k && k->u >= n;", "bool beyond = false;"),
