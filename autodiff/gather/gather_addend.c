@@ -14,8 +14,9 @@
 // what it adds is defined before, in the same construct or further out.
 //
 // Only of additions in no loop, or whose number is computed outside: of others there would be a
-// number for every iteration.  Nor where other places of the buffer add atomically: that the buffer
-// has no atomics is what the memory is for.
+// number for every iteration.  And only where nothing adds atomically then, as that is what the
+// memory is for.  It is not always faster: the positions of examples/hashgrid, each of which eight
+// neighbours add to, take 1.15 times as long in that way (lavapipe).
 #include "autodiff/gather/gather_build.h"
 
 #include "ir/facts/price.h"
@@ -28,12 +29,13 @@ static uint32_t addend(const gather *g, const gather_site *site)
     return vy_arg(g->r, site->id, g->r->buffers.data[site->access.buffer].rank);
 }
 
-// Are all places of the site's buffer gathered?
-static bool is_all_gathered(const gather *g, const gather_site *site)
+// Does nothing add atomically?
+static bool is_all_gathered(const gather *g)
 {
-    for (uint32_t k = 0; k < g->site_count; k++)
-        if (g->sites[k].access.buffer == site->access.buffer && !g->sites[k].gathered) return false;
-    return true;
+    bool all = true;
+    for (uint32_t k = 0; k < g->site_count; k++) all &= g->sites[k].gathered;
+    for (uint32_t i = 1; i < g->r->buffers.count; i++) all &= !g->left[i];
+    return all;
 }
 
 // Would computing the number again at each point cost no more than keeping it?
@@ -47,7 +49,7 @@ static bool is_cheap(const gather *g, const gather_site *site)
 static bool can_keep(const gather *g, const gather_site *site)
 {
     uint32_t loops[VY_MAX_RANK];
-    return is_all_gathered(g, site) && gather_loops(g, addend(g, site), loops) == 0;
+    return gather_loops(g, addend(g, site), loops) == 0;
 }
 
 void gather_need_again(gather *g)
@@ -59,6 +61,7 @@ void gather_need_again(gather *g)
 bool gather_keep_addends(gather *g, uint32_t program)
 {
     const uint32_t before = g->kept.count;
+    if (!is_all_gathered(g)) return false;
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
         const gather_site *site = &g->sites[k];
         const uint32_t id = addend(g, site);

@@ -168,7 +168,8 @@ typedef struct gather {
     uint8_t *counted; // by instruction; scratch
     uint32_t *keep;   // by instruction: 1 + index in kept
     gather_kept_vec kept;
-    uint32_t named; // how many of them have a name
+    uint32_t named;   // how many of them have a name
+    uint32_t addends; // 1 + how many were kept before addends (gather_addend.c); 0: none are
     gather_site *sites;
     uint32_t site_count;
     gather_site **classes; // the first site of each

@@ -160,19 +160,34 @@ static uint32_t kept_by(const gather *g, uint32_t program)
     return n;
 }
 
-// Does the program pay if the reverse program keeps what it adds?  Then it does.
-static bool pays_if_kept(gather *g, uint32_t k)
+// Does program k pay, with at most so many values kept for `program` (0: all together), if the
+// reverse program keeps what it adds?  Then it does.
+static bool pays_if_kept(gather *g, uint32_t k, uint32_t program, uint32_t most)
 {
     const uint32_t kept = g->kept.count;
     if (g->always) return false;
     if (gather_keep_addends(g, k)) {
         sum_costs(g);
-        if (g->programs[k].walking <= g->programs[k].adding && kept_by(g, 0) <= MOST_KEPT)
+        if (g->programs[k].walking <= g->programs[k].adding && kept_by(g, program) <= most) {
+            if (!g->addends) g->addends = 1 + kept;
             return true;
+        }
     }
     gather_keep_less(g, kept);
     sum_costs(g);
     return false;
+}
+
+// Drops the program.  If others have what they add kept, that is in vain: something adds atomically.
+static void drop(gather *g, uint32_t k, const char *why)
+{
+    for (uint32_t j = 0; j < g->site_count; j++) {
+        if (g->sites[j].program != k + 1) continue;
+        g->sites[j].gathered = false;
+        g->sites[j].why = why;
+    }
+    if (g->addends) gather_keep_less(g, g->addends - 1);
+    g->addends = 0;
 }
 
 // -------------------------------------------------------------------------------------- what drops
@@ -190,12 +205,7 @@ bool gather_drop_expensive(gather *g)
         double limit = g->always ? TOO_MUCH * whole : worth * (q->adding + saved);
         if (!q->sites || !is_expensive(g, k, limit)) continue;
         any = true;
-        if (pays_if_kept(g, k)) continue;
-        for (uint32_t j = 0; j < g->site_count; j++) {
-            if (g->sites[j].program != k + 1) continue;
-            g->sites[j].gathered = false;
-            g->sites[j].why = "would cost more to gather than to add";
-        }
+        if (!pays_if_kept(g, k, 0, MOST_KEPT)) drop(g, k, "would cost more to gather than to add");
     }
     return any;
 }
@@ -208,10 +218,8 @@ bool gather_drop_wide(gather *g)
         const uint32_t n = g->programs[k - 1].sites ? kept_by(g, k) : 0;
         if (n > most) widest = k, most = n;
     }
-    for (uint32_t j = 0; j < g->site_count && widest; j++) {
-        if (g->sites[j].program != widest) continue;
-        g->sites[j].gathered = false;
-        g->sites[j].why = "needs more values kept than a device binds buffers";
-    }
+    // Others may need fewer then, one after the other.
+    if (widest && !pays_if_kept(g, widest - 1, widest, most - 1))
+        drop(g, widest - 1, "needs more values kept than a device binds buffers");
     return widest != 0;
 }

@@ -29,6 +29,21 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_own.c", None, "const vy_dim holds = gather_holds(g);", "const vy_dim holds = {0};"),
         ("autodiff/gather/gather_own.c", None, "gather_assume_rows(g, &g->sites[k], x.w.b);", ";"),
     )),
+    # What additions add, kept.
+    ("text/grad/gather/addends.vyre", (
+        ("autodiff/gather/gather_addend.c", None, "if (!is_all_gathered(g)) return false;", ""),
+        ("autodiff/gather/gather_addend.c", None, "is_cheap(g, site)) continue", "(is_cheap(g, site), false)) continue"),
+        ("autodiff/gather/gather_cost.c", None, " && kept_by(g, program) <= most)", ")"),
+        ("autodiff/gather/gather_cost.c", None, "    if (g->addends) gather_keep_less(g, g->addends - 1);", ""),
+        ("autodiff/gather/gather_later.c", None, "vy_type_size(vy_id_type(s->g->r, id)) == bytes",
+         "vy_id_type(s->g->r, id) == vy_id_type(s->g->r, s->from)"),
+        ("autodiff/gather/gather_cost.c", None, "if (!pays_if_kept(g, k, 0, MOST_KEPT)) ", ""),
+    )),
+    # Extents of the domain that are negative.
+    ("text/grad/gather/negative_extents.vyre", (
+        ("autodiff/affine/scan_names.c", None, "    if (!domain) return v;", "    if (v.id) return v;"),
+        ("autodiff/affine/scan_names.c", None, "vy_max(l->b, n, vy_zero(l->b, t))", "n"),
+    )),
     # Scalars far from where arithmetic wraps around.
     ("text/grad/gather/calm.vyre", (
         ("autodiff/gather/gather_calm.c", None, "if (g->calm.signs) return none;", "return none;"),
