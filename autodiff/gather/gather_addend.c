@@ -15,7 +15,7 @@
 //
 // Only of additions in no loop, or whose number is computed outside: of others there would be a
 // number for every iteration.  And only where nothing adds atomically then, as that is what the
-// memory is for.  It is not always faster: the positions of examples/hashgrid, each of which eight
+// memory is for; and at most sixteen of a program.  It is not always faster: the positions of examples/hashgrid, each of which eight
 // neighbours add to, take 1.15 times as long in that way (lavapipe).
 #include "autodiff/gather/gather_build.h"
 
@@ -60,6 +60,7 @@ void gather_need_again(gather *g)
 
 bool gather_keep_addends(gather *g, uint32_t program)
 {
+    enum { MOST = 16 }; // as many as a tile of four by four results
     const uint32_t before = g->kept.count;
     if (!is_all_gathered(g)) return false;
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++) {
@@ -68,7 +69,7 @@ bool gather_keep_addends(gather *g, uint32_t program)
         if (site->program != program + 1 || is_cheap(g, site)) continue;
         if (VY_IS_LEAF(id) || !can_keep(g, site) || !gather_keep(g, id)) return false;
     }
-    if (g->kept.count == before) return false;
+    if (g->kept.count == before || g->kept.count > before + MOST) return false;
     gather_need_again(g);
     return !g->failed;
 }
