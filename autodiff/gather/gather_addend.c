@@ -14,9 +14,10 @@
 // what it adds is defined before, in the same construct or further out.
 //
 // Only of additions in no loop, or whose number is computed outside: of others there would be a
-// number for every iteration.  And only where nothing adds atomically then, as that is what the
-// memory is for; and at most sixteen of a program.  It is not always faster: the positions of examples/hashgrid, each of which eight
-// neighbours add to, take 1.15 times as long in that way (lavapipe).
+// number for every iteration.  At most sixteen of a program.  And only where nothing adds
+// atomically then, as that is what the memory is for; it is not always faster: the positions of
+// examples/hashgrid, each of which eight neighbours add to, take 1.15 times as long in that way
+// (lavapipe).
 #include "autodiff/gather/gather_build.h"
 
 #include "ir/facts/price.h"
@@ -72,6 +73,11 @@ bool gather_keep_addends(gather *g, uint32_t program)
     if (g->kept.count == before || g->kept.count > before + MOST) return false;
     gather_need_again(g);
     return !g->failed;
+}
+
+void gather_addends_pay(gather *g, uint32_t before)
+{
+    if (!g->addends) g->addends = 1 + before;
 }
 
 void gather_keep_less(gather *g, uint32_t count)

@@ -169,7 +169,7 @@ static bool pays_if_kept(gather *g, uint32_t k, uint32_t program, uint32_t most)
     if (gather_keep_addends(g, k)) {
         sum_costs(g);
         if (g->programs[k].walking <= g->programs[k].adding && kept_by(g, program) <= most) {
-            if (!g->addends) g->addends = 1 + kept;
+            gather_addends_pay(g, kept);
             return true;
         }
     }
