@@ -178,7 +178,7 @@ static bool pays_if_kept(gather *g, uint32_t k, uint32_t program, uint32_t most)
     return false;
 }
 
-// Drops the program.  If others have what they add kept, that is in vain: something adds atomically.
+// Drops the program.  What others add is kept in vain then: something adds atomically.
 static void drop(gather *g, uint32_t k, const char *why)
 {
     for (uint32_t j = 0; j < g->site_count; j++) {
