@@ -310,12 +310,12 @@ static void find_extents(vy_affine *a)
     const vy_program *p = a->p;
     for (uint32_t i = 0; i < p->overs.count; i++) {
         const vy_dim_node *d = &p->dims.data[p->overs.data[i].extent.id];
-        if (d->op == VY_DIM_SCALAR) a->extent[d->value] = 1;
+        if (d->op == VY_DIM_SCALAR) a->extent[d->value] = VY_AFFINE_DOMAIN;
     }
     for (uint32_t i = 1; i < p->buffers.count; i++)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {
             const vy_dim_node *d = &p->dims.data[p->buffers.data[i].dims[k].id];
-            if (d->op == VY_DIM_SCALAR) a->extent[d->value] = 1;
+            if (d->op == VY_DIM_SCALAR) a->extent[d->value] = VY_AFFINE_LENGTH;
         }
 }
 

@@ -116,6 +116,14 @@ typedef struct vy_affine_rows {
 // strides are assumed.
 static inline uint32_t vy_first_assumed(const vy_affine_rows *r) { return r->wraps ? 0 : 1; }
 
+// Of a scalar.  The launch refuses buffers of negative lengths; a negative extent of the domain is
+// 0 (docs/language.md).
+typedef enum vy_affine_extent_of {
+    VY_AFFINE_NO_EXTENT,
+    VY_AFFINE_DOMAIN, // an extent of the domain, and no length of a buffer
+    VY_AFFINE_LENGTH,
+} vy_affine_extent_of;
+
 typedef struct vy_affine {
     const vy_program *p;
     const vy_structure *s;
@@ -124,7 +132,7 @@ typedef struct vy_affine {
     vy_intervals intervals;
     vy_dim_facts facts;
     vy_affine_param_vec params;
-    uint8_t *extent; // by scalar: some extent of the program equals it
+    uint8_t *extent; // by scalar: what equals it, a vy_affine_extent_of
     int64_t *most;   // by scalar: upper bound that follows from extents, or from calm
     // By scalar: what integers of 32 bits are taken to be, which the caller has checked; or NULL.
     const uint8_t *calm;

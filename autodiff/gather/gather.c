@@ -162,19 +162,13 @@ static void leave_all(gather *g)
     }
 }
 
-static void need_again(gather *g)
-{
-    for (uint32_t k = 0; k < g->site_count && g->kept.count && !g->failed; k++)
-        if (g->sites[k].gathered) g->sites[k].gathered = gather_need(g, &g->sites[k]);
-}
-
 // What is kept for one place the others need not recompute.
 static void use_kept(gather *g)
 {
-    need_again(g);
+    gather_need_again(g);
     for (int round = 0; round < ROUNDS && g->kept.count && !g->failed && gather_keep_later(g);
          round++)
-        need_again(g);
+        gather_need_again(g);
 }
 
 // Does an attempt with calm scalars leave less?  Then it has been made.

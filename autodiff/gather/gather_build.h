@@ -19,6 +19,7 @@
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
 //   gather_kept.c, gather_later.c  what of that, or computed from that, the reverse program keeps
+//   gather_addend.c  … and where it keeps what is added itself
 //   gather_leaf.c   built-ins, as they are at a point
 //   gather_clone.c  copies a value to a point
 //   gather_programs.c  which additions one program gathers
@@ -167,7 +168,8 @@ typedef struct gather {
     uint8_t *counted; // by instruction; scratch
     uint32_t *keep;   // by instruction: 1 + index in kept
     gather_kept_vec kept;
-    uint32_t named; // how many of them have a name
+    uint32_t named;   // how many of them have a name
+    uint32_t addends; // 1 + how many were kept before addends (gather_addend.c); 0: none are
     gather_site *sites;
     uint32_t site_count;
     gather_site **classes; // the first site of each
@@ -332,6 +334,13 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // Keeps later values in place of kept ones, as many or fewer.  True: some are; what the sites need
 // has to be marked again.
 bool gather_keep_later(gather *g);
+// ---- gather_addend.c
+void gather_need_again(gather *g); // what the sites need, where there is something kept
+// Keeps what the sites of the program add where computing that again costs more.  False: nothing,
+// or not where it has to be; some may be kept then.
+bool gather_keep_addends(gather *g, uint32_t program);
+void gather_addends_pay(gather *g, uint32_t before); // those of a program stay; before: kept.count
+void gather_keep_less(gather *g, uint32_t count);    // only the first `count` of what is kept
 // ---- gather_clone.c
 typedef struct gather_clone {
     gather *g;

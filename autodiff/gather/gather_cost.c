@@ -143,30 +143,9 @@ static bool is_expensive(gather *g, uint32_t k, double limit)
     return cost > limit;
 }
 
-bool gather_drop_expensive(gather *g)
-{
-    enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
-    // Kept values are computed as before.
-    double whole = whole_cost(g), saved = nothing_stays(g) && !g->kept.count ? whole : 0;
-    // Without atomics sums have an order, and loops no obstacle.
-    double worth = saved > 0 ? 1.25 : 1;
-    bool any = false;
-    sum_costs(g);
-    for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
-        const gather_program *q = &g->programs[k];
-        double limit = g->always ? TOO_MUCH * whole : worth * (q->adding + saved);
-        if (!q->sites || !is_expensive(g, k, limit)) continue;
-        for (uint32_t j = 0; j < g->site_count; j++) {
-            if (g->sites[j].program != k + 1) continue;
-            g->sites[j].gathered = false;
-            g->sites[j].why = "would cost more to gather than to add";
-        }
-        any = true;
-    }
-    return any;
-}
-
 // ------------------------------------------------------------------------------------ what is kept
+enum { MOST_KEPT = 28 }; // with the parameters no more storage buffers than lavapipe binds, 32
+
 // How many values the program needs kept; 0: all programs together.
 static uint32_t kept_by(const gather *g, uint32_t program)
 {
@@ -181,19 +160,66 @@ static uint32_t kept_by(const gather *g, uint32_t program)
     return n;
 }
 
+// Does program k pay, with at most so many values kept for `program` (0: all together), if the
+// reverse program keeps what it adds?  Then it does.
+static bool pays_if_kept(gather *g, uint32_t k, uint32_t program, uint32_t most)
+{
+    const uint32_t kept = g->kept.count;
+    if (g->always) return false;
+    if (gather_keep_addends(g, k)) {
+        sum_costs(g);
+        if (g->programs[k].walking <= g->programs[k].adding && kept_by(g, program) <= most) {
+            gather_addends_pay(g, kept);
+            return true;
+        }
+    }
+    gather_keep_less(g, kept);
+    sum_costs(g);
+    return false;
+}
+
+// Drops the program.  What others add is kept in vain then: something adds atomically.
+static void drop(gather *g, uint32_t k, const char *why)
+{
+    for (uint32_t j = 0; j < g->site_count; j++) {
+        if (g->sites[j].program != k + 1) continue;
+        g->sites[j].gathered = false;
+        g->sites[j].why = why;
+    }
+    if (g->addends) gather_keep_less(g, g->addends - 1);
+    g->addends = 0;
+}
+
+// -------------------------------------------------------------------------------------- what drops
+bool gather_drop_expensive(gather *g)
+{
+    enum { TOO_MUCH = 64 }; // times the whole, where sums have to have an order
+    // Kept values are computed as before.
+    double whole = whole_cost(g), saved = nothing_stays(g) && !g->kept.count ? whole : 0;
+    // Without atomics sums have an order, and loops no obstacle.
+    double worth = saved > 0 ? 1.25 : 1;
+    bool any = false;
+    sum_costs(g);
+    for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
+        const gather_program *q = &g->programs[k];
+        double limit = g->always ? TOO_MUCH * whole : worth * (q->adding + saved);
+        if (!q->sites || !is_expensive(g, k, limit)) continue;
+        any = true;
+        if (!pays_if_kept(g, k, 0, MOST_KEPT)) drop(g, k, "would cost more to gather than to add");
+    }
+    return any;
+}
+
 bool gather_drop_wide(gather *g)
 {
-    enum { MOST_KEPT = 28 }; // with the parameters no more storage buffers than lavapipe binds, 32
     uint32_t widest = 0, most = 0;
     if (g->always || g->kept.count <= MOST_KEPT || kept_by(g, 0) <= MOST_KEPT) return false;
     for (uint32_t k = 1; k <= g->program_count; k++) {
         const uint32_t n = g->programs[k - 1].sites ? kept_by(g, k) : 0;
         if (n > most) widest = k, most = n;
     }
-    for (uint32_t j = 0; j < g->site_count && widest; j++) {
-        if (g->sites[j].program != widest) continue;
-        g->sites[j].gathered = false;
-        g->sites[j].why = "needs more values kept than a device binds buffers";
-    }
+    // Others may need fewer then, one after the other.
+    if (widest && !pays_if_kept(g, widest - 1, widest, most - 1))
+        drop(g, widest - 1, "needs more values kept than a device binds buffers");
     return widest != 0;
 }

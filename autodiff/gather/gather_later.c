@@ -7,8 +7,9 @@
 //   for k { atomic_add(gw[o, k], δ · h[n, k]) }  δ takes as much memory: it is kept instead.
 //
 // A later value replaces a kept one where all that any place needs of the kept one goes through it:
-// it is a cut of their backward slices.  Both are of one type and in the same construct, so one is
-// stored where, and as often as, the other would be.  The slices are found again after that: were a
+// it is a cut of their backward slices.  Both are of one size and in the same construct, so one is
+// stored where, and as often as, the other would be; so what a choice and its operands come to
+// replaces all of them.  The slices are found again after that: were a
 // later value no cut, the earlier one would be kept beside it.
 #include "autodiff/gather/gather_build.h"
 
@@ -57,14 +58,14 @@ static void enter(slice *s, uint32_t id)
     if (uses && joined) s->last[id] = id;
 }
 
-// The last member beyond which nothing before it is used.
+// The last member beyond which nothing before it is used, and that takes as much memory.
 static uint32_t last_cut(const slice *s)
 {
-    const vy_type t = vy_id_type(s->g->r, s->from);
+    const uint32_t bytes = vy_type_size(vy_id_type(s->g->r, s->from));
     uint32_t reach = s->last[s->from], cut = s->from;
     for (uint32_t id = s->from + 1; id < s->g->r->insts.count && reach != BEYOND; id++) {
         if (!s->last[id]) continue;
-        if (reach <= id && vy_id_type(s->g->r, id) == t) cut = id;
+        if (reach <= id && vy_type_size(vy_id_type(s->g->r, id)) == bytes) cut = id;
         if (s->last[id] > reach) reach = s->last[id];
     }
     return cut;

@@ -42,6 +42,22 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_own.c", None, "gather_is_beside(g, x->id, y->id);\n        for (uint32_t j = 0;", "true;\n        for (uint32_t j = 0;"),
         ("autodiff/affine/flat_terms.c", None, "k < t->count && !r->summed; k++)", "k < t->count; k++)"),
     )),
+    # What additions add, kept.
+    ("text/grad/gather/addends.vyre", (
+        ("autodiff/gather/gather_addend.c", None, "if (!is_all_gathered(g)) return false;", ""),
+        ("autodiff/gather/gather_addend.c", None, "is_cheap(g, site)) continue", "(is_cheap(g, site), false)) continue"),
+        ("autodiff/gather/gather_cost.c", None, " && kept_by(g, program) <= most)", ")"),
+        ("autodiff/gather/gather_addend.c", None, "g->kept.count > before + MOST", "false"),
+        ("autodiff/gather/gather_cost.c", None, "    if (g->addends) gather_keep_less(g, g->addends - 1);", ""),
+        ("autodiff/gather/gather_later.c", None, "vy_type_size(vy_id_type(s->g->r, id)) == bytes",
+         "vy_id_type(s->g->r, id) == vy_id_type(s->g->r, s->from)"),
+        ("autodiff/gather/gather_cost.c", None, "if (!pays_if_kept(g, k, 0, MOST_KEPT)) ", ""),
+    )),
+    # Extents of the domain that are negative.
+    ("text/grad/gather/negative_extents.vyre", (
+        ("autodiff/affine/scan_names.c", None, "    if (!domain) return v;", "    if (v.id) return v;"),
+        ("autodiff/affine/scan_names.c", None, "a->extent[q->index] == VY_AFFINE_DOMAIN &&", "t == VY_I32 &&"),
+    )),
     # Scalars far from where arithmetic wraps around.
     ("text/grad/gather/calm.vyre", (
         ("autodiff/gather/gather_calm.c", None, "if (g->calm.signs) return none;", "return none;"),

@@ -27,6 +27,8 @@ occur:
   multiples                          of four, of a domain variable, divided by such sizes and others
   shares                             of the points of some dozen elements, over one, two and three
                                      loops, fewer and more than there are points
+  addends                            that are long sums of integers, of both signs, in conditions
+                                     and outside, beside others that are computed again
 
 in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
 process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
@@ -363,6 +365,22 @@ def shares():
                 n += 1
 
 
+def addends():
+    """Yields names and programs: additions of what would be long to compute again, which is kept."""
+    n = 0
+    for count in ("s += (i32(k) * i32(j) ^ i32(i)) % 7;", "s += i32(k * i) - i32(j); if s > 50 { s -= 90; }"):
+        for use in (
+                "o[i, j] = f32(s) * x[i] * y[i, j];",
+                "o[i, j] = f32(s) * x[i] * x[i] * y[i, j] + x[i];",
+                "if j > 1 { o[i, j] = f32(s) * x[i] * y[i, j]; }",
+                "if s > 3 { o[i, j] = f32(s) * x[i] * y[i, j]; }",
+                "if i + j > 3 { o[i, j] = f32(s) * x[i] * y[i, j] + x[j % N] * f32(s); }",
+                "o[i, j] = f32(s) * x[i] * y[i, j] * sum(k in 0..N: x[k]);"):
+            for sizes in SIZES[n % 2::2]:
+                yield "addend " + use, program("var s = 0; for k in 0..T * 9 { %s } %s" % (count, use), sizes, y="N, M")
+            n += 1
+
+
 def reported():
     """Programs that were wrong once."""
     text = """
@@ -381,7 +399,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *coordinates(), *multiples(), *shares()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *coordinates(), *multiples(), *shares(), *addends()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
