@@ -16,6 +16,7 @@
 //
 // A buffer some of whose places cannot be gathered is first added to atomically, then by its
 // gather.
+#include "autodiff/gather/gather_addend.h"
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_making.h"
 

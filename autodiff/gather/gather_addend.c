@@ -18,7 +18,7 @@
 // atomically then, as that is what the memory is for; it is not always faster: the positions of
 // examples/hashgrid, each of which eight neighbours add to, take 1.15 times as long in that way
 // (lavapipe).
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_addend.h"
 
 #include "ir/facts/price.h"
 

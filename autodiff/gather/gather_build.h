@@ -18,10 +18,8 @@
 //   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
-//   gather_kept.c, gather_later.c  what of that, or computed from that, the reverse program keeps
-//   gather_addend.c  … and where it keeps what is added itself
-//   gather_leaf.c   built-ins, as they are at a point
-//   gather_clone.c  copies a value to a point
+//   gather_kept.c, gather_later.c, gather_addend.h  what of that, or from that, the program keeps
+//   gather_leaf.c, gather_clone.c  built-ins, as they are at a point; copies a value to a point
 //   gather_programs.c  which additions one program gathers
 //   gather_make.c, gather_domain.c, gather_sums.c  a program of additions, its domain, their sums
 //   gather_trim.c, gather_name.c    … with the parameters that it needs, and names that are free
@@ -334,13 +332,6 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // Keeps later values in place of kept ones, as many or fewer.  True: some are; what the sites need
 // has to be marked again.
 bool gather_keep_later(gather *g);
-// ---- gather_addend.c
-void gather_need_again(gather *g); // what the sites need, where there is something kept
-// Keeps what the sites of the program add where computing that again costs more.  False: nothing,
-// or not where it has to be; some may be kept then.
-bool gather_keep_addends(gather *g, uint32_t program);
-void gather_addends_pay(gather *g, uint32_t before); // those of a program stay; before: kept.count
-void gather_keep_less(gather *g, uint32_t count);    // only the first `count` of what is kept
 // ---- gather_clone.c
 typedef struct gather_clone {
     gather *g;

@@ -7,7 +7,7 @@
 // the same points share what they compute once their loops are fused
 // (ir/pass/scalar/fuse_loops.c).  The passes know best how much that is, so a candidate up to 3×
 // over budget that has the domain of the reverse program is built, optimised and measured.
-#include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_addend.h"
 #include "ir/facts/price.h"
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
