@@ -154,8 +154,8 @@ static void make_conditions(units *u)
     const vy_dim one = gather_number(g, 1), two = gather_number(g, 2), zero = gather_number(g, 0);
     u->within[0] = (vy_assumption){greatest, one};
     u->within[1] = (vy_assumption){one, least};
-    u->holds =
-        gather_node(g, VY_DIM_MIN, gather_less(g, greatest, two), gather_less(g, zero, least));
+    const vy_dim at_most = gather_less(g, greatest, two), at_least = gather_less(g, zero, least);
+    u->holds = gather_node(g, VY_DIM_MIN, at_most, at_least);
     for (uint32_t k = 0; k < 2 && !g->failed; k++) {
         char *text = vy_assumption_text(g->r, &u->within[k]);
         u->condition[k] = text ? vy_arena_strdup(&g->arena, text, strlen(text)) : NULL;
