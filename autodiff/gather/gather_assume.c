@@ -267,14 +267,6 @@ static bool add_text(gather *g, vy_affine_rows *r)
     return r->text != NULL;
 }
 
-// Has the dimension a term that no launch's rows are as long as?  Then what may wrap around has.
-static bool is_beyond(const vy_program *p, uint32_t d)
-{
-    const vy_dim_node *n = &p->dims.data[d];
-    if (n->op == VY_DIM_CONST) return n->value >= VY_AFFINE_EXTENT;
-    return n->op >= VY_DIM_ADD && (is_beyond(p, n->a) || is_beyond(p, n->b));
-}
-
 static bool make_rows(assuming *s)
 {
     gather *g = s->g;
@@ -283,7 +275,7 @@ static bool make_rows(assuming *s)
     for (uint32_t k = 0; k < r->axes && ok; k++) {
         r->axis[k].stride = span(g, r, k, (vy_dim){0}, false);
         bound_axis(s, k);
-        ok = r->axis[k].extent.id && !g->failed && !is_beyond(g->r, r->axis[k].extent.id);
+        ok = r->axis[k].extent.id && !g->failed;
     }
     const vy_dim signs = gather_signs_hold(g, r);
     if (!ok || g->failed) return false;
