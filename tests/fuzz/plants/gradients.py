@@ -145,7 +145,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/affine/affine_clamp.c", None, "*(outer == VY_OP_MIN ? lo : hi) =", "*lo ="),
         ("autodiff/affine/affine_value.c", None, "op == (holds ? VY_OP_EQ : VY_OP_NE)", "op == VY_OP_EQ || op == VY_OP_NE"),
         ("autodiff/affine/iteration_domain.c", None, "if (!first && lower) return false;", "if (lower) return first;"),
-        ("autodiff/affine/iteration_domain.c", None, "*range = first ? x : y;", "*range = x;"),
     )),
     # Quotients of multiples.
     ("text/grad/gather/multiples.vyre", (
