@@ -165,7 +165,6 @@ static uint32_t split_copy(void *pass, uint32_t id)
     splitting *x = pass;
     vy_builder *b = x->w.b;
     const vy_program *p = x->w.p;
-    const uint32_t n = p->insts.data[id].nargs;
     vy_rewrite_at(&x->w, id);
     if (x->s->part[id].is) {
         vy_value v = part_value(x, x->s->part[id]);
@@ -178,13 +177,7 @@ static uint32_t split_copy(void *pass, uint32_t id)
         x->w.map[id] = vy_bool(b, false).id;
         return id;
     }
-    uint32_t *args = vy_rewrite_table(&x->w, (n + 1) * sizeof *args);
-    for (uint32_t k = 0; args && k < n; k++) {
-        const uint32_t a = vy_arg(p, id, k);
-        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-        args[k] = l && l->kind == VY_LEAF_OVER ? x->variable[l->index] : vy_new(&x->w, a);
-    }
-    if (args) vy_copy_with(b, p, id, args, x->w.map);
+    vy_rewrite_copy_over(&x->w, id, x->variable);
     return id;
 }
 
@@ -336,16 +329,7 @@ static uint32_t coordinate(const gather_splitting *s, vy_builder *b, vy_value al
 static uint32_t join_copy(void *pass, uint32_t id)
 {
     splitting *x = pass;
-    const vy_program *p = x->w.p;
-    const uint32_t n = p->insts.data[id].nargs;
-    uint32_t *args = vy_rewrite_table(&x->w, (n + 1) * sizeof *args);
-    vy_rewrite_at(&x->w, id);
-    for (uint32_t k = 0; args && k < n; k++) {
-        const uint32_t a = vy_arg(p, id, k);
-        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-        args[k] = l && l->kind == VY_LEAF_OVER ? x->variable[l->index] : vy_new(&x->w, a);
-    }
-    if (args) vy_copy_with(x->w.b, p, id, args, x->w.map);
+    vy_rewrite_copy_over(&x->w, id, x->variable);
     return id;
 }
 

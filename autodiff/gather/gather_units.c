@@ -167,33 +167,29 @@ static void make_conditions(units *u)
 // ---------------------------------------------------------------------------------------- versions
 typedef struct writing {
     vy_rewrite w;
-    const units *u;
+    uint32_t *value; // by scalar: 1 of its type, of a unit; 0: another one
 } writing;
 
 static uint32_t with_units(void *pass, uint32_t id)
 {
     writing *x = pass;
-    const vy_program *p = x->w.p;
-    const uint32_t n = p->insts.data[id].nargs;
-    uint32_t *args = vy_rewrite_table(&x->w, (n + 1) * sizeof *args);
-    vy_rewrite_at(&x->w, id);
-    for (uint32_t k = 0; args && k < n; k++) {
-        const uint32_t a = vy_arg(p, id, k);
-        const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-        const bool is = l && l->kind == VY_LEAF_SCALAR && x->u->unit[l->index];
-        args[k] = is ? vy_int(x->w.b, (vy_type)l->type, 1).id : vy_new(&x->w, a);
-    }
-    if (args) vy_copy_with(x->w.b, p, id, args, x->w.map);
+    vy_rewrite_copy_leaves(&x->w, id, VY_LEAF_SCALAR, x->value);
     return id;
 }
 
 // g->r where the units are 1.  NULL: memory, an error, or it cannot be one.
 static vy_program *version_of(units *u)
 {
-    writing x = {.u = u};
+    const vy_program *p = u->all.g->r;
+    writing x = {0};
     const bool ok = vy_rewrite_begin(&x.w, u->all.g->r);
-    if (ok) vy_rewrite_run(&x.w, with_units, &x);
-    return gather_clean_version(&u->all, u->all.g->r, vy_rewrite_take(&x.w, ok));
+    x.value = ok ? vy_rewrite_table(&x.w, (p->scalars.count + 1) * sizeof *x.value) : NULL;
+    if (x.value && vy_rewrite_open(&x.w)) {
+        for (uint32_t k = 0; k < p->scalars.count; k++)
+            if (u->unit[k]) x.value[k] = vy_int(x.w.b, p->scalars.data[k].type, 1).id;
+        vy_rewrite_range(&x.w, 1, p->insts.count, with_units, &x);
+    }
+    return gather_clean_version(&u->all, p, vy_rewrite_take(&x.w, ok && x.value));
 }
 
 // Says what is assumed of the scalars, and which program runs otherwise.

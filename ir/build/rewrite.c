@@ -50,14 +50,15 @@ void vy_rewrite_range(vy_rewrite *w, uint32_t from, uint32_t to, vy_instead *ins
     }
 }
 
-void vy_rewrite_copy_over(vy_rewrite *w, uint32_t id, const uint32_t *variables)
+void vy_rewrite_copy_leaves(vy_rewrite *w, uint32_t id, vy_leaf_kind kind, const uint32_t *values)
 {
     const uint32_t n = w->p->insts.data[id].nargs;
     uint32_t *args = vy_rewrite_table(w, (n + 1) * sizeof *args);
     for (uint32_t k = 0; args && k < n; k++) {
         const uint32_t a = vy_arg(w->p, id, k);
         const vy_leaf *l = VY_IS_LEAF(a) ? &w->p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
-        args[k] = l && l->kind == VY_LEAF_OVER ? variables[l->index] : vy_new(w, a);
+        const uint32_t value = l && l->kind == kind ? values[l->index] : 0;
+        args[k] = value ? value : vy_new(w, a);
     }
     vy_rewrite_at(w, id);
     if (args) vy_copy_with(w->b, w->p, id, args, w->map);

@@ -57,8 +57,14 @@ static inline void vy_rewrite_copy(vy_rewrite *w, uint32_t id)
 {
     vy_copy_inst(w->b, w->p, id, w->map);
 }
-// With other values in place of the domain's variables.  variables: by number, in the new program.
-void vy_rewrite_copy_over(vy_rewrite *w, uint32_t id, const uint32_t *variables);
+// With other values in place of leaves of that kind.  values: by their index, in the new program;
+// 0: as it is.
+void vy_rewrite_copy_leaves(vy_rewrite *w, uint32_t id, vy_leaf_kind kind, const uint32_t *values);
+// … of the domain's variables.
+static inline void vy_rewrite_copy_over(vy_rewrite *w, uint32_t id, const uint32_t *variables)
+{
+    vy_rewrite_copy_leaves(w, id, VY_LEAF_OVER, variables);
+}
 // Copies a value to another place, where the proof that an access is in range may not hold.  args:
 // its operands in the new program; NULL: as mapped.
 void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t *map);
