@@ -96,23 +96,29 @@ static void see_operand(const gather *g, uint32_t x, uint8_t *in, uint8_t *calm,
         take_kind(calm, l->index, kind_of(g, divided, l->index));
 }
 
+// The scalar w if `id` is w - 1; NULL: it is something else.
+static const vy_leaf *one_more(const vy_program *p, uint32_t id)
+{
+    int64_t c;
+    if (VY_IS_LEAF(id) || (p->insts.data[id].op != VY_OP_SUB && p->insts.data[id].op != VY_OP_ADD))
+        return NULL;
+    const uint32_t w = vy_arg(p, id, 0);
+    const vy_leaf *l = VY_IS_LEAF(w) ? &p->leaves.data[VY_LEAF_INDEX(w)] : NULL;
+    const bool is = l && l->kind == VY_LEAF_SCALAR && vy_id_int(p, vy_arg(p, id, 1), &c) &&
+                    c == (p->insts.data[id].op == VY_OP_SUB ? 1 : -1);
+    return is && is_integer_of_32_bits((vy_type)l->type) ? l : NULL;
+}
+
 // x == min(max(x, 0), w - 1): is x within a picture?  It is one of at least one row.
 static void see_clamp(const gather *g, uint32_t id, uint8_t *calm)
 {
     const vy_program *p = g->r;
-    int64_t c;
-    if (p->insts.data[id].op != VY_OP_MIN) return;
-    for (uint32_t k = 0; k < 2; k++) {
-        const uint32_t low = vy_arg(p, id, k), high = vy_arg(p, id, 1 - k);
-        if (VY_IS_LEAF(low) || VY_IS_LEAF(high)) continue;
-        const vy_op op = (vy_op)p->insts.data[high].op;
-        if (p->insts.data[low].op != VY_OP_MAX || (op != VY_OP_SUB && op != VY_OP_ADD)) continue;
-        const uint32_t w = vy_arg(p, high, 0);
-        const vy_leaf *l = VY_IS_LEAF(w) ? &p->leaves.data[VY_LEAF_INDEX(w)] : NULL;
-        if (!l || l->kind != VY_LEAF_SCALAR || !is_integer_of_32_bits((vy_type)l->type)) continue;
-        if (vy_id_int(p, vy_arg(p, high, 1), &c) && c == (op == VY_OP_SUB ? 1 : -1))
-            take_kind(calm, l->index, VY_AFFINE_POSITIVE);
-    }
+    const vy_op op = (vy_op)p->insts.data[id].op;
+    uint32_t lo, hi;
+    if (op != VY_OP_EQ && op != VY_OP_NE) return;
+    if (!vy_affine_clamp(p, vy_arg(p, id, 0), vy_arg(p, id, 1), &lo, &hi)) return;
+    const vy_leaf *l = one_more(p, hi);
+    if (l) take_kind(calm, l->index, VY_AFFINE_POSITIVE);
 }
 
 // uint(x) < uint(w): is x within a picture, of at least no rows?
