@@ -22,6 +22,7 @@ occur:
   layouts                            of such rows that scalars choose between
   units                              factors of coordinates that are 1 or not: strides and dilations
                                      of windows, in bounds of loops and in conditions
+  extents                            of the domain that are negative, as scalars and products: it is empty
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
   multiples                          of four, of a domain variable, divided by such sizes and others
@@ -295,6 +296,21 @@ def units():
                 yield "units " + body + end, text.replace(": u32", ": i32")
 
 
+EXTENTS = (  # of j and i, within 4 and 4
+    "o[j * 4 + i] = x[j * 4 + i] * y[i];", "o[j * 4 + i] = x[j] * y[i];", "atomic_add(o[0], x[j] * y[i]);",
+    "if j < 3 { atomic_add(o[j], x[j + i] * y[i + 1]); }", "var s = 0.0; for k in 0..3 { s += x[k + i] * y[j]; } o[j * 4 + i] = s;")
+
+
+def extents():
+    """Domains that are empty as an extent is negative, and those beside them that are not."""
+    for body in EXTENTS:
+        for domain in ("over(j: S, i: R)", "over(j: S * D, i: R)", "over(j: S, i: R * D)"):
+            for s, r, d in ((-3, 2, 1), (2, -3, 1), (-1, -2, 1), (2, 2, -2), (3, 4, 1), (-2, 2, -2), (1, -2147483648, 1)):
+                text = program(body, {"T": 1, "N": 1, "M": 1, "S": s, "R": r, "D": d}, x="20", y="20", o="20",
+                               more=", S: u32, R: u32, D: u32", domain=domain)
+                yield "extents " + domain + body, text.replace(": u32", ": i32")
+
+
 COORDINATES = (  # x, y, z
     ("i % M", "i / M", "0u"), ("i - i / M * M", "i / M", "0u"), ("i % M", "i / M % N", "i / (M * N)"), ("i % (M * N) % M", "i % (N * M) / M", "i / M / N"),
     ("u32(i32(i) % i32(M))", "u32(i32(i) / i32(M))", "0u"), ("i % 2u", "i / 2u % M", "i / 2u / M"), ("i % (M + 1u)", "i / (M + 1u)", "0u"),
@@ -399,7 +415,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *coordinates(), *multiples(), *shares(), *addends()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *extents(), *coordinates(), *multiples(), *shares(), *addends()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
