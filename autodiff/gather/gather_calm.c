@@ -51,7 +51,7 @@ static bool is_left_for_scalars(const gather *g, uint32_t b)
 // What stays atomic may do so since numbers could wrap around, or what is divided be negative, or
 // since not all scalars were met.
 typedef struct reasons {
-    bool wraps, divides, unmet;
+    bool wraps, divides, unmet, factors;
 } reasons;
 
 static void see_reasons(const gather *g, uint32_t b, reasons *all)
@@ -61,6 +61,7 @@ static void see_reasons(const gather *g, uint32_t b, reasons *all)
         all->wraps |= g->sites[k].wraps;
         all->divides |= g->sites[k].divides;
         all->unmet |= g->sites[k].involved;
+        all->factors |= g->sites[k].factors;
     }
 }
 
@@ -187,6 +188,7 @@ gather_calm gather_calmer(gather *g)
         if (is_left_for_scalars(g, b)) see_reasons(g, b, &why);
     const uint8_t *divided = why.divides ? gather_divided(g) : NULL;
     if (!divided && !why.wraps) return none;
+    if (!divided && g->calm.scalar && why.factors) return none; // which no scalar changes
     uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++)
