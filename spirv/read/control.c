@@ -77,15 +77,16 @@ bool read_open_exit(reading *r, read_exit e)
 
 // Is a branch to `label` the end of an open construct?  Of the innermost one nothing need be done
 // but to stop; *out says how to leave another.
-const read_exit *read_exit_to(const reading *r, uint32_t label)
+read_exit *read_exit_to(const reading *r, uint32_t label)
 {
     for (uint32_t k = r->exits.count; k-- > 0;)
         if (r->exits.data[k].label == label) return &r->exits.data[k];
     return NULL;
 }
 
-void read_leave(reading *r, const read_exit *e)
+void read_leave(reading *r, read_exit *e)
 {
+    e->reached |= !r->unreached;
     if (e->falls.id) vy_set(r->b, e->falls, vy_bool(r->b, true));
     if (e == &r->exits.data[r->exits.count - 1] && !e->is_loop) return; // falls out of it
     if (e->is_loop)
@@ -98,7 +99,7 @@ void read_leave(reading *r, const read_exit *e)
 bool read_go(reading *r, uint32_t from, uint32_t to)
 {
     if (!read_edge(r, from, to)) return false;
-    const read_exit *e = read_exit_to(r, to);
+    read_exit *e = read_exit_to(r, to);
     if (e) {
         read_leave(r, e);
         return !vy_builder_failed(r->b);
@@ -119,11 +120,12 @@ static bool begin_selection(reading *r, uint32_t merge)
            read_open_exit(r, (read_exit){.label = merge, .block = vy_block_begin(r->b)});
 }
 
-static void end_selection(reading *r)
+// Says whether what follows is reached.
+static bool end_selection(reading *r)
 {
     vy_end(r->b);
-    r->exits.count--;
     r->depth--;
+    return r->exits.data[--r->exits.count].reached;
 }
 
 static const vy_scalar *constant(const reading *r, vy_value v)
@@ -166,11 +168,12 @@ static bool header_test(reading *r, uint32_t header, uint32_t test, uint32_t mer
     return !vy_builder_failed(r->b);
 }
 
-// The iteration up to the continue construct.
-static bool loop_body(reading *r, uint32_t header, uint32_t merge, uint32_t again)
+// The iteration up to the continue construct.  *left: the test may end the loop.
+static bool loop_body(reading *r, uint32_t header, uint32_t merge, uint32_t again, bool *left)
 {
     const uint32_t test = read_test_block(r, header, merge, again);
     uint32_t at, body = 0, next = 0;
+    *left = test != 0;
     if (test) {
         if (!header_test(r, header, test, merge, &body)) return false;
     } else {
@@ -186,22 +189,27 @@ static bool loop_body(reading *r, uint32_t header, uint32_t merge, uint32_t agai
     return ok && (!next || read_follow(r, next));
 }
 
-static bool loop(reading *r, uint32_t header, uint32_t merge, uint32_t again)
+// *reached: what follows the loop is.
+static bool loop(reading *r, uint32_t header, uint32_t merge, uint32_t again, bool *reached)
 {
+    bool left;
     if (!deeper(r) || !read_open_exit(r, (read_exit){.label = merge, .is_loop = true}))
         return false;
     vy_loop_hint hint;
     if (!read_carried(r, header, &hint)) return false;
     vy_while_hint(r->b, &hint);
-    if (!loop_body(r, header, merge, again)) return false;
-    if (again != header) { // the end of the iteration, which each `continue` reaches
-        r->exits.count--;
+    if (!loop_body(r, header, merge, again, &left)) return false;
+    if (again != header) { // the end of the iteration, which each `continue` reaches, if one does
+        const bool goes_on = r->exits.data[--r->exits.count].reached;
         vy_end(r->b);
+        r->unreached += !goes_on;
         if (!read_follow(r, again)) return false;
+        r->unreached -= !goes_on;
     }
     vy_end(r->b);
     vy_end(r->b);
     r->exits.count -= 2;
+    *reached = left || r->exits.data[r->exits.count].reached;
     r->depth--;
     return !vy_builder_failed(r->b);
 }
@@ -259,32 +267,36 @@ static bool end_block(reading *r, uint32_t label, uint32_t at, uint32_t *next)
     }
 }
 
-// A block that begins a selection, and the code up to where its arms meet.
-static bool selection(reading *r, uint32_t label, uint32_t merge)
+// A block that begins a selection, and the code up to where its arms meet, if one is *reached.
+static bool selection(reading *r, uint32_t label, uint32_t merge, bool *reached)
 {
     uint32_t at, next;
     if (!build_block(r, label, &at) || !begin_selection(r, merge)) return false;
     bool ok = end_block(r, label, at, &next);
     if (ok && next) ok = read_follow(r, next);
-    end_selection(r);
+    *reached = end_selection(r);
     return ok && !vy_builder_failed(r->b);
 }
 
-// The code from a block on, up to the end of the innermost open construct.
+// The code from a block on, up to the end of the innermost open construct.  Where conditions are
+// known some of it may not be reached, from the end of a construct on: it is built all the same, as
+// its buffers are the module's.
 bool read_follow(reading *r, uint32_t label)
 {
+    const uint32_t unreached = r->unreached;
     while (label) {
         if (!is_label(r, label)) return wrong(r, "a branch to what is no block");
         if (r->built[label]) return wrong(r, "two ways to a block that no construct joins");
         r->built[label] = true;
         const uint32_t merge = merge_of(r, label);
         uint32_t at = 0, next = 0;
-        bool ok;
+        bool ok, reached = false;
         if (merge) {
             next = read_word(&r->w, merge, 1);
             ok = read_op(&r->w, merge) == SpvOpLoopMerge
-                     ? loop(r, label, next, read_word(&r->w, merge, 2))
-                     : selection(r, label, next);
+                     ? loop(r, label, next, read_word(&r->w, merge, 2), &reached)
+                     : selection(r, label, next, &reached);
+            r->unreached += ok && !reached;
             if (ok && read_exit_to(r, next)) { // two constructs end at one place
                 read_leave(r, read_exit_to(r, next));
                 next = 0;
@@ -295,5 +307,6 @@ bool read_follow(reading *r, uint32_t label)
         if (!ok || vy_builder_failed(r->b)) return false;
         label = next;
     }
+    r->unreached = unreached;
     return true;
 }

@@ -247,13 +247,14 @@ typedef struct read_exit { // a branch to `label` leaves …
     bool is_loop;   // … the loop, …
     uint32_t block; // … or this block,
     vy_var falls;   // and sets this variable; none: no variable
+    bool reached;   // there is such a branch in what has been built
 } read_exit;
 VY_VEC_TYPE(read_exit_vec, read_exit);
 
 bool read_open_exit(reading *r, read_exit e);
 // The open construct that a branch to `label` leaves; NULL: it leaves none.
-const read_exit *read_exit_to(const reading *r, uint32_t label);
-void read_leave(reading *r, const read_exit *e);
+read_exit *read_exit_to(const reading *r, uint32_t label);
+void read_leave(reading *r, read_exit *e);
 // Sets the OpPhi of block `to` to what they are for a branch from block `from`.
 bool read_edge(reading *r, uint32_t from, uint32_t to);
 // The code from a block on, up to the end of the innermost open construct.
@@ -346,6 +347,7 @@ struct reading {
     uint32_t seen_now;
     vy_id_vec privates; // variables outside of functions that an invocation has of its own
     uint32_t depth;     // of constructs
+    uint32_t unreached; // ends of constructs before what is being built that nothing reaches
     uint32_t constants; // that are being made: each consists of the next
     uint64_t instructions;
 };

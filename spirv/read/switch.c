@@ -137,7 +137,7 @@ static bool build_case(cases *c, target *t)
     const vy_value here = selects(c, t->label);
     t->done = true;
     vy_if(r->b, here);
-    const read_exit *leaves = read_exit_to(r, t->label);
+    read_exit *leaves = read_exit_to(r, t->label);
     if (!read_edge(r, c->from, t->label)) return false;
     if (leaves) read_leave(r, leaves);
     vy_end(r->b);
@@ -149,7 +149,8 @@ static bool build_case(cases *c, target *t)
     read_exit e = {.label = end, .block = vy_block_begin(r->b)};
     e.falls = t->next ? c->falls : (vy_var){0};
     if (!read_open_exit(r, e) || !read_follow(r, t->label)) return false;
-    r->exits.count--;
+    const bool reached = r->exits.data[--r->exits.count].reached;
+    r->exits.data[r->exits.count - 1].reached |= reached && !t->next;
     vy_end(r->b);
     vy_end(r->b);
     return !vy_builder_failed(r->b);

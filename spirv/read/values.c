@@ -267,6 +267,9 @@ vy_value read_scalar(reading *r, uint32_t id, uint32_t k)
         return none;
     }
     const bool early = !r->value_at[id] && r->guess && op != SpvOpPhi; // kept by the guess alone
+    // Of a block that is not built either, or the module is not valid: no invocation sees it.
+    if (!r->value_at[id] && !r->kept[id] && r->unreached)
+        return vy_zero(r->b, scalar_type(r, read_type_id(r, id), k));
     if ((!r->value_at[id] && !r->kept[id]) || early) {
         read_fail(r, VY_E_SHADER_WORDS, "", "a value is used before it is computed");
         return none;
