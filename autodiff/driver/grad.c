@@ -17,6 +17,7 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/reverse/undo.h"
 #include "autodiff/rewrite/argmax.h"
+#include "autodiff/rewrite/array_versions.h"
 #include "autodiff/rewrite/extremum.h"
 #include "autodiff/rewrite/online_softmax.h"
 #include "autodiff/rewrite/redundant.h"
@@ -249,7 +250,7 @@ static bool choose_loops(const reverse *r, uint8_t *chosen)
 }
 
 // What has a better derivative in another form: see redundant.h, subgroup.h, online_softmax.h,
-// argmax.h, extremum.h.
+// argmax.h, extremum.h, array_versions.h.
 static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *source)
 {
     const struct {
@@ -259,6 +260,7 @@ static bool rewrite_primal(reverse *r, vy_program *primal, const vy_program *sou
         {vy_may_be_redundant, vy_store_once}, {vy_has_subgroup, vy_subgroup_prepare},
         {vy_has_rescaling, vy_rescale},       {vy_has_extremum, vy_extremum_shared},
         {vy_has_winner, vy_winner},           {vy_has_extremum, vy_extremum_prepare},
+        {vy_has_versions, vy_array_versions},
     };
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
         if (forms[k].has(primal) && !vy_rewrite_active(r, primal, source, forms[k].pass))

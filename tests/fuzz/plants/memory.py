@@ -83,4 +83,20 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/deterministic/shared_range.vyre", (
         ("autodiff/deterministic/exact_sum.c", None, "word_at(r, vy_min(b, k, u32(b, r->words)));", "word_at(r, k);"),
     )),
+    # Local arrays that are filled several times.
+    ("text/grad/storage/refilled.vyre", (
+        ("autodiff/rewrite/array_versions.c", None, "vy_id_int(p, vy_arg(p, loop, 0), &from) && from == 0 &&", "vy_id_int(p, vy_arg(p, loop, 0), &from) &&"),
+        ("autodiff/rewrite/array_versions.c", None, "(uint64_t)n->value == trips;", "trips <= (uint64_t)n->value;"),
+        ("autodiff/rewrite/array_versions.c", None, "!vy_exits(p, loop) &&", ""),
+        ("autodiff/rewrite/array_versions.c", None, "g.end == g.begin + 1 && x->p", "x->p"),
+        ("autodiff/rewrite/array_versions.c", None, "return found == (1u << b->rank) - 1;", "return true;"),
+        ("autodiff/rewrite/array_versions.c", None, "== VY_OP_ZERO && !x->s.parent[id];", "== VY_OP_ZERO;"),
+        ("autodiff/rewrite/array_versions.c", None, "&& x->of[at] > item) return 0;", "&& x->of[at] > item && !x) return 0;"),
+        ("autodiff/rewrite/array_versions.c", None, "if (fill && writes == 1)", "if (fill && writes)"),
+        ("autodiff/rewrite/array_versions.c", None, "if (!fill && !clears) break;", ""),
+        ("autodiff/rewrite/array_versions.c", None, "if (!vy_same_index(p, fill, from, VY_NO_AXIS)) return 0;", ""),
+        ("autodiff/rewrite/array_versions.c", None, "return i->op != VY_OP_STORE || is_local(p, i->aux);", "return false;"),
+        ("autodiff/rewrite/array_versions.c", None, "while (c && source[c]) c = source[c];", ""),
+        ("autodiff/rewrite/array_versions.c", None, "if (x->bytes + bytes > MOST_BYTES) return b;", ""),
+    )),
 )
