@@ -65,6 +65,9 @@ bool vy_one_workgroup(const vy_program *p, const vy_structure *s, const uint32_t
 bool vy_additions(grad_facts *f); // fills adds; false: memory
 // ---- phase_owner.c
 bool vy_own(grad_facts *f); // fills own; false: memory
+// ---- phase_sum.c
+bool vy_phase_sums(grad_facts *f); // fills summed; needs own, adds.  False: memory
+// ---- phase_owner.c
 // Do any two invocations of a workgroup name different elements with this access, in whatever
 // iterations of one phase?  Of f only the structure and `home` are used.
 bool vy_lane_owns(const grad_facts *f, const uint32_t *differs, uint32_t access);

@@ -128,6 +128,10 @@ static void reverse_load(reverse *r, uint32_t id)
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && !facts->kept && facts->sites == 1 && touches_once(r, id);
     once |= is_unused_later(r, id);
+    if (vy_lane_sums_take(r, id)) {
+        vy_lane_sums_add(r, id, index, g);
+        return;
+    }
     bool alone = facts->exclusive || r->facts.own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
     accumulate(r, info->adjoint, index, rank, g,
                once                       ? VY_STRENGTH_ONLY
