@@ -59,9 +59,12 @@ typedef struct built_counter {
 
 // Elements of adjoints of shared arrays, and of their masks, to which all invocations have yet to
 // add what they have stored, see sweep_lane_sums.c.
-enum { REVERSE_SUMS = 16 }; // of each type at most, at a time
+enum {
+    REVERSE_SUMS = 16,                     // of each type at most, at a time
+    REVERSE_WAITING = 2 * REVERSE_SUMS + 1 // a mask may be the first to wait again
+};
 typedef struct reverse_sum {
-    uint32_t part;                         // array of what each invocation adds
+    uint32_t part;                         // array of what each invocation adds; 0: 1 is
     uint32_t to, rank, index[VY_MAX_RANK]; // the element, of the result
 } reverse_sum;
 typedef struct reverse_parts {
@@ -71,7 +74,7 @@ typedef struct reverse_parts {
 } reverse_parts;
 typedef struct reverse_sums {
     reverse_parts adjoints, masks;
-    reverse_sum sum[2 * REVERSE_SUMS];
+    reverse_sum sum[REVERSE_WAITING];
     uint32_t count;
 } reverse_sums;
 

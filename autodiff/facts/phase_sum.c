@@ -91,8 +91,7 @@ static void find_in(sums *s, uint32_t buffer)
     for (uint32_t k = 0; k < s->count; k++)
         if (is_together(s, s->load[k])) summed |= UINT64_C(1) << k;
     if (!summed || s->phases.work > MOST_WORK) return;
-    for (uint32_t k = 0; k < s->count; k++)
-        s->phases.touch[s->load[k]].loads = UINT64_C(1) << k;
+    for (uint32_t k = 0; k < s->count; k++) s->phases.touch[s->load[k]].loads = UINT64_C(1) << k;
     vy_phases_find(&s->phases);
     vy_phases_fill(&s->phases);
     settle(s, summed);

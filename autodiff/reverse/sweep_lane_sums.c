@@ -52,8 +52,7 @@ static vy_type type_of(const reverse *r, uint32_t load)
 
 static bool is_summed(const reverse *r, uint32_t load)
 {
-    return r->facts.summed[load] &&
-           r->build.buffers[r->p->insts.data[load].aux].kind == ADJ_MEMORY;
+    return r->facts.summed[load] && r->build.buffers[r->p->insts.data[load].aux].kind == ADJ_MEMORY;
 }
 
 void vy_lane_sums_declare(reverse *r)
@@ -78,28 +77,40 @@ bool vy_lane_sums_take(const reverse *r, uint32_t load)
     return is_summed(r, load) && parts->count && type_of(r, load) == parts->type;
 }
 
-// Adds v, of each invocation, to the element once the sums are made.
+// The element is added to once the sums are made.
+static void note(reverse *r, uint32_t part, uint32_t to, const uint32_t *index)
+{
+    const uint32_t rank = vy_builder_program(r->b)->buffers.data[to].rank;
+    reverse_sum *sum = &r->build.sums.sum[r->build.sums.count++];
+    *sum = (reverse_sum){.part = part, .to = to, .rank = rank};
+    memcpy(sum->index, index, rank * sizeof *index);
+}
+
+// … v of each invocation.
 static void add(reverse *r, reverse_parts *parts, uint32_t to, const uint32_t *index, vy_value v)
 {
-    reverse_sums *s = &r->build.sums;
     if (parts->used == parts->count) vy_lane_sums_make(r, false);
     const vy_value lane = vy_builtin_value(r->b, VY_LINDEX, 0);
     const vy_buffer part = {parts->array[parts->used++]};
-    reverse_sum *sum = &s->sum[s->count++];
-    *sum = (reverse_sum){.part = part.id, .to = to};
-    sum->rank = vy_builder_program(r->b)->buffers.data[to].rank;
-    memcpy(sum->index, index, sum->rank * sizeof *index);
+    note(r, part.id, to, index);
     vy_store(r->b, part, &lane, vy_cast(r->b, parts->type, v));
+}
+
+// … that it was read.
+static void add_mask(reverse *r, uint32_t shadow, const uint32_t *index, uint32_t mask)
+{
+    const vy_scalar *k = vy_id_const(vy_builder_program(r->b), mask);
+    if (!k) add(r, &r->build.sums.masks, shadow, index, (vy_value){mask});
+    if (k && k->u) note(r, 0, shadow, index); // that of the first invocation
 }
 
 void vy_lane_sums_add(reverse *r, uint32_t load, const uint32_t *index, uint32_t g)
 {
     const built_buffer *b = &r->build.buffers[r->p->insts.data[load].aux];
-    reverse_sums *s = &r->build.sums;
-    add(r, &s->adjoints, b->adjoint, index, (vy_value){g});
+    add(r, &r->build.sums.adjoints, b->adjoint, index, (vy_value){g});
     if (!b->shadow) return;
     const uint32_t mask = r->facts.maskable[load] ? r->build.mask[load] : vy_bool(r->b, true).id;
-    if (mask) add(r, &s->masks, b->shadow, index, (vy_value){mask});
+    if (mask) add_mask(r, b->shadow, index, mask);
 }
 
 // ------------------------------------------------------------------------------------------- sums
@@ -114,6 +125,12 @@ static vy_value sum_of(reverse *r, const reverse_sum *s, vy_value x, vy_value y)
     return (vy_value){vy_emit(r->b, VY_OP_OR, VY_U32, 0, 2, (uint32_t[]){x.id, y.id})};
 }
 
+static vy_value part_at(reverse *r, const reverse_sum *s, vy_value at)
+{
+    if (!s->part) return vy_int(r->b, VY_U32, 1);
+    return vy_load(r->b, (vy_buffer){s->part}, &at);
+}
+
 // Of each sum: part[at] + part[at + step] + …, `n` of them, in this order.  `at` is no constant, also
 // where it can only be 0: Mesa unrolls loops of up to 128 iterations, and takes long to compile
 // them then.
@@ -121,14 +138,15 @@ static void add_up(reverse *r, vy_value at, uint32_t step, uint32_t n, vy_value 
 {
     vy_builder *b = r->b;
     const reverse_sums *s = &r->build.sums;
-    vy_var sum[2 * REVERSE_SUMS];
+    vy_var sum[REVERSE_WAITING];
     for (uint32_t k = 0; k < s->count; k++)
-        sum[k] = vy_var_new(b, NULL, vy_load(b, (vy_buffer){s->sum[k].part}, &at));
+        sum[k] = vy_var_new(b, NULL, part_at(r, &s->sum[k], at));
     const vy_value first = vy_add(b, at, vy_int(b, VY_U32, step));
     const vy_value end = vy_add(b, at, vy_int(b, VY_U32, (int64_t)n * step));
     const vy_value from = vy_for_step(b, "k", first, end, vy_int(b, VY_U32, step), false);
     for (uint32_t k = 0; k < s->count; k++) {
-        const vy_value term = vy_load(b, (vy_buffer){s->sum[k].part}, &from);
+        if (!s->sum[k].part) continue;
+        const vy_value term = part_at(r, &s->sum[k], from);
         vy_set(b, sum[k], sum_of(r, &s->sum[k], vy_get(b, sum[k]), term));
     }
     vy_end(b);
@@ -147,11 +165,12 @@ static uint32_t rows_of(uint32_t lanes)
 static void make_rows(reverse *r, vy_value lane, uint32_t rows)
 {
     vy_builder *b = r->b;
-    vy_value sum[2 * REVERSE_SUMS];
+    vy_value sum[REVERSE_WAITING];
     vy_if(b, vy_lt(b, lane, vy_int(b, VY_U32, rows)));
     add_up(r, lane, rows, lanes_of(r) / rows, sum);
     for (uint32_t k = 0; k < r->build.sums.count; k++)
-        vy_store(b, (vy_buffer){r->build.sums.sum[k].part}, &lane, sum[k]);
+        if (r->build.sums.sum[k].part)
+            vy_store(b, (vy_buffer){r->build.sums.sum[k].part}, &lane, sum[k]);
     vy_end(b);
     vy_barrier(b);
 }
@@ -174,7 +193,7 @@ void vy_lane_sums_make(reverse *r, bool at_barrier)
 {
     vy_builder *b = r->b;
     reverse_sums *s = &r->build.sums;
-    vy_value sum[2 * REVERSE_SUMS];
+    vy_value sum[REVERSE_WAITING];
     if (!s->count || r->failed || vy_builder_failed(b)) return;
     const uint32_t lanes = lanes_of(r), rows = rows_of(lanes);
     const vy_value lane = vy_builtin_value(b, VY_LINDEX, 0), zero = vy_zero(b, VY_U32);

@@ -13,6 +13,22 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/affine/access.c", None, "const bool same = operand == vy_arg(a->p, like->id, axis);", "const bool same = true;"),
         ("autodiff/gather/gather_assume.c", None, "d->value < 256 && n < 256) n *= d->value;", "d->value < 256 && n < 256) n *= 1;"),
     )),
+    # Elements of shared arrays to which all invocations of a workgroup add, summed in order.
+    ("text/grad/shared/lane_sums.vyre", (
+        ("autodiff/facts/phase_sum.c", None, ".loads & ~summed) summed &=", ".loads & 0) summed &="),
+        ("autodiff/facts/phase_sum.c", None, "if (!is_uniform(s, vy_arg(s->p, load, k))) return false;", ";"),
+        ("autodiff/facts/phase_sum.c", None, "if (s->differs[up] || !s->facts->summed[up] || tests)", "if (tests)"),
+        ("autodiff/reverse/sweep_lane_sums.c", None, "    if (rows > 1) make_rows(r, lane, rows);\n", ""),
+        ("autodiff/reverse/sweep_lane_sums.c", None, "    vy_barrier(b);\n    if (rows > 1)", "    if (rows > 1)"),
+        ("autodiff/reverse/sweep_lane_sums.c", None, "if (!at_barrier) vy_barrier(b);", ""),
+        ("autodiff/reverse/sweep_lane_sums.c", None, "if (part.id && r->p->overs.count)", "if (false)"),
+        ("autodiff/reverse/sweep_lane_sums.c", None, "if (mask) add(", "if (false) add("),
+        ("autodiff/reverse/sweep_lane_sums.c", None, "    if (parts->used == parts->count) vy_lane_sums_make(r, false);\n", ""),
+        ("autodiff/reverse/sweep_lane_sums.c", None, "if (type_of(r, id) != s->adjoints.type) continue;", ""),
+        ("autodiff/reverse/sweep.c", None, "if (r->facts.summed[opener]) vy_lane_sums_make(r, false);", ""),
+        ("autodiff/reverse/sweep.c", None, "        vy_lane_sums_make(r, true);\n", ""),
+        ("autodiff/storage/spill.c", None, "VY_SHARED_BYTES && r->build.sums.adjoints.count)", "VY_SHARED_BYTES && false)"),
+    )),
     # Elements that are one invocation's if a condition of the launch holds.
     ("text/grad/own/grid.vyre", (
         ("autodiff/gather/gather_grid.c", None, "one ? 1 : GATHER_GRID;", "GATHER_GRID;"),
