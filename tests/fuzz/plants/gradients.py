@@ -29,6 +29,18 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/reverse/sweep.c", None, "        vy_lane_sums_make(r, true);\n", ""),
         ("autodiff/storage/spill.c", None, "VY_SHARED_BYTES && r->build.sums.adjoints.count)", "VY_SHARED_BYTES && false)"),
     )),
+    # … and those of which the derivative is used where the invocation also stores to them.
+    ("text/grad/shared/arms_stored.vyre", (
+        ("autodiff/facts/arm_owner.c", None, "if (is_in(a, user)) return true;", "if (a) return true;"),
+        ("autodiff/facts/arm_owner.c", None, "return !is_of_other(a, user, value);", "return true;"),
+        ("autodiff/facts/arm_owner.c", None, "!has_same_index(f->p, load, store)) return false;", "false) return false;"),
+        ("autodiff/facts/arm_owner.c", None, "vy_in_then(s, opener, store)};", "true};"),
+        ("autodiff/facts/phase_owner.c", None, "if (o->barriers[load] == o->barriers[last]) return", "if (last) return"),
+        ("autodiff/facts/phase_owner.c", None, "!(in_phase >> j & 1) || single_of(o, loads[j]) == only;", "true;"),
+        ("autodiff/facts/phase_owner.c", None, "if (depth < MOST_DEPTH && is_same_number(o, i, id))", "if (false)"),
+        ("autodiff/reverse/sweep_memory.c", None, "opener, store) ? c.id : vy_not(r->b, c).id;", "opener, store) ? c.id : c.id;"),
+        ("autodiff/reverse/sweep_memory.c", None, "    if (arm) vy_begin_if(r->b, arm);", "    if (arm) vy_begin_if(r->b, vy_bool(r->b, true).id);"),
+    )),
     # Elements that are one invocation's if a condition of the launch holds.
     ("text/grad/own/grid.vyre", (
         ("autodiff/gather/gather_grid.c", None, "one ? 1 : GATHER_GRID;", "GATHER_GRID;"),

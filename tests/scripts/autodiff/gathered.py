@@ -33,6 +33,8 @@ occur:
 
   totals                             of workgroups, in shared memory, that all their invocations
                                      read: in loops and arms, alone and beside other elements
+  exchanges                          of elements of shared arrays, in arms, and what else is done
+                                     with what was loaded
 
 in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
 process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
@@ -431,6 +433,29 @@ def totals():
             n += 1
 
 
+PAIRS = (("l", "l ^ 1u", "l % 2u == 0"), ("l", "l + 4u", "l < 4"), ("(2u * l) % 8u", "(2u * l + 1u) % 8u", "l < 4"),
+         ("7u - l", "l", "l < 4"), ("l", "(l + 1u) % 8u", "l % 2u == 0"), ("l", "l", "l < 6"))
+EXCHANGES = (
+    "if a > b { t[p] = b; t[q] = a; }", "if a > b {} else { t[p] = a * b; t[q] = sin(a); }", "if x[l % N] > 0.1 { t[p] = b; t[q] = a; v = a * b; }",
+    "if a > b { t[p] = b * a; t[q] = a; } else { t[p] = b; t[q] = b; }", "if a > b { t[p] = a; t[q] = b; } else { v = a; }",
+    "let c = a * b; if a > b { t[p] = c; t[q] = a; }", "if a > b { t[p] = b; } v = b;", "if a > b { t[p] = b * b; if b > 0.3 { t[q] = a; } }",
+    "if a > b { for k in 0..2 { t[p] = a * f32(k + 1); t[q] = b; } }", "v = a > b ? a : b; if a > b { t[p] = v; t[q] = a; }")
+
+
+def exchanges():
+    """Elements of shared arrays that an invocation loads, and stores to in an arm: sorting networks, and what only looks like one."""
+    n = 0
+    for exchange in EXCHANGES:
+        for p, q, lanes in PAIRS:
+            n += 1
+            step = "if %s { let p = %s; let q = %s; let a = t[p]; let b = t[q]; %s }" % (lanes, p, q, exchange)
+            if n % 3 == 0:
+                step = "for r in 0..T %% 3u { %s barrier(); }" % step
+            body = "shared t: f32[8]; let l = lindex; t[l] = x[l %% N] * (1.0 + 0.1 * f32(l)) + y[l %% M]; barrier(); var v = 0.0; %s barrier(); " % step
+            end = "if gid.x < N { o[gid.x, 0] = t[l] * x[gid.x] + v; }" if n % 2 else "if l == 0 { for k in 0..8 { v += t[k] * f32(k + 2); } o[wid.x, 0] = v; }"
+            yield "exchange " + body + end, "// groups: %d,1,1\n" % (1 + n % 2) + program(body + end, SIZES[n % 4], head="workgroup(8)", domain="")
+
+
 def reported():
     """Programs that were wrong once."""
     text = """
@@ -449,7 +474,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
