@@ -23,6 +23,7 @@
 // uniform throughout the phase.
 #include "ir/core/phases.h"
 #include "autodiff/facts/facts.h"
+#include "autodiff/facts/padding.h"
 #include "ir/core/access.h"
 #include "ir/check/uniform.h"
 
@@ -122,6 +123,10 @@ static bool leaf_form(const owners *o, uint32_t id, form *f)
 {
     const vy_leaf *l = &o->p->leaves.data[VY_LEAF_INDEX(id)];
     const uint32_t *w = o->p->workgroup;
+    if (l->kind == VY_LEAF_OVER && o->p->overs.count <= VY_LAUNCH_AXES) { // wid · size + lid
+        f->of[vy_launch_axis(o->p, l->index)] = 1;
+        return true;
+    }
     if (l->kind != VY_LEAF_BUILTIN) return false;
     if (l->index == VY_LID) f->of[l->axis] = 1;
     if (l->index == VY_LINDEX) *f = (form){{1, w[0], (int64_t)w[0] * w[1]}};

@@ -19,6 +19,7 @@
 // The element is that of no other access up to the barrier that ends the phase, so the sum may be
 // made there.  Lanes outside the domain store nothing: what is added of them has been cleared.  The
 // first lane of a workgroup is inside.
+#include "autodiff/facts/padding.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 
@@ -42,7 +43,7 @@ static void declare_part(reverse *r, reverse_parts *parts, const char *prefix, u
     if (parts->count == most) return;
     const vy_buffer part = vy_shared_array(b, name, parts->type, 1, &lanes);
     parts->array[parts->count++] = part.id;
-    if (part.id && r->p->overs.count) vy_emit(b, VY_OP_ZERO, VY_VOID, part.id, 0, NULL);
+    if (part.id && vy_has_padding(r->p)) vy_emit(b, VY_OP_ZERO, VY_VOID, part.id, 0, NULL);
 }
 
 static vy_type type_of(const reverse *r, uint32_t load)
@@ -131,9 +132,7 @@ static vy_value part_at(reverse *r, const reverse_sum *s, vy_value at)
     return vy_load(r->b, (vy_buffer){s->part}, &at);
 }
 
-// Of each sum: part[at] + part[at + step] + …, `n` of them, in this order.  `at` is no constant, also
-// where it can only be 0: Mesa unrolls loops of up to 128 iterations, and takes long to compile
-// them then.
+// Of each sum: part[at] + part[at + step] + …, `n` of them, in this order.
 static void add_up(reverse *r, vy_value at, uint32_t step, uint32_t n, vy_value *result)
 {
     vy_builder *b = r->b;
@@ -189,6 +188,16 @@ static void add_sum(reverse *r, const reverse_sum *s, vy_value sum)
     vy_emit(r->b, VY_OP_STORE, VY_VOID, s->to, s->rank + 1, args);
 }
 
+// Where the sum of the first invocation, or of the first row, begins: at 0, as a constant or as what
+// has that value there.  Mesa unrolls a loop of constant bounds, if it is short; that takes it long
+// to compile, and llvmpipe long to run.  The loads of programs with a domain test whether the
+// invocation is inside, which makes it too long; there lavapipe runs constant bounds faster
+// (docs/performance.md).
+static vy_value beginning(reverse *r, vy_value lane)
+{
+    return r->p->overs.count ? vy_zero(r->b, VY_U32) : lane;
+}
+
 void vy_lane_sums_make(reverse *r, bool at_barrier)
 {
     vy_builder *b = r->b;
@@ -200,7 +209,7 @@ void vy_lane_sums_make(reverse *r, bool at_barrier)
     vy_barrier(b);
     if (rows > 1) make_rows(r, lane, rows);
     vy_if(b, vy_eq(b, lane, zero));
-    add_up(r, lane, 1, rows > 1 ? rows : lanes, sum);
+    add_up(r, beginning(r, lane), 1, rows > 1 ? rows : lanes, sum);
     for (uint32_t k = 0; k < s->count; k++) add_sum(r, &s->sum[k], sum[k]);
     vy_end(b);
     s->count = s->adjoints.used = s->masks.used = 0;
