@@ -10,14 +10,13 @@
 //
 // 1. In the phase, every invocation that loads the element also stores to it, plainly and with the
 //    same index values.  If another invocation touched it too, the primal would have a race.
-// 2. The array is shared, and all loads of it that may be in the phase, except those of 1 and 3, have the
-//    same index, which differs between any two invocations of the workgroup: s[l + h], t[2 * l],
-//    t[lid.y, lid.x].  No other invocation loads the element then; one that stored to or updated it
-//    would race with the load.  Or all such loads are executed by a single invocation:
+// 2. The array is shared, and all loads of it that may be in the phase, except those of 1 and 3,
+//    have the same index, which differs between any two invocations of the workgroup: s[l + h],
+//    t[2 * l], t[lid.y, lid.x].  No other invocation loads the element then; one that stored to or
+//    updated it would race with the load.  Or all such loads are executed by a single invocation:
 //    `if lid.x == 0 { y[wid.x] = s[0] + s[1]; }`.
-//
-// 3. As 1, but the invocation stores only in an arm, the only one in which the load's derivative is
-// used (arm_owner.c).
+// 3. As 1, but the invocation stores only in an arm, the only one in which the load's derivative
+//    is used (arm_owner.c).
 //
 // For 2 the index is decomposed into multiples of the invocation's coordinates plus a term that is
 // uniform throughout the phase.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// sweep_lane_sums.c: adjoints of one element of a shared array to which all invocations of a workgroup
-// add (facts/phase_sum.c), summed in a fixed order and without atomics.
+// sweep_lane_sums.c: adjoints of one element of a shared array to which all invocations of a
+// workgroup add (facts/phase_sum.c), summed in a fixed order and without atomics.
 //
 //   part_s[lindex] = g;                       where the load is reversed
 //   barrier();                                where its phase ends: one for all sums of the phase
@@ -188,10 +188,10 @@ static void add_sum(reverse *r, const reverse_sum *s, vy_value sum)
     vy_emit(r->b, VY_OP_STORE, VY_VOID, s->to, s->rank + 1, args);
 }
 
-// Where the sum of the first invocation, or of the first row, begins: at 0, as a constant or as what
-// has that value there.  Mesa unrolls a loop of constant bounds, if it is short; that takes it long
-// to compile, and llvmpipe long to run.  The loads of programs with a domain test whether the
-// invocation is inside, which makes it too long; there lavapipe runs constant bounds faster
+// Where the first invocation begins: at 0, as a constant or as what has that value there.  Mesa
+// unrolls a loop of constant bounds, if it is short; that takes it long to compile, and llvmpipe
+// long to run.  The loads of programs with a domain test whether the invocation is inside, which
+// makes the loop too long for that, and lavapipe runs one of constant bounds faster
 // (docs/performance.md).
 static vy_value beginning(reverse *r, vy_value lane)
 {
