@@ -152,11 +152,14 @@ static void add_up(reverse *r, vy_value at, uint32_t step, uint32_t n, vy_value 
     for (uint32_t k = 0; k < s->count; k++) result[k] = vy_get(b, sum[k]);
 }
 
-// How many invocations add up the others' values before the first one adds up theirs; 1: none.
-static uint32_t rows_of(uint32_t lanes)
+// How many invocations add up the others' values before the first one adds up theirs; 1: none.  One
+// that is outside the domain adds up nothing, so then all that it would add up have to be outside,
+// too, as they are along one axis.
+static uint32_t rows_of(const reverse *r)
 {
+    const uint32_t lanes = lanes_of(r);
     uint32_t rows = 1;
-    if (lanes <= SERIAL) return 1;
+    if (lanes <= SERIAL || (lanes > r->p->workgroup[0] && vy_has_padding(r->p))) return 1;
     while (rows * rows < lanes) rows *= 2;
     return lanes % rows ? 1 : rows;
 }
@@ -204,7 +207,7 @@ void vy_lane_sums_make(reverse *r, bool at_barrier)
     reverse_sums *s = &r->build.sums;
     vy_value sum[REVERSE_WAITING];
     if (!s->count || r->failed || vy_builder_failed(b)) return;
-    const uint32_t lanes = lanes_of(r), rows = rows_of(lanes);
+    const uint32_t lanes = lanes_of(r), rows = rows_of(r);
     const vy_value lane = vy_builtin_value(b, VY_LINDEX, 0), zero = vy_zero(b, VY_U32);
     vy_barrier(b);
     if (rows > 1) make_rows(r, lane, rows);

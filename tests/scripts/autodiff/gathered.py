@@ -424,7 +424,8 @@ def totals():
     n = 0
     for body in TOTALS:
         for head, domain, store in (("workgroup(8)", "over(i: N)", "o[i, 0]"), ("workgroup(2, 3)", "over(j: M, i: N)", "o[i, j]"),
-                                    ("workgroup(3)", "", "o[i, 0]"), ("workgroup(512)", "over(i: N)", "o[i, M - 1]"), ("workgroup(4, 2)", "over(i: N)", "o[i, 0]")):
+                                    ("workgroup(3)", "", "o[i, 0]"), ("workgroup(512)", "over(i: N)", "o[i, M - 1]"), ("workgroup(4, 2)", "over(i: N)", "o[i, 0]"),
+                                    ("workgroup(24, 24)", "over(j: M, i: N)", "o[i, j]")):
             text = body if domain else body.replace("x[i]", "x[i % N]")
             end = " %s = v;" % store if domain else " if i < N { %s = v; }" % store
             for sizes in SIZES[n % 2::2]:
