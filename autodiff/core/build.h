@@ -57,6 +57,27 @@ typedef struct built_counter {
     uint32_t base; // value: the first row of this invocation's block
 } built_counter;
 
+// Elements of adjoints of shared arrays, and of their masks, to which all invocations have yet to
+// add what they have stored, see sweep_lane_sums.c.
+enum {
+    REVERSE_SUMS = 16,                     // of each type at most, at a time
+    REVERSE_WAITING = 2 * REVERSE_SUMS + 1 // a mask may be the first to wait again
+};
+typedef struct reverse_sum {
+    uint32_t part;                         // array of what each invocation adds; 0: 1 is
+    uint32_t to, rank, index[VY_MAX_RANK]; // the element, of the result
+} reverse_sum;
+typedef struct reverse_parts {
+    vy_type type;
+    uint32_t array[REVERSE_SUMS], count;
+    uint32_t used; // the first so many of them wait
+} reverse_parts;
+typedef struct reverse_sums {
+    reverse_parts adjoints, masks;
+    reverse_sum sum[REVERSE_WAITING];
+    uint32_t count;
+} reverse_sums;
+
 typedef struct build_state {
     build_purpose purpose;
     // ---- by instruction id of the primal: values of the result
@@ -88,6 +109,7 @@ typedef struct build_state {
     uint32_t arm;          // opener of the innermost arm being reversed: changes to adjoints of
                            // values defined before it are logged
     reverse_undo_vec log;
+    reverse_sums sums;
     built_counter *counters; // by counter of the plan
     uint32_t counters_used;
     uint32_t base;   // buffer [counters in use, blocks]: the first row of each block

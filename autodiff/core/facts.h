@@ -52,6 +52,9 @@ typedef struct grad_facts {
     uint8_t *adds;     // by load and store: the store adds to the load's element, see store_adds.c
     uint8_t *own;      // by load: no other invocation touches the element in its phase, see
                        // phase_owner.c
+    uint32_t *own_in;  // … only in the arm of this store does it have a derivative; or 0
+    uint8_t *summed;   // by load: all invocations of the workgroup load this element, see
+                       // phase_sum.c; by opener: it contains a barrier
     uint32_t *again;   // of a host program, by load: an earlier one that gives its value, or 0
     uint8_t *together; // decides whether a barrier is reached: may not be taped, see
                        // uniform_control.c

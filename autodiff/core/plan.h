@@ -23,6 +23,7 @@ typedef struct storage_plan {
     uint32_t *stands;    // by instruction id: the store whose array has the value until the end,
                          // see standing.c; or 0
     bool *spilled;       // by buffer: its adjoint is in a workspace, see spill.c
+    uint32_t fewer_sums; // how often the number of arrays of sweep_lane_sums.c has been halved
     uint32_t *stage;     // by load of a shared array: see shared_replay.c
     uint32_t *staged_at; // by loop or checkpoint: + 1, the first of its stages
     reverse_stage_vec stages;

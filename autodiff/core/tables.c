@@ -12,7 +12,7 @@
 // clang-format off
 #define FACTS(T)                                                                                   \
     T(activity, n) T(home, n) T(scope, n) T(locals, n) T(needed, n) T(maskable, n) T(busy, n)      \
-    T(adds, n) T(own, n) T(again, n) T(together, n) T(leaf_activity, leaves)         \
+    T(adds, n) T(own, n) T(own_in, n) T(summed, n) T(again, n) T(together, n) T(leaf_activity, leaves)         \
     T(leaf_wrt, leaves) T(buffers, p->buffers.count)
 #define PLAN(T)                                                                                    \
     T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)

@@ -170,7 +170,7 @@ static bool find_facts(reverse *r)
     if (r->p->host) return has_memory(r, find_host_facts(f));
     if (!has_memory(r, vy_additions(f) && vy_masks(f)) || !refuse_order(r)) return false;
     vy_buffer_uses(f);
-    return has_memory(r, vy_together(f) && vy_own(f) && vy_exclusive(f));
+    return has_memory(r, vy_together(f) && vy_own(f) && vy_phase_sums(f) && vy_exclusive(f));
 }
 
 bool vy_reverse_analyse(reverse *r, const vy_program *source)

@@ -8,6 +8,7 @@
 #define VYRE_GRAD_FACTS_H
 
 #include "autodiff/core/facts.h"
+#include "ir/core/dataflow.h"
 #include "ir/facts/range.h"
 
 // ---- activity.c
@@ -64,10 +65,16 @@ bool vy_one_workgroup(const vy_program *p, const vy_structure *s, const uint32_t
 // ---- store_adds.c
 bool vy_additions(grad_facts *f); // fills adds; false: memory
 // ---- phase_owner.c
-bool vy_own(grad_facts *f); // fills own; false: memory
+bool vy_own(grad_facts *f); // fills own and own_in; false: memory
+// ---- phase_sum.c
+bool vy_phase_sums(grad_facts *f); // fills summed; needs own, adds.  False: memory
+// ---- phase_owner.c
 // Do any two invocations of a workgroup name different elements with this access, in whatever
 // iterations of one phase?  Of f only the structure and `home` are used.
 bool vy_lane_owns(const grad_facts *f, const uint32_t *differs, uint32_t access);
+// ---- arm_owner.c
+// Do derivatives reach the load only through the arm of the store, which is to the same element?
+bool vy_used_where_stored(const grad_facts *f, const vy_dataflow *d, uint32_t load, uint32_t store);
 // ---- uniform_control.c
 bool vy_together(grad_facts *f); // fills together; false: memory
 // After the check of a derived program failed: if the cause is a non-uniform barrier, replaces the

@@ -6,20 +6,23 @@
 //   barrier();
 //
 // The reverse of a phase consists of the same accesses, so what holds for the element in the
-// primal's phase holds for its adjoint.  Two proofs:
+// primal's phase holds for its adjoint.  Three proofs:
 //
 // 1. In the phase, every invocation that loads the element also stores to it, plainly and with the
 //    same index values.  If another invocation touched it too, the primal would have a race.
-// 2. The array is shared, and all loads of it that may be in the phase, except those of 1, have the
-//    same index, which differs between any two invocations of the workgroup: s[l + h], t[2 * l],
-//    t[lid.y, lid.x].  No other invocation loads the element then; one that stored to or updated it
-//    would race with the load.  Or the only such load is executed by a single invocation:
-//    `if lid.x == 0 { y[wid.x] = s[0]; }`.
+// 2. The array is shared, and all loads of it that may be in the phase, except those of 1 and 3,
+//    have the same index, which differs between any two invocations of the workgroup: s[l + h],
+//    t[2 * l], t[lid.y, lid.x].  No other invocation loads the element then; one that stored to or
+//    updated it would race with the load.  Or all such loads are executed by a single invocation:
+//    `if lid.x == 0 { y[wid.x] = s[0] + s[1]; }`.
+// 3. As 1, but the invocation stores only in an arm, the only one in which the load's derivative
+//    is used (arm_owner.c).
 //
 // For 2 the index is decomposed into multiples of the invocation's coordinates plus a term that is
 // uniform throughout the phase.
 #include "ir/core/phases.h"
 #include "autodiff/facts/facts.h"
+#include "autodiff/facts/padding.h"
 #include "ir/core/access.h"
 #include "ir/check/uniform.h"
 
@@ -34,6 +37,7 @@ typedef struct owners {
     const vy_program *p;
     const uint32_t *differs;
     uint32_t *barriers; // by instruction: how many barriers precede it
+    vy_dataflow flow;
     vy_phases phases;
 } owners;
 
@@ -80,6 +84,17 @@ static bool proved_by_store(const owners *o, uint32_t load, const uint32_t *stor
     return false;
 }
 
+// The store of an arm that proves it; 0: none.
+static uint32_t proved_by_arm(const owners *o, uint32_t load, const uint32_t *stores, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        if (!vy_used_where_stored(o->facts, &o->flow, load, stores[k])) continue;
+        const uint32_t last = vy_closer(o->p, &o->facts->s, o->facts->s.parent[stores[k]]);
+        if (o->barriers[load] == o->barriers[last]) return stores[k];
+    }
+    return 0;
+}
+
 // --------------------------------------------------------------------------- proof by the index
 // Σ of[c] · coordinate c of the invocation (x, y, z in the workgroup) + a uniform term.
 typedef struct form {
@@ -107,10 +122,24 @@ static bool leaf_form(const owners *o, uint32_t id, form *f)
 {
     const vy_leaf *l = &o->p->leaves.data[VY_LEAF_INDEX(id)];
     const uint32_t *w = o->p->workgroup;
+    if (l->kind == VY_LEAF_OVER && o->p->overs.count <= VY_LAUNCH_AXES) { // wid · size + lid
+        f->of[vy_launch_axis(o->p, l->index)] = 1;
+        return true;
+    }
     if (l->kind != VY_LEAF_BUILTIN) return false;
     if (l->index == VY_LID) f->of[l->axis] = 1;
     if (l->index == VY_LINDEX) *f = (form){{1, w[0], (int64_t)w[0] * w[1]}};
     return l->index == VY_LID || l->index == VY_LINDEX;
+}
+
+// Is it its operand, as an integer of 32 bits of either sign?  The numbers of an invocation are
+// small.
+static bool is_same_number(const owners *o, const vy_inst *i, uint32_t id)
+{
+    if (i->op != VY_OP_BITCAST && i->op != VY_OP_CAST) return false;
+    const vy_type from = vy_id_type(o->p, vy_arg(o->p, id, 0)), to = (vy_type)i->type;
+    return vy_type_is_integer(from) && vy_type_size(from) == 4 && vy_type_is_integer(to) &&
+           vy_type_size(to) == 4;
 }
 
 // `before`: uniform operands must be defined before it, so that they do not change in the phase.
@@ -120,6 +149,8 @@ static bool form_of(const owners *o, uint32_t id, uint32_t before, uint32_t dept
     if (uniform(o, id, before)) return true;
     if (VY_IS_LEAF(id)) return leaf_form(o, id, f);
     const vy_inst *i = &o->p->insts.data[id];
+    if (depth < MOST_DEPTH && is_same_number(o, i, id))
+        return form_of(o, vy_arg(o->p, id, 0), before, depth + 1, f);
     if (depth == MOST_DEPTH || i->nargs != 2 || !vy_type_is_integer((vy_type)i->type)) return false;
     uint32_t a = vy_arg(o->p, id, 0), b = vy_arg(o->p, id, 1);
     form x, y;
@@ -197,8 +228,8 @@ bool vy_lane_owns(const grad_facts *f, const uint32_t *differs, uint32_t access)
     return is_injective(&o, access);
 }
 
-// Is it in an `if` that only one invocation of the workgroup enters: `lid.x == 0`?
-static bool is_single(const owners *o, uint32_t load)
+// The `if` around it that only one invocation of the workgroup enters: `lid.x == 0`; 0: none.
+static uint32_t single_of(const owners *o, uint32_t load)
 {
     const vy_program *p = o->p;
     uint32_t before = load;
@@ -215,9 +246,19 @@ static bool is_single(const owners *o, uint32_t load)
         if (form_of(o, vy_arg(p, equal, 0), before, 0, &x) &&
             form_of(o, vy_arg(p, equal, 1), before, 0, &y) && add_form(&x, y, -1) &&
             separates(o, x, &separated) && (separated & all) == all)
-            return true;
+            return up;
     }
-    return false;
+    return 0;
+}
+
+// Is the load, and are all others of its phase (of a set, by number), in one such `if`?
+static bool is_single(const owners *o, const uint32_t *loads, uint32_t k, uint64_t in_phase)
+{
+    const uint32_t only = single_of(o, loads[k]);
+    bool all = only != 0;
+    for (uint32_t j = 0; in_phase >> j && all; j++)
+        all = !(in_phase >> j & 1) || single_of(o, loads[j]) == only;
+    return all;
 }
 
 // ---------------------------------------------------------------------------------- one array
@@ -228,6 +269,9 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
     bool shared = o->p->buffers.data[o->p->insts.data[loads[0]].aux].cls == VY_SHARED;
     for (uint32_t k = 0; k < n; k++) {
         o->facts->own[loads[k]] = proved_by_store(o, loads[k], stores, store_count);
+        if (!o->facts->own[loads[k]])
+            o->facts->own_in[loads[k]] = proved_by_arm(o, loads[k], stores, store_count);
+        o->facts->own[loads[k]] |= o->facts->own_in[loads[k]] != 0;
         if (!o->facts->own[loads[k]]) others |= UINT64_C(1) << k;
     }
     if (!shared || !others || o->phases.work > MOST_WORK) return;
@@ -237,11 +281,10 @@ static void prove(owners *o, const uint32_t *loads, uint32_t n, const uint32_t *
     for (uint32_t k = 0; k < n; k++) {
         if (o->facts->own[loads[k]]) continue;
         uint64_t in_phase = o->phases.phase[loads[k]].loads & others;
-        uint64_t self = UINT64_C(1) << k;
         bool alone = is_injective(o, loads[k]);
         for (uint32_t j = 0; j < n && alone; j++)
             if (in_phase >> j & 1) alone = vy_same_element(o->p, loads[k], loads[j]);
-        if (!alone) alone = (in_phase | self) == self && is_single(o, loads[k]);
+        if (!alone) alone = is_single(o, loads, k, in_phase);
         o->facts->own[loads[k]] = alone;
     }
     for (uint32_t k = 0; k < n; k++) o->phases.touch[loads[k]] = (vy_phase_access){0};
@@ -267,8 +310,9 @@ bool vy_own(grad_facts *f)
     owners o = {.facts = f, .p = f->p};
     if (!f->phased) return true;
     o.differs = vy_differences(f->p, &f->s, NULL, &arena);
-    bool ok =
-        o.differs && count_barriers(&o, &arena) && vy_phases_make(&o.phases, f->p, &f->s, &arena);
+    bool ok = o.differs && count_barriers(&o, &arena) &&
+              vy_dataflow_make(&o.flow, f->p, &f->s, &arena) &&
+              vy_phases_make(&o.phases, f->p, &f->s, &arena);
     for (uint32_t i = 1; ok && i < f->p->buffers.count; i++) {
         const vy_buf *b = &f->p->buffers.data[i];
         bool visible = b->cls == VY_SHARED || b->cls == VY_OUT || b->cls == VY_INOUT;

@@ -109,6 +109,7 @@ static void begin_reverse(reverse *r)
              (cls == VY_LOCAL && !r->facts.buffers[i].home)))
             vy_clear_adjoint(r, i);
     }
+    vy_lane_sums_declare(r);
     if (r->facts.phased) vy_barrier(r->b);
 }
 

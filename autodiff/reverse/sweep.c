@@ -93,7 +93,10 @@ static void reverse_inst(reverse *r, uint32_t id)
         vy_reverse_dispatch(r, id);
         return;
     }
-    if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);
+    if (op == VY_OP_BARRIER && r->facts.phased) {
+        vy_lane_sums_make(r, true);
+        vy_barrier(r->b);
+    }
     if (i->type == VY_VOID || !vy_is_active(&r->facts, id)) return;
     rule_kind kind = vy_rule_kind_of(op);
     if (op == VY_OP_BITCAST) {
@@ -123,6 +126,7 @@ static void reverse_inst(reverse *r, uint32_t id)
 
 void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
 {
+    const uint32_t sums = r->build.sums.count;
     vy_undo_arrive(r, last);
     for (uint32_t id = last; id-- > first && !r->failed && !vy_builder_failed(r->b);) {
         const vy_inst *i = &r->p->insts.data[id];
@@ -130,6 +134,7 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
         if (vy_op_closes((vy_op)i->op)) {
             uint32_t opener = r->facts.s.partner[id];
             vy_at(r->b, r->p->insts.data[opener].line, r->p->insts.data[opener].column);
+            if (r->facts.summed[opener]) vy_lane_sums_make(r, false);
             if (i->op == VY_OP_ENDIF)
                 vy_reverse_if(r, opener);
             else if (i->op == VY_OP_ENDLOOP)
@@ -142,4 +147,5 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
         }
         vy_undo_arrive(r, id);
     }
+    if (r->build.sums.count > sums) vy_lane_sums_make(r, false);
 }

@@ -12,6 +12,7 @@
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/dims.h"
+#include "ir/core/flow.h"
 #include "ir/core/host.h"
 
 // The index of the element's adjoint; returns its rank.
@@ -117,6 +118,17 @@ static bool is_unused_later(const reverse *r, uint32_t id)
     return false;
 }
 
+// Of a load that has a derivative in an arm alone (facts/arm_owner.c): the condition of that, as it
+// was where the arm has been reversed; 0: of others.
+static uint32_t condition_of(reverse *r, uint32_t id)
+{
+    const uint32_t store = r->facts.own_in[id];
+    if (!store) return 0;
+    const uint32_t opener = r->facts.s.parent[store];
+    const vy_value c = {vy_primal(r, vy_arg(r->p, opener, 0))};
+    return vy_in_then(&r->facts.s, opener, store) ? c.id : vy_not(r->b, c).id;
+}
+
 static void reverse_load(reverse *r, uint32_t id)
 {
     const vy_inst *i = &r->p->insts.data[id];
@@ -128,15 +140,22 @@ static void reverse_load(reverse *r, uint32_t id)
     vy_buffer_class cls = r->p->buffers.data[i->aux].cls;
     bool once = cls == VY_IN && !facts->kept && facts->sites == 1 && touches_once(r, id);
     once |= is_unused_later(r, id);
+    if (vy_lane_sums_take(r, id)) {
+        vy_lane_sums_add(r, id, index, g);
+        return;
+    }
     bool alone = facts->exclusive || r->facts.own[id] || cls == VY_LOCAL, half = is_half_sum(r, id);
+    const uint32_t arm = condition_of(r, id);
+    if (arm) vy_begin_if(r->b, arm);
     accumulate(r, info->adjoint, index, rank, g,
                once                       ? VY_STRENGTH_ONLY
                : alone && !half           ? VY_STRENGTH_PLAIN
                : half && facts->exclusive ? VY_STRENGTH_OWNED
                                           : VY_STRENGTH_ATOMIC);
-    if (!info->shadow) return;
     uint32_t mask = r->facts.maskable[id] ? r->build.mask[id] : vy_bool(r->b, true).id;
-    vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);
+    if (info->shadow)
+        vy_shadow_mark(r, i->aux, index, mask ? mask : vy_bool(r->b, false).id, alone);
+    if (arm) vy_end_plain_if(r->b);
 }
 
 // The adjoint of the element that `id` writes; for a store it is cleared, for an addition it stays.

@@ -111,6 +111,12 @@ void vy_reverse_memory(reverse *r, uint32_t id);
 uint32_t vy_in_range(reverse *r, uint32_t buffer, const uint32_t *index);
 void vy_clear_adjoint(reverse *r, uint32_t buffer); // of an array, with its shadow
 
+// ---- sweep_lane_sums.c
+void vy_lane_sums_declare(reverse *r);                   // at the beginning of the reverse
+bool vy_lane_sums_take(const reverse *r, uint32_t load); // is what the load adds summed so?
+// Adds g, of each invocation, to the element of the adjoint once vy_lane_sums_make is called.
+void vy_lane_sums_add(reverse *r, uint32_t load, const uint32_t *index, uint32_t g);
+void vy_lane_sums_make(reverse *r, bool at_barrier); // at_barrier: one follows
 // ---- sweep_custom.c
 void vy_reverse_apply(reverse *r, uint32_t id);
 // ---- sweep_dispatch.c: of host programs

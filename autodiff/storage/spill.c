@@ -6,6 +6,8 @@
 //
 //   shared adj_t: f32[64, 64];   →   @workspace adj_t: inout f32[num_groups.z, …y, …x, 64, 64]
 //
+// Arrays for sums in a fixed order (reverse/sweep_lane_sums.c) become fewer before that, or none.
+//
 // The same barriers order its accesses, and a workspace starts as zero anyway.  How much a result
 // needs is known only after dead-code removal, so it is built again.
 #include "autodiff/core/reverse.h"
@@ -69,6 +71,10 @@ bool vy_spill(reverse *r, const vy_program *p)
         vy_fail_oom(r->out);
         r->failed = true;
         return false;
+    }
+    if (bytes > VY_SHARED_BYTES && r->build.sums.adjoints.count) {
+        r->plan.fewer_sums++;
+        return true;
     }
     while (bytes > VY_SHARED_BYTES) {
         uint32_t i = choose_spilled(r);

@@ -31,6 +31,11 @@ occur:
   addends                            that are long sums of integers, of both signs, in conditions
                                      and outside, beside others that are computed again
 
+  totals                             of workgroups, in shared memory, that all their invocations
+                                     read: in loops and arms, alone and beside other elements
+  exchanges                          of elements of shared arrays, in arms, and what else is done
+                                     with what was loaded
+
 in conditions, bounds, indices, chains of `let` and values.  gradcheck_file takes all of them in one
 process: finite differences, atomics, gathers, --deterministic and the default, all in double in the
 interpreter.  A random sample of the tables is run, from a seed that is printed; VYRE_SEED=S and
@@ -397,6 +402,61 @@ def addends():
             n += 1
 
 
+TOTALS = (  # t[0], t[1]: totals of a workgroup, which its first invocation stores
+    "v = t[0] * x[i];", "v = x[i] * t[0] + t[1] * y[0] * t[0];", "let m = t[wid.x % 2u]; v = m * m * x[i];",
+    "for k in 0..2 { v += t[k] * x[i]; barrier(); }", "if T > 5 { v = t[0] * x[i]; barrier(); } else { v = t[1]; }",
+    "let a = t[1] * x[i]; if T > 5 { v = a * t[0]; barrier(); } v += t[0] * a;",
+    "let m = t[0]; if x[i] > 0.1 { v = m * x[i]; }", "let m = t[0]; let n = t[1]; v = x[i] > 0.1 ? m * x[i] : n;",
+    "let m = t[0]; barrier(); if lindex == 0 { t[0] = m * x[0]; } barrier(); v = x[i] * t[0] + m;",
+    "for k in 0..T % 4u { let m = t[0]; v = v * m + x[i]; barrier(); if lindex == 0 { t[0] = m * 0.5 + x[k % N]; } barrier(); }",
+    "var k = 0u; while k < T % 4u { v = v * 0.5 + t[k % 2u] * x[i]; barrier(); k += 1; }",
+    "var k = 0u; while k < 3 { if k == T % 3u { break; } v += t[k] * x[i]; barrier(); k += 1; } v += t[0];",
+    # some are added to atomically, or all
+    "v = t[0] * x[i] + t[i % 2u];", "if T > 5 { v = t[0] * x[i]; } v += t[1];", "if x[i] > 0.1 { v = t[0] * x[i]; }",
+    "for k in 0..2 { v += t[k] * x[i]; }", "let m = t[1]; if lindex == 0 { v = t[0] * m; }", "if lindex < 2 { v = t[lindex] * x[i]; } v += t[1];",
+    # more sums than a phase has arrays for
+    "v = x[i] * (%s);" % " + ".join("t[%d] * t[%d]" % (k, k + 1) for k in range(0, 36, 2)))
+
+
+def totals():
+    """Elements of shared arrays that all invocations of a workgroup read, in partial workgroups, empty ones, and loops."""
+    fill = "shared t: f32[36]; if lindex == 0 { for k in 0..36 { t[k] = x[k % N] * y[wid.x % M]; } } barrier(); var v = 0.0; "
+    n = 0
+    for body in TOTALS:
+        for head, domain, store in (("workgroup(8)", "over(i: N)", "o[i, 0]"), ("workgroup(2, 3)", "over(j: M, i: N)", "o[i, j]"),
+                                    ("workgroup(3)", "", "o[i, 0]"), ("workgroup(512)", "over(i: N)", "o[i, M - 1]"), ("workgroup(4, 2)", "over(i: N)", "o[i, 0]"),
+                                    ("workgroup(24, 24)", "over(j: M, i: N)", "o[i, j]")):
+            text = body if domain else body.replace("x[i]", "x[i % N]")
+            end = " %s = v;" % store if domain else " if i < N { %s = v; }" % store
+            for sizes in SIZES[n % 2::2]:
+                whole = program(("" if domain else "let i = gid.x; ") + fill + text + end, sizes, head=head, domain=domain)
+                yield "total " + body, whole if domain else "// groups: 2,1,1\n" + whole
+            n += 1
+
+
+PAIRS = (("l", "l ^ 1u", "l % 2u == 0"), ("l", "l + 4u", "l < 4"), ("(2u * l) % 8u", "(2u * l + 1u) % 8u", "l < 4"),
+         ("7u - l", "l", "l < 4"), ("l", "(l + 1u) % 8u", "l % 2u == 0"), ("l", "l", "l < 6"))
+EXCHANGES = (
+    "if a > b { t[p] = b; t[q] = a; }", "if a > b {} else { t[p] = a * b; t[q] = sin(a); }", "if x[l % N] > 0.1 { t[p] = b; t[q] = a; v = a * b; }",
+    "if a > b { t[p] = b * a; t[q] = a; } else { t[p] = b; t[q] = b; }", "if a > b { t[p] = a; t[q] = b; } else { v = a; }",
+    "let c = a * b; if a > b { t[p] = c; t[q] = a; }", "if a > b { t[p] = b; } v = b;", "if a > b { t[p] = b * b; if b > 0.3 { t[q] = a; } }",
+    "if a > b { for k in 0..2 { t[p] = a * f32(k + 1); t[q] = b; } }", "v = a > b ? a : b; if a > b { t[p] = v; t[q] = a; }")
+
+
+def exchanges():
+    """Elements of shared arrays that an invocation loads, and stores to in an arm: sorting networks, and what only looks like one."""
+    n = 0
+    for exchange in EXCHANGES:
+        for p, q, lanes in PAIRS:
+            n += 1
+            step = "if %s { let p = %s; let q = %s; let a = t[p]; let b = t[q]; %s }" % (lanes, p, q, exchange)
+            if n % 3 == 0:
+                step = "for r in 0..T %% 3u { %s barrier(); }" % step
+            body = "shared t: f32[8]; let l = lindex; t[l] = x[l %% N] * (1.0 + 0.1 * f32(l)) + y[l %% M]; barrier(); var v = 0.0; %s barrier(); " % step
+            end = "if gid.x < N { o[gid.x, 0] = t[l] * x[gid.x] + v; }" if n % 2 else "if l == 0 { for k in 0..8 { v += t[k] * f32(k + 2); } o[wid.x, 0] = v; }"
+            yield "exchange " + body + end, "// groups: %d,1,1\n" % (1 + n % 2) + program(body + end, SIZES[n % 4], head="workgroup(8)", domain="")
+
+
 def reported():
     """Programs that were wrong once."""
     text = """
@@ -415,7 +475,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *extents(), *coordinates(), *multiples(), *shares(), *addends()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
