@@ -45,8 +45,8 @@ static void read_leaves(reader *r, vy_program *p)
 }
 
 // Of each scalar there is a leaf, used or not, as the builder makes it: what is differentiated by a
-// scalar that nothing uses finds it there (autodiff/reverse/request.c).  Those that nothing uses are
-// not written.
+// scalar that nothing uses finds it there (autodiff/reverse/request.c).  Those that nothing uses
+// are not written.
 static void add_scalar_leaves(reader *r, vy_program *p)
 {
     const uint32_t n = p->scalars.count;
