@@ -23,13 +23,14 @@ bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_word
                        .groups = {-1, -1, -1}};
     b->buffers = calloc(buffers + 1, sizeof *b->buffers);
     b->place = calloc(buffers + 1, sizeof *b->place);
+    b->now = calloc(buffers + 1, sizeof *b->now);
     b->scalars = calloc(scalars + 1, sizeof *b->scalars);
     b->values = calloc(scalars + 1, sizeof *b->values);
     b->known = calloc(scalars + 1, sizeof *b->known);
     b->dims = calloc(vy_program_dim_count(p) + 1, sizeof *b->dims);
     b->lengths = calloc(vy_program_buffer_count(p) + 1, sizeof *b->lengths);
     b->dim_states = calloc(vy_program_dim_count(p) + 1, sizeof *b->dim_states);
-    if (!b->buffers || !b->place || !b->scalars || !b->values || !b->known || !b->dims ||
+    if (!b->buffers || !b->place || !b->now || !b->scalars || !b->values || !b->known || !b->dims ||
         !b->dim_states || !b->lengths)
         return vys_fail_memory(d);
     for (uint32_t i = 0; i < scalars; i++) b->scalars[i].info = vy_program_scalar(p, i);
@@ -39,7 +40,7 @@ bool vys_binding_create(vys_binding *b, vys_entry what, bool f64, const vys_word
         if (info.cls == VY_SHARED || info.cls == VY_LOCAL || info.workspace) continue;
         b->buffers[b->buffer_count++].info = info;
         b->derived |= info.role.kind != VY_IS_PARAMETER;
-        b->place[i] = b->buffer_count;
+        b->place[i] = b->now[i] = b->buffer_count;
     }
     return true;
 }
@@ -50,6 +51,7 @@ void vys_binding_free(vys_binding *b)
         if (!b->buffers[i].borrowed) vys_array_free(&b->buffers[i].value);
     free(b->buffers);
     free(b->place);
+    free(b->now);
     free(b->scalars);
     free(b->values);
     free(b->known);
@@ -62,7 +64,7 @@ void vys_binding_free(vys_binding *b)
 // ----------------------------------------------------------------------------------------- by name
 vys_bound *vys_binding_find(const vys_binding *b, const char *name)
 {
-    const uint32_t place = b->place ? b->place[vy_program_find_buffer(b->program, name).id] : 0;
+    const uint32_t place = b->now ? b->now[vy_program_find_buffer(b->program, name).id] : 0;
     return place ? &b->buffers[place - 1] : NULL;
 }
 

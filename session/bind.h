@@ -58,7 +58,9 @@ typedef struct vys_binding {
     bool f64;               // floats are kept in double
     vys_bound *buffers;     // parameters, workspaces excepted
     uint32_t buffer_count;
-    uint32_t *place; // by vy_buffer.id: which of them + 1, 0: none
+    // By vy_buffer.id: which of them + 1, 0: none.  `place` by the numbers at the beginning, which
+    // roles refer to; `now` by those after optimising, which renumbers buffers.
+    uint32_t *place, *now;
     vys_bound_scalar *scalars;
     uint32_t scalar_count;
     // Writes the contents of an allocated buffer from its `given`, which has as many elements or

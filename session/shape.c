@@ -61,6 +61,35 @@ static void refresh(vys_binding *b)
                           b->dim_states);
 }
 
+static void note_length(vys_binding *b, const vys_bound *buf)
+{
+    const uint32_t id = vy_program_find_buffer(b->program, buf->info.name).id;
+    if (buf->info.rank) b->lengths[id] = (int64_t)buf->value.shape[0];
+}
+
+// Optimising renumbers buffers: local arrays go behind the parameters that differentiation declares
+// after them (ir/pass/scalar/dead_arrays.c).
+static bool renumber(vys_binding *b)
+{
+    const size_t n = (size_t)vy_program_buffer_count(b->program) + 1;
+    uint32_t *now = realloc(b->now, n * sizeof *now);
+    if (now) b->now = now;
+    int64_t *lengths = realloc(b->lengths, n * sizeof *lengths);
+    if (lengths) b->lengths = lengths;
+    if (!now || !lengths) return false;
+    for (size_t i = 0; i < n; i++) {
+        now[i] = 0;
+        lengths[i] = -1;
+    }
+    for (uint32_t i = 0; i < b->buffer_count; i++) {
+        const vys_bound *buf = &b->buffers[i];
+        now[vy_program_find_buffer(b->program, buf->info.name).id] = i + 1;
+        if (buf->state == VYS_SHAPE_FULL) note_length(b, buf);
+    }
+    now[0] = 0;
+    return true;
+}
+
 bool vys_binding_refresh(vys_binding *b, vy_diag *d)
 {
     const size_t n = (size_t)vy_program_dim_count(b->program) + 1;
@@ -68,7 +97,7 @@ bool vys_binding_refresh(vys_binding *b, vy_diag *d)
     if (dims) b->dims = dims;
     vy_dim_state *states = realloc(b->dim_states, n * sizeof *states);
     if (states) b->dim_states = states;
-    if (!dims || !states) return vys_fail_memory(d);
+    if (!dims || !states || !renumber(b)) return vys_fail_memory(d);
     refresh(b);
     return true;
 }
@@ -332,8 +361,7 @@ bool vys_binding_settle(vys_binding *b, vy_diag *d)
         vys_bound *buf = &b->buffers[i];
         if (!settle(b, buf, d)) return false;
         buf->value.rank = buf->info.rank;
-        const uint32_t id = vy_program_find_buffer(b->program, buf->info.name).id;
-        if (buf->info.rank) b->lengths[id] = (int64_t)buf->value.shape[0];
+        note_length(b, buf);
     }
     refresh(b); // dimensions that are the length of a parameter
     return true;

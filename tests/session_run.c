@@ -14,10 +14,10 @@
 //
 //   program f(x: in f32[4], y: out f32[4]) over(i: 4) { y[i] = x[i] * x[i]; }
 //
-// It takes --in --set --groups --of --wrt --ct --grad --order --seed --deterministic --accumulate
+// It takes --in --set --groups --of --wrt --ct --grad --jvp --order --seed --deterministic --accumulate
 // --checkpoint --tape-limit --precise --fast-math -O --coarsen --engine eval|vulkan --eval-type
 // --subgroup-size --shuffle; the engine is vulkan, as in the command.  The program runs, with
-// --grad its gradient too, and both twice: results that differ between two runs are reported as an
+// --grad its gradient too, with --jvp its tangents along ones, and all twice: results that differ between two runs are reported as an
 // error, unless `--runs 1` says to run once (sums by atomics of floats depend on the order of
 // invocations).
 //
@@ -58,6 +58,7 @@ static vys_settings settings_of(const options *o, bool grad)
                           .wrt = o->wrt.data,
                           .wrt_count = grad ? o->wrt.count : 0,
                           .order = grad ? (uint32_t)o->order : 0,
+                          .forward = grad && o->jvp,
                           .seed_buffer = o->seed == SEED_BUFFER || o->ct.count,
                           .with_value = o->with_value,
                           .deterministic = o->deterministic,
@@ -144,7 +145,8 @@ static void put_string(text *out, const char *s)
 
 static bool wanted(const vys_parameter *p, bool grad, bool floats)
 {
-    if (grad) return p->role == VYS_ROLE_GRADIENT;
+    if (grad)
+        return p->role == VYS_ROLE_GRADIENT || (p->role == VYS_ROLE_TANGENT && p->cls != VY_IN);
     return p->role == VYS_ROLE_BUFFER && p->cls != VY_IN && vy_type_is_float(p->type) == floats;
 }
 
@@ -235,7 +237,7 @@ static void answer(char *bytes, size_t size)
     text_puts(&out, "{\"outputs\": {");
     bool ok = read_request(&r, bytes, size, &d) && make_data(&r, &in, &b, &m, &d) &&
               run_task(&r, &b, false, &shown, &out, &d) &&
-              (!r.o.grad || run_task(&r, &b, true, &shown, &out, &d));
+              (!(r.o.grad || r.o.jvp) || run_task(&r, &b, true, &shown, &out, &d));
     text_puts(&out, "}}");
     if (out.failed) ok = fail_memory(&d);
     if (!ok) {

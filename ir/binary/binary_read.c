@@ -44,6 +44,28 @@ static void read_leaves(reader *r, vy_program *p)
     }
 }
 
+// Of each scalar there is a leaf, used or not, as the builder makes it: what is differentiated by a
+// scalar that nothing uses finds it there (autodiff/reverse/request.c).  Those that nothing uses
+// are not written.
+static void add_scalar_leaves(reader *r, vy_program *p)
+{
+    const uint32_t n = p->scalars.count;
+    bool *have = vy_arena_alloc(&r->m->arena, ((size_t)n + 1) * sizeof *have);
+    vy_binary_keep(r, have != NULL);
+    if (!have) return;
+    memset(have, 0, ((size_t)n + 1) * sizeof *have);
+    for (uint32_t i = 0; i < p->leaves.count; i++) {
+        const vy_leaf *l = &p->leaves.data[i];
+        if (l->kind == VY_LEAF_SCALAR && l->index < n) have[l->index] = true;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const vy_leaf l = {.kind = VY_LEAF_SCALAR,
+                           .type = (uint8_t)p->scalars.data[i].type,
+                           .index = i};
+        if (!have[i]) vy_binary_keep(r, vy_vec_push(&p->leaves, l));
+    }
+}
+
 static uint32_t read_operand(reader *r, const vy_program *p, uint32_t id)
 {
     uint64_t v = vy_binary_get(r);
@@ -93,6 +115,7 @@ static vy_program *get_program(reader *r)
     if (!p) return NULL;
     read_leaves(r, p);
     if (vy_binary_ok(r)) read_code(r, p);
+    if (vy_binary_ok(r)) add_scalar_leaves(r, p);
     if (vy_binary_ok(r)) return p;
     vy_program_free(p);
     return NULL;

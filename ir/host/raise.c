@@ -199,6 +199,16 @@ static bool separate_extents(vy_program *p)
     return ok;
 }
 
+// Of each scalar there is a leaf, as in a program, also where no step takes it: what is
+// differentiated by it finds it there (autodiff/reverse/request.c).
+static vy_builder *with_scalar_leaves(vy_builder *b)
+{
+    const vy_program *p = b ? vy_builder_program(b) : NULL;
+    for (uint32_t k = 0; p && k < p->scalars.count; k++)
+        vy_leaf_other(b, VY_LEAF_SCALAR, p->scalars.data[k].type, k, 0);
+    return b;
+}
+
 // The builder of the host program: parameters as they are, intermediates as local arrays.
 static vy_builder *begin_host(const vy_pipeline *l)
 {
@@ -213,7 +223,7 @@ static vy_builder *begin_host(const vy_pipeline *l)
         b->workspace = false;
         b->cls = VY_LOCAL;
     }
-    vy_builder *b = separate_extents(p) ? vy_rebuild_begin(p) : NULL;
+    vy_builder *b = separate_extents(p) ? with_scalar_leaves(vy_rebuild_begin(p)) : NULL;
     vy_program_free(p);
     return b;
 }

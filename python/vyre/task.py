@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 import numpy as np
 
+from ._core import Error
 from .array import DTYPES, Array, convert, from_any
 from .device import Device
 
@@ -27,6 +28,14 @@ class Parameter(NamedTuple):
     @property
     def dtype(self) -> np.dtype:
         return DTYPES[self.type]
+
+
+def overlapping(first: str, second: str) -> Error:
+    """What a device says of one memory for two parameters."""
+    e = Error("error: '%s' and '%s' are bound to memory that overlaps [E0706]\nfix: use separate arrays\n" % (first, second))
+    e.code, e.text, e.fix = "E0706", "'%s' and '%s' are bound to memory that overlaps" % (first, second), "use separate arrays"
+    e.file, e.line, e.column = "", 0, 0
+    return e
 
 
 class Task:
@@ -132,8 +141,18 @@ class Task:
         self.task.run()
         return {p.name: self.bound[p.name] for p in self.results}, self.task.stats()["milliseconds"]
 
+    def check_apart(self) -> None:
+        """The interpreter computes on copies, and could not tell that two parameters are one array of the caller's."""
+        first: Dict[int, Parameter] = {}
+        for name, array in self.bound.items():
+            other, p = first.setdefault(id(array), self.known[name]), self.known[name]
+            if other is not p and not other.access == p.access == "in":
+                raise overlapping(other.name, p.name)
+
     def run(self, on_device: bool = False) -> Tuple[Dict[str, Any], float]:
         """(results by name, milliseconds)."""
+        if self.device._interprets:
+            self.check_apart()
         made = self.make_results() if on_device and not self.device._interprets else ()
         try:
             self.task.run()

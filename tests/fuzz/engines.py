@@ -132,6 +132,17 @@ class Command:
             values[n] = (o["type"], [float(v) for v in o["data"]])
         return values, None
 
+    def tangents(self, p, path, data_seed):
+        """Forward mode in the interpreter: the C API's results have the names and the values of the command's."""
+        argv = self.arguments(p, data_seed)
+        argv = [w for n, w in enumerate(argv) if "--ct" not in argv[max(n - 1, 0):n + 1]] + ["--jvp"]
+        ways = [self.outputs(path, argv, ["--engine", "eval"], by_session) for by_session in (True, False)]
+        if any(v for _, v in ways):
+            return next(v for _, v in ways if v)
+        self.counts["forward mode by both"] += 1
+        a, b = ({n: o for n, o in values.items() if n.startswith("dot_")} for values, _ in ways)
+        return None if repr(a) == repr(b) else ("device", "forward mode: the C API has %s, the command %s" % (a, b))
+
     def device_once(self, p, path, data_seed, precise, forward):
         by_session = data_seed % 8 != 5 and not forward
         self.counts["by the C API" if by_session else "by the command"] += 1
@@ -182,6 +193,9 @@ class Command:
             return "refused", "lanes are numbered by the device"
         if any("masked pick" in ops(e) for s in walk(p.trees()) for e in s.exprs):
             seed -= seed % 2  # a device preserves NaN and infinities only under --precise
+        v = not forward and seed % 3 == 0 and self.tangents(p, path, seed)
+        if v and v[0] != "refused":
+            return v
         v = self.device_once(p, path, seed, seed % 2 == 0, forward)
         if not v or v[0] != "device" or "is " not in v[1]:
             return v

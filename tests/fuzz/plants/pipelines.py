@@ -73,6 +73,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/host/raise.c", None, "if (block && begins_open(r, s))", "if (0)"),
         ("autodiff/driver/derive_pipeline.c", None, "return order > 1 && t->options->checkpoint &&", "return order > 9 && t->options->checkpoint &&"),
     )),
+    ("text/grad/pipeline/unused_scalar.vyre", (
+        ("ir/host/raise.c", None, "with_scalar_leaves(vy_rebuild_begin(p))", "vy_rebuild_begin(p)"),
+    )),
     ("text/grad/pipeline/init_integers.vyre", (
         ("ir/host/lower.c", None, "if (c && (is_float || whole)) {", "if (c && is_float) {"),
         ("ir/host/lower.c", None, "is_float ? c->f : (double)c->i", "c->f"),

@@ -36,6 +36,10 @@ UNITS = {
         ("vkrt/watch.c", None, "if (w->buffer == *buffer && w->notified) return true;", "return true;"),
         ("vkrt/record.c", None, "plan->watching.ends && plan->watching.ends[at]) break;", "false) break;"),
     ),
+    "test_session": (
+        ("session/shape.c", None, "!dims || !states || !renumber(b)", "!dims || !states"),
+        ("ir/binary/binary_read.c", None, "if (!have[i]) vy_binary_keep", "if (false) vy_binary_keep"),
+    ),
     "test_ranks": (
         ("session/overlap.c", None, "    if (same) return true;\n", "    return true;\n"),
         ("session/overlap.c", None, "at[o->order[k - 1]] > at[i]", "false"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Gradients of random pipelines (tests/fuzz/pipelines.py) past `vyre-grad check`: differences, dual
 numbers, races, with atomics, with gathers, with sums in a fixed order; of each fifth one the second
-derivative.  What passes something as flat(…) computes what it computes without, and what keeps less
+derivative.  All that is requested has a gradient, used or not.  What passes something as flat(…) computes what it computes without, and what keeps less
 for --tape-limit the same gradients, in f64 to 1e-9; so does what keeps states (-O1) in place of
 values that are computed from them.  The text of a derivative (of each third one, or of a repeat with
 the schedule of revolve; with --deterministic at times) has the second derivative that --order 2
@@ -166,6 +166,9 @@ def check(path, seed, counts):
     done = subprocess.run([COMMAND, "check", path, "-p", "f", *values, "--accumulate", way, "--order", order, *ordered,
                            "--wrt", ",".join(wrt), "--engine", ENGINE], capture_output=True, text=True, check=False)
     if re.search(r"^ok: ", done.stdout, re.M) and done.returncode == 0:
+        absent = [w for w in wrt if not re.search(r"^grad2?_%s " % w, done.stdout, re.M)]
+        if absent:  # what no step takes has a gradient too: zero
+            return "no gradient of " + ", ".join(absent)
         counts["right"] += 1
         return None
     if "[E0502]" in done.stderr or ordered and "[E0506]" in done.stderr:

@@ -218,6 +218,49 @@ static void tangents(void **state)
     }
 }
 
+// The optimiser puts local arrays behind the results that are declared after them: each is still
+// found by its name (dot_b had what dot_a has).
+static void tangents_behind_arrays(void **state)
+{
+    static const char text[] =
+        "program f(a: inout f32[N], b: out f32[N], c: out f32[N], N: u32) over(i: N) { "
+        "local l: f32[2]; for k in 0..N { l[k] = 1; } "
+        "b[i] = 2 * a[i]; c[i] = 3 * a[i]; a[i] += l[i]; }";
+    static const char *const names[] = {"dot_a", "dot_b", "dot_c"};
+    EACH_ENGINE(s)
+    {
+        vys_task *t = task(s, text, &(vys_settings){.order = 1, .forward = true});
+        set(t, "a", 2, FLOATS(1, 2));
+        set(t, "dot_a", 2, FLOATS(1, 1));
+        run(t);
+        for (int k = 0; k < 3; k++)
+            expect(t, names[k], 2, FLOATS((float)(k + 1), (float)(k + 1)), 0);
+        vys_task_free(t);
+    }
+}
+
+// A scalar that nothing uses has a gradient, zero, also where the program is no text.
+static void unused_scalar(void **state)
+{
+    static const char text[] =
+        "program f(x: in f32[N], y: out f32[N], N: u32, k: f32) over(i: N) { y[i] = x[i]; }";
+    const char *wrt[] = {"k"};
+    EACH_ENGINE(s)
+    {
+        vy_module *m = vy_parse(text, strlen(text), "f");
+        vy_diag d = {0};
+        vys_task *t;
+        good(vys_task_build(s, m, &(vys_settings){.order = 1, .wrt = wrt, .wrt_count = 1}, &t, &d),
+             &d);
+        vy_module_free(m);
+        set(t, "x", 2, FLOATS(1, 2));
+        vys_set_float(t, "k", 3, &d);
+        run(t);
+        expect(t, "grad_k", 1, FLOATS(0), 0);
+        vys_task_free(t);
+    }
+}
+
 static void second_order(void **state)
 {
     EACH_ENGINE(s)
@@ -1004,6 +1047,8 @@ int main(void)
         cmocka_unit_test(value_and_gradient),
         cmocka_unit_test(cotangents_and_choice),
         cmocka_unit_test(tangents),
+        cmocka_unit_test(tangents_behind_arrays),
+        cmocka_unit_test(unused_scalar),
         cmocka_unit_test(second_order),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(long_loops),
