@@ -701,6 +701,9 @@ typedef struct vy_opt_options {
     // Of every subgroup of the device, for subgroup_shuffle; 0, or more than 128: not known.  Sums
     // are right, but not combined, where it is another.
     uint32_t subgroup_size;
+    // What an invocation keeps in a workspace is together (ir/pass/target/place_workspaces.c): for
+    // drivers on CPUs, which load lane by lane.
+    bool by_invocation;
 } vy_opt_options;
 
 // Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).

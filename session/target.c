@@ -139,6 +139,12 @@ static bool is_for_gpu(const vys_settings *s, const vys_facts *f)
     return !f->known && s->driver == VY_DRIVER_GPU;
 }
 
+// For a driver that runs lanes on a CPU: that of the device, or the one that it is written for.
+static bool is_for_cpu(const vys_settings *s, const vys_facts *f)
+{
+    return f->known ? f->cpu : s->driver == VY_DRIVER_LAVAPIPE;
+}
+
 // Blocks of neighbours are for what loads four words at once, and has registers for 8 × 8 sums.
 static void choose_places(const vys_asked *asked, vy_opt_options *opt)
 {
@@ -184,6 +190,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
                           .workgroup_sums = !eval && f->workgroup,
                           .subgroup_size = !eval && f->cpu ? f->subgroup_size : 0,
                           .subgroup_types = have & VY_FEATURE_BIT(SUBGROUP_EXTENDED_TYPES),
+                          .by_invocation = !eval && is_for_cpu(s, f),
                           .registers = (f->known || is_for_gpu(s, f)) && !eval,
                           .chunk = counted ? chunk(asked) : 0,
                           .few_iterations = counted ? stays_below_limit : NULL,

@@ -46,6 +46,7 @@ bool vy_pass_promote_rows(vy_program *p, vy_pass_context *c);  // a row that a l
 bool vy_pass_registers(vy_program *p, vy_pass_context *c);     // rows in local arrays become values
 bool vy_pass_promote_elements(vy_program *p, vy_pass_context *c); // memory that a loop updates
 bool vy_pass_promote_sums(vy_program *p, vy_pass_context *c);     // elements that a loop adds to
+bool vy_pass_place_workspaces(vy_program *p, vy_pass_context *c); // options->by_invocation
 bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c);      // unused arrays
 
 // Does `strip_mine` apply to the loops of the program?

@@ -56,6 +56,7 @@ static const struct {
     {"mark_in_range",      vy_pass_mark_in_range,      1},
     {"mark_owned",         vy_pass_mark_owned,         1},
     {"mark_single_access", vy_pass_mark_single_access, 1}, // among owned elements
+    {"place_workspaces",   vy_pass_place_workspaces,   1}, // only where options->by_invocation
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add

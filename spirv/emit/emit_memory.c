@@ -42,6 +42,44 @@ static uint32_t settle_address(vy_fn *f, uint32_t i, uint32_t address)
     return f->m->hooks->address ? f->m->hooks->address(f, i, address) : address;
 }
 
+// How many of the first indices are the invocation's own place, in a workspace that has several
+// further axes (ir/pass/target/place_workspaces.c); else 0.
+static uint32_t own_axes(const vy_fn *f, uint32_t i)
+{
+    const vy_program *p = f->p;
+    const vy_buf *b = &p->buffers.data[p->insts.data[i].aux];
+    uint32_t k = 0;
+    for (; b->workspace && k < b->rank; k++) {
+        const uint32_t index = vy_arg(p, i, k);
+        if (!VY_IS_LEAF(index) || p->leaves.data[VY_LEAF_INDEX(index)].kind != VY_LEAF_OVER) break;
+    }
+    return k + 1 < b->rank ? k : 0;
+}
+
+static uint32_t row_major(vy_fn *f, vy_emit_extent *extents, const uint32_t *index, uint32_t rank)
+{
+    uint32_t at = index[0];
+    for (uint32_t k = 1; k < rank; k++) {
+        const uint32_t extent = vy_extent_id(f, &extents[k], VY_EXTENT_U32);
+        at = vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, at, extent), index[k]);
+    }
+    return at;
+}
+
+// The invocation's place times the size of what it has there, and the place within: the first is
+// the same in all loops, and often all lanes have the same second.  So a driver on a CPU separates
+// the lanes' addresses once, before the loops.  With ((i * 255 + s) * 8 + j) in place of
+// i * 2040 + (s * 8 + j) lavapipe separates them in each iteration.
+static uint32_t own_address(vy_fn *f, vy_emit_extent *extents, const uint32_t *index, uint32_t own,
+                            uint32_t rank)
+{
+    uint32_t size = vy_extent_id(f, &extents[own], VY_EXTENT_U32);
+    for (uint32_t k = own + 1; k < rank; k++)
+        size = vy_u32_op(f, SpvOpIMul, size, vy_extent_id(f, &extents[k], VY_EXTENT_U32));
+    const uint32_t at = vy_u32_op(f, SpvOpIMul, row_major(f, extents, index, own), size);
+    return vy_u32_op(f, SpvOpIAdd, at, row_major(f, extents + own, index + own, rank - own));
+}
+
 vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
 {
     const vy_inst *in = &f->p->insts.data[i];
@@ -51,16 +89,18 @@ vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
     vy_address place = {zero_on_padding ? f->in_domain : 0, 0};
     uint32_t index[VY_MAX_RANK];
     const bool strided = vy_is_strided(f, in->aux);
+    const uint32_t own = strided ? 0 : own_axes(f, i);
     for (uint32_t k = 0; k < b->rank; k++) {
         uint32_t ok = check_axis(f, vy_arg(f->p, i, k), &extents[k], guard, &index[k]);
         place.ok = vy_and_bool(f, place.ok, ok);
         if (k == 0) place.address = index[k];
-        if (k == 0 || strided) continue;
+        if (k == 0 || strided || own) continue;
         uint32_t extent = vy_extent_id(f, &extents[k], VY_EXTENT_U32);
         place.address =
             vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, place.address, extent), index[k]);
     }
     if (b->rank == 0) place.address = vy_spv_u32(f->m, 0);
+    if (own) place.address = own_address(f, extents, index, own, b->rank);
     if (strided) place.address = vy_strided_address(f, in->aux, index);
     const uint32_t offset = f->arrays[in->aux].offset_field;
     if (offset) place.address = vy_u32_op(f, SpvOpIAdd, place.address, vy_param_id(f, offset - 1));

@@ -18,6 +18,15 @@ UNITS = {
         ("ir/pass/target/workgroup_shape.c", None, "vy_sees_workgroup(p) || !is_large", "!is_large"),
         ("ir/pass/target/workgroup_shape.c", None, "return n >= (double)", "return n > (double)"),
     ),
+    "test_places": (
+        ("ir/pass/target/place_workspaces.c", None, "dims[k] = b->dims[order[k]];", "dims[k] = b->dims[k];"),
+        ("ir/pass/target/place_workspaces.c", None, "index[k] = was[order[k]];", "index[k] = was[k];"),
+        ("ir/pass/target/place_workspaces.c", None, "index[k] = was[order[k]];", "index[order[k]] = was[k];"),
+        ("ir/pass/target/place_workspaces.c", None, "if (x->varies[buffer] >> k & 1) order", "if (!k) order"),
+        ("spirv/emit/emit_memory.c", None, "for (uint32_t k = own + 1; k < rank; k++)", "for (uint32_t k = own + 2; k < rank; k++)"),
+        ("spirv/emit/emit_memory.c", None, "row_major(f, extents + own, index + own, rank - own)", "row_major(f, extents, index + own, rank - own)"),
+        ("spirv/emit/emit_memory.c", None, "SpvOpIMul, row_major(f, extents, index, own), size)", "SpvOpIMul, index[0], size)"),
+    ),
     "test_subgroup_runs": (
         ("ir/pass/sums/subgroup_runs.c", None, "return size ? constant_u32(c, size) : vy_builtin_value(", "return vy_builtin_value("),
         ("ir/pass/sums/subgroup_runs.c", None, "n < size && !vy_builder_failed(c->w.b); n *= 2)", "2 * n < size && !vy_builder_failed(c->w.b); n *= 2)"),

@@ -133,6 +133,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level, .unchecked = stays_in_range};
     if (as_run && level == 1) o.chunk = 3;
+    if (as_run && level < 3) o.by_invocation = true;
     if (as_run && level == 2) o.lanes = 8;
     if (as_run && level == 3)
         o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = o.adjacent = true;
