@@ -219,15 +219,14 @@ static void stop_grad(winner *w, uint32_t *id) { *id = vy_stop_grad(w->w.b, (vy_
 // the loop's own values, `at` of this loop and of those further in, and `any`.
 static uint32_t more_values(const contest *c, uint32_t level) { return c->depth - level + 1; }
 
-static void begin(winner *w, vy_remade *l, const contest *c, uint32_t level, uint32_t *more)
+static void begin(winner *w, vy_remade *l, contest *c, uint32_t level, uint32_t *more)
 {
     const vy_program *p = w->w.p;
     stop_grad(w, &l->in[c->k[level]]);
     for (uint32_t j = level; j < c->depth; j++) {
         const vy_type t = (vy_type)p->insts.data[c->loop[j]].type;
-        more[j - level] = level ? c->at[j]
-                          : j   ? vy_int(w->w.b, t, 0).id
-                                : vy_new_arg(&w->w, l->opener, 0);
+        if (!level) c->at[j] = j ? vy_int(w->w.b, t, 0).id : vy_new_arg(&w->w, l->opener, 0);
+        more[j - level] = c->at[j];
     }
     more[c->depth - level] = vy_bool(w->w.b, false).id;
 }
