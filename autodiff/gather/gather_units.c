@@ -254,8 +254,8 @@ static bool find(units *u)
     const gather *g = u->all.g;
     gather_winners all = {0};
     vy_program *p = vy_program_clone(g->r, g->m);
-    const bool ok = p && gather_try_winners(p, false, &all) && vy_structure_make(p, &u->s) &&
-                    find_units(u, p);
+    const bool ok =
+        p && gather_try_winners(p, false, &all) && vy_structure_make(p, &u->s) && find_units(u, p);
     gather_free_winners(&all);
     vy_program_free(p);
     return ok;

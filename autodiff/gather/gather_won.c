@@ -79,8 +79,8 @@ static uint32_t won_in(const vy_rewrite *w, uint32_t loop, uint32_t k, uint32_t 
     }
 }
 
-// The loop of which value `id` is that; 0: it is something else.  *any: the value, known to be true,
-// that says that one has won.
+// The loop of which value `id` is that; 0: it is something else.  *any: the value, known to be
+// true, that says that one has won.
 static uint32_t known_in(const vy_rewrite *w, const vy_known *known, uint32_t id, uint32_t *any)
 {
     if (inst(w, id)->op != VY_OP_RESULT) return 0;
