@@ -14,12 +14,12 @@ enum { MOST_CHOICES = 16 }; // of which what is added is one
 
 static const vy_inst *inst(const vy_rewrite *w, uint32_t id) { return &w->p->insts.data[id]; }
 
-// The domain variable that `id` says is a constant; the number of them: none.
-static uint32_t fixed(const vy_rewrite *w, uint32_t id)
+// The domain variable that is a constant where `id` is `sense`; the number of them: none.
+static uint32_t fixed(const vy_rewrite *w, uint32_t id, bool sense)
 {
     const vy_program *p = w->p;
     int64_t c;
-    if (!VY_IS_LEAF(id) && inst(w, id)->op == VY_OP_EQ)
+    if (!VY_IS_LEAF(id) && inst(w, id)->op == (sense ? VY_OP_EQ : VY_OP_NE))
         for (uint32_t k = 0; k < 2; k++) {
             const uint32_t x = vy_counting_plain(w, vy_arg(p, id, k));
             const vy_leaf *l = VY_IS_LEAF(x) ? &p->leaves.data[VY_LEAF_INDEX(x)] : NULL;
@@ -35,7 +35,7 @@ static bool is_once(const vy_rewrite *w, const vy_known *known)
     const uint32_t n = w->p->overs.count;
     uint64_t at = 0;
     for (uint32_t k = 0; k < known->count; k++) {
-        const uint32_t of = known->data[k].sense ? fixed(w, known->data[k].id) : n;
+        const uint32_t of = fixed(w, known->data[k].id, known->data[k].sense);
         if (of < n && of < 64) at |= (uint64_t)1 << of;
     }
     return n && n < 64 && at == ((uint64_t)1 << n) - 1;
@@ -68,9 +68,9 @@ static vy_known around(const vy_rewrite *w, uint32_t site)
     return known;
 }
 
-// The condition under which one invocation makes the addition, where others add zero; 0: it is
-// under such a condition already, or there is none.
-static uint32_t guard_of(const vy_rewrite *w, uint32_t site)
+// The condition under which, if it is *sense, one invocation makes the addition, where others add
+// zero; 0: it is under such a condition already, or there is none.
+static uint32_t guard_of(const vy_rewrite *w, uint32_t site, bool *sense)
 {
     const vy_program *p = w->p;
     uint32_t v = vy_arg(p, site, inst(w, site)->nargs - 1u), yes, no;
@@ -80,9 +80,10 @@ static uint32_t guard_of(const vy_rewrite *w, uint32_t site)
         const uint32_t condition = chosen_by(w, v, &yes, &no);
         if (!condition || (!is_zero(p, yes) && !is_zero(p, no))) return 0;
         vy_known more = known;
-        vy_learn(w, &more, condition, is_zero(p, no), 0);
-        if (is_once(w, &more)) return is_zero(p, no) ? condition : 0;
-        v = is_zero(p, no) ? yes : no;
+        *sense = is_zero(p, no);
+        vy_learn(w, &more, condition, *sense, 0);
+        if (is_once(w, &more)) return condition;
+        v = *sense ? yes : no;
     }
     return 0;
 }
@@ -90,9 +91,11 @@ static uint32_t guard_of(const vy_rewrite *w, uint32_t site)
 static uint32_t guarded(void *pass, uint32_t id)
 {
     vy_rewrite *w = pass;
-    const uint32_t guard = inst(w, id)->op == VY_OP_ATOMIC_ADD ? guard_of(w, id) : 0;
+    bool sense;
+    const uint32_t guard = inst(w, id)->op == VY_OP_ATOMIC_ADD ? guard_of(w, id, &sense) : 0;
     if (!guard) return 0;
-    vy_begin_if(w->b, vy_new(w, guard));
+    const vy_value holds = {vy_new(w, guard)};
+    vy_begin_if(w->b, sense ? holds.id : vy_not(w->b, holds).id);
     vy_rewrite_copy(w, id);
     vy_begin_else(w->b, 0, NULL);
     vy_end_if(w->b, 0, NULL, NULL);
@@ -102,9 +105,9 @@ static uint32_t guarded(void *pass, uint32_t id)
 bool gather_guard_once(vy_program *p)
 {
     vy_rewrite w;
-    bool ok = vy_rewrite_begin(&w, p), any = false;
+    bool ok = vy_rewrite_begin(&w, p), any = false, sense;
     for (uint32_t id = 1; ok && id < p->insts.count && !any; id++)
-        any = inst(&w, id)->op == VY_OP_ATOMIC_ADD && guard_of(&w, id);
+        any = inst(&w, id)->op == VY_OP_ATOMIC_ADD && guard_of(&w, id, &sense);
     if (any) vy_rewrite_run(&w, guarded, &w);
     return vy_rewrite_end(&w, ok, &any);
 }
