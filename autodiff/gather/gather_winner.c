@@ -29,6 +29,7 @@ typedef struct winning {
     vy_rewrite w;
     uint8_t *chosen; // by instruction: an addition that is rewritten
     bool shared;     // also of elements that all have
+    gather_numbers numbers;
     leaving leave[MOST_LEAVING];
     uint32_t leaves;
     // Of the addition at hand:
@@ -230,8 +231,9 @@ static uint32_t remake_if(winning *c, uint32_t id, const uint32_t *which, uint32
 }
 
 // ----------------------------------------------------------------------------------- the rewriting
-// Opens the loop again, and an `if` that it is in the iteration that won.
-static void open_loop(winning *c, uint32_t k)
+// Opens the loop again and, unless all loops have one number, an `if` that it is in the iteration
+// that won.
+static void open_loop(winning *c, uint32_t k, bool numbered)
 {
     const uint32_t loop = c->won.loop[k];
     const leaving *left = leaving_of(c, c->won.at[k]);
@@ -243,27 +245,32 @@ static void open_loop(winning *c, uint32_t k)
     c->counter[k] =
         vy_begin_loop(b, (vy_type)of.type, of.flags, bound[0], bound[1], bound[2], 0, NULL, NULL);
     const vy_value won = {left ? left->fresh : vy_new(&c->w, c->won.at[k])};
-    vy_begin_if(b, vy_eq(b, (vy_value){c->counter[k]}, won).id);
+    if (!numbered) vy_begin_if(b, vy_eq(b, (vy_value){c->counter[k]}, won).id);
     c->counters = k + 1;
 }
 
-static void close_loop(winning *c)
+static void close_if(winning *c)
 {
     vy_begin_else(c->w.b, 0, NULL);
     vy_end_if(c->w.b, 0, NULL, NULL);
-    vy_end_loop(c->w.b, 0, 0, NULL, NULL);
 }
 
 static void repeat(winning *c, uint32_t id)
 {
     const vy_inst i = *inst(c, id);
+    const gather_numbered *n = gather_made_number(&c->numbers, &c->won);
     uint32_t args[VY_MAX_RANK + 1];
     vy_rewrite_at(&c->w, id);
-    for (uint32_t k = 0; k < c->won.loops; k++) open_loop(c, k);
+    for (uint32_t k = 0; k < c->won.loops; k++) open_loop(c, k, n != NULL);
+    if (n) vy_begin_if(c->w.b, gather_is_number(&c->w, n, c->counter));
     for (uint32_t k = 0; k + 1 < i.nargs; k++) args[k] = copied(c, vy_arg(c->w.p, id, k));
     args[i.nargs - 1] = vy_new_arg(&c->w, id, i.nargs - 1u);
     vy_emit(c->w.b, VY_OP_ATOMIC_ADD, (vy_type)i.type, i.aux, i.nargs, args);
-    for (uint32_t k = c->won.loops; k-- > 0;) close_loop(c);
+    if (n) close_if(c);
+    for (uint32_t k = c->won.loops; k-- > 0;) {
+        if (!n) close_if(c);
+        vy_end_loop(c->w.b, 0, 0, NULL, NULL);
+    }
 }
 
 static uint32_t replace(void *pass, uint32_t id)
@@ -275,7 +282,7 @@ static uint32_t replace(void *pass, uint32_t id)
         repeat(c, id);
         return id;
     }
-    if (inst(c, id)->op != VY_OP_IF) return 0;
+    if (inst(c, id)->op != VY_OP_IF) return gather_make_numbers(&c->numbers, &c->w, id);
     for (uint32_t k = 0; k < c->leaves; k++)
         if (passes(c, &c->leave[k], id)) which[n++] = k;
     return n ? remake_if(c, id, which, n) : 0;
@@ -340,6 +347,8 @@ static bool find(winning *c, uint8_t *buffers)
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
         c->chosen[id] = c->chosen[id] && buffers[inst(c, id)->aux] == SOME;
         any |= c->chosen[id];
+        if (c->chosen[id] && is_wanted(c, id))
+            c->w.oom |= !gather_see_number(&c->numbers, &c->w, &c->won, id);
     }
     for (uint32_t i = 0; i < p->buffers.count; i++) buffers[i] &= SOME;
     return any;
@@ -357,8 +366,9 @@ bool gather_try_winners(vy_program *p, bool shared, gather_winners *all)
     if (ok && find(&c, all->buffers)) {
         all->before = vy_program_clone(p, p->module);
         ok = all->before != NULL;
-        if (ok) vy_rewrite_run(&c.w, replace, &c);
+        if (ok && !c.w.oom) vy_rewrite_run(&c.w, replace, &c);
     }
+    vy_vec_free(&c.numbers);
     return vy_rewrite_end(&c.w, ok, &changed);
 }
 

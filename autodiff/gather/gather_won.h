@@ -21,4 +21,25 @@ bool gather_see_won(gather_won *won, const vy_rewrite *w, const vy_known *known,
 // The number of the loop that `id` opens, or of which it is noted; GATHER_DEEPEST: of none.
 uint32_t gather_won_at(const gather_won *won, uint32_t id);
 
+// ---- gather_number.c
+typedef struct gather_numbered {
+    gather_won won;
+    bool refused;
+    // In the new program, once the loops have ended:
+    vy_value place;                                        // the iteration that won
+    vy_value from[GATHER_DEEPEST], length[GATHER_DEEPEST]; // of the loops
+} gather_numbered;
+VY_VEC_TYPE(gather_numbered_vec, gather_numbered);
+typedef gather_numbered_vec gather_numbers;
+// Notes that an addition is where that won.  False: memory.
+bool gather_see_number(gather_numbers *all, const vy_rewrite *w, const gather_won *won,
+                       uint32_t site);
+// If `id` is the last of an outermost loop, copies it, and makes the numbers of what won there.
+// Returns id then, else 0.
+uint32_t gather_make_numbers(gather_numbers *all, vy_rewrite *w, uint32_t id);
+// NULL: none is made.
+const gather_numbered *gather_made_number(const gather_numbers *all, const gather_won *won);
+// Whether the iteration in which the loops' variables are `at` is that one.
+uint32_t gather_is_number(vy_rewrite *w, const gather_numbered *n, const uint32_t *at);
+
 #endif
