@@ -340,8 +340,8 @@ static const char *const contests[] = {
     "v); } } } y[0] = v; }",
     "main { var v = x[0]; var w = x[1]; for j in 0..2 { for k in 0..4 { v = max(v, x[j * 4 + k]); "
     "w = min(w, x[k]); } w = w * 0.5; } y[0] = v; y[1] = w; }",
-    "main { var v = x[0]; var s = 0.0; for j in 0..2 { for k in 0..4 { v = max(v, x[j * 4 + k]); } "
-    "s += v; } y[0] = v; y[1] = s; }",
+    "main { var v = x[0]; var q = 0.0; for j in 0..2 { for k in 0..4 { v = max(v, x[j * 4 + k]); } "
+    "q += v; } y[0] = v; y[1] = q; }",
 };
 
 static void winner_values(void **unused)
