@@ -4,8 +4,8 @@
 //   var v = 0.0; if k == 0 && i == 0 { v = g[…]; }     as spirv/read/once.c leaves a store
 //   if any { atomic_add(x[at], v); }                 →   if k == 0 && i == 0 { … }
 //
-// Under the condition it is plain that no two invocations add to an element (gather_own.c), and that
-// an element has one point.
+// Under the condition it is plain that no two invocations add to an element (gather_own.c), and
+// that an element has one point.
 #include "autodiff/gather/gather_attempts.h"
 #include "ir/build/rewrite.h"
 #include "ir/pass/scalar/iteration.h"
