@@ -18,7 +18,7 @@ static bool is_known(const vy_rewrite *w, uint32_t loop, uint32_t outer)
     const vy_program *p = w->p;
     const vy_type t = (vy_type)inst(w, loop)->type;
     for (uint32_t k = 0; k < 2; k++)
-        if (!VY_IS_LEAF(vy_arg(p, loop, k)) && vy_arg(p, loop, k) > outer) return false;
+        if (!VY_IS_LEAF(vy_arg(p, loop, k)) && vy_arg(p, loop, k) >= outer) return false;
     return t == VY_I32 || t == VY_U32;
 }
 
