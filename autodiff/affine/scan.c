@@ -259,7 +259,38 @@ static isl_bool count_point(isl_ast_node *n, void *user)
     return isl_bool_true;
 }
 
-// The tree with fewer copies of the point's code: with or without split loops.
+// Loops around that of the points which has the fewest.
+static uint32_t least_loops(isl_ast_node *n)
+{
+    uint32_t least = UINT32_MAX;
+    isl_ast_node *inner[2] = {NULL, NULL};
+    isl_ast_node_list *list = NULL;
+    switch (isl_ast_node_get_type(n)) {
+    case isl_ast_node_user: return 0;
+    case isl_ast_node_for: inner[0] = isl_ast_node_for_get_body(n); break;
+    case isl_ast_node_if:
+        inner[0] = isl_ast_node_if_get_then(n);
+        if (isl_ast_node_if_has_else(n) == isl_bool_true) inner[1] = isl_ast_node_if_get_else(n);
+        break;
+    case isl_ast_node_block: list = isl_ast_node_block_get_children(n); break;
+    default: break;
+    }
+    const int count = list ? (int)isl_ast_node_list_n_ast_node(list) : 2;
+    for (int k = 0; k < count; k++) {
+        isl_ast_node *x = list ? isl_ast_node_list_get_ast_node(list, k) : inner[k];
+        const uint32_t loops = x ? least_loops(x) : UINT32_MAX;
+        if (loops < least) least = loops;
+        isl_ast_node_free(x);
+    }
+    isl_ast_node_list_free(list);
+    const bool loops = isl_ast_node_get_type(n) == isl_ast_node_for &&
+                       isl_ast_node_for_is_degenerate(n) != isl_bool_true;
+    return least + (loops && least < UINT32_MAX);
+}
+
+// The tree with fewer copies of the point's code: with or without split loops.  Where those that
+// are split leave some points without a loop, as where numbers are clamped, of which only those at
+// the ends have several, the others would walk all for each.
 static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *context,
                                uint32_t *points)
 {
@@ -273,7 +304,8 @@ static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *conte
     if (*points > ENOUGH) {
         isl_ast_node *other = tree_of(l, schedule, context, true);
         isl_ast_node_foreach_descendant_top_down(other, count_point, &others);
-        if (other && others < *points) {
+        const bool walks = tree && other && least_loops(tree) < least_loops(other);
+        if (other && others < *points && !walks) {
             isl_ast_node_free(tree);
             tree = other;
             *points = others;
@@ -311,7 +343,7 @@ static void remember(const vy_lattice *l, isl_set *set, isl_set *context, isl_as
 
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
 {
-    enum { MOST = 16 }; // copies of the point's code
+    enum { MOST = 32 }; // copies of the point's code
     uint32_t points = 0;
     isl_ast_node *tree;
     set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");

@@ -170,7 +170,9 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .notes = notes,
                     .made = &made};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
-    if (is_plain(whole))
+    if (!gather_guard_once(whole))
+        ok = false;
+    else if (is_plain(whole))
         ok = vy_affine_name_scalars(whole) && gather_simply(&begin);
     else
         ok = own(&begin);

@@ -40,6 +40,10 @@ void gather_leave_for_calm(gather_site *site);
 // What an attempt that repeats this one should assume; scalar NULL: there is no such attempt.
 gather_calm gather_calmer(gather *g);
 bool gather_is_calm_in_vain(const gather *g); // as much is added to atomically without it
+// ---- gather_once.c
+// Puts additions of what is zero in all invocations but one under a condition.  False: m's diag, or
+// memory.
+bool gather_guard_once(vy_program *p);
 // ---- gather_winner.c
 // Gives additions where a maximum was the form that the analysis can read, if there are any.
 // shared: also to elements that all invocations add to, which a gather is not worth.

@@ -11,6 +11,7 @@
 //   gather_strides.c the strides, and which of two is taken for the inner one
 //   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
 //   gather_either.c … and which form runs then
+//   gather_won.h    where a maximum was
 //   gather_owning.h what is left
 //   gather_split.h  domain variables that are divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap

@@ -248,11 +248,24 @@ static bool are_given(const units *u)
     return gather_is_given(u->all.g, u->condition[0]) && gather_is_given(u->all.g, u->condition[1]);
 }
 
+// Looks for units where an addition that a maximum has is in the loops of that (gather_winner.c).
+static bool find(units *u)
+{
+    const gather *g = u->all.g;
+    gather_winners all = {0};
+    vy_program *p = vy_program_clone(g->r, g->m);
+    const bool ok =
+        p && gather_try_winners(p, false, &all) && vy_structure_make(p, &u->s) && find_units(u, p);
+    gather_free_winners(&all);
+    vy_program_free(p);
+    return ok;
+}
+
 bool gather_by_units(gather *begin, gather_one *one, bool *done)
 {
     gather g = *begin;
     units u = {.all = {.g = &g, .general = true}};
-    bool ok = vy_structure_make(g.r, &u.s) && find_units(&u, g.r);
+    bool ok = find(&u);
     const bool any = ok && u.count && u.count <= MOST_UNITS;
     const gather_probe as_it_is =
         any ? gather_probe_version(&u.all, g.r, true, one) : (gather_probe){.all = true};

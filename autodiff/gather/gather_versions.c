@@ -40,7 +40,8 @@ static bool write_alike(gather_versions *all, const vy_program *p, const vy_prog
 vy_program *gather_clean_version(gather_versions *all, const vy_program *of, vy_program *q)
 {
     vy_pass_context context = {0};
-    if (!q || !vy_pass_cleanup(q, &context) || !vy_pass_dce(q, &context) || !vy_check_program(q)) {
+    if (!q || !vy_pass_cleanup(q, &context) || !vy_pass_dce(q, &context) || !gather_guard_once(q) ||
+        !vy_check_program(q)) {
         all->g->failed = true;
         vy_program_free(q);
         return NULL;
@@ -102,7 +103,9 @@ static bool note_elsewhere(const gather *g, const others *before, bool counts)
     if (!counts) g->notes->notes.count = 0;
     for (uint32_t k = 0; k < g->notes->notes.count; k++) {
         vy_gather_note *n = &g->notes->notes.data[k];
-        *n = (vy_gather_note){.buffer = n->buffer, .sites = n->sites, .gathered = n->gathered};
+        *n = (vy_gather_note){.buffer = n->buffer,
+                              .sites = n->sites,
+                              .gathered = n->owned ? n->sites : n->gathered};
     }
     return true;
 }

@@ -8,12 +8,12 @@
 // `at` is data, which no map of indices has (rewrite/argmax.c makes it).  But it is one of the
 // numbers that the loop's variable had, if any iteration won: so the second form adds the same, and
 // its index is affine.  A gather has no loop for it, as the element says which k that is: it looks
-// whether that one won.  Unless all these additions are gathered the reverse program is left as it
-// was, and so it is where conditions of the launch do not hold (gather_as_it_is).
+// whether that one won.  Of nested loops, each of which has a part of the place, all are repeated.
+// Unless all these additions are gathered the reverse program is left as it was, and so it is where
+// conditions of the launch do not hold (gather_as_it_is).
 #include "autodiff/gather/gather_attempts.h"
-#include "ir/build/rewrite.h"
+#include "autodiff/gather/gather_won.h"
 #include "ir/core/flow.h"
-#include "ir/pass/scalar/iteration.h"
 
 #include <string.h>
 
@@ -29,68 +29,24 @@ typedef struct winning {
     vy_rewrite w;
     uint8_t *chosen; // by instruction: an addition that is rewritten
     bool shared;     // also of elements that all have
+    gather_numbers numbers;
     leaving leave[MOST_LEAVING];
     uint32_t leaves;
     // Of the addition at hand:
-    uint32_t site, loop, at; // loop: whose variable `at` was; 0: none is found
-    uint32_t counter, steps; // counter: the new loop's variable
+    uint32_t site, steps;
+    gather_won won;
+    uint32_t counter[GATHER_DEEPEST], counters; // variables of the new loops, as many as there are
     vy_known known;
 } winning;
 
 static const vy_inst *inst(const winning *c, uint32_t id) { return &c->w.p->insts.data[id]; }
 
-// ------------------------------------------------------------------------------------- the winner
-// The condition under which an iteration of the loop makes carried value k its variable, which it
-// leaves as it is otherwise; *sense: the condition is true then.  0: it does something else.
-static uint32_t taking(const winning *c, uint32_t loop, uint32_t k, bool *sense)
-{
-    const vy_program *p = c->w.p;
-    const uint32_t carry = vy_carry(loop, k), next = vy_slot_next(p, &c->w.s, loop, k);
-    if (VY_IS_LEAF(next) || inst(c, next)->op != VY_OP_SELECT) return 0;
-    const uint32_t x = vy_arg(p, next, 1), y = vy_arg(p, next, 2);
-    *sense = x == loop;
-    return (x == loop && y == carry) || (x == carry && y == loop) ? vy_arg(p, next, 0) : 0;
-}
-
-static bool is_negation(const winning *c, uint32_t x, uint32_t y)
-{
-    return !VY_IS_LEAF(x) && inst(c, x)->op == VY_OP_NOT && vy_arg(c->w.p, x, 0) == y;
-}
-
-// Does carried value k begin as false, and become true where `won` is `sense`?
-static bool is_any(const winning *c, uint32_t loop, uint32_t k, uint32_t won, bool sense)
-{
-    const vy_program *p = c->w.p;
-    const uint32_t carry = vy_carry(loop, k), next = vy_slot_next(p, &c->w.s, loop, k);
-    const vy_scalar *begins = vy_id_const(p, vy_slot_init(p, loop, k));
-    if (!begins || begins->u || VY_IS_LEAF(next) || inst(c, next)->op != VY_OP_OR) return false;
-    const uint32_t x = vy_arg(p, next, 0), y = vy_arg(p, next, 1);
-    if (inst(c, next)->type != VY_BOOL || (x != carry && y != carry)) return false;
-    const uint32_t other = x == carry ? y : x;
-    return sense ? other == won : is_negation(c, other, won);
-}
-
-// Is it what the variable of a loop was in the last iteration that won, and has one won?
-static bool is_winner(const winning *c, uint32_t id)
-{
-    const vy_program *p = c->w.p;
-    bool sense;
-    if (inst(c, id)->op != VY_OP_RESULT) return false;
-    const uint32_t loop = vy_opener(p, &c->w.s, id);
-    if (inst(c, loop)->op != VY_OP_LOOP) return false;
-    const uint32_t won = taking(c, loop, inst(c, id)->aux, &sense);
-    if (!won) return false;
-    for (uint32_t k = 0, n = vy_slot_count(p, &c->w.s, loop); k < n; k++)
-        if (is_any(c, loop, k, won, sense) &&
-            vy_truth(&c->w, &c->known, vy_result(p, &c->w.s, loop, k)) == 1)
-            return true;
-    return false;
-}
-
 // ---------------------------------------------------------------------------------- the expression
 // Can the addition use the value as it is?
 static bool in_scope(const winning *c, uint32_t id)
 {
+    if (inst(c, id)->op == VY_OP_LOOP)
+        return id < c->site && c->site < vy_closer(c->w.p, &c->w.s, id);
     const uint32_t up = c->w.s.parent[id];
     if (!up) return id < c->site;
     if (id > c->site || c->site < up || c->site > vy_closer(c->w.p, &c->w.s, up)) return false;
@@ -115,12 +71,11 @@ static bool is_pure(const winning *c, uint32_t id)
 // Does it need the winner?  Notes which that is.
 static bool needs_winner(winning *c, uint32_t id)
 {
+    bool several = false;
     if (VY_IS_LEAF(id) || c->steps == MOST_STEPS) return false;
     c->steps++;
-    if (is_winner(c, id)) {
-        if (c->at && c->at != id) c->steps = MOST_STEPS; // two of them: refused
-        c->at = id;
-        c->loop = vy_opener(c->w.p, &c->w.s, id);
+    if (gather_see_won(&c->won, &c->w, &c->known, id, &several)) {
+        if (several) c->steps = MOST_STEPS; // refused
         return true;
     }
     const uint32_t arm = taken(c, id);
@@ -134,7 +89,7 @@ static bool needs_winner(winning *c, uint32_t id)
 // Can it be computed where the addition is, with another number for the winner?
 static bool can_copy(winning *c, uint32_t id)
 {
-    if (VY_IS_LEAF(id) || id == c->at) return true;
+    if (VY_IS_LEAF(id) || gather_won_at(&c->won, id) < c->counters) return true;
     if (c->steps == MOST_STEPS) return false;
     if (!needs_winner(c, id) && in_scope(c, id)) return c->steps < MOST_STEPS;
     const uint32_t arm = taken(c, id);
@@ -147,8 +102,8 @@ static bool can_copy(winning *c, uint32_t id)
 
 static uint32_t copied(winning *c, uint32_t id)
 {
-    if (id == c->at) return c->counter;
     if (VY_IS_LEAF(id)) return vy_new(&c->w, id);
+    if (gather_won_at(&c->won, id) < c->counters) return c->counter[gather_won_at(&c->won, id)];
     if (!needs_winner(c, id) && in_scope(c, id)) return vy_new(&c->w, id);
     const uint32_t arm = taken(c, id);
     if (arm) return copied(c, arm);
@@ -165,7 +120,8 @@ static void see_place(winning *c, uint32_t site)
 {
     const vy_structure *s = &c->w.s;
     c->site = site;
-    c->loop = c->at = c->steps = 0;
+    c->won = (gather_won){0};
+    c->steps = 0;
     c->known.count = 0;
     for (uint32_t up = s->parent[site]; up; up = s->parent[up])
         if (inst(c, up)->op == VY_OP_IF)
@@ -181,10 +137,15 @@ static bool is_wanted(winning *c, uint32_t site)
     see_place(c, site);
     for (uint32_t k = 0; k < b->rank; k++) any |= needs_winner(c, vy_arg(p, site, k));
     if (!any) return false;
+    c->counters = c->won.loops;
     for (uint32_t k = 0; k < b->rank; k++) all = all && can_copy(c, vy_arg(p, site, k));
-    // Its loop is repeated, with the bounds that it had.
-    for (uint32_t k = 0; k < 3; k++)
-        all = all && !needs_winner(c, vy_arg(p, c->loop, k)) && can_copy(c, vy_arg(p, c->loop, k));
+    // Their loops are repeated, with the bounds that they had.
+    for (uint32_t l = 0; l < c->won.loops && all; l++) {
+        c->counters = l;
+        for (uint32_t k = 0; k < 3 && all; k++)
+            all = !needs_winner(c, vy_arg(p, c->won.loop[l], k)) &&
+                  can_copy(c, vy_arg(p, c->won.loop[l], k));
+    }
     return all && c->steps < MOST_STEPS;
 }
 
@@ -198,32 +159,39 @@ static leaving *leaving_of(winning *c, uint32_t at)
 
 // The outermost construct around the winner that is not around the addition, all up to which are
 // `if`s; 0: there is none, or something else is on the way.
-static uint32_t leaves_from(const winning *c)
+static uint32_t leaves_from(const winning *c, uint32_t at)
 {
     const vy_structure *s = &c->w.s;
     uint32_t from = 0;
-    for (uint32_t up = s->parent[c->at]; up; up = s->parent[up]) {
+    for (uint32_t up = s->parent[at]; up; up = s->parent[up]) {
         const bool around = up < c->site && c->site < vy_closer(c->w.p, s, up);
-        if (around) return vy_in_then(s, up, c->at) == vy_in_then(s, up, c->site) ? from : 0;
+        if (around) return vy_in_then(s, up, at) == vy_in_then(s, up, c->site) ? from : 0;
         if (inst(c, up)->op != VY_OP_IF) return 0;
         from = up;
     }
     return from;
 }
 
-// Has the addition its winner, or can it be given it?
-static bool reach(winning *c)
+// Has the addition that place, or can it be given it?
+static bool reach_one(winning *c, uint32_t at)
 {
-    if (in_scope(c, c->at)) return true;
-    const uint32_t from = leaves_from(c);
-    leaving *l = leaving_of(c, c->at);
-    if (!from || c->at > c->site || (!l && c->leaves == MOST_LEAVING)) return false;
+    if (in_scope(c, at)) return true;
+    const uint32_t from = leaves_from(c, at);
+    leaving *l = leaving_of(c, at);
+    if (!from || at > c->site || (!l && c->leaves == MOST_LEAVING)) return false;
     if (!l) {
         l = &c->leave[c->leaves++];
-        *l = (leaving){.at = c->at, .from = from};
+        *l = (leaving){.at = at, .from = from};
     }
     if (from < l->from) l->from = from;
     return true;
+}
+
+static bool reach(winning *c)
+{
+    bool all = true;
+    for (uint32_t k = 0; k < c->won.loops && all; k++) all = reach_one(c, c->won.at[k]);
+    return all;
 }
 
 // Does the `if` yield the winner?
@@ -263,25 +231,46 @@ static uint32_t remake_if(winning *c, uint32_t id, const uint32_t *which, uint32
 }
 
 // ----------------------------------------------------------------------------------- the rewriting
+// Opens the loop again and, unless all loops have one number, an `if` that it is in the iteration
+// that won.
+static void open_loop(winning *c, uint32_t k, bool numbered)
+{
+    const uint32_t loop = c->won.loop[k];
+    const leaving *left = leaving_of(c, c->won.at[k]);
+    const vy_inst of = *inst(c, loop);
+    vy_builder *b = c->w.b;
+    uint32_t bound[3];
+    c->counters = k;
+    for (uint32_t n = 0; n < 3; n++) bound[n] = copied(c, vy_arg(c->w.p, loop, n));
+    c->counter[k] =
+        vy_begin_loop(b, (vy_type)of.type, of.flags, bound[0], bound[1], bound[2], 0, NULL, NULL);
+    const vy_value won = {left ? left->fresh : vy_new(&c->w, c->won.at[k])};
+    if (!numbered) vy_begin_if(b, vy_eq(b, (vy_value){c->counter[k]}, won).id);
+    c->counters = k + 1;
+}
+
+static void close_if(winning *c)
+{
+    vy_begin_else(c->w.b, 0, NULL);
+    vy_end_if(c->w.b, 0, NULL, NULL);
+}
+
 static void repeat(winning *c, uint32_t id)
 {
-    const vy_program *p = c->w.p;
-    const vy_inst i = *inst(c, id), of = *inst(c, c->loop);
-    const leaving *left = leaving_of(c, c->at);
-    uint32_t bound[3], args[VY_MAX_RANK + 1];
-    vy_builder *b = c->w.b;
+    const vy_inst i = *inst(c, id);
+    const gather_numbered *n = gather_made_number(&c->numbers, &c->won);
+    uint32_t args[VY_MAX_RANK + 1];
     vy_rewrite_at(&c->w, id);
-    for (uint32_t k = 0; k < 3; k++) bound[k] = copied(c, vy_arg(p, c->loop, k));
-    c->counter =
-        vy_begin_loop(b, (vy_type)of.type, of.flags, bound[0], bound[1], bound[2], 0, NULL, NULL);
-    const vy_value won = {left ? left->fresh : vy_new(&c->w, c->at)};
-    vy_begin_if(b, vy_eq(b, (vy_value){c->counter}, won).id);
-    for (uint32_t k = 0; k + 1 < i.nargs; k++) args[k] = copied(c, vy_arg(p, id, k));
+    for (uint32_t k = 0; k < c->won.loops; k++) open_loop(c, k, n != NULL);
+    if (n) vy_begin_if(c->w.b, gather_is_number(&c->w, n, c->counter));
+    for (uint32_t k = 0; k + 1 < i.nargs; k++) args[k] = copied(c, vy_arg(c->w.p, id, k));
     args[i.nargs - 1] = vy_new_arg(&c->w, id, i.nargs - 1u);
-    vy_emit(b, VY_OP_ATOMIC_ADD, (vy_type)i.type, i.aux, i.nargs, args);
-    vy_begin_else(b, 0, NULL);
-    vy_end_if(b, 0, NULL, NULL);
-    vy_end_loop(b, 0, 0, NULL, NULL);
+    vy_emit(c->w.b, VY_OP_ATOMIC_ADD, (vy_type)i.type, i.aux, i.nargs, args);
+    if (n) close_if(c);
+    for (uint32_t k = c->won.loops; k-- > 0;) {
+        if (!n) close_if(c);
+        vy_end_loop(c->w.b, 0, 0, NULL, NULL);
+    }
 }
 
 static uint32_t replace(void *pass, uint32_t id)
@@ -293,7 +282,7 @@ static uint32_t replace(void *pass, uint32_t id)
         repeat(c, id);
         return id;
     }
-    if (inst(c, id)->op != VY_OP_IF) return 0;
+    if (inst(c, id)->op != VY_OP_IF) return gather_make_numbers(&c->numbers, &c->w, id);
     for (uint32_t k = 0; k < c->leaves; k++)
         if (passes(c, &c->leave[k], id)) which[n++] = k;
     return n ? remake_if(c, id, which, n) : 0;
@@ -321,7 +310,7 @@ static bool needs_place(winning *c, uint32_t id)
         const vy_leaf_kind kind = (vy_leaf_kind)c->w.p->leaves.data[VY_LEAF_INDEX(id)].kind;
         return kind == VY_LEAF_OVER || kind == VY_LEAF_BUILTIN;
     }
-    if (id == c->at || c->steps++ >= MOST_STEPS) return false;
+    if (gather_won_at(&c->won, id) < GATHER_DEEPEST || c->steps++ >= MOST_STEPS) return false;
     const uint32_t arm = taken(c, id);
     if (arm) return needs_place(c, arm);
     bool any = false;
@@ -358,6 +347,8 @@ static bool find(winning *c, uint8_t *buffers)
     for (uint32_t id = 1; c->chosen && id < p->insts.count; id++) {
         c->chosen[id] = c->chosen[id] && buffers[inst(c, id)->aux] == SOME;
         any |= c->chosen[id];
+        if (c->chosen[id] && is_wanted(c, id))
+            c->w.oom |= !gather_see_number(&c->numbers, &c->w, &c->won, id);
     }
     for (uint32_t i = 0; i < p->buffers.count; i++) buffers[i] &= SOME;
     return any;
@@ -375,8 +366,9 @@ bool gather_try_winners(vy_program *p, bool shared, gather_winners *all)
     if (ok && find(&c, all->buffers)) {
         all->before = vy_program_clone(p, p->module);
         ok = all->before != NULL;
-        if (ok) vy_rewrite_run(&c.w, replace, &c);
+        if (ok && !c.w.oom) vy_rewrite_run(&c.w, replace, &c);
     }
+    vy_vec_free(&c.numbers);
     return vy_rewrite_end(&c.w, ok, &changed);
 }
 

@@ -13,25 +13,47 @@
 // iteration, only `at` is taped, and the gradients of what e loads get one addition each.  Among
 // equals the last wins, by the left fold of docs/language.md 9.2, as it does when comparing in
 // order.  e may use only the induction variable and loop-invariant values.
+//
+// Of nested loops that carry v in and out unchanged there is one winner, with a place in each: the
+// outer ones take those of the inner one, and their own, where an iteration of that has won.
+//
+//   for j in … {
+//       var won_here = false;
+//       for k in … { …; at_k = won ? k : at_k;  won_here = won_here || won; }
+//       at_j = won_here ? j : at_j;  any = any || won_here;
+//   }
 #include "autodiff/rewrite/argmax.h"
 #include "ir/build/rewrite.h"
 
 #include <string.h>
+
+enum { DEEPEST = 8 }; // loops of a winner; of more, the inner ones have one
+
+// A carried value of a loop, or of nested ones, each of which passes it to the next one and back.
+typedef struct contest {
+    uint32_t loop[DEEPEST], k[DEEPEST]; // from the outermost
+    uint32_t depth;
+    uint32_t op, e; // op: the MAX or MIN; e: the candidate
+    bool first;     // e is the first operand
+    // In the new program, where it is being built: of each loop the iteration that won, and whether
+    // one of the loop that was ended last has.
+    uint32_t at[DEEPEST], any;
+} contest;
+VY_VEC_TYPE(contest_vec, contest);
+
+// The contests of a loop that is being rebuilt, and of those around it.
+typedef struct contests {
+    contest_vec list;
+    const struct contests *around;
+} contests;
 
 typedef struct winner {
     vy_rewrite w;
     const uint8_t *active; // NULL: everything is
     uint8_t *slice;        // scratch: by instruction, e needs it
     uint32_t *uses;        // by instruction
+    const contests *open;
 } winner;
-
-// One carried value of a loop.
-typedef struct contest {
-    uint32_t k, op; // op: the MAX or MIN
-    uint32_t e;     // the candidate
-    bool first;     // e is the first operand
-} contest;
-VY_VEC_TYPE(contest_vec, contest);
 
 // ------------------------------------------------------------------------------------- recognition
 static bool written_in(const winner *w, uint32_t buffer, uint32_t opener)
@@ -43,29 +65,37 @@ static bool written_in(const winner *w, uint32_t buffer, uint32_t opener)
     return false;
 }
 
-// Can `id` be recomputed after the loop, for any iteration?
-static bool repeatable(const winner *w, uint32_t id, uint32_t loop)
+static bool is_loop_of(const contest *c, uint32_t id)
+{
+    for (uint32_t l = 0; l < c->depth; l++)
+        if (c->loop[l] == id) return true;
+    return false;
+}
+
+// Can `id` be recomputed after the loops, for any iterations?
+static bool repeatable(const winner *w, uint32_t id, const contest *c)
 {
     const vy_inst *i = &w->w.p->insts.data[id];
     switch (vy_op_infos[i->op].effect) {
     case VY_PURE: return true;
-    case VY_READ: return !written_in(w, i->aux, loop);
-    case VY_CTRL: return i->op != VY_OP_CARRY || vy_arg(w->w.p, id, 0) != loop;
+    case VY_READ: return !written_in(w, i->aux, c->loop[0]);
+    case VY_CTRL: return i->op != VY_OP_CARRY || !is_loop_of(c, vy_arg(w->w.p, id, 0));
     default: return false;
     }
 }
 
-// Marks the backward slice of `e` in the loop's body; false: it depends on more than the induction
-// variable and loop-invariant values.
-static bool mark_slice(winner *w, uint32_t loop, uint32_t e)
+// Marks the backward slice of the candidate in the body of the outermost loop; false: it depends on
+// more than the induction variables and loop-invariant values.
+static bool mark_slice(winner *w, const contest *c)
 {
-    uint32_t first = loop + 1, last = w->w.s.partner[loop];
+    const uint32_t loop = c->loop[0], first = loop + 1, last = w->w.s.partner[loop];
     memset(w->slice + first, 0, last - first);
-    if (VY_IS_LEAF(e) || e <= loop) return false;
-    w->slice[e] = 1;
+    if (VY_IS_LEAF(c->e) || c->e <= loop) return false;
+    w->slice[c->e] = 1;
     for (uint32_t id = last; id-- > first;) {
         const vy_inst *i = &w->w.p->insts.data[id];
         uint32_t opener = 0;
+        if (is_loop_of(c, id)) w->slice[id] = 0; // its variable: what won takes its place
         if (vy_op_closes((vy_op)i->op)) {
             opener = w->w.s.partner[id];
             for (uint32_t k = id + 1; k < last && w->w.p->insts.data[k].op == VY_OP_RESULT; k++)
@@ -77,7 +107,7 @@ static bool mark_slice(winner *w, uint32_t loop, uint32_t e)
             }
         }
         if (!w->slice[id]) continue;
-        if (!repeatable(w, id, loop)) return false;
+        if (!repeatable(w, id, c)) return false;
         for (uint32_t k = 0; k < i->nargs; k++) {
             uint32_t a = vy_arg(w->w.p, id, k);
             if (!VY_IS_LEAF(a) && a > loop) w->slice[a] = 1;
@@ -86,26 +116,72 @@ static bool mark_slice(winner *w, uint32_t loop, uint32_t e)
     return true;
 }
 
+// Is `next` what a loop in that one makes of the value that it carries?  Then loop and k become
+// those of it.
+static bool goes_on(const winner *w, uint32_t carry, uint32_t next, uint32_t *loop, uint32_t *k)
+{
+    const vy_program *p = w->w.p;
+    if (p->insts.data[next].op != VY_OP_RESULT) return false;
+    const uint32_t inner = vy_opener(p, &w->w.s, next), slot = p->insts.data[next].aux;
+    if (p->insts.data[inner].op != VY_OP_LOOP || w->w.s.parent[inner] != *loop ||
+        vy_slot_init(p, inner, slot) != carry || w->uses[carry] != 1 || w->uses[next] != 1)
+        return false;
+    *loop = inner;
+    *k = slot;
+    return true;
+}
+
 static bool contest_of(winner *w, uint32_t loop, uint32_t k, contest *c)
 {
     const vy_program *p = w->w.p;
-    uint32_t carry = vy_carry(loop, k), result = vy_result(p, &w->w.s, loop, k);
-    uint32_t next = vy_slot_next(p, &w->w.s, loop, k);
-    if (VY_IS_LEAF(next) || next <= loop || (w->active && !w->active[result])) return false;
+    uint32_t carry, next;
+    *c = (contest){0};
+    do {
+        carry = vy_carry(loop, k);
+        next = vy_slot_next(p, &w->w.s, loop, k);
+        if (VY_IS_LEAF(next) || next <= loop || c->depth == DEEPEST) return false;
+        if (w->active && !w->active[vy_result(p, &w->w.s, loop, k)]) return false;
+        c->loop[c->depth] = loop;
+        c->k[c->depth++] = k;
+    } while (goes_on(w, carry, next, &loop, &k));
     const vy_inst *i = &p->insts.data[next];
     if ((i->op != VY_OP_MAX && i->op != VY_OP_MIN) || !vy_type_is_float((vy_type)i->type))
         return false;
     uint32_t x = vy_arg(p, next, 0), y = vy_arg(p, next, 1);
     if ((x == carry) == (y == carry) || w->uses[carry] != 1 || w->uses[next] != 1) return false;
-    *c = (contest){.k = k, .op = next, .e = x == carry ? y : x, .first = y == carry};
-    return mark_slice(w, loop, c->e);
+    c->op = next;
+    c->e = x == carry ? y : x;
+    c->first = y == carry;
+    return mark_slice(w, c);
 }
 
+// The level of the loop in the contest, if it is one of its inner ones; else 0.
+static uint32_t inner_level(const contest *c, uint32_t loop)
+{
+    for (uint32_t l = 1; l < c->depth; l++)
+        if (c->loop[l] == loop) return l;
+    return 0;
+}
+
+// Is carried value k of the loop that of a contest which began further out?
+static bool is_passed(const winner *w, uint32_t loop, uint32_t k)
+{
+    for (const contests *a = w->open; a; a = a->around)
+        for (uint32_t n = 0; n < a->list.count; n++) {
+            const contest *c = &a->list.data[n];
+            const uint32_t level = inner_level(c, loop);
+            if (level && c->k[level] == k) return true;
+        }
+    return false;
+}
+
+// Those that begin with the loop.
 static void find_contests(winner *w, uint32_t loop, contest_vec *list)
 {
     for (uint32_t k = 0, n = vy_slot_count(w->w.p, &w->w.s, loop); k < n && !w->w.oom; k++) {
         contest c;
-        if (contest_of(w, loop, k, &c) && !vy_vec_push(list, c)) w->w.oom = true;
+        if (!is_passed(w, loop, k) && contest_of(w, loop, k, &c) && !vy_vec_push(list, c))
+            w->w.oom = true;
     }
 }
 
@@ -122,12 +198,13 @@ static vy_value wins(winner *w, const contest *c)
 }
 
 // any ? e(at) : initial
-static uint32_t replay_winner(winner *w, uint32_t loop, const contest *c, uint32_t at, uint32_t any)
+static uint32_t replay_winner(winner *w, const contest *c)
 {
-    uint32_t initial = vy_new(&w->w, vy_slot_init(w->w.p, loop, c->k)), result, e;
-    mark_slice(w, loop, c->e);
-    w->w.map[loop] = at;
-    vy_begin_if(w->w.b, any);
+    const uint32_t loop = c->loop[0];
+    uint32_t initial = vy_new(&w->w, vy_slot_init(w->w.p, loop, c->k[0])), result, e;
+    mark_slice(w, c);
+    for (uint32_t l = 0; l < c->depth; l++) w->w.map[c->loop[l]] = c->at[l];
+    vy_begin_if(w->w.b, c->any);
     for (uint32_t id = loop + 1; id < w->w.s.partner[loop]; id++)
         if (w->slice[id]) vy_rewrite_copy(&w->w, id);
     e = vy_new(&w->w, c->e);
@@ -138,47 +215,96 @@ static uint32_t replay_winner(winner *w, uint32_t loop, const contest *c, uint32
 
 static void stop_grad(winner *w, uint32_t *id) { *id = vy_stop_grad(w->w.b, (vy_value){*id}).id; }
 
-// The loop carries `at` and `any` of each contest after its own values.
-static void remake_loop(winner *w, vy_remade *l, const contest_vec *list)
+// What a contest adds to a loop that it goes through, before the loop, in it and after it: after
+// the loop's own values, `at` of this loop and of those further in, and `any`.
+static uint32_t more_values(const contest *c, uint32_t level) { return c->depth - level + 1; }
+
+static void begin(winner *w, vy_remade *l, contest *c, uint32_t level, uint32_t *more)
+{
+    const vy_program *p = w->w.p;
+    stop_grad(w, &l->in[c->k[level]]);
+    for (uint32_t j = level; j < c->depth; j++) {
+        const vy_type t = (vy_type)p->insts.data[c->loop[j]].type;
+        if (!level) c->at[j] = j ? vy_int(w->w.b, t, 0).id : vy_new_arg(&w->w, l->opener, 0);
+        more[j - level] = c->at[j];
+    }
+    more[c->depth - level] = vy_bool(w->w.b, false).id;
+}
+
+// Takes the values that the loop at hand has for it: those carried, or those after it.
+static void take(contest *c, uint32_t level, const uint32_t *now)
+{
+    for (uint32_t j = level; j < c->depth; j++) c->at[j] = now[j - level];
+    c->any = now[c->depth - level];
+}
+
+// What an iteration makes of them: the innermost loop compares, others take what it found.
+static void next(winner *w, vy_remade *l, const contest *c, uint32_t level, const uint32_t *now,
+                 uint32_t *more)
 {
     vy_builder *b = w->w.b;
-    uint32_t *more = l->in + l->own, *now = l->out + l->own;
-    for (uint32_t k = 0; k < list->count; k++) {
-        stop_grad(w, &l->in[list->data[k].k]);
-        more[2 * k] = vy_new_arg(&w->w, l->opener, 0);
-        more[2 * k + 1] = vy_bool(b, false).id;
-    }
-    vy_remake_begin(&w->w, l);
-    vy_remake_body(&w->w, l, replace_contest, w);
-    vy_remake_next(&w->w, l);
-    for (uint32_t k = 0; k < list->count; k++) {
-        const contest *c = &list->data[k];
-        vy_value won = wins(w, c), at = {now[2 * k]}, any = {now[2 * k + 1]};
-        stop_grad(w, &l->in[c->k]);
-        more[2 * k] = vy_select(b, won, (vy_value){w->w.map[l->opener]}, at).id;
-        more[2 * k + 1] = vy_or(b, any, won).id;
-    }
-    vy_remake_end(&w->w, l);
+    const bool compares = level + 1 == c->depth;
+    const vy_value won = compares ? wins(w, c) : (vy_value){c->any};
+    stop_grad(w, &l->in[c->k[level]]);
+    more[0] = vy_select(b, won, (vy_value){w->w.map[l->opener]}, (vy_value){now[0]}).id;
+    for (uint32_t j = level + 1; j < c->depth; j++) more[j - level] = c->at[j];
+    more[c->depth - level] = vy_or(b, (vy_value){now[c->depth - level]}, won).id;
+}
+
+typedef enum { COUNT_VALUES, BEGIN, TAKE, NEXT } step;
+
+// Does that for all contests that go through the loop; returns how many values they have.
+static uint32_t for_all(winner *w, vy_remade *l, uint32_t loop, step what)
+{
+    uint32_t n = 0;
+    for (const contests *a = w->open; a; a = a->around)
+        for (uint32_t k = 0; k < a->list.count; k++) {
+            contest *c = &a->list.data[k];
+            const uint32_t level = inner_level(c, loop);
+            if (!level && c->loop[0] != loop) continue;
+            uint32_t *more = l->in + l->own + n;
+            const uint32_t *now = l->out + l->own + n;
+            if (what == BEGIN) begin(w, l, c, level, more);
+            if (what == TAKE) take(c, level, now);
+            if (what == NEXT) next(w, l, c, level, now, more);
+            n += more_values(c, level);
+        }
+    return n;
+}
+
+static bool remake_loop(winner *w, uint32_t id, uint32_t *last)
+{
+    vy_remade l = {0};
+    const uint32_t more = for_all(w, &l, id, COUNT_VALUES);
+    if (!more || !vy_remake(&w->w, &l, id, more)) return false;
+    for_all(w, &l, id, BEGIN);
+    vy_remake_begin(&w->w, &l);
+    for_all(w, &l, id, TAKE);
+    vy_remake_body(&w->w, &l, replace_contest, w);
+    vy_remake_next(&w->w, &l);
+    for_all(w, &l, id, NEXT);
+    vy_remake_end(&w->w, &l);
+    for_all(w, &l, id, TAKE);
+    *last = vy_remake_last(&w->w, &l);
+    return true;
 }
 
 static uint32_t replace_contest(void *pass, uint32_t id)
 {
     winner *w = pass;
-    contest_vec list = {0};
-    vy_remade l;
-    if (w->w.p->insts.data[id].op == VY_OP_LOOP) find_contests(w, id, &list);
+    contests own = {.around = w->open};
     uint32_t last = 0;
-    if (list.count && vy_remake(&w->w, &l, id, 2 * list.count)) {
-        remake_loop(w, &l, &list);
-        for (uint32_t k = 0; k < list.count; k++) {
-            const contest *c = &list.data[k];
-            const uint32_t *more = l.out + l.own + 2 * (size_t)k;
-            uint32_t r = replay_winner(w, id, c, more[0], more[1]);
-            vy_rewrite_as(&w->w, vy_result(w->w.p, &w->w.s, id, c->k), r);
-        }
-        last = vy_remake_last(&w->w, &l);
+    if (w->w.p->insts.data[id].op != VY_OP_LOOP) return 0;
+    find_contests(w, id, &own.list);
+    w->open = &own;
+    const bool made = remake_loop(w, id, &last);
+    for (uint32_t k = 0; made && k < own.list.count; k++) {
+        const contest *c = &own.list.data[k];
+        const uint32_t r = replay_winner(w, c);
+        vy_rewrite_as(&w->w, vy_result(w->w.p, &w->w.s, id, c->k[0]), r);
     }
-    vy_vec_free(&list);
+    w->open = own.around;
+    vy_vec_free(&own.list);
     return last;
 }
 

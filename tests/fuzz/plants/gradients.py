@@ -124,13 +124,51 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Where a maximum was.
     ("text/grad/gather/winner.vyre", (
-        ("autodiff/gather/gather_winner.c", None, "vy_slot_next(p, &c->w.s, loop, k);\n    if (VY_IS_LEAF(next) || inst(c, next)->op != VY_OP_SELECT) return 0;", "vy_slot_next(p, &c->w.s, loop, k);\n    return 0;"),
-        ("autodiff/gather/gather_winner.c", None, "vy_result(p, &c->w.s, loop, k)) == 1)", "vy_result(p, &c->w.s, loop, k)) != 0)"),
-        ("autodiff/gather/gather_winner.c", None, "return sense ? other == won : is_negation(c, other, won);", "return true;"),
-        ("autodiff/gather/gather_winner.c", None, "return (x == loop && y == carry) || (x == carry && y == loop) ? ", "return x == loop || y == loop ? "),
-        ("autodiff/gather/gather_winner.c", None, "(vy_value){c->counter}, won).id);", "(vy_value){c->counter}, (vy_value){c->counter}).id);"),
+        ("autodiff/gather/gather_won.c", None, "vy_slot_next(p, &w->s, loop, k);\n    if (VY_IS_LEAF(next) || inst(w, next)->op != VY_OP_SELECT) return 0;", "vy_slot_next(p, &w->s, loop, k);\n    return 0;"),
+        ("autodiff/gather/gather_won.c", None, "if (of && vy_truth(w, known, *any) == 1)", "if (of && vy_truth(w, known, *any) != 0)"),
+        ("autodiff/gather/gather_won.c", None, "if (won) return is_same_choice(w, truth, won, sense) ? loop : 0;", "if (won) return loop;"),
+        ("autodiff/gather/gather_won.c", None, "return (x == loop && y == carry) || (x == carry && y == loop) ? ", "return x == loop || y == loop ? "),
+        ("autodiff/gather/gather_winner.c", None, "(vy_value){c->counter[k]}, won).id);", "(vy_value){c->counter[k]}, (vy_value){c->counter[k]}).id);"),
         ("autodiff/gather/gather_winner.c", None, "if (passes(c, &c->leave[k], id)) which[n++] = k;", "if (false) which[n++] = k;"),
         ("autodiff/gather/gather_winner.c", None, "l->in[l->own + k] = here ? fresh :", "l->in[l->own + k] = !here ? fresh :"),
+    )),
+    # … in each of nested loops.
+    ("text/grad/gather/winner_nested.vyre", (
+        ("autodiff/gather/gather_won.c", None, "vy_slot_init(w->p, inner, at) != vy_carry(loop, k)", "false"),
+        ("autodiff/gather/gather_won.c", None, "(won->any && won->any != any) ||", ""),
+        ("autodiff/gather/gather_won.c", None, "k > 0 && won->loop[k - 1] > loop; k--", "k > 0 && won->loop[k - 1] < loop; k--"),
+        ("autodiff/gather/gather_won.c", None, "return inst(w, inner)->op == VY_OP_LOOP && w->s.parent[inner] == loop ? inner : 0;", "return 0;"),
+        ("autodiff/gather/gather_won.c", None, "loop_of(w, loop, truth, &here) != inner", "!loop_of(w, loop, truth, &here)"),
+        ("autodiff/gather/gather_winner.c", None, "if (inst(c, id)->op == VY_OP_LOOP)\n        return", "if (false)\n        return"),
+        ("autodiff/gather/gather_units.c", None, "gather_try_winners(p, false, &all) &&", ""),
+        ("autodiff/gather/gather_number.c", None, "(won->loops == 1 || is_whole(w, won->loop[k]))", "true"),
+        ("autodiff/gather/gather_number.c", None, " &&\n           !vy_keep(w->p, &w->s, loop)", ""),
+        ("autodiff/gather/gather_number.c", None, "vy_select(b, any, number(b, n, at), none)", "number(b, n, at)"),
+        ("autodiff/gather/gather_number.c", None, "vy_ne(b, n->place, none)", "vy_eq(b, n->place, none)"),
+        ("autodiff/gather/gather_number.c", None, "vy_arg(p, loop, k) >= outer", "vy_arg(p, loop, k) > outer"),
+        ("autodiff/gather/gather_number.c", None, "vy_mul(b, sum, n->length[k])", "sum"),
+    )),
+    # Additions of what is zero in all invocations but one.
+    ("text/grad/own/once.vyre", (
+        ("autodiff/gather/gather_once.c", None, "sense ? holds.id : vy_not(w->b, holds).id", "holds.id"),
+        ("autodiff/gather/gather_once.c", None, "*sense = is_zero(p, no);", "*sense = !is_zero(p, no);"),
+        ("autodiff/gather/gather_once.c", None, "return c && c->f == 0;", "return c != NULL;"),
+        ("autodiff/gather/gather_versions.c", None, "|| !gather_guard_once(q) ", ""),
+        ("autodiff/gather/gather_attempts.c", None, "if (!gather_guard_once(whole))", "if (false)"),
+    )),
+    # Points that no loop is needed for are not looked for among all.
+    ("text/grad/gather/clamps.vyre", (
+        ("autodiff/affine/scan.c", None, "least_loops(tree) < least_loops(other)", "false"),
+    )),
+    # A maximum over nested loops has one winner.
+    ("text/grad/rewrite/argmax_nested.vyre", (
+        ("autodiff/rewrite/argmax.c", None, "    *loop = inner;\n    *k = slot;\n    return true;", "    return false;"),
+        ("autodiff/rewrite/argmax.c", None, "vy_slot_init(p, inner, slot) != carry || ", ""),
+        ("autodiff/rewrite/argmax.c", None, "w->uses[carry] != 1 || w->uses[next] != 1)\n        return false;\n    *loop", "w->uses[next] != 1)\n        return false;\n    *loop"),
+        ("autodiff/rewrite/argmax.c", None, "i->op != VY_OP_CARRY || !is_loop_of(c, vy_arg(w->w.p, id, 0));", "true;"),
+        ("autodiff/rewrite/argmax.c", None, "        if (!level) c->at[j] =", "        c->at[j] ="),
+        ("autodiff/rewrite/argmax.c", None, "if (is_loop_of(c, id)) w->slice[id] = 0;", ""),
+        ("autodiff/rewrite/argmax.c", None, "!is_passed(w, loop, k) && ", ""),
     )),
     # Strides with constant factors, and one index in several places.
     ("text/grad/gather/packed.vyre", (

@@ -22,6 +22,8 @@ occur:
   layouts                            of such rows that scalars choose between
   units                              factors of coordinates that are 1 or not: strides and dilations
                                      of windows, in bounds of loops and in conditions
+  maxima                             over windows of two and three nested loops, whose strides are 1 or not,
+                                     and what programs themselves choose in such loops
   extents                            of the domain that are negative, as scalars and products: it is empty
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
@@ -301,6 +303,35 @@ def units():
                 yield "units " + body + end, text.replace(": u32", ": i32")
 
 
+MAXIMA = (  # over windows
+    "for v in 0..D - 1 { for u in 0..T { s = max(s, x[(b * 2 + v) * 9 + c + u]); } }",
+    "for v in 0..T { for u in v..3 { s = min(x[(b + v) * 9 + c * 2 + u], s); } }",
+    "for v in max(0, E - b)..min(T, R - b + E) { for u in max(0, -p)..min(T, R - p) { s = max(s, x[(b + v - E) * R + p + u]); } }",
+    "for v in max(0, E - b)..min(T, R - b + E) { for u in max(0, -p)..min(T, R - p) { s = max(x[(b + v - E) * R + p + u] * y[v], s); } }",
+    "for v in 0..T { for u in rev(0..D - 1) { for t in 0..v + 1 { s = max(s, x[(b + v) * 9 + c + t + u] * 0.5); } } }",
+    "for v in 0..T { let w = y[v]; for u in 0..D { if u != v { s = max(s, x[b * 9 + c + u + v] * w); } } }",
+    "for v in 0..T { let w = y[v]; for u in 0..D - 1 { s = max(s, x[b * 9 + c + u + v] * w); } s = s * 0.5; }",
+    "for v in 0..T { var here = false; for u in 0..D { let won = x[(b + v) * 9 + c + u] > 0.3; g = select(won, u, g); here = here || won; } "
+    "f = select(here, v, f); any = any || here; } if any { s = x[(b + f) * 9 + c + g]; }",
+    "for v in 0..T { var here = false; for u in v..3 { let won = x[(b + v) * 9 + c + u] > 0.3; g = select(won, u, g); here = here || won; } "
+    "f = select(here && v != 1, v, f); any = any || here; } if any { s = x[(b + f) * 9 + c + g]; }",
+    "for v in 0..T { var here = false; for u in 0..D { let won = x[(b + v) * 9 + c + u] > 0.3; g = select(won, u, g); here = here || won; } "
+    "any = any || here; } if any { s = x[b * 9 + c * 3 + g]; }")
+
+
+def maxima():
+    """The element that won has a place in each of the loops."""
+    n = 0
+    for body in MAXIMA:
+        for end in ("o[i, j] = s;", "o[i, j] = s * s;", "o[i, j] = sin(s) * x[0];"):
+            for s, t in ((1, 2), (1, 3), (2, 2), (2, 3), (1, 0), (0, 2), (-1, 3)):
+                n += 1
+                sizes = {"T": t, "N": 2 + n % 2, "M": 3, "S": s, "R": (4, 5, 1)[n % 3], "E": n % 3 - 1, "D": 3}
+                lets = "let b = i32(j); let c = i32(i); let p = c * S - E; var s = 0.1; var f = 0; var g = 0; var any = false; "
+                text = program(lets + body + " " + end, sizes, x="90", y="4", more=", S: u32, R: u32, E: u32, D: u32")
+                yield "maxima " + body + end, text.replace(": u32", ": i32")
+
+
 EXTENTS = (  # of j and i, within 4 and 4
     "o[j * 4 + i] = x[j * 4 + i] * y[i];", "o[j * 4 + i] = x[j] * y[i];", "atomic_add(o[0], x[j] * y[i]);",
     "if j < 3 { atomic_add(o[j], x[j + i] * y[i + 1]); }", "var s = 0.0; for k in 0..3 { s += x[k + i] * y[j]; } o[j * 4 + i] = s;")
@@ -475,7 +506,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges()]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):

@@ -334,6 +334,14 @@ static const char *const contests[] = {
     "main { for j in 0..8 { var v = -inf; for k in 0..8 { v = max(v, x[k] - abs(x[j])); } y[j] = v; } }",
     "main { var v = x[0]; for k in 0..8 { var e = 0.0; for j in 0..3 { e += x[k] * x[(k + j) % 8]; } "
     "v = max(v, e); } y[0] = v; }",
+    "main { var v = x[0]; for j in 0..2 { for k in 0..4 { v = max(v, x[j * 4 + k]); } } y[0] = v; }",
+    "main { var v = x[0]; for j in 0..a { for k in rev(j..5) { v = min(x[j + k], v); } } y[0] = v; }",
+    "main { var v = -inf; for j in 0..2 { for k in 0..2 { for t in 0..j + 1 { v = max(x[j + k * 2 + t], "
+    "v); } } } y[0] = v; }",
+    "main { var v = x[0]; var w = x[1]; for j in 0..2 { for k in 0..4 { v = max(v, x[j * 4 + k]); "
+    "w = min(w, x[k]); } w = w * 0.5; } y[0] = v; y[1] = w; }",
+    "main { var v = x[0]; var q = 0.0; for j in 0..2 { for k in 0..4 { v = max(v, x[j * 4 + k]); } "
+    "q += v; } y[0] = v; y[1] = q; }",
 };
 
 static void winner_values(void **unused)
