@@ -252,59 +252,21 @@ static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *co
     return tree;
 }
 
-static isl_bool count_point(isl_ast_node *n, void *user)
-{
-    uint32_t *count = user;
-    *count += isl_ast_node_get_type(n) == isl_ast_node_user;
-    return isl_bool_true;
-}
-
-// Loops around that of the points which has the fewest.
-static uint32_t least_loops(isl_ast_node *n)
-{
-    uint32_t least = UINT32_MAX;
-    isl_ast_node *inner[2] = {NULL, NULL};
-    isl_ast_node_list *list = NULL;
-    switch (isl_ast_node_get_type(n)) {
-    case isl_ast_node_user: return 0;
-    case isl_ast_node_for: inner[0] = isl_ast_node_for_get_body(n); break;
-    case isl_ast_node_if:
-        inner[0] = isl_ast_node_if_get_then(n);
-        if (isl_ast_node_if_has_else(n) == isl_bool_true) inner[1] = isl_ast_node_if_get_else(n);
-        break;
-    case isl_ast_node_block: list = isl_ast_node_block_get_children(n); break;
-    default: break;
-    }
-    const int count = list ? (int)isl_ast_node_list_n_ast_node(list) : 2;
-    for (int k = 0; k < count; k++) {
-        isl_ast_node *x = list ? isl_ast_node_list_get_ast_node(list, k) : inner[k];
-        const uint32_t loops = x ? least_loops(x) : UINT32_MAX;
-        if (loops < least) least = loops;
-        isl_ast_node_free(x);
-    }
-    isl_ast_node_list_free(list);
-    const bool loops = isl_ast_node_get_type(n) == isl_ast_node_for &&
-                       isl_ast_node_for_is_degenerate(n) != isl_bool_true;
-    return least + (loops && least < UINT32_MAX);
-}
-
 // The tree with fewer copies of the point's code: with or without split loops.  Where those that
-// are split leave some points without a loop, as where numbers are clamped, of which only those at
-// the ends have several, the others would walk all for each.
+// are split leave some points without a long loop, as where numbers are clamped, of which only those
+// at the ends have many, the others would walk all for each.
 static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *context,
                                uint32_t *points)
 {
     enum { ENOUGH = 4 };
-    uint32_t others = 0;
     isl_map *schedule = l->taps.all ? vy_taps_schedule(l, set)
                                     : isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
     isl_ast_node *tree = tree_of(l, schedule, context, false);
-    *points = 0;
-    isl_ast_node_foreach_descendant_top_down(tree, count_point, points);
+    *points = vy_tree_points(tree);
     if (*points > ENOUGH) {
         isl_ast_node *other = tree_of(l, schedule, context, true);
-        isl_ast_node_foreach_descendant_top_down(other, count_point, &others);
-        const bool walks = tree && other && least_loops(tree) < least_loops(other);
+        const uint32_t others = vy_tree_points(other);
+        const bool walks = tree && other && vy_tree_walks(tree) < vy_tree_walks(other);
         if (other && others < *points && !walks) {
             isl_ast_node_free(tree);
             tree = other;

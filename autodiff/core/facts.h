@@ -52,7 +52,8 @@ typedef struct grad_facts {
     uint8_t *adds;     // by load and store: the store adds to the load's element, see store_adds.c
     uint8_t *own;      // by load: no other invocation touches the element in its phase, see
                        // phase_owner.c
-    uint32_t *own_in;  // … only in the arm of this store does it have a derivative; or 0
+    uint32_t *own_in;  // … only in the arm of this store does it have a derivative; or 0.  NULL
+                       // where nothing is phased, as `summed`
     uint8_t *summed;   // by load: all invocations of the workgroup load this element, see
                        // phase_sum.c; by opener: it contains a barrier
     uint32_t *again;   // of a host program, by load: an earlier one that gives its value, or 0
@@ -72,6 +73,7 @@ typedef struct grad_facts {
 // Makes the tables, zeroed, and the structure, `home`, `scope`, `has_halves`.  False: memory; call
 // vy_grad_facts_free either way.
 bool vy_grad_facts_make(grad_facts *f, const vy_program *p);
+bool vy_phase_facts_make(grad_facts *f); // own_in and summed, zeroed; false: memory
 void vy_grad_facts_free(grad_facts *f);
 
 bool vy_is_written(const vy_program *p, uint32_t buffer);

@@ -12,8 +12,10 @@
 // clang-format off
 #define FACTS(T)                                                                                   \
     T(activity, n) T(home, n) T(scope, n) T(locals, n) T(needed, n) T(maskable, n) T(busy, n)      \
-    T(adds, n) T(own, n) T(own_in, n) T(summed, n) T(again, n) T(together, n) T(leaf_activity, leaves)         \
-    T(leaf_wrt, leaves) T(buffers, p->buffers.count)
+    T(adds, n) T(own, n) T(again, n) T(together, n) T(leaf_activity, leaves) T(leaf_wrt, leaves)   \
+    T(buffers, p->buffers.count)
+// Of programs with phases alone: vy_own makes them.
+#define PHASED(T) T(own_in, n) T(summed, n)
 #define PLAN(T)                                                                                    \
     T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
 #define SWEEPS(T)                                                                                  \
@@ -61,9 +63,18 @@ bool vy_grad_facts_make(grad_facts *t, const vy_program *p)
     return true;
 }
 
+bool vy_phase_facts_make(grad_facts *t)
+{
+    const size_t n = t->p->insts.count;
+    bool ok = true;
+    PHASED(MAKE)
+    return ok;
+}
+
 void vy_grad_facts_free(grad_facts *t)
 {
     FACTS(FREE)
+    PHASED(FREE)
     vy_structure_free(&t->s);
     *t = (grad_facts){0};
 }

@@ -309,6 +309,7 @@ bool vy_own(grad_facts *f)
     vy_id_vec loads = {0}, stores = {0};
     owners o = {.facts = f, .p = f->p};
     if (!f->phased) return true;
+    if (!vy_phase_facts_make(f)) return false;
     o.differs = vy_differences(f->p, &f->s, NULL, &arena);
     bool ok = o.differs && count_barriers(&o, &arena) &&
               vy_dataflow_make(&o.flow, f->p, &f->s, &arena) &&

@@ -134,7 +134,7 @@ void vy_reverse_range(reverse *r, uint32_t first, uint32_t last)
         if (vy_op_closes((vy_op)i->op)) {
             uint32_t opener = r->facts.s.partner[id];
             vy_at(r->b, r->p->insts.data[opener].line, r->p->insts.data[opener].column);
-            if (r->facts.summed[opener]) vy_lane_sums_make(r, false);
+            if (r->facts.summed && r->facts.summed[opener]) vy_lane_sums_make(r, false);
             if (i->op == VY_OP_ENDIF)
                 vy_reverse_if(r, opener);
             else if (i->op == VY_OP_ENDLOOP)

@@ -53,7 +53,8 @@ static vy_type type_of(const reverse *r, uint32_t load)
 
 static bool is_summed(const reverse *r, uint32_t load)
 {
-    return r->facts.summed[load] && r->build.buffers[r->p->insts.data[load].aux].kind == ADJ_MEMORY;
+    return r->facts.summed && r->facts.summed[load] &&
+           r->build.buffers[r->p->insts.data[load].aux].kind == ADJ_MEMORY;
 }
 
 void vy_lane_sums_declare(reverse *r)

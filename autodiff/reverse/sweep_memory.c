@@ -122,7 +122,7 @@ static bool is_unused_later(const reverse *r, uint32_t id)
 // was where the arm has been reversed; 0: of others.
 static uint32_t condition_of(reverse *r, uint32_t id)
 {
-    const uint32_t store = r->facts.own_in[id];
+    const uint32_t store = r->facts.own_in ? r->facts.own_in[id] : 0;
     if (!store) return 0;
     const uint32_t opener = r->facts.s.parent[store];
     const vy_value c = {vy_primal(r, vy_arg(r->p, opener, 0))};

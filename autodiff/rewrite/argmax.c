@@ -262,11 +262,10 @@ static uint32_t for_all(winner *w, vy_remade *l, uint32_t loop, step what)
             contest *c = &a->list.data[k];
             const uint32_t level = inner_level(c, loop);
             if (!level && c->loop[0] != loop) continue;
-            uint32_t *more = l->in + l->own + n;
-            const uint32_t *now = l->out + l->own + n;
-            if (what == BEGIN) begin(w, l, c, level, more);
-            if (what == TAKE) take(c, level, now);
-            if (what == NEXT) next(w, l, c, level, now, more);
+            const uint32_t at = l->own + n;
+            if (what == BEGIN) begin(w, l, c, level, l->in + at);
+            if (what == TAKE) take(c, level, l->out + at);
+            if (what == NEXT) next(w, l, c, level, l->out + at, l->in + at);
             n += more_values(c, level);
         }
     return n;

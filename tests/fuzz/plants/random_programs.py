@@ -95,7 +95,7 @@ SEVERAL = (
     ("ir/pass/sums/mark_single_access.c", None, "b->init != VY_INIT_NONE ||", ""),
     ("autodiff/gather/gather_length.c", None, "&& same_arm(g, x->id, y->id)", ""),
     # barriers of the reverse
-    ("autodiff/reverse/sweep.c", None, "if (op == VY_OP_BARRIER && r->facts.phased) vy_barrier(r->b);", ""),
+    ("autodiff/reverse/sweep.c", None, "        vy_lane_sums_make(r, true);\n        vy_barrier(r->b);", "        vy_lane_sums_make(r, true);"),
     # bounds of an inverted access map
     ("autodiff/affine/single.c", None, "isl_aff_lt_basic_set(a, b)", "isl_aff_le_basic_set(a, b)"),
     ("autodiff/affine/single.c", None, "isl_aff_ge_basic_set(a, b)", "isl_aff_gt_basic_set(a, b)"),
