@@ -253,8 +253,8 @@ static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *co
 }
 
 // The tree with fewer copies of the point's code: with or without split loops.  Where those that
-// are split leave some points without a long loop, as where numbers are clamped, of which only those
-// at the ends have many, the others would walk all for each.
+// are split leave some points without a long loop, as where numbers are clamped, of which only
+// those at the ends have many, the others would walk all for each.
 static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *context,
                                uint32_t *points)
 {

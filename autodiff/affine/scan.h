@@ -85,8 +85,8 @@ vy_signed vy_lattice_named(vy_lattice *l, isl_id *id);
 
 // scan_tree.c
 uint32_t vy_tree_points(isl_ast_node *tree); // copies of the point's code
-// Loops around the point which has the fewest, of those that may have as many iterations as an array
-// has rows.
+// Loops around the point which has the fewest, of those that may have as many iterations as an
+// array has rows.
 uint32_t vy_tree_walks(isl_ast_node *tree);
 // scan_taps.c
 // Fills l->taps for a set (kept) of the nest's space; false: the set itself is walked.
