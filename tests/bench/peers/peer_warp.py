@@ -2,7 +2,7 @@
 """Rows by NVIDIA Warp's reverse mode on the CPU (one thread; its other devices are CUDA's): kernels recorded by a `Tape`.
 
 A variable that a loop of dynamic length overwrites has a wrong gradient in Warp ("Dynamic Loops" of its manual), so what
-such a loop carries is an array with an element a step.  Sums are fine, but not logarithms of them in the same kernel.
+such a loop carries is an array with an element a step.  Sums are fine, but not functions of them in the same kernel.
 """
 import numpy as np
 import warp as wp
@@ -176,12 +176,18 @@ def features_of(table: wp.array3d(dtype=float), x: wp.array2d(dtype=float), cell
 
 @wp.kernel
 def layer_of(w: wp.array3d(dtype=float), b: wp.array2d(dtype=float), layer: int, h: wp.array2d(dtype=float),
-             y: wp.array2d(dtype=float)):
+             z: wp.array2d(dtype=float)):
     n, o = wp.tid()
     total = b[layer, o]
     for k in range(h.shape[1]):
         total += w[layer, o, k] * h[n, k]
-    y[n, o] = wp.tanh(total)
+    z[n, o] = total
+
+
+@wp.kernel
+def tanh_of(z: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    n, o = wp.tid()
+    y[n, o] = wp.tanh(z[n, o])
 
 
 @wp.kernel
@@ -252,8 +258,9 @@ def hashgrid(i, _):
 def mlp(i, _):
     h, loss = i["x"], zeros(1)
     for layer in range(i["w"].shape[0]):
-        y = zeros(h.shape)
-        wp.launch(layer_of, dim=h.shape, inputs=[i["w"], i["b"], layer, h, y], device="cpu")
+        z, y = zeros(h.shape), zeros(h.shape)
+        wp.launch(layer_of, dim=h.shape, inputs=[i["w"], i["b"], layer, h, z], device="cpu")
+        wp.launch(tanh_of, dim=h.shape, inputs=[z, y], device="cpu")
         h = y
     wp.launch(mean_square, dim=h.shape[0], inputs=[h, i["t"], loss], device="cpu")
     return loss
