@@ -14,12 +14,12 @@
 //
 //   program f(x: in f32[4], y: out f32[4]) over(i: 4) { y[i] = x[i] * x[i]; }
 //
-// It takes --in --set --groups --of --wrt --ct --grad --jvp --order --seed --deterministic --accumulate
-// --checkpoint --tape-limit --precise --fast-math -O --coarsen --engine eval|vulkan --eval-type
-// --subgroup-size --shuffle; the engine is vulkan, as in the command.  The program runs, with
-// --grad its gradient too, with --jvp its tangents along ones, and all twice: results that differ between two runs are reported as an
-// error, unless `--runs 1` says to run once (sums by atomics of floats depend on the order of
-// invocations).
+// It takes --in --set --groups --of --wrt --ct --grad --jvp --order --seed --deterministic
+// --accumulate --checkpoint --tape-limit --precise --fast-math -O --coarsen --engine eval|vulkan
+// --eval-type --subgroup-size --shuffle; the engine is vulkan, as in the command.  The program
+// runs, with --grad its gradient too, with --jvp its tangents along ones, and all twice: results
+// that differ between two runs are reported as an error, unless `--runs 1` says to run once (sums
+// by atomics of floats depend on the order of invocations).
 //
 // An answer is one line: {"outputs": {"y": {"type": "f32", "shape": [4], "data": [1, 4, 9, 16]},
 // …}} with the float outputs (all outputs if none is of float) and the gradients, or

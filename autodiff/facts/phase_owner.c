@@ -256,7 +256,7 @@ static bool is_single(const owners *o, const uint32_t *loads, uint32_t k, uint64
 {
     const uint32_t only = single_of(o, loads[k]);
     bool all = only != 0;
-    for (uint32_t j = 0; in_phase >> j && all; j++)
+    for (uint32_t j = 0; j < MOST_LOADS && all; j++)
         all = !(in_phase >> j & 1) || single_of(o, loads[j]) == only;
     return all;
 }

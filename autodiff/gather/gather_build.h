@@ -11,8 +11,7 @@
 //   gather_strides.c the strides, and which of two is taken for the inner one
 //   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
 //   gather_either.c … and which form runs then
-//   gather_won.h    where a maximum was
-//   gather_owning.h what is left
+//   gather_won.h, gather_owning.h  where a maximum was; what is left
 //   gather_split.h  domain variables that are divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c, gather_taps.c  one walk where a condition would make two; values beside points

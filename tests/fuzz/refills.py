@@ -8,6 +8,8 @@ written again after they were copied.  make(seed) is a program of f64.
 """
 import random
 
+from rounds import Program
+
 E, F = 9, 10  # of arrays; too many iterations for loops to be unrolled
 
 
@@ -82,17 +84,6 @@ class Maker:
         inside = " ".join(self.item(1) for _ in range(self.r.randrange(1, 4)))
         return self.r.choice(("if x[i, 1] > 0.0 { %s }", "for t in 0..T { %s }", "for t in 0..2 { %s }",
                               "if z > 0.5 { %s } else { v *= 0.9; }")) % inside
-
-
-class Program:
-    """The interface that oracle.py expects of programs."""
-    has_second = False
-
-    def __init__(self, words):
-        self.words = words
-
-    def text(self, **_):
-        return self.words
 
 
 def make(seed):

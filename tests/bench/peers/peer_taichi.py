@@ -41,6 +41,28 @@ def copy(to: ti.template(), x: ti.template()):
         to[at] = x[at]
 
 
+@ti.kernel
+def find_largest(x: ti.template(), most: ti.template()):
+    for r in most:
+        found = x[r, 0]
+        for c in range(x.shape[1]):
+            found = ti.max(found, x[r, c])
+        most[r] = found
+
+
+class Largest:
+    """The largest of each row, which is taken off before exponentials: any constant would do, so it has no gradient."""
+
+    def __init__(self, x, most):
+        self.fields = x, most
+
+    def __call__(self):
+        find_largest(*self.fields)
+
+    def grad(self):
+        pass
+
+
 def matmul(i):
     a, b = field(i["a"].shape, i["a"]), field(i["b"].shape, i["b"])
     c = field(i["grad_c"].shape)
@@ -56,17 +78,9 @@ def matmul(i):
 
 
 def softmax(i):
-    rows, columns = i["x"].shape
+    rows = len(i["x"])
     x, e, y = field(i["x"].shape, i["x"]), field(i["x"].shape), field(i["x"].shape)
     most, total = ti.field(ti.f32, shape=rows), field(rows)
-
-    @ti.kernel
-    def largest():
-        for r in range(rows):
-            found = x[r, 0]
-            for c in range(columns):
-                found = ti.max(found, x[r, c])
-            most[r] = found
 
     @ti.kernel
     def exponentials():
@@ -79,9 +93,7 @@ def softmax(i):
         for r, c in x:
             y[r, c] = e[r, c] / total[r]
 
-    # Softmax is the same with any constant in the place of the largest: it has no gradient.
-    largest.grad = lambda: None
-    return {"x": x}, [e, y, total], [largest, exponentials, quotients], y, i["grad_y"]
+    return {"x": x}, [e, y, total], [Largest(x, most), exponentials, quotients], y, i["grad_y"]
 
 
 def gmm(i):
@@ -103,14 +115,6 @@ def gmm(i):
                     y += l[k, place[r, c]] * (x[n, c] - mu[k, c])
                 value += q[k, r] - 0.5 * y * y
             beta[n, k] = value
-
-    @ti.kernel
-    def largest():
-        for n in range(count):
-            found = beta[n, 0]
-            for k in range(size):
-                found = ti.max(found, beta[n, k])
-            top[n] = found
 
     @ti.kernel
     def exponentials():
@@ -142,8 +146,7 @@ def gmm(i):
         for _ in range(1):
             loss[None] -= count * ti.log(sum_alpha[None])
 
-    largest.grad = lambda: None  # as in softmax
-    kernels = [terms, largest, exponentials, logarithms, weights, prior, end]
+    kernels = [terms, Largest(beta, top), exponentials, logarithms, weights, prior, end]
     return {"alpha": alpha, "mu": mu, "q": q, "l": l}, [beta, total, loss, sum_alpha], kernels, loss, None
 
 

@@ -143,6 +143,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_number.c", None, " &&\n           !vy_keep(w->p, &w->s, loop)", ""),
         ("autodiff/gather/gather_number.c", None, "vy_select(b, any, number(b, n, at), none)", "number(b, n, at)"),
         ("autodiff/gather/gather_number.c", None, "vy_ne(b, n->place, none)", "vy_eq(b, n->place, none)"),
+        ("autodiff/gather/gather_number.c", None, "vy_arg(p, loop, k) >= outer", "vy_arg(p, loop, k) > outer"),
         ("autodiff/gather/gather_number.c", None, "vy_mul(b, sum, n->length[k])", "sum"),
     )),
     # Additions of what is zero in all invocations but one.
