@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which rows of a long table a run takes: one of `parts`, and which one follows from the seed; all with VYRE_SHARE=1."""
 import os
+import subprocess
 
 
 def whole():
@@ -12,3 +13,17 @@ def drawn(rows, parts):
     rows = list(rows)
     seed = int(os.environ.get("VYRE_SEED") or os.environ.get("VYRE_FRESH_SEED") or 0)
     return rows if whole() else rows[seed % parts::parts]
+
+
+def drawn_files(files, parts):
+    """The same of files of the tree, and those of them that its last 60 commits touched: a new file
+    is seen by the run that lands it, not by a later one whose seed draws it."""
+    files = list(files)
+    if whole():
+        return files
+    top = os.environ["SRC"]
+    log = subprocess.run(["git", "log", "-60", "--no-merges", "--diff-filter=AMR", "--name-only", "--format="],
+                         cwd=top, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    touched = {os.path.join(top, path) for path in log.stdout.split("\n") if path}
+    few = set(drawn(files, parts))
+    return [path for path in files if path in few or os.path.join(top, path) in touched]

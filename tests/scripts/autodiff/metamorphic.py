@@ -153,7 +153,7 @@ def main():
     print("VYRE_SEED=%d tests/run -k metamorphic --build %s" % (seed, BUILD))
     child = Harness([os.path.join(BUILD, "tests", "gradcheck_file"), "--stream"], os.getcwd())
     counts, notes, skipped, bad = collections.Counter(), collections.Counter(), collections.Counter(), 0
-    for path in files() if only else shares.drawn(files(), 6):
+    for path in files() if only else shares.drawn_files(files(), 6):
         with open(path, encoding="utf-8", errors="replace") as f:
             text = f.read()
         short = os.path.relpath(path, SRC)

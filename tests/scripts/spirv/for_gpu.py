@@ -39,7 +39,7 @@ def valid():
     files = sorted(os.path.relpath(p, ROOT) for folder in ("examples", "tests/bench", "tests/text/grad")
                    for p in glob.glob(os.path.join(ROOT, folder, "**", "*.vyre"), recursive=True))
     written = 0
-    for file in shares.drawn(files, 10):
+    for file in shares.drawn_files(files, 10):
         path = os.path.join(ROOT, file)
         with open(path, encoding="utf-8") as f:
             names = re.findall(r"^(?:@\w+ )*(?:program|pipeline) (\w+)", f.read(), re.M)

@@ -31,7 +31,7 @@ def shape(text):
 def main():
     wrong = compared = 0
     files = sorted(glob.glob(os.path.join(SRC, "tests", "text", "shader", "*.comp")))
-    for path in shares.drawn(files, 4):
+    for path in shares.drawn_files(files, 4):
         with open(path, encoding="utf-8") as f:
             options = re.search(r"-S\w*|// With ", f.read())
         status, named, _ = printed(path)

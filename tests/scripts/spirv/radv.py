@@ -5,7 +5,8 @@
 as for a GPU: on three generations of chips, without the hardware.  No kernel is refused; none
 spills registers or uses scratch memory except those of tests/radv.txt, which also gives the
 amounts: exceeding them is a failure, and so is a line that no longer holds.  A run takes the files
-of that table, and of the others every fifth one, which the seed chooses; VYRE_SHARE=1 takes all.
+of that table, of the others every fifth one, which the seed chooses, and those that changed lately;
+VYRE_SHARE=1 takes all.
 
     radv.py                     navi21, vega10 and gfx1100 with the installed RADV (Mesa 22.3)
     VYRE_RADV=radv25:navi21,radv25:navi31,radv25:gfx1201 tests/run -k radv
@@ -41,7 +42,7 @@ def main():
     files = sorted(os.path.relpath(p, ROOT) for folder in ("examples", "tests/text")
                    for p in glob.glob(os.path.join(ROOT, folder, "**", "*.vyre"), recursive=True))
     table = read_table()
-    named, others = {where[0] for where in table}, set(shares.drawn(files, 5))
+    named, others = {where[0] for where in table}, set(shares.drawn_files(files, 5))
     files = [f for f in files if f in named or f in others]
     done = subprocess.run([os.path.join(os.environ["BUILD"], "tests", "inspect_corpus"), chosen] + files,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
