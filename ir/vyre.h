@@ -704,6 +704,10 @@ typedef struct vy_opt_options {
     // What an invocation keeps in a workspace is together (ir/pass/target/place_workspaces.c): for
     // drivers on CPUs, which load lane by lane.
     bool by_invocation;
+    // The greatest value of a dimension of `p` in all launches; -1: not known.  With `extent`, many
+    // invocations that add to few elements add up in shared memory first
+    // (ir/pass/device/shared_copies.c); NULL: they do not.
+    int64_t (*number)(void *user, const vy_program *p, vy_dim d);
 } vy_opt_options;
 
 // Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).

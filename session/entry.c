@@ -210,35 +210,63 @@ static uint64_t dispatch_iterations(const vy_pipe_step *s, const vy_program *p, 
     return iterations;
 }
 
-int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis, const vys_launch *v)
-{
-    const vy_dim extent = vy_program_over(p, axis).extent;
-    int64_t least = INT64_MAX;
-    if (!r.pipeline)
-        return p == r.program && v->states[extent.id] == VY_DIM_IS_KNOWN ? v->dims[extent.id] : -1;
-    for (uint32_t i = 0; i < vy_pipeline_step_count(r.pipeline); i++) {
-        launch l;
-        if (dispatched(r, i) != p) continue;
-        const bool ok = launch_of(&l, vy_pipeline_step(r.pipeline, i), p, v->dims, v->states);
-        const int64_t n = ok && l.states[extent.id] == VY_DIM_IS_KNOWN ? l.dims[extent.id] : -1;
-        launch_free(&l);
-        if (n < least) least = n;
-    }
-    return least == INT64_MAX ? -1 : least;
-}
-
 // Its dimensions are computed again: the optimiser may have added some.
-static uint64_t program_iterations(const vy_program *p, const vys_launch *v, bool *complete)
+static bool launch_again(launch *l, const vy_program *p, const vys_launch *v)
 {
     const uint32_t m = vy_program_dim_count(p);
-    launch l = {.dims = calloc(m + 1, sizeof *l.dims), .states = calloc(m + 1, sizeof *l.states)};
-    uint64_t iterations = 0;
-    *complete = false;
-    if (l.dims && l.states) {
-        vy_program_dim_values(p, v->scalars, v->known, v->lengths, v->groups, l.dims, l.states);
-        iterations = vy_program_loop_iterations(p, v->scalars, l.dims, complete);
-        for (uint32_t i = 1; i < m; i++) *complete &= l.states[i] == VY_DIM_IS_KNOWN;
+    *l = (launch){.dims = calloc(m + 1, sizeof *l->dims),
+                  .states = calloc(m + 1, sizeof *l->states)};
+    if (!l->dims || !l->states) return false;
+    vy_program_dim_values(p, v->scalars, v->known, v->lengths, v->groups, l->dims, l->states);
+    return true;
+}
+
+// The least and the greatest value over all launches, -1: one is not known.
+typedef struct span {
+    int64_t least, most;
+} span;
+
+static void widen(span *s, bool ok, const launch *l, vy_dim d)
+{
+    const int64_t n = ok && l->states[d.id] == VY_DIM_IS_KNOWN ? l->dims[d.id] : -1;
+    if (n < s->least) s->least = n;
+    if (n > s->most) s->most = n;
+}
+
+static span span_of(vys_entry r, const vy_program *p, vy_dim d, const vys_launch *v)
+{
+    span s = {INT64_MAX, -1};
+    launch l;
+    if (!r.pipeline && p == r.program) {
+        widen(&s, launch_again(&l, p, v), &l, d);
+        launch_free(&l);
     }
+    for (uint32_t i = 0; r.pipeline && i < vy_pipeline_step_count(r.pipeline); i++) {
+        if (dispatched(r, i) != p) continue;
+        widen(&s, launch_of(&l, vy_pipeline_step(r.pipeline, i), p, v->dims, v->states), &l, d);
+        launch_free(&l);
+    }
+    return s.least < 0 || s.least == INT64_MAX ? (span){-1, -1} : s;
+}
+
+int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis, const vys_launch *v)
+{
+    return span_of(r, p, vy_program_over(p, axis).extent, v).least;
+}
+
+int64_t vys_entry_number(vys_entry r, const vy_program *p, vy_dim d, const vys_launch *v)
+{
+    return span_of(r, p, d, v).most;
+}
+
+static uint64_t program_iterations(const vy_program *p, const vys_launch *v, bool *complete)
+{
+    launch l;
+    uint64_t iterations = 0;
+    *complete = launch_again(&l, p, v);
+    if (*complete) iterations = vy_program_loop_iterations(p, v->scalars, l.dims, complete);
+    for (uint32_t i = 1; *complete && i < vy_program_dim_count(p); i++)
+        *complete = l.states[i] == VY_DIM_IS_KNOWN;
     launch_free(&l);
     return iterations;
 }

@@ -53,6 +53,8 @@ VYS_API uint64_t vys_entry_program_iterations(vys_entry r, const vy_program *p, 
 // The least extent of the domain of `p` along an axis over all its launches; -1: unknown.
 VYS_API int64_t vys_entry_extent(vys_entry r, const vy_program *p, uint32_t axis,
                                  const vys_launch *v);
+// The greatest value of a dimension of `p` over all its launches; -1: unknown.
+VYS_API int64_t vys_entry_number(vys_entry r, const vy_program *p, vy_dim d, const vys_launch *v);
 
 #ifdef __cplusplus
 }

@@ -133,6 +133,13 @@ static int64_t extent_at_launch(void *user, const vy_program *p, uint32_t axis)
     return n < 0 ? 1 : n;
 }
 
+static int64_t number_at_launch(void *user, const vy_program *p, vy_dim d)
+{
+    const vys_asked *asked = user;
+    const vys_launch values = vys_binding_values(asked->data);
+    return vys_entry_number(asked->data->what, p, d, &values);
+}
+
 // Written for a GPU, whatever its sizes.
 static bool is_for_gpu(const vys_settings *s, const vys_facts *f)
 {
@@ -163,6 +170,7 @@ static void choose_sizes(const vys_asked *asked, vy_opt_options *opt)
     opt->coarsen = asked->settings->coarsen;
     opt->carried = f->known && f->cpu ? 256 : 0;
     if (asked->data) opt->extent = extent_at_launch, opt->workgroup = f->workgroup;
+    if (asked->data && f->known) opt->number = number_at_launch;
     if (!opt->coarsen && is_for_gpu(asked->settings, f)) opt->coarsen = GPU_ELEMENTS;
     if (!opt->coarsen && f->known && asked->data) {
         opt->coarsen = f->cpu ? 40 : GPU_ELEMENTS;

@@ -41,6 +41,7 @@ bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c); // sets VY_F
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);          // local arrays → values
 // One atomic addition per subgroup.
 bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c);
+bool vy_pass_shared_copies(vy_program *p, vy_pass_context *c); // … per element and workgroup
 bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *c); // … per run of equal indices
 bool vy_pass_promote_rows(vy_program *p, vy_pass_context *c);  // a row that a loop adds to
 bool vy_pass_registers(vy_program *p, vy_pass_context *c);     // rows in local arrays become values

@@ -60,6 +60,7 @@ static const struct {
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add
+    {"shared_copies",      vy_pass_shared_copies,      1}, // only where options->number
     {"subgroup_runs",      vy_pass_subgroup_runs,      1}, // the same; for the remaining additions
 };
 // clang-format on
