@@ -145,7 +145,7 @@ static int64_t small_number(void *user, const vy_program *p, vy_dim d)
 static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level, .unchecked = stays_in_range};
-    if (as_run && level == 1) o.extent = long_extent, o.number = small_number;
+    if (as_run && level != 2) o.extent = long_extent, o.number = small_number;
     if (as_run && level == 1 && vy_module_program_count(m) % 2) o.chunk = 3;
     if (as_run && level < 3) o.by_invocation = true;
     if (as_run && level == 2) o.lanes = 8;
