@@ -68,8 +68,8 @@ static int64_t rows_of(const vy_program *p, const vy_opt_options *o)
 }
 
 // The last two of several axes are tiled as two axes are, 8 x 8; the axes before fill up what short
-// ones leave.  With 4 x 4 x 4 the groups that run one after another go over four images in turn,
-// and the caches of a CPU must hold all of them.
+// ones leave.  A workgroup of 4 x 4 x 4 works on four images at once, whose memory the caches of a
+// CPU must then hold.
 static void tile_last_axes(vy_program *p, const vy_opt_options *o)
 {
     const uint32_t all = invocations(p);
