@@ -103,3 +103,10 @@ bool vy_along_make(vy_along *a, const vy_program *p, const vy_structure *s, vy_a
     }
     return true;
 }
+
+uint32_t vy_axis_constant(const vy_program *p, uint32_t axis)
+{
+    const vy_dim_node *d = &p->dims.data[p->overs.data[axis].extent.id];
+    return d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX ? (uint32_t)d->value
+                                                                            : 0;
+}

@@ -59,8 +59,9 @@ static inline bool vy_is_chunked(const vy_program *p, const vy_opt_options *o)
 // Can the program observe the size of its workgroups: no domain, a built-in, shared memory, a
 // barrier?
 bool vy_sees_workgroup(const vy_program *p);
-// Makes rows of workgroups fill `lanes`, where the program cannot observe it (workgroup_shape.c).
-void vy_reshape(vy_program *p, uint32_t lanes);
+// Makes rows of workgroups fill `o->lanes`, where the program cannot observe it
+// (workgroup_shape.c).
+void vy_reshape(vy_program *p, const vy_opt_options *o);
 // Larger workgroups for a large domain (the same).
 void vy_enlarge_workgroup(vy_program *p, const vy_opt_options *o);
 

@@ -115,7 +115,7 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
         return false;
     for (uint32_t i = 0; i < m->programs.count; i++) {
         m->programs.data[i]->fast_math |= o->fast_math;
-        vy_reshape(m->programs.data[i], o->lanes);
+        vy_reshape(m->programs.data[i], o);
         vy_enlarge_workgroup(m->programs.data[i], o);
     }
     for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {

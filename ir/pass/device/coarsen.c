@@ -358,7 +358,7 @@ static bool rewrite(coarsen *c, vy_program *p, bool *changed)
     if (*changed && c->gpu && !vy_split_interior(p)) return false;
     if (!*changed || p->has_workgroup) return true;
     vy_default_workgroup(p);
-    vy_reshape(p, c->options->lanes);
+    vy_reshape(p, c->options);
     vy_enlarge_workgroup(p, c->options);
     return true;
 }

@@ -57,13 +57,6 @@ uint32_t vy_axis_buffer(const vy_program *p, uint32_t axis, const uint32_t *clas
     return 0;
 }
 
-uint32_t vy_axis_constant(const vy_program *p, uint32_t axis)
-{
-    const vy_dim_node *d = &p->dims.data[p->overs.data[axis].extent.id];
-    return d->op == VY_DIM_CONST && d->value >= 1 && d->value <= UINT32_MAX ? (uint32_t)d->value
-                                                                            : 0;
-}
-
 static bool is_scalar(const vy_program *p, const vy_dim_node *d)
 {
     if (d->op != VY_DIM_SCALAR) return false;

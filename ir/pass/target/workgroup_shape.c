@@ -9,6 +9,7 @@
 // in loops: they load 0, a `while` that 0 satisfies never ends for them, and the driver's limit on
 // iterations then silently ends the loops of the real invocations too.
 #include "ir/pass/pass.h"
+#include "ir/facts/domain_dependence.h"
 
 bool vy_sees_workgroup(const vy_program *p)
 {
@@ -58,10 +59,37 @@ void vy_enlarge_workgroup(vy_program *p, const vy_opt_options *o)
     }
 }
 
-void vy_reshape(vy_program *p, uint32_t lanes)
+// Of the second last axis; -1: not known.
+static int64_t rows_of(const vy_program *p, const vy_opt_options *o)
+{
+    const uint32_t axis = p->overs.count - 2, constant = vy_axis_constant(p, axis);
+    if (constant) return constant;
+    return o->extent ? o->extent(o->user, p, axis) : -1;
+}
+
+// The last two of several axes are tiled as two axes are, 8 x 8; the axes before fill up what short
+// ones leave.  A workgroup of 4 x 4 x 4 works on four images at once, whose memory the caches of a
+// CPU must then hold.
+static void tile_last_axes(vy_program *p, const vy_opt_options *o)
+{
+    const uint32_t all = invocations(p);
+    const int64_t rows = rows_of(p, o);
+    if (rows == 1) return; // 1: also what only the run decides
+    uint32_t w[3] = {o->lanes, 1, 1};
+    while (w[0] * w[1] < all && (rows < 0 || w[1] < rows)) w[1] *= 2;
+    while (w[0] * w[1] * w[2] < all) w[2] *= 2;
+    if (w[0] * w[1] * w[2] != all) return;
+    for (int axis = 0; axis < 3; axis++) p->workgroup[axis] = w[axis];
+    p->has_workgroup = true;
+}
+
+void vy_reshape(vy_program *p, const vy_opt_options *o)
 {
     enum { EVERY_DEVICE_HAS = 128 };
-    if (vy_program_row_fills(p, lanes) || vy_sees_workgroup(p)) return;
+    const uint32_t lanes = o->lanes;
+    if (!lanes || vy_sees_workgroup(p)) return;
+    if (!p->has_workgroup && p->overs.count > 2) tile_last_axes(p, o);
+    if (vy_program_row_fills(p, lanes)) return;
     uint32_t w[3] = {p->workgroup[0], p->workgroup[1], p->workgroup[2]};
     for (int axis = 1; axis < 3; axis++)
         while (w[0] % lanes && w[axis] % 2 == 0) {

@@ -17,6 +17,11 @@ UNITS = {
         ("ir/pass/target/workgroup_shape.c", None, "p->has_workgroup || !o->workgroup ||", "!o->workgroup ||"),
         ("ir/pass/target/workgroup_shape.c", None, "vy_sees_workgroup(p) || !is_large", "!is_large"),
         ("ir/pass/target/workgroup_shape.c", None, "return n >= (double)", "return n > (double)"),
+        ("ir/pass/target/workgroup_shape.c", None, "!p->has_workgroup && p->overs.count > 2)", "p->overs.count > 2)"),
+        ("ir/pass/target/workgroup_shape.c", None, "if (!lanes || vy_sees_workgroup(p)) return;", "if (!lanes) return;"),
+        ("ir/pass/target/workgroup_shape.c", None, "p->overs.count - 2, constant", "p->overs.count - 1, constant"),
+        ("ir/pass/target/workgroup_shape.c", None, "(rows < 0 || w[1] < rows)", "(rows < 0 || w[1] < 8)"),
+        ("ir/pass/target/workgroup_shape.c", None, "if (rows == 1) return;", ""),
     ),
     "test_places": (
         ("ir/pass/target/place_workspaces.c", None, "dims[k] = b->dims[order[k]];", "dims[k] = b->dims[k];"),

@@ -514,6 +514,50 @@ static void test_workgroup(void **state)
     }
 }
 
+// Rows fill the lanes of a driver that runs them on a CPU, and of several axes the last two are
+// tiled, where nothing says how large a workgroup is and nothing sees it.
+static void test_rows_fill_lanes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *value;
+        int64_t extent[4];
+        uint32_t lanes, shape[3];
+    } cases[] = {
+        {"over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 8, {8, 8, 1}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 16, {16, 4, 1}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 4, {4, 16, 1}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 0, {4, 4, 4}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, -1, -1}, 8, {8, 8, 1}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, 8, 256}, 8, {8, 8, 1}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, 3, 256}, 8, {8, 4, 2}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, 2, 256}, 8, {8, 2, 4}},
+        {"over(b: N, i: N, j: N)", "1.0", {4, 1, 256}, 8, {8, 2, 4}}, // or only the run decides
+        {"over(b: N, i: 2, j: N)", "1.0", {4, 256, 256}, 8, {8, 2, 4}},
+        {"over(a: N, b: N, i: N, j: N)", "1.0", {4, 4, 2, 256}, 8, {8, 2, 4}},
+        {"over(i: N, j: N)", "1.0", {256, 2}, 8, {8, 8, 1}},
+        {"workgroup(4, 4, 4) over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 8, {8, 2, 4}},
+        {"workgroup(8, 2, 2) over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 8, {8, 2, 2}},
+        {"over(b: N, i: N, j: N)", "f32(lindex)", {4, 256, 256}, 8, {4, 4, 4}},
+    };
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        char text[200];
+        snprintf(text, sizeof text, "program t(y: out f32[?], N: u32) %s { atomic_add(y[0], %s); }",
+                 cases[k].head, cases[k].value);
+        vy_module *m = vy_parse(text, strlen(text), "t.vyre");
+        assert_true(vy_module_ok(m));
+        vy_opt_options o = {.level = 2,
+                            .lanes = cases[k].lanes,
+                            .extent = extent_of,
+                            .user = (void *)cases[k].extent};
+        assert_true(vy_optimize(m, &o));
+        const vy_program *p = vy_module_program(m, 0);
+        for (int axis = 0; axis < 3; axis++)
+            assert_int_equal(p->workgroup[axis], cases[k].shape[axis]);
+        vy_module_free(m);
+    }
+}
+
 // One addition for a workgroup outside control flow, and one for a subgroup inside it.
 static void test_workgroup_sums(void **state)
 {
@@ -1266,6 +1310,7 @@ int main(void)
         cmocka_unit_test(test_forward_out_of_range),
         cmocka_unit_test(test_dse_arm_reads),
         cmocka_unit_test(test_workgroup),
+        cmocka_unit_test(test_rows_fill_lanes),
         cmocka_unit_test(test_workgroup_sums),
         cmocka_unit_test(test_barrier_stays),
         cmocka_unit_test(test_unused_values),
