@@ -83,6 +83,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Extents of the domain that are negative.
     ("text/grad/gather/negative_extents.vyre", (
+        ("autodiff/gather/gather_kept.c", None, "most.id ? vy_dim_natural(b, most) : most;", "most;"),
+        ("autodiff/gather/gather_kept.c", None, "vy_dim_natural(b, p->overs.data[j].extent);", "p->overs.data[j].extent;"),
         ("autodiff/affine/scan_names.c", None, "    if (!domain) return v;", "    if (v.id) return v;"),
         ("autodiff/affine/scan_names.c", None, "a->extent[q->index] == VY_AFFINE_DOMAIN &&", "t == VY_I32 &&"),
     )),
