@@ -34,6 +34,8 @@ occur:
   addends                            that are long sums of integers, of both signs, in conditions
                                      and outside, beside others that are computed again
 
+  borders                            of pictures: clamped coordinates along several axes (fuzz/borders.py)
+
   totals                             of workgroups, in shared memory, that all their invocations
                                      read: in loops and arms, alone and beside other elements
   exchanges                          of elements of shared arrays, in arms, and what else is done
@@ -48,6 +50,10 @@ import os
 import random
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "fuzz"))
+sys.dont_write_bytecode = True
+import borders  # noqa: E402
 
 BUILD = os.environ["BUILD"]
 SIZES = ({"N": 5, "M": 4, "T": 6}, {"N": 1, "M": 1, "T": 2}, {"N": 4, "M": 7, "T": 11}, {"N": 3, "M": 5, "T": 13})
@@ -518,7 +524,8 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges(),
+             *(("borders %d" % k, borders.make(k)) for k in range(120))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
