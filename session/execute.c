@@ -281,7 +281,8 @@ bool vys_read(vys_task *t, const char *name, vy_type type, void *data, uint64_t 
     if (!b) return false;
     const uint64_t size = b->value.count * vy_type_size(b->value.type);
     if (b->info.cls == VY_IN)
-        return vys_fail(d, VYS_USAGE, "", "%s is an input: it holds what was set", name);
+        return vys_fail(d, VYS_USAGE, "read outputs", "%s is an input: it holds what was set",
+                        name);
     if (!t->done) return vys_fail(d, VYS_USAGE, "call vys_run", "%s: no run has succeeded", name);
     if (type != b->value.type)
         return vys_fail(d, VYS_DATA, "", "%s is %s, but %s is requested", name,

@@ -32,7 +32,8 @@ bool vys_fail(vy_diag *d, vys_code code, const char *fix, const char *format, ..
 {
     va_list args;
     va_start(args, format);
-    vys_fail_as(d, codes[code].code, codes[code].blame, fix ? fix : codes[code].fix, format, args);
+    vys_fail_as(d, codes[code].code, codes[code].blame, fix && *fix ? fix : codes[code].fix, format,
+                args);
     va_end(args);
     return false;
 }

@@ -30,7 +30,7 @@ static bool take(request *to, const vys_fit *fit, const vys_settings *settings, 
 
 static bool check(const vys_fit *fit, vy_diag *d)
 {
-    if (!fit->steps) return vys_fail(d, VYS_USAGE, "", "vys_fit: steps is at least 1");
+    if (!fit->steps) return vys_fail(d, VYS_USAGE, "set steps", "vys_fit: steps is at least 1");
     if (fit->comm && fit->comm->rank >= fit->comm->ranks)
         return vys_fail(d, VYS_USAGE, "ranks count from 0", "vys_comm: rank or ranks are wrong");
     if (!fit->comm != !fit->shard_count)

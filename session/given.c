@@ -246,7 +246,8 @@ bool vys_set_groups(vys_task *t, const uint32_t groups[3], vy_diag *d)
     if (d->severity == VY_ERROR) return false;
     for (int i = 0; i < 3; i++)
         if (groups[i] == 0)
-            return vys_fail(d, VYS_USAGE, "", "workgroups: three counts from 1 up are expected");
+            return vys_fail(d, VYS_USAGE, "launch one workgroup or more along each axis",
+                            "workgroups: three counts from 1 up are expected");
     if (!vys_binding_takes_groups(&t->forward)) return vys_binding_groups(&t->forward, groups, d);
     memcpy(t->groups, groups, sizeof t->groups);
     t->has_groups = t->moved = true;

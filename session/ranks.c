@@ -198,7 +198,8 @@ bool vys_ranks_run(vys_ranks *r, const vys_work *w, uint32_t steps, double *ms, 
 bool vys_ranks_begin(vys_ranks *r, vy_diag *d)
 {
     if (r->ordered && !r->comm->begin_gather)
-        return vys_fail(d, VYS_USAGE, "", "this communicator has no begin_gather");
+        return vys_fail(d, VYS_USAGE, "use one that has it",
+                        "this communicator has no begin_gather");
     if (!vys_overlap_begin(r, begin, d)) return false;
     if (!r->ordered) return true;
     const uint64_t bytes = place_of(r, r->gradients + 1);

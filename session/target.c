@@ -40,13 +40,15 @@ vys_facts vys_facts_of(const vkrt_device *device)
 bool vys_order_check(const char *name, uint64_t order, vy_diag *d)
 {
     return (order >= 1 && order <= VYS_MOST_ORDER) ||
-           vys_fail(d, VYS_USAGE, "", "%s is 1 to %d", name, VYS_MOST_ORDER);
+           vys_fail(d, VYS_USAGE, "differentiate less often", "%s is 1 to %d", name,
+                    VYS_MOST_ORDER);
 }
 
 bool vys_subgroup_size_check(const char *name, uint64_t size, vy_diag *d)
 {
     return (size <= 128 && !(size & (size - 1))) ||
-           vys_fail(d, VYS_USAGE, "", "%s is a power of two, at most 128", name);
+           vys_fail(d, VYS_USAGE, "choose 1, 2, 4, … 128", "%s is a power of two, at most 128",
+                    name);
 }
 
 bool vys_settings_check(const vys_settings *settings, vy_diag *d)
@@ -64,8 +66,8 @@ bool vys_settings_check(const vys_settings *settings, vy_diag *d)
                    {"driver", s->driver, VY_DRIVER_COUNT - 1}};
     for (size_t i = 0; i < COUNT_OF(choices); i++)
         if (choices[i].value > choices[i].last)
-            return vys_fail(d, VYS_USAGE, "", "%s has no value %u", choices[i].name,
-                            choices[i].value);
+            return vys_fail(d, VYS_USAGE, "choose one of the enumeration's values",
+                            "%s has no value %u", choices[i].name, choices[i].value);
     if (s->precise && s->fast_math)
         return vys_fail(d, VYS_USAGE, "give one of them", "precise and fast_math contradict");
     if (s->forward && s->order > 1)

@@ -219,6 +219,13 @@ class Case:
                 return split_lines(f.read())
         return self.all("EXPECT") or None
 
+    @staticmethod
+    def lacks_fix(err):
+        """Every error says what to do: `fix: …` follows before the next one."""
+        parts = re.split(r"(?m)^(.*\berror: .*\[E\d{4}\])$", err)
+        return ["stderr lacks a fix: " + said for said, rest in zip(parts[1::2], parts[2::2])
+                if not re.search(r"(?m)^fix: \S", rest)]
+
     def check(self, lines, status, out, err):
         """What is wrong, as lines; [] is passed.  The second result: only stdout differs."""
         wrong = []
@@ -229,6 +236,7 @@ class Case:
         wrong += ["stderr lacks: " + text for text in self.all("ERROR")
                   if text.strip() not in err]
         wrong += self.check_inline(err)
+        wrong += self.lacks_fix(err)
         wrong += ["stdout lacks: " + text for text in self.all("CONTAINS")
                   if text.strip() not in out]
         wrong += ["stdout has: " + text for text in self.all("NOT") if text.strip() in out]

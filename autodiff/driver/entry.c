@@ -3,6 +3,7 @@
 #include "autodiff/core/conditions.h"
 #include "autodiff/driver/alone.h"
 #include "autodiff/driver/batches.h"
+#include "autodiff/driver/fields.h"
 #include "autodiff/driver/observed.h"
 #include "autodiff/driver/program_rule.h"
 #include "autodiff/driver/starts_meet.h"
@@ -47,14 +48,16 @@ static vy_module *derive_reverse(const vy_module *m, const vy_grad_options *opti
 vy_module *vy_grad_observed(const vy_module *m, const vy_grad_options *options,
                             const reverse_observer *observer, vy_diag *diag)
 {
+    vy_named_fields f;
     if (!options) options = &defaults;
-    if (!begin_derivative(m, diag)) return NULL;
-    return vy_conditions_known(derive_reverse(m, options, observer, diag), options, diag);
+    if (!begin_derivative(m, diag) || !vy_fields_name(&f, m, options, diag)) return NULL;
+    vy_module *out = derive_reverse(m, &f.o, observer, diag);
+    vy_fields_free(&f);
+    return vy_conditions_known(out, options, diag);
 }
 
 static vy_module *derive_forward(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
-    if (!begin_derivative(m, diag)) return NULL;
     const vy_pipeline *pipeline = find_pipeline(m, options->program);
     if (pipeline) return vy_derive_pipeline(pipeline, options, vy_transform, NULL, diag);
     const vy_program *source = vy_choose_program(m, options->program, diag);
@@ -65,8 +68,12 @@ static vy_module *derive_forward(const vy_module *m, const vy_grad_options *opti
 
 static vy_module *derive(const vy_module *m, const vy_grad_options *options, vy_diag *diag)
 {
+    vy_named_fields f;
     if (!options->forward) return vy_grad_observed(m, options, NULL, diag);
-    return vy_conditions_known(derive_forward(m, options, diag), options, diag);
+    if (!begin_derivative(m, diag) || !vy_fields_name(&f, m, options, diag)) return NULL;
+    vy_module *out = derive_forward(m, &f.o, diag);
+    vy_fields_free(&f);
+    return vy_conditions_known(out, options, diag);
 }
 
 // The same without exact sums, which are sums of integers and so have no derivative.  False: *diag.

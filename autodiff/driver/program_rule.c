@@ -47,6 +47,12 @@ bool vy_rule_has_names(const vy_program *p, const vy_grad_options *o, vy_diag *d
         if (b.id && vy_type_is_float(p->buffers.data[b.id].type) &&
             p->buffers.data[b.id].cls == (of ? VY_OUT : VY_IN))
             continue;
+        if (!of && vy_program_find_scalar(p, name) != UINT32_MAX)
+            vy_diag_set(diag, VY_E_NOT_DIFFERENTIABLE, p->line,
+                        vy_check_column(p->module, p->line, p->name),
+                        "take it as a buffer of one element: the rule computes its gradient",
+                        "`%s` states its derivative, which has no gradient of the scalar `%s`",
+                        p->name, name);
         vy_diag_set(diag, VY_E_BUFFER_NOT_FOUND, p->line, 0, NULL,
                     "`%s`, which states its derivative, has no %s `%s`", p->name,
                     of ? "output" : "input", name);

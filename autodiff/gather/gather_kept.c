@@ -4,6 +4,7 @@
 #include "autodiff/gather/gather_build.h"
 
 #include "autodiff/facts/trip_bound.h"
+#include "ir/build/build.h"
 #include "ir/build/edit.h"
 #include "ir/core/flow.h"
 
@@ -150,9 +151,12 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
     const vy_buf_vec *have = &vy_builder_program(b)->buffers;
     for (uint32_t i = p->buffers.count; kept->link && i < have->count; i++) // kept ones come last
         if (have->data[i].link == kept->link) return i;
-    for (uint32_t j = 0; j < n; j++)
-        dims[j] = array ? array->dims[j] : vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
-    for (uint32_t j = 0; j < p->overs.count; j++) dims[n + j] = p->overs.data[j].extent;
+    for (uint32_t j = 0; j < n; j++) {
+        vy_dim most = array ? array->dims[j] : vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
+        dims[j] = most.id ? vy_dim_natural(b, most) : most; // a loop to -1 does not run
+    }
+    for (uint32_t j = 0; j < p->overs.count; j++)
+        dims[n + j] = vy_dim_natural(b, p->overs.data[j].extent);
     vy_type t = array ? array->type : vy_id_type(p, kept->id);
     if (t == VY_BOOL) t = VY_U32;
     vy_buffer made = vy_param_buffer(b, kept->name, VY_INOUT, t, n + p->overs.count, dims);

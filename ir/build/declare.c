@@ -84,14 +84,29 @@ vy_dim vy_dim_binary(vy_builder *b, vy_dim_op op, vy_dim x, vy_dim y)
     return folds ? vy_dim_const(b, v) : dim_node(b, node);
 }
 
+// Is the dimension not negative, by its form?  Forms that are deeper than `depth` are not.
+static bool is_natural(const vy_program *p, uint32_t dim, uint32_t depth)
+{
+    const vy_dim_node *n = &p->dims.data[dim];
+    switch (n->op) {
+    case VY_DIM_SCALAR: return !vy_type_is_signed(p->scalars.data[n->value].type);
+    case VY_DIM_CONST: return n->value >= 0;
+    case VY_DIM_UNKNOWN:
+    case VY_DIM_GROUPS: return true;
+    case VY_DIM_MIN:
+        return depth && is_natural(p, n->a, depth - 1) && is_natural(p, n->b, depth - 1);
+    case VY_DIM_MAX:
+        return depth && (is_natural(p, n->a, depth - 1) || is_natural(p, n->b, depth - 1));
+    default: return false;
+    }
+}
+
 vy_dim vy_dim_natural(vy_builder *b, vy_dim d)
 {
+    enum { DEPTH = 4 };
     if (vy_builder_failed(b)) return (vy_dim){0};
-    const vy_dim_node *n = &b->p->dims.data[d.id];
-    const bool is = n->op == VY_DIM_SCALAR  ? !vy_type_is_signed(b->p->scalars.data[n->value].type)
-                    : n->op == VY_DIM_CONST ? n->value >= 0
-                                            : n->op == VY_DIM_UNKNOWN || n->op == VY_DIM_GROUPS;
-    return is ? d : vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));
+    if (is_natural(b->p, d.id, DEPTH)) return d;
+    return vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));
 }
 
 // -------------------------------------------------------------------------------------- parameters

@@ -356,8 +356,8 @@ static uint32_t region_end(const printer *o, uint32_t id)
     return in_then ? o->s.partner[opener] : vy_closer(o->p, &o->s, opener);
 }
 
-// Arrays declared at the top: shared ones, and local ones whose first ZERO does not precede all
-// uses or is out of the order of their numbers.
+// Arrays declared at the top: shared ones, which the parser numbers before all local ones, and
+// local ones whose first ZERO does not precede all uses or is out of the order of their numbers.
 static void declare_arrays(printer *o)
 {
     const vy_program *p = o->p;
@@ -378,16 +378,16 @@ static void declare_arrays(printer *o)
     }
     for (uint32_t b = n; b-- > 1; keep = b) {
         const array_facts *a = &facts[b];
-        if (vy_is_global(p->buffers.data[b].cls)) continue; // a workspace declared late
-        if (p->buffers.data[b].cls != VY_LOCAL || !a->clear || a->clear != a->first) break;
+        if (p->buffers.data[b].cls != VY_LOCAL) continue; // a shared array or workspace made late
+        if (!a->clear || a->clear != a->first) break;
         if (a->last >= region_end(o, a->clear) || a->clear >= before) break;
         before = a->clear;
     }
-    for (uint32_t b = 1; b < keep && !o->failed; b++) {
-        vy_buffer_class cls = p->buffers.data[b].cls;
-        if (cls == VY_SHARED) print_array_declaration(o, b, "shared ", ";\n");
-        if (cls == VY_LOCAL) print_array_declaration(o, b, "local ", " undefined;\n");
-    }
+    for (uint32_t b = 1; b < n && !o->failed; b++)
+        if (p->buffers.data[b].cls == VY_SHARED) print_array_declaration(o, b, "shared ", ";\n");
+    for (uint32_t b = 1; b < keep && !o->failed; b++)
+        if (p->buffers.data[b].cls == VY_LOCAL)
+            print_array_declaration(o, b, "local ", " undefined;\n");
     vy_free(facts);
 }
 

@@ -76,6 +76,26 @@ def test_forward_and_second_order(device, data):
     assert p.grad(wrt=["w"], order=2).parameters
 
 
+def test_fields_of_structs(device):
+    p = vyre.load("""
+struct P { pos: vec3; n: i32; mass: f32; }
+program f(w: in f32[N], p: in P[N], y: out f32[N], N: u32) over(i: N) { y[i] = w[i] * p[i].pos.x * p[i].mass; }
+pipeline g(w: in f32[N], p: in P[N], y: out f32[N], N: u32) { f(w, p, y); }
+""", program="f")
+    d = {"w": np.array([1, 2], "f4"), "p.pos": np.array([[1, 0, 0], [3, 0, 0]], "f4"), "p.mass": np.array([4, 5], "f4"),
+         "p.n": np.zeros(2, "i4")}
+    r = p.grad(wrt=["p"])(**d)  # all that can have a gradient
+    assert sorted(r) == ["grad_p.mass", "grad_p.pos"]
+    np.testing.assert_array_equal(r["grad_p.mass"], [1, 6])
+    np.testing.assert_array_equal(r["grad_p.pos"][:, 0], [4, 10])
+    assert sorted(p.grad(wrt=["p.mass", "w"])(**d)) == ["grad_p.mass", "grad_w"]
+    tangents = {"dot_p.pos": d["p.pos"], "dot_p.mass": d["p.mass"]}
+    np.testing.assert_array_equal(p.jvp(wrt=["p"])(**d, **tangents).dot_y, [8, 60])
+    for wrong in ("p.n", "q", "p.", "po"):
+        with pytest.raises(vyre.Error, match="E050"):
+            p.grad(wrt=[wrong])
+
+
 def test_nothing_of_an_earlier_call_stays(device, data):
     g = vyre.load(MODEL).grad(wrt=["w"])
     first = g(**data).grad_w

@@ -22,7 +22,8 @@ bool fail(vy_diag *d, tool_code code, const char *fix, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vys_fail_as(d, codes[code].code, codes[code].blame, fix ? fix : codes[code].fix, format, args);
+    vys_fail_as(d, codes[code].code, codes[code].blame, fix && *fix ? fix : codes[code].fix, format,
+                args);
     va_end(args);
     return false;
 }

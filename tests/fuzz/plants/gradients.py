@@ -83,6 +83,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Extents of the domain that are negative.
     ("text/grad/gather/negative_extents.vyre", (
+        ("autodiff/gather/gather_kept.c", None, "most.id ? vy_dim_natural(b, most) : most;", "most;"),
+        ("autodiff/gather/gather_kept.c", None, "vy_dim_natural(b, p->overs.data[j].extent);", "p->overs.data[j].extent;"),
         ("autodiff/affine/scan_names.c", None, "    if (!domain) return v;", "    if (v.id) return v;"),
         ("autodiff/affine/scan_names.c", None, "a->extent[q->index] == VY_AFFINE_DOMAIN &&", "t == VY_I32 &&"),
     )),
@@ -272,7 +274,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Tapes over a negative extent, which are checked no more than others.
     ("text/grad/storage/negative_domain.vyre", (
-        ("ir/build/declare.c", None, "return is ? d : vy_dim_binary(b, VY_DIM_MAX, d, vy_dim_const(b, 0));", "return d;"),
+        ("ir/build/declare.c", None, "if (is_natural(b->p, d.id, DEPTH)) return d;", "return d;"),
         ("autodiff/storage/tape.c", None, "vy_dim_natural(r->b, r->build.dims[r->p->overs.data[k].extent.id])", "r->build.dims[r->p->overs.data[k].extent.id]"),
         ("ir/facts/range.c", None, "if (!d || d->op != VY_DIM_MAX) return false;", "return false;"),
     )),

@@ -41,6 +41,10 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/diag/e0306_layout_cells.vyre", (
         ("ir/check/check_layout.c", None, "if (!in_cells(a, b, stride)) return false;", "if (!in_cells(a, b, stride)) return true;"),
     )),
+    # Shared arrays are declared before local ones.
+    ("text/parse/shared_late.vyre", (
+        ("ir/text/print_code.c", None, "!= VY_LOCAL) continue; // a", "!= VY_LOCAL) break; // a"),
+    )),
     # Scalars that are printed as vectors.
     ("text/parse/vectors_printed.vyre", (
         ("ir/text/print_vector.c", None, "while (vy_component_stem(text, k)) {", "if (vy_component_stem(text, k)) {"),

@@ -24,7 +24,8 @@ occur:
                                      of windows, in bounds of loops and in conditions
   maxima                             over windows of two and three nested loops, whose strides are 1 or not,
                                      and what programs themselves choose in such loops
-  extents                            of the domain that are negative, as scalars and products: it is empty
+  extents                            of the domain and bounds of loops that are negative, as scalars and
+                                     products: they are empty
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
   multiples                          of four, of a domain variable, divided by such sizes and others
@@ -32,6 +33,8 @@ occur:
                                      loops, fewer and more than there are points
   addends                            that are long sums of integers, of both signs, in conditions
                                      and outside, beside others that are computed again
+
+  borders                            of pictures: clamped coordinates along several axes (fuzz/borders.py)
 
   totals                             of workgroups, in shared memory, that all their invocations
                                      read: in loops and arms, alone and beside other elements
@@ -47,6 +50,10 @@ import os
 import random
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "fuzz"))
+sys.dont_write_bytecode = True
+import borders  # noqa: E402
 
 BUILD = os.environ["BUILD"]
 SIZES = ({"N": 5, "M": 4, "T": 6}, {"N": 1, "M": 1, "T": 2}, {"N": 4, "M": 7, "T": 11}, {"N": 3, "M": 5, "T": 13})
@@ -337,12 +344,23 @@ EXTENTS = (  # of j and i, within 4 and 4
     "if j < 3 { atomic_add(o[j], x[j + i] * y[i + 1]); }", "var s = 0.0; for k in 0..3 { s += x[k + i] * y[j]; } o[j * 4 + i] = s;")
 
 
+BOUNDS = (  # of loops; a gather keeps what they compute, with axes of their lengths
+    "var b = -9.0; for k in 0..S { for l in 0..R { let e = x[(jj + k) * 4 + l]; if e >= b { b = e; } } } o[j * 4 + i] = max(b, -2.0) * y[i];",
+    "var b = 9.0; var m = 0; for k in 0..min(S, 3) { for l in 0..2 { let e = x[k + k + i32(l) + ii]; if e < b { b = e; m = k; } } } o[j * 4 + i] = min(b, 3.0) * y[m];",
+    "var s = y[j]; for k in 0..S * D { s = sin(s) * x[k + ii] + y[k]; } o[j * 4 + i] = s * s;",
+    "for k in 0..max(S, R) { atomic_add(o[k], x[k + ii] * sin(y[jj * D + k])); }",
+    "var s = 0.0; for k in -1..S { s = s * x[k * 2 + ii] + sin(s); } o[j * 4 + i] = s * x[jj - R];")
+LAST = (  # the same of domains: min and max ask which invocation won
+    "atomic_max(o[S + 3], x[i * 2 + j] * y[i]);", "atomic_min(o[i], x[jj * S] * 0.5 - 9.0);",
+    "atomic_min(o[i + 4], x[jj * S + 3]); atomic_max(o[0], x[ii + D + 2] * x[jj]);")
+
+
 def extents():
-    """Domains that are empty as an extent is negative, and those beside them that are not."""
-    for body in EXTENTS:
-        for domain in ("over(j: S, i: R)", "over(j: S * D, i: R)", "over(j: S, i: R * D)"):
+    """Domains and loops that are empty as an extent is negative, and those beside them that are not."""
+    for body in EXTENTS + BOUNDS + LAST:
+        for domain in ("over(j: S, i: R)", "over(j: S * D, i: R)", "over(j: S, i: R * D)", "over(j: 3, i: 3)")[(body in BOUNDS) * 2:]:
             for s, r, d in ((-3, 2, 1), (2, -3, 1), (-1, -2, 1), (2, 2, -2), (3, 4, 1), (-2, 2, -2), (1, -2147483648, 1)):
-                text = program(body, {"T": 1, "N": 1, "M": 1, "S": s, "R": r, "D": d}, x="20", y="20", o="20",
+                text = program(("let ii = i32(i); let jj = i32(j); " if "ii" in body or "jj" in body else "") + body, {"T": 1, "N": 1, "M": 1, "S": s, "R": r, "D": d}, x="20", y="20", o="20",
                                more=", S: u32, R: u32, D: u32", domain=domain)
                 yield "extents " + domain + body, text.replace(": u32", ": i32")
 
@@ -506,7 +524,8 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges()]
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges(),
+             *(("borders %d" % k, borders.make(k)) for k in range(120))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
