@@ -95,6 +95,11 @@ void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_
     fill(&(filling){plan, segment, b, 0}, offset, bytes, NULL); // needs nothing that could fail
 }
 
+void vkrt_poison(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b)
+{
+    fill(&(filling){plan, segment, b, UINT64_MAX}, 0, b->bytes / 4 * 4, NULL); // the same
+}
+
 // ------------------------------------------------------------------------------------------- steps
 // Bytes [*offset, *offset + *bytes) of a buffer: `count` elements from `offset` on.
 static vkrt_status find_part(const vkrt_plan *plan, uint32_t buffer, uint32_t offset,
