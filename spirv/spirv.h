@@ -150,8 +150,8 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 // around it.  A readback waits for the preceding steps and sets its symbol to that element.  A
 // check ends the run with "error" unless value = equals, or 0 ≤ value < below.  Offsets and
 // "elements" count elements of the buffer.  Every binding with "clear", an `out` one or a
-// workspace, is filled with zero, within the range bound, before its dispatch; a workspace without it
-// may hold anything.  A workspace whose shape names the symbol of a
+// workspace, is filled with zero, within the range bound, before its dispatch; a workspace without
+// it may hold anything.  A workspace whose shape names the symbol of a
 // repeat or readback takes that shape, with undefined contents, where the symbol is set; `out`
 // buffers are zero at the start.  A field of kind "offset" is the distance, in elements, from the
 // start of the descriptor of binding "value" to the first element: descriptors begin at multiples

@@ -98,6 +98,7 @@ void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_
 void vkrt_poison(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b)
 {
     fill(&(filling){plan, segment, b, UINT64_MAX}, 0, b->bytes / 4 * 4, NULL); // the same
+    segment->commands_count--; // it is none of the plan's
 }
 
 // ------------------------------------------------------------------------------------------- steps

@@ -10,8 +10,9 @@
 // has there.  Then there is an iteration of the store's loops with the same variables, and it is
 // executed if
 //
-// - each of the store's own loops is paired with one of the same values, in whatever order (its
-//   bounds are compared in the same way, as they may name outer loops), and does not exit early;
+// - each of the store's own loops is paired with one of the same values, in whatever order: its
+//   bounds are compared in the same way, as they may name outer loops, and it does not exit early,
+//   or the load's ends where it has counted to (`n += 1;` in each iteration);
 // - each of the store's own conditions is one that holds around the load, too.
 //
 // Two values are equal if they are one, which is then computed where both see it; if they are
@@ -120,15 +121,35 @@ static bool same_element(pairing *x)
 }
 
 // -------------------------------------------------------------------------------------- constructs
+static bool is_one(const vy_program *p, uint32_t id)
+{
+    const vy_scalar *v = vy_id_const(p, id);
+    return v && v->u == 1;
+}
+
+// Is `end` what the loop's variable would be after the last iteration, counted by the loop itself?
+static bool is_counted_end(const pairing *x, uint32_t loop, uint32_t end)
+{
+    const vy_program *p = x->p;
+    if (VY_IS_LEAF(end) || p->insts.data[end].op != VY_OP_RESULT) return false;
+    if (vy_opener(p, x->s, end) != loop || p->insts.data[loop].flags & VY_FLAG_REVERSE) return false;
+    const uint32_t k = p->insts.data[end].aux, next = vy_slot_next(p, x->s, loop, k);
+    if (vy_slot_init(p, loop, k) != vy_arg(p, loop, 0) || !is_one(p, vy_arg(p, loop, 2))) return false;
+    if (VY_IS_LEAF(next) || p->insts.data[next].op != VY_OP_ADD) return false;
+    return vy_arg(p, next, 0) == vy_carry(loop, k) && is_one(p, vy_arg(p, next, 1));
+}
+
 // Does the store's loop run all iterations of the one that it is paired with?
 static bool runs_all(pairing *x, uint32_t loop)
 {
     uint32_t k = 0;
     while (k < x->count && x->of_store[k] != loop) k++;
-    if (k == x->count || vy_exits(x->p, loop)) return false;
-    for (uint32_t n = 0; n < 3; n++)
-        if (!same(x, vy_arg(x->p, loop, n), vy_arg(x->p, x->of_load[k], n))) return false;
-    return true;
+    if (k == x->count) return false;
+    const uint32_t other = x->of_load[k], end = vy_arg(x->p, other, 1);
+    if (!same(x, vy_arg(x->p, loop, 0), vy_arg(x->p, other, 0))) return false;
+    if (!same(x, vy_arg(x->p, loop, 2), vy_arg(x->p, other, 2))) return false;
+    return vy_exits(x->p, loop) ? is_counted_end(x, loop, end)
+                                : same(x, vy_arg(x->p, loop, 1), end);
 }
 
 // Does the condition of `arm`, an IF, hold around the load, in the same way?

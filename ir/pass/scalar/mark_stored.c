@@ -7,13 +7,13 @@
 //   for s in 0..T { tape[s, i] = v; … }     each load is behind a store of the same invocation
 //   for s in rev(0..T) { … tape[s, i] … }   to the same element
 //
-// A workspace begins as zeros, which a runtime has to write before each dispatch: for a tape as many
-// bytes as the forward sweep stores.  What is marked may hold anything, NaN included.
+// A workspace begins as zeros, which a runtime has to write before each dispatch: for a tape as
+// many bytes as the forward sweep stores.  What is marked may hold anything, NaN included.
 //
-// Of each load a store is looked for that surely precedes it (ir/facts/stored_before.h).  Any other
-// access (an atomic), contents to begin with, a view, or a buffer that begins as a copy of this one,
-// and it is not marked.  Where an index is out of range the store does nothing, but then the load,
-// at the same index, gives zero.
+// Of each load a store is looked for that surely precedes it (ir/facts/stored_before.h).  Not
+// marked is a buffer that has any other access (an atomic), contents to begin with, a view, or
+// another one that begins as its copy.  Where an index is out of range the store does nothing, but
+// then the load, at the same index, gives zero.
 //
 // Of a parameter that is not a workspace the same is known: an intermediate of a pipeline that only
 // such programs use is not cleared either (ir/build/pipe_uses.c).

@@ -16,6 +16,9 @@
 #include <cmocka.h>
 
 #define ROW "for k in 0..n { t[k, i] = x[i]; }"
+#define COUNTED(FROM, C, COUNT)                                                                    \
+    "var c = " C "u; for k in " FROM                                                               \
+    "..n { t[k, i] = x[i]; " COUNT " if x[k] > 0.0 { break; } }"
 #define BACK "for k in rev(0..n) { y[i] += t[k, i]; }"
 
 static const struct {
@@ -46,6 +49,23 @@ static const struct {
     {"for k in 0..n { if x[k] > 0.0 { break; } t[k, i] = x[i]; }" BACK, false},
     {"var c = 0u; while c < n { t[c, i] = x[i]; c += 1; }" BACK, false},
     {ROW "var c = 0u; while c < n { y[i] += t[c, i]; c += 1; }", false},
+    // as far as the loop has counted
+    {COUNTED("0", "0", "c += 1;") "for k in rev(0..c) { y[i] += t[k, i]; }", true},
+    {COUNTED("2", "2", "c += 1;") "for k in rev(2..c) { y[i] += t[k, i]; }", true},
+    {COUNTED("0", "1", "c += 1;") "for k in rev(0..c) { y[i] += t[k, i]; }", false},
+    {COUNTED("1", "0", "c += 1;") "for k in rev(0..c) { y[i] += t[k, i]; }", false},
+    {COUNTED("0", "0", "c += 2;") "for k in rev(0..c) { y[i] += t[k, i]; }", false},
+    {COUNTED("0", "0", "c = k + 1;") "for k in rev(0..c) { y[i] += t[k, i]; }", false},
+    {COUNTED("0", "0", "if x[k] > 1.0 { c += 1; }") "for k in rev(0..c) { y[i] += t[k, i]; }",
+     false},
+    {COUNTED("0", "0", "c += 1;") "for k in rev(0..c + 1) { y[i] += t[k, i]; }", false},
+    {COUNTED("0", "0", "c += 1;") BACK, false},
+    {"var c = 0u; for k in rev(0..n) { t[k, i] = x[i]; c += 1; if x[k] > 0.0 { break; } }"
+     "for k in rev(0..c) { y[i] += t[k, i]; }",
+     false},
+    {"var c = 0u; for k in 0..n step 2 { t[k, i] = x[i]; c += 1; if x[k] > 0.0 { break; } }"
+     "for k in rev(0..c) step 2 { y[i] += t[k, i]; }",
+     false},
     // within one iteration of the loop around both
     {"for k in 0..n { t[k, i] = x[i]; y[i] += t[k, i]; }", true},
     {"for k in 0..n { y[i] += t[k, i]; t[k, i] = x[i]; }", false},
