@@ -127,7 +127,9 @@ static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *er
 // Does it hold anything at the start, while tests look for reads of that?
 static bool is_poisoned(const vkrt_plan *plan, uint32_t buffer)
 {
-    return plan->device->poison && plan->plan->buffers[buffer].role == VY_ROLE_WORKSPACE;
+    const vy_role role = plan->plan->buffers[buffer].role;
+    return plan->device->poison && !plan->buffers[buffer].zero_first &&
+           (role == VY_ROLE_WORKSPACE || role == VY_ROLE_OUT);
 }
 
 vkrt_status vkrt_record_commands(vkrt_plan *plan, vkrt_segment *s, VkPipelineStageFlags before,

@@ -132,7 +132,7 @@ static void use_args(uses *w, const vy_pipe_step *s, uint32_t step)
         if (!vy_pipe_binds(b)) continue;
         const vy_pipe_arg *a = &s->args[n++];
         use_buffer(w, a->buffer.id, step, b->cls == VY_OUT && a->rank == 0);
-        w->first[a->buffer.id].mixed |= !b->stored_first;
+        w->first[a->buffer.id].mixed |= b->cls != VY_INOUT || !b->stored_first;
         if (b->cls != VY_OUT) use_slice(w, a, false);
     }
     for (uint32_t id = 1, n = 0; id < p->buffers.count; id++) // after what is read

@@ -25,7 +25,9 @@ static bool tracks_first_writes(const vy_machine *m, uint32_t id)
 {
     const vy_bound *b = &m->bounds[id];
     const bool starts = m->p->order || m->p->buffers.data[id].init != VY_INIT_NONE;
-    if (m->p->buffers.data[id].stored_first && m->p->buffers.data[id].workspace) return true;
+    if (m->p->buffers.data[id].stored_first &&
+        (b->cls == VY_OUT || m->p->buffers.data[id].workspace))
+        return true;
     return (b->cls == VY_OUT && !starts) || b->cls == VY_SHARED;
 }
 

@@ -132,9 +132,11 @@ static bool is_counted_end(const pairing *x, uint32_t loop, uint32_t end)
 {
     const vy_program *p = x->p;
     if (VY_IS_LEAF(end) || p->insts.data[end].op != VY_OP_RESULT) return false;
-    if (vy_opener(p, x->s, end) != loop || p->insts.data[loop].flags & VY_FLAG_REVERSE) return false;
+    if (vy_opener(p, x->s, end) != loop || p->insts.data[loop].flags & VY_FLAG_REVERSE)
+        return false;
     const uint32_t k = p->insts.data[end].aux, next = vy_slot_next(p, x->s, loop, k);
-    if (vy_slot_init(p, loop, k) != vy_arg(p, loop, 0) || !is_one(p, vy_arg(p, loop, 2))) return false;
+    if (vy_slot_init(p, loop, k) != vy_arg(p, loop, 0) || !is_one(p, vy_arg(p, loop, 2)))
+        return false;
     if (VY_IS_LEAF(next) || p->insts.data[next].op != VY_OP_ADD) return false;
     return vy_arg(p, next, 0) == vy_carry(loop, k) && is_one(p, vy_arg(p, next, 1));
 }

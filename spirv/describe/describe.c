@@ -115,7 +115,8 @@ uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind,
 static bool is_cleared(const vy_describe *d, const vy_buf *b, uint8_t use)
 {
     if (b->init != VY_INIT_NONE || b->cls == VY_IN || (d->hosted && b->layout.given)) return false;
-    return b->cls == VY_OUT ? use != VY_WRITES_ALL : b->workspace && !b->stored_first;
+    if (b->stored_first) return false;
+    return b->cls == VY_OUT ? use != VY_WRITES_ALL : b->workspace;
 }
 
 static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_kernel_binding *out)

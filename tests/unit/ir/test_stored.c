@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// test_stored.c: workspaces of which nothing is loaded that was not stored before
-// (ir/pass/scalar/mark_stored.c).
+// test_stored.c: workspaces of which nothing is loaded that was not stored before, outputs all of
+// which are stored (ir/pass/scalar/mark_stored.c).
 //
 // The interpreter fills what is marked with nan, and reports what it reads of that, so that every
 // test of a gradient looks for what is marked wrongly.
@@ -17,8 +17,7 @@
 
 #define ROW "for k in 0..n { t[k, i] = x[i]; }"
 #define COUNTED(FROM, C, COUNT)                                                                    \
-    "var c = " C "u; for k in " FROM                                                               \
-    "..n { t[k, i] = x[i]; " COUNT " if x[k] > 0.0 { break; } }"
+    "var c = " C "u; for k in " FROM "..n { t[k, i] = x[i]; " COUNT " if x[k] > 0.0 { break; } }"
 #define BACK "for k in rev(0..n) { y[i] += t[k, i]; }"
 
 static const struct {
@@ -119,6 +118,70 @@ static const struct {
     {"t[0, i] += x[i];", false},
 };
 
+static const struct {
+    const char *shape, *code;
+    bool marked; // is z?
+} outputs[] = {
+    {"N", "z[i] = x[i];", true},
+    {"N", "z[i] = x[i]; z[i] += 1.0;", true},
+    {"N", "z[i] += x[i];", false},
+    {"N", "z[N - 1 - i] = x[i];", false},
+    {"N", "if n > 1 { z[i] = x[i]; }", false},
+    {"N", "while n > 1 { z[i] = x[i]; }", false},
+    {"N", "atomic_add(z[0], x[i]);", false},
+    {"N", "for k in 0..n { z[i] = x[i]; }", false},
+    {"N + 1", "z[i] = x[i];", false},
+    {"N, M", "for k in 0..M { z[i, k] = x[i]; }", true},
+    {"M, N", "for k in 0..M { z[k, i] = x[i]; }", true},
+    {"N, M", "for k in rev(0..M) { z[i, k] = x[i]; }", true},
+    {"N, M", "for k in 0..n { z[i, k] = x[i]; }", false},
+    {"N, M", "for k in 1..M { z[i, k] = x[i]; }", false},
+    {"N, M", "for k in 0..M step 2 { z[i, k] = x[i]; }", false},
+    {"N, M", "for k in 0..M { z[i, M - 1 - k] = x[i]; }", false},
+    {"N, M", "for k in 0..M { z[i, k] = x[i]; if x[k] > 1.0 { break; } }", false},
+    {"N, M", "for k in 0..M { if n > 1 { z[i, k] = x[i]; } }", false},
+    {"N, M", "for k in 0..M { z[i, k] = x[i]; } y[i] = z[i, 1];", true},
+    {"N, M", "for k in 0..M { z[i, k] = x[i]; y[i] += z[i, M - 1 - k]; }", false},
+    {"N, M", "y[i] = z[i, 1]; for k in 0..M { z[i, k] = x[i]; }", false},
+    {"N, M", "z[i, 0] = x[i]; for k in 0..M { z[i, k] = x[i]; }", false},
+    {"N, 4", "for k in 0..4 { z[i, k] = x[i]; }", true},
+    {"N, 4", "for k in 0..3 { z[i, k] = x[i]; }", false},
+    {"N, M", "for k in 0..len(z, 1) { z[i, k] = x[i]; }", true},
+    {"N, M", "for k in 0..len(z, 0) { z[i, k] = x[i]; }", false},
+    {"M, N, n", "for k in 0..n { for j in 0..M { z[j, i, k] = x[i]; } }", true},
+    {"M, N, M", "for k in 0..M { z[k, i, k] = x[i]; }", false},
+    {"N, N", "for k in 0..N { z[i, i] = x[k]; }", false},
+    {"N, M", "for j in 0..n { for k in 0..M { z[i, k] = x[i]; } }", false},
+};
+
+static bool is_filled(const char *shape, const char *code)
+{
+    char text[2000];
+    vy_pass_context c = {0};
+    const int n = snprintf(text, sizeof text,
+                           "@order(1) program f(x: in f32[N], z: out f32[%s], y: out f32[N], N: u32, M: u32,"
+                           " n: u32) over(i: N) { y[i] = 0.0; %s }",
+                           shape, code);
+    vy_module *m = vy_parse(text, (size_t)n, "stored");
+    assert_non_null(m);
+    if (!vy_module_ok(m)) fail_msg("%s: %s", code, vy_module_diag(m)->text);
+    vy_program *p = m->programs.data[0];
+    assert_true(vy_pass_mark_stored(p, &c));
+    assert_true(c.changed); // y is marked in any case
+    const bool result = p->buffers.data[vy_program_find_buffer(p, "z").id].stored_first;
+    vy_module_free(m);
+    return result;
+}
+
+static void outputs_that_are_stored_are_marked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        if (is_filled(outputs[i].shape, outputs[i].code) != outputs[i].marked)
+            fail_msg("[%s] %s: %smarked", outputs[i].shape, outputs[i].code,
+                     outputs[i].marked ? "not " : "");
+}
+
 static bool is_marked(const char *code)
 {
     char text[2000];
@@ -135,7 +198,6 @@ static bool is_marked(const char *code)
     assert_true(vy_pass_mark_stored(p, &c));
     const vy_buf *t = &p->buffers.data[vy_program_find_buffer(p, "t").id];
     const bool result = t->stored_first;
-    assert_false(p->buffers.data[vy_program_find_buffer(p, "y").id].stored_first);
     vy_module_free(m);
     return result;
 }
@@ -171,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_stored_before_it_is_loaded_is_marked),
+        cmocka_unit_test(outputs_that_are_stored_are_marked),
         cmocka_unit_test(optimising_anew_forgets_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
