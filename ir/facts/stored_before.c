@@ -182,8 +182,8 @@ static bool is_executed(pairing *x)
 static bool precedes(const vy_stored_before *x, uint32_t store, uint32_t load)
 {
     pairing pairs = {.p = x->p, .s = &x->s, .store = store, .load = load, .left = MOST_VALUES};
-    return store < load && !vy_in_different_arms(x->p, &x->s, store, load) &&
-           same_element(&pairs) && is_executed(&pairs);
+    return !vy_in_different_arms(x->p, &x->s, store, load) && same_element(&pairs) &&
+           is_executed(&pairs);
 }
 
 bool vy_is_stored_before(const vy_stored_before *x, uint32_t load)

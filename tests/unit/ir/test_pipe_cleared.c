@@ -85,9 +85,10 @@ static bool is_cleared(const char *steps)
 {
     char text[2000];
     vy_arena arena = {0};
-    const int n = snprintf(text, sizeof text,
-                           "%spipeline p(x: in f32[N], x2: out f32[N], y: out f32[N], T: u32, N: u32) { %s }",
-                           programs, steps);
+    const int n =
+        snprintf(text, sizeof text,
+                 "%spipeline p(x: in f32[N], x2: out f32[N], y: out f32[N], T: u32, N: u32) { %s }",
+                 programs, steps);
     vy_module *m = vy_parse(text, (size_t)n, "cleared");
     assert_non_null(m);
     if (!vy_module_ok(m)) fail_msg("%s: %s", steps, vy_module_diag(m)->text);

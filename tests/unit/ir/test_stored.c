@@ -106,6 +106,7 @@ static const struct {
     {"for k in 0..n { if p[k] != 0 { t[k, i] = x[i]; } }"
      "for k in rev(0..n) { if p[k + 1] != 0 { y[i] += t[k, i]; } }",
      false},
+    {"if p[i] != 0 { t[0, i] = x[i]; } if q[i] != 0 { y[i] = t[0, i]; }", false},
     {"for k in 0..p[i] { t[k, i] = x[i]; } for k in rev(0..p[i]) { y[i] += t[k, i]; }", true},
     // what memory says may have changed, and floats may be rounded differently
     {"if w[i] > 0.0 { t[0, i] = x[i]; } w[i] = x[i]; if w[i] > 0.0 { y[i] = t[0, i]; }", false},
@@ -158,10 +159,11 @@ static bool is_filled(const char *shape, const char *code)
 {
     char text[2000];
     vy_pass_context c = {0};
-    const int n = snprintf(text, sizeof text,
-                           "@order(1) program f(x: in f32[N], z: out f32[%s], y: out f32[N], N: u32, M: u32,"
-                           " n: u32) over(i: N) { y[i] = 0.0; %s }",
-                           shape, code);
+    const int n =
+        snprintf(text, sizeof text,
+                 "@order(1) program f(x: in f32[N], z: out f32[%s], y: out f32[N], N: u32, M: u32,"
+                 " n: u32) over(i: N) { y[i] = 0.0; %s }",
+                 shape, code);
     vy_module *m = vy_parse(text, (size_t)n, "stored");
     assert_non_null(m);
     if (!vy_module_ok(m)) fail_msg("%s: %s", code, vy_module_diag(m)->text);
@@ -186,11 +188,12 @@ static bool is_marked(const char *code)
 {
     char text[2000];
     vy_pass_context c = {0};
-    const int n = snprintf(text, sizeof text,
-                           "program f(x: in f32[N], p: in u32[N], w: inout f32[N], y: out f32[N],"
-                           " @workspace t: inout f32[M, N], N: u32, M: u32, n: u32) over(i: N)"
-                           " { %s }",
-                           code);
+    const int n = snprintf(
+        text, sizeof text,
+        "program f(x: in f32[N], p: in u32[N], q: in u32[N], w: inout f32[N], y: out f32[N],"
+        " @workspace t: inout f32[M, N], N: u32, M: u32, n: u32) over(i: N)"
+        " { %s }",
+        code);
     vy_module *m = vy_parse(text, (size_t)n, "stored");
     assert_non_null(m);
     if (!vy_module_ok(m)) fail_msg("%s: %s", code, vy_module_diag(m)->text);
