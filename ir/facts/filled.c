@@ -21,9 +21,7 @@ static bool is_extent(const vy_program *p, uint32_t number, vy_dim extent)
     const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(number)];
     const vy_dim_node *d = &p->dims.data[extent.id];
     if (l->kind == VY_LEAF_CONST) return d->op == VY_DIM_CONST && (uint64_t)d->value == l->value.u;
-    if (l->kind == VY_LEAF_SCALAR) return d->op == VY_DIM_SCALAR && d->value == l->index;
-    return l->kind == VY_LEAF_LEN &&
-           vy_equal_dims(p, p->buffers.data[l->index].dims[l->axis], extent);
+    return l->kind == VY_LEAF_SCALAR && d->op == VY_DIM_SCALAR && d->value == l->index;
 }
 
 // Which of the program's variables, from 1 on, an index is; 0: none that goes along the whole axis.
