@@ -104,9 +104,10 @@ typedef struct vy_kernel_from {
 typedef struct vy_kernel_binding {
     const char *name;
     uint32_t set, binding;
-    vy_access access; // OUT: the runtime clears it before each dispatch if `clear`
-    bool clear;       // zero-fill before the dispatch
-    bool workspace;   // made by the compiler: the runtime allocates it, users bind nothing
+    vy_access access;
+    bool clear;       // OUT, workspaces: the runtime fills it with zeros before each dispatch
+    bool workspace;   // made by the compiler: the runtime allocates it, users bind nothing; without
+                      // `clear` it may hold anything
     const char *init; // see vy_plan_step COPY: name of the buffer whose contents it starts with, or
                       // NULL; "1" means filled with ones
     const char *type; // element type: "f32", "u8", …

@@ -149,8 +149,9 @@ VY_API char *vy_spirv_disassemble(const uint32_t *words, size_t count, bool colo
 // `count` steps `times` times; its symbol is 0, 1, ….  A test whose value is 0 ends the repeat
 // around it.  A readback waits for the preceding steps and sets its symbol to that element.  A
 // check ends the run with "error" unless value = equals, or 0 ≤ value < below.  Offsets and
-// "elements" count elements of the buffer.  Every `out` binding with "clear" is filled with zero,
-// within the range bound, before its dispatch.  A workspace whose shape names the symbol of a
+// "elements" count elements of the buffer.  Every binding with "clear", an `out` one or a
+// workspace, is filled with zero, within the range bound, before its dispatch; a workspace without
+// it may hold anything.  A workspace whose shape names the symbol of a
 // repeat or readback takes that shape, with undefined contents, where the symbol is set; `out`
 // buffers are zero at the start.  A field of kind "offset" is the distance, in elements, from the
 // start of the descriptor of binding "value" to the first element: descriptors begin at multiples

@@ -37,6 +37,7 @@ static void choose_parts(vkrt_device *device, const vkrt_device_desc *desc)
 static vkrt_status set_up(vkrt_device *device, const vkrt_device_desc *desc, vkrt_error *error)
 {
     device->force_staging = desc->force_staging;
+    device->poison = env_number("VYRE_POISON") != 0;
     for (int i = 0; i < 3; i++) {
         uint32_t limit = device->physical.info.max_group_count[i];
         uint32_t asked = desc->max_group_count[i];

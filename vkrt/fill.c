@@ -95,6 +95,13 @@ void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_
     fill(&(filling){plan, segment, b, 0}, offset, bytes, NULL); // needs nothing that could fail
 }
 
+void vkrt_poison(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b)
+{
+    const uint32_t commands = segment->commands_count;
+    fill(&(filling){plan, segment, b, UINT64_MAX}, 0, b->bytes / 4 * 4, NULL); // the same
+    segment->commands_count = commands; // it is none of the plan's
+}
+
 // ------------------------------------------------------------------------------------------- steps
 // Bytes [*offset, *offset + *bytes) of a buffer: `count` elements from `offset` on.
 static vkrt_status find_part(const vkrt_plan *plan, uint32_t buffer, uint32_t offset,

@@ -264,6 +264,7 @@ struct vkrt_device {
     vy_features features;
     uint32_t max_group_count[3];
     uint64_t part_ns;     // target maximum time of a submission; UINT64_MAX: any time
+    bool poison;          // VYRE_POISON: what a run need not clear is NaN at its start (for tests)
     uint64_t part_groups; // most workgroups of one dispatch in a submission; 0: any number
     bool abandoned;       // still executes work given up on: none of its objects can be destroyed
     vkrt_instance *instance; // NULL: of a wrapped device

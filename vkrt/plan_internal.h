@@ -262,6 +262,8 @@ void vkrt_note(vkrt_plan *plan, vkrt_plan_buf *b, vkrt_bound range, bool writes,
                VkPipelineStageFlags stage);
 
 // --- fill.c --------------------------------------------------------------------------------------
+// Fills all of a buffer, but for the last bytes of one that is no number of words, with ones: NaN.
+void vkrt_poison(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b);
 void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_t offset,
                uint64_t bytes);
 vkrt_status vkrt_record_fill(vkrt_plan *plan, vkrt_segment *segment, const vy_plan_step *step,

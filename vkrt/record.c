@@ -124,6 +124,14 @@ static vkrt_status record_steps(vkrt_plan *plan, vkrt_segment *s, vkrt_error *er
     return status;
 }
 
+// Does it hold anything at the start, while tests look for reads of that?
+static bool is_poisoned(const vkrt_plan *plan, uint32_t buffer)
+{
+    const vy_role role = plan->plan->buffers[buffer].role;
+    return plan->device->poison && !plan->buffers[buffer].zero_first &&
+           (role == VY_ROLE_WORKSPACE || role == VY_ROLE_OUT);
+}
+
 vkrt_status vkrt_record_commands(vkrt_plan *plan, vkrt_segment *s, VkPipelineStageFlags before,
                                  VkPipelineStageFlags after, vkrt_error *error)
 {
@@ -143,6 +151,7 @@ vkrt_status vkrt_record_commands(vkrt_plan *plan, vkrt_segment *s, VkPipelineSta
     for (uint32_t i = 0; i < plan->plan->buffer_count; i++) {
         vkrt_plan_buf *b = &plan->buffers[i];
         if (b->fresh && b->zero_first) vkrt_zero(plan, s, b, 0, b->bytes);
+        if (b->fresh && is_poisoned(plan, i)) vkrt_poison(plan, s, b);
     }
     vkrt_status status = record_steps(plan, s, error);
     if (s->queries)

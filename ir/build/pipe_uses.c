@@ -5,7 +5,8 @@
 //   buffer v: f32[2, N];  init(x, v[0]);  cleared: only a slice is overwritten
 //   buffer w: f32[N];  repeat … { init(x, w); step(w, …); }    cleared: may run no iteration
 //
-// Nor is what is overwritten slice by slice, and read only where it has been:
+// Nor is what no use reads before it has stored it (vy_buf.stored_first), nor what is overwritten
+// slice by slice, and read only where it has been:
 //
 //   buffer s: f32[T + 1, N];
 //   init(x, s[0]);
@@ -26,6 +27,7 @@ typedef struct first_use { // of an intermediate
     uint32_t block;        // of the step that makes it
     uint32_t step;         // of the first use, + 1; 0: none so far
     bool overwrites;       // the use overwrites all of it, in the same block; true without a use
+    bool mixed;            // a use may read what it has not stored before
     filling filled;
     int64_t count;
     uint32_t repeat; // TURNS: that repeat, + 1; FIRST: one that has read further, + 1, or 0
@@ -130,6 +132,7 @@ static void use_args(uses *w, const vy_pipe_step *s, uint32_t step)
         if (!vy_pipe_binds(b)) continue;
         const vy_pipe_arg *a = &s->args[n++];
         use_buffer(w, a->buffer.id, step, b->cls == VY_OUT && a->rank == 0);
+        w->first[a->buffer.id].mixed |= b->cls != VY_INOUT || !b->stored_first;
         if (b->cls != VY_OUT) use_slice(w, a, false);
     }
     for (uint32_t id = 1, n = 0; id < p->buffers.count; id++) // after what is read
@@ -142,6 +145,7 @@ static void use_args(uses *w, const vy_pipe_step *s, uint32_t step)
 static void use_all(uses *w, uint32_t buffer, uint32_t step)
 {
     use_buffer(w, buffer, step, false);
+    w->first[buffer].mixed = true;
     if (w->first[buffer].filled != FILL_ALL) w->first[buffer].filled = FILL_BROKEN;
 }
 
@@ -189,6 +193,6 @@ bool vy_pipe_cleared(const vy_pipeline *l, vy_arena *arena, uint8_t *cleared)
         }
     }
     for (uint32_t i = 1; i < buffers; i++)
-        cleared[i] = !w.first[i].overwrites && w.first[i].filled != FILL_ALL;
+        cleared[i] = w.first[i].mixed && !w.first[i].overwrites && w.first[i].filled != FILL_ALL;
     return true;
 }

@@ -125,7 +125,11 @@ typedef struct vy_buf {
     bool workspace;
     vy_made made; // not in the text
     bool vector;  // declared as one of vectors: its rows are (for the printer; print_vector.c)
-    bool owned;   // `@owned`: all accesses to an element in one dispatch are by one invocation
+    // INOUT: each element that a dispatch loads, the same invocation has stored before.  OUT: it
+    // stores all elements before it does anything else with them.  So the buffer may hold anything
+    // at the start (ir/pass/scalar/mark_stored.c).  Not in the text
+    bool stored_first;
+    bool owned; // `@owned`: all accesses to an element in one dispatch are by one invocation
     vy_init init;
     const char *init_from;
     vy_derivative_role role; // in derivatives; names in the module's arena.  Not in the text

@@ -170,6 +170,14 @@ static bool check_limit(vy_machine *m)
     return true;
 }
 
+// What a device need not clear holds anything there, and nan here: then reading it shows.
+static void start_scratch(vy_machine *m, uint32_t id)
+{
+    const vy_bound *b = &m->bounds[id];
+    if (m->p->buffers.data[id].workspace && m->p->buffers.data[id].stored_first)
+        memset(b->data, 0xFF, b->count * b->size);
+}
+
 // The initial value of each byte of a given `out` buffer.
 static int start_of_output(const vy_machine *m, uint32_t id)
 {
@@ -189,6 +197,7 @@ static bool make_memory(vy_machine *m)
         b->data = vy_eval_alloc(m, b->count, b->size);
         b->owned = b->data != NULL;
         if (!b->owned) return false;
+        start_scratch(m, id);
     }
     for (uint32_t id = 1; id < m->p->buffers.count; id++) {
         const vy_bound *b = &m->bounds[id];

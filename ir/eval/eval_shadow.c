@@ -19,11 +19,15 @@
 
 static bool tracks_races(const vy_bound *b) { return b->cls != VY_LOCAL && b->cls != VY_IN; }
 
-// A derivative may count on the zeros of an `out` buffer (ir/check/check_rules.c).
+// A derivative may count on the zeros of an `out` buffer (ir/check/check_rules.c), and on those of
+// a workspace unless it was proved not to.
 static bool tracks_first_writes(const vy_machine *m, uint32_t id)
 {
     const vy_bound *b = &m->bounds[id];
     const bool starts = m->p->order || m->p->buffers.data[id].init != VY_INIT_NONE;
+    if (m->p->buffers.data[id].stored_first &&
+        (b->cls == VY_OUT || m->p->buffers.data[id].workspace))
+        return true;
     return (b->cls == VY_OUT && !starts) || b->cls == VY_SHARED;
 }
 

@@ -38,6 +38,7 @@ bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->c
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);
 bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);         // sets VY_FLAG_OWNED
 bool vy_pass_mark_single_access(vy_program *p, vy_pass_context *c); // sets VY_FLAG_ONCE
+bool vy_pass_mark_stored(vy_program *p, vy_pass_context *c);        // sets vy_buf.stored_first
 bool vy_pass_scalarise(vy_program *p, vy_pass_context *c);          // local arrays → values
 // One atomic addition per subgroup.
 bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c);

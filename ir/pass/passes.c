@@ -7,8 +7,8 @@
 
 // Order: first the passes that uncover constants (unroll, scalarise), then those that share and
 // move, then those that remove.  The last `cleanup` makes the result what the parser would build
-// from its text; after it, `mark_in_range`, `mark_owned` and `mark_single_access` only set flags,
-// which `coarsen` and `strip_mine` copy.
+// from its text; after it, `mark_in_range`, `mark_owned`, `mark_single_access` and `mark_stored`
+// only set flags, which `coarsen` and `strip_mine` copy.
 // clang-format off
 static const struct {
     const char *name;
@@ -56,6 +56,7 @@ static const struct {
     {"mark_in_range",      vy_pass_mark_in_range,      1},
     {"mark_owned",         vy_pass_mark_owned,         1},
     {"mark_single_access", vy_pass_mark_single_access, 1}, // among owned elements
+    {"mark_stored",        vy_pass_mark_stored,        1}, // of workspaces, which keep it
     {"place_workspaces",   vy_pass_place_workspaces,   1}, // only where options->by_invocation
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
@@ -103,6 +104,12 @@ static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
     return dump(m, o, pipeline[pass].name);
 }
 
+// What an earlier run has proved need not hold of what was made of the program since.
+static void forget_stored(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].stored_first = false;
+}
+
 bool vy_optimize(vy_module *m, const vy_opt_options *options)
 {
     static const vy_opt_options defaults = {.level = 2};
@@ -117,6 +124,7 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
         m->programs.data[i]->fast_math |= o->fast_math;
         vy_reshape(m->programs.data[i], o);
         vy_enlarge_workgroup(m->programs.data[i], o);
+        forget_stored(m->programs.data[i]);
     }
     for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
         if (o->level < pipeline[pass].level &&

@@ -111,6 +111,14 @@ uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind,
 }
 
 // ----------------------------------------------------------------------------------------- the end
+// Must it be zero before the dispatch?  The host of a shader clears what it needs cleared.
+static bool is_cleared(const vy_describe *d, const vy_buf *b, uint8_t use)
+{
+    if (b->init != VY_INIT_NONE || b->cls == VY_IN || (d->hosted && b->layout.given)) return false;
+    if (b->stored_first) return false;
+    return b->cls == VY_OUT ? use != VY_WRITES_ALL : b->workspace;
+}
+
 static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_kernel_binding *out)
 {
     const vy_buf *b = &d->p->buffers.data[buffer];
@@ -127,9 +135,7 @@ static void describe_binding(vy_describe *d, uint32_t buffer, uint8_t use, vy_ke
         .access = b->cls == VY_IN    ? VY_ACCESS_IN
                   : b->cls == VY_OUT ? VY_ACCESS_OUT
                                      : VY_ACCESS_INOUT,
-        // The host of a shader clears what it needs cleared.
-        .clear = b->cls == VY_OUT && b->init == VY_INIT_NONE && use != VY_WRITES_ALL &&
-                 !(d->hosted && b->layout.given),
+        .clear = is_cleared(d, b, use),
         .workspace = b->workspace,
         .init = b->init == VY_INIT_ONES   ? "1"
                 : b->init == VY_INIT_COPY ? copy(d, b->init_from)

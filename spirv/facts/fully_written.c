@@ -46,6 +46,7 @@ void vy_first_uses(const vy_program *p, uint8_t *uses)
 bool vy_fully_written(const vy_program *p, uint32_t buffer)
 {
     uint8_t *uses = vy_realloc(NULL, p->buffers.count);
+    if (p->buffers.data[buffer].stored_first) return vy_free(uses), true;
     if (!uses) return false;
     vy_first_uses(p, uses);
     const bool all = uses[buffer] == VY_WRITES_ALL;

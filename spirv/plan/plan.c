@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // plan.c: one program as a plan (plan.h): fills and copies for the buffers the compiler made, then
-// the dispatch.  Clearing `out` buffers belongs to the dispatch (vy_kernel_binding.clear).
+// the dispatch.  Clearing `out` buffers and workspaces belongs to the dispatch
+// (vy_kernel_binding.clear).
 #include "spirv/emit/emit.h"
 #include "spirv/plan/make.h"
 
@@ -47,7 +48,7 @@ static bool start_step(const vy_kernel *k, uint32_t index, vy_plan_step *step)
         step->source = find_binding(k, b->init);
         return step->source != UINT32_MAX;
     }
-    return b->workspace && b->access != VY_ACCESS_OUT; // scratch memory starts as zero
+    return false;
 }
 
 // After the dispatch: the symbol that the word is read into, and its check.

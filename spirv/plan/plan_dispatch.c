@@ -221,7 +221,7 @@ static uint32_t find_binding(const vy_kernel *k, const char *name)
     return i;
 }
 
-// Steps that the bindings need before the dispatch.  Clearing `out` is part of the dispatch.
+// Steps that the bindings need before the dispatch.  Clearing is part of the dispatch.
 static void start_bindings(vy_planner *w, const dispatch *d)
 {
     for (uint32_t i = 0; i < d->kernel->binding_count && !w->d.oom; i++) {
@@ -236,8 +236,6 @@ static void start_bindings(vy_planner *w, const dispatch *d)
             if (!part && d->ranks[from]) part = part_of(w, d, i);
             if (part && d->ranks[from]) part->source_offset = d->args[from].offset;
             vy_planner_copy(w, to, d->args[from].buffer, part);
-        } else if (b->workspace && b->access != VY_ACCESS_OUT) {
-            vy_planner_fill(w, to, 0, NULL); // scratch memory starts as zero
         }
     }
 }

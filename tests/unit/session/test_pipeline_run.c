@@ -216,8 +216,8 @@ static void test_compile(void **state)
     assert_string_equal(plan->name, "tape");
     assert_int_equal(count_steps(plan, VY_STEP_DISPATCH), 4);
     assert_int_equal(count_steps(plan, VY_STEP_READBACK), 1);
-    // Each intermediate is overwritten by its first use; the workspace is not.
-    assert_int_equal(count_steps(plan, VY_STEP_FILL), 1);
+    // Each intermediate is overwritten by its first use.
+    assert_int_equal(count_steps(plan, VY_STEP_FILL), 0);
     assert_string_equal(plan->buffers[plan->buffer_count - 1].name, "fill.w");
     assert_int_equal(plan->buffers[plan->buffer_count - 1].role, VY_ROLE_WORKSPACE);
     // Only the index of value() remains to be checked at run time.

@@ -371,15 +371,15 @@ static void compiler_made_buffers_are_prepared(void **state)
     if (!vy_program_end(b)) fail_msg("%s", vy_module_diag(m)->text);
     vy_compiled *c = compile(m, NULL);
     const vy_plan *p = &c->plans[0];
-    assert_int_equal(p->step_count, 4);
+    assert_int_equal(p->step_count, 3);
     assert_int_equal(p->steps[0].kind, VY_STEP_FILL);
     assert_int_equal(p->steps[0].pattern, 0x3F800000);
     assert_int_equal(p->steps[1].kind, VY_STEP_COPY);
     assert_string_equal(p->buffers[p->steps[1].source].name, "x");
-    assert_int_equal(p->steps[2].kind, VY_STEP_FILL);
-    assert_int_equal(p->steps[2].pattern, 0);
-    assert_int_equal(p->steps[3].kind, VY_STEP_DISPATCH);
+    assert_int_equal(p->steps[2].kind, VY_STEP_DISPATCH); // which clears
     assert_int_equal(p->buffers[3].role, VY_ROLE_WORKSPACE);
+    assert_true(c->kernels[0].bindings[3].clear);
+    assert_false(c->kernels[0].bindings[1].clear || c->kernels[0].bindings[2].clear);
     drop(c, m);
 }
 

@@ -276,6 +276,11 @@ static void test_given_groups(void **state)
 {
     needs_device(state);
     vy_kernel kernel = affine_kernel;
+    vy_kernel_binding bindings[2];
+    memcpy(bindings, affine_kernel.bindings, sizeof bindings);
+    assert_true(kernel.binding_count == 2 && bindings[1].access == VY_ACCESS_OUT);
+    bindings[1].clear = true; // one group does not write all of it
+    kernel.bindings = bindings;
     kernel.domain_rank = 0;
     vkrt_plan *plan = plan_for(device, &kernel);
     float y[200];
@@ -1082,6 +1087,7 @@ static int set_up(void **state)
 {
     (void)state;
     setenv("VYRE_VALIDATION", "1", 1);
+    setenv("VYRE_POISON", "0", 1); // barriers are counted
     vkrt_status status = vkrt_instance_create(NULL, &instance, &error);
     if (status == VKRT_NO_LOADER || status == VKRT_NO_DRIVER) return 0; // every test skips itself
     ok(status);
