@@ -384,9 +384,12 @@ vy_dim gather_is_small(const gather *g, const gather_site *site, vy_builder *b);
 // Opens an `if` in which sum[k] are the sums of all lanes.
 void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
 // ---- gather_partial.c
-enum { GATHER_SHARES = 64 }; // partial sums of an element
+// Partial sums of an element; of each of a few constant elements, of which a program has so many.
+enum { GATHER_SHARES = 64, GATHER_SHARES_OF_ONE = 4096, GATHER_CELLS = 8 };
 // Are sums of the site's elements to be made of partial sums?
 bool gather_is_partial(const gather *g, const gather_site *site);
+// Are all places of the buffer a few constant elements, which partial sums suit?
+bool gather_has_cells(const gather *g, uint32_t buffer);
 // ---- gather_rest.c
 // The reverse program without the additions that `stages` gather; NULL: memory.  *empty: nothing is
 // left to do in it.
