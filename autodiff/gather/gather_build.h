@@ -288,7 +288,8 @@ void gather_leave_singles(gather *g);
 void gather_fill_holes(gather *g, gather_site *site);
 // ---- gather_cost.c
 // What adding atomically would cost one invocation.  Where the index is the same in all of them a
-// subgroup adds up first (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.
+// subgroup adds up first (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.  So they do
+// in a shader's derivative, which others launch: of subgroups nothing is known there.
 double gather_adding(const gather *g, const gather_site *site);
 // Drops programs that cost more than they save.  True: there were some.
 bool gather_drop_expensive(gather *g);

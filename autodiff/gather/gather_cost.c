@@ -32,7 +32,8 @@ double gather_adding(const gather *g, const gather_site *site)
     for (uint32_t a = 0; a < x->rank; a++)
         spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
                                                           x->nest.overs) == isl_bool_true;
-    double w = spread || g->r->shader ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
+    const bool one_by_one = spread || g->r->shader;
+    double w = one_by_one ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
     return gather_repeated(g, site->id, w, 0, NULL);
 }
 

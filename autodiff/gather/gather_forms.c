@@ -11,11 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-// How many dimensions of the points correspond to no axis.
+// How many dimensions of the points correspond to no axis: to one whose index is a constant none
+// does.
 static uint32_t summed(const gather_site *site)
 {
-    uint32_t n = site->access.nest.count;
-    for (uint32_t axes = site->axes; axes; axes &= axes - 1) n -= n > 0;
+    const vy_affine_access *x = &site->access;
+    uint32_t n = x->nest.count;
+    for (uint32_t k = 0; k < x->rank; k++)
+        if (site->axes >> k & 1)
+            n -= n > 0 && isl_pw_aff_involves_dims(x->index[k], isl_dim_in, 0, x->nest.count) ==
+                              isl_bool_true;
     return n;
 }
 
