@@ -25,6 +25,9 @@ static double whole_cost(const gather *g)
     return sum;
 }
 
+// Where the index is the same in all invocations a subgroup adds up first
+// (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.  So they do in a shader's
+// derivative, which others launch: of subgroups nothing is known there.
 double gather_adding(const gather *g, const gather_site *site)
 {
     const vy_affine_access *x = &site->access;

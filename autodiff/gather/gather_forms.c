@@ -122,7 +122,8 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
 {
     uint32_t n = 0;
     if (is_partial(g, k)) return make_partial(g, k, made, stage);
-    const bool only = g->programs[k].small || !has_axes(g, k), tries = only || !g->probe; // one form is enough
+    const bool only = g->programs[k].small || !has_axes(g, k),
+               tries = only || !g->probe; // one form is enough
     vy_dim small = {0};
     vy_program *tree = tries && has_tree(g, k) ? gather_make(g, k, GATHER_TREE, &small) : NULL;
     if (tree && !only && constant(g, small) == 0) {
