@@ -8,8 +8,9 @@
 // The two innermost loops are divided, eight lanes to a row: iterations of the innermost loop are
 // mostly neighbours in memory, outer loops are often short (images of a batch), and dividing two
 // loops needs no product of their lengths, which could wrap, and no division in each iteration.  A
-// single loop is divided among all lanes.  Of thousands of invocations sixty-four are a row.  Bounds may depend on outer counters: each lane evaluates
-// those of the loops it reaches.  Lane 0 runs the points that no loop divides.
+// single loop is divided among all lanes.  Of thousands of invocations sixty-four are a row.
+// Bounds may depend on outer counters: each lane evaluates those of the loops it reaches.  Lane 0
+// runs the points that no loop divides.
 #include "autodiff/affine/scan.h"
 
 enum { ROW = 8, MANY = 4096, LONG_ROW = 64 };

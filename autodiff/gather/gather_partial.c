@@ -29,12 +29,12 @@
 // A shader's coefficients, `g[0]` and `g[1]` that all invocations add to, are elements that no axis
 // names: the domain is the shares alone, many of them, and a workgroup adds these up.
 //
-//   program f_gather_g_partial(…) over(s: 4096)        program f_gather_g(…) workgroup(64) over(t: 64)
-//       …                                                  for s in t..4096 step 64 {
-//       part_g[s] = v;                                         v += part_g[s]; w += part2_g[s];
-//       part2_g[s] = w;                                    }
-//                                                          …
-//                                                          if t == 0 { g[0] = …; g[1] = …; }
+//   program f_gather_g_partial(…) over(s: 4096)    program f_gather_g(…) workgroup(64) over(t: 64)
+//       …                                              for s in t..4096 step 64 {
+//       part_g[s] = v;                                     v += part_g[s]; w += part2_g[s];
+//       part2_g[s] = w;                                }
+//                                                      …
+//                                                      if t == 0 { g[0] = …; g[1] = …; }
 //
 // A program of the text leaves them to atomic additions, which subgroups sum up first
 // (ir/pass/sums/subgroup_reduce.c); who launches a shader's gradient may have no subgroups.
