@@ -121,7 +121,8 @@ static bool own(gather *begin)
     bool made = false;
     begin_again(begin);
     begin->owns = true;
-    if (!plain && !gather_by_cases(begin, own_case, false, &made)) return false;
+    gather_known_cases none = {0};
+    if (!plain && !gather_by_cases(begin, own_case, false, &none, &made)) return false;
     return made || gather_own(begin, plain, &made);
 }
 
@@ -147,11 +148,12 @@ static bool gather_or_own(gather *begin)
 static bool gather_simply(gather *begin)
 {
     bool done = false;
-    if (!gather_by_cases(begin, gather_first, true, &done)) return false;
+    gather_known_cases known = {.otherwise = own};
+    if (!gather_by_cases(begin, gather_first, true, &known, &done)) return false;
     if (!done && !gather_by_units(begin, gather_first, &done)) return false;
     if (!done && !gather_first(begin)) return false;
     if (done || begin->made->any) return true;
-    return gather_by_cases(begin, gather_or_own, false, &done) && (done || own(begin));
+    return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
 }
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)

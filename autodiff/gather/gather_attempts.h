@@ -84,10 +84,17 @@ gather_probe gather_probe_version(gather_versions *all, const vy_program *p, boo
 bool gather_replace_by_versions(gather_versions *all, const char *const *names, gather_one *one);
 void gather_free_versions(gather_versions *all);
 // ---- gather_cases.c
+// Cases that an attempt which does less has been made for, of which none is made again, and what
+// else is to be tried for those that it is in vain for.
+typedef struct gather_known_cases {
+    uint32_t all, vain; // are gathered by it; are not
+    gather_one *otherwise;
+} gather_known_cases;
 // Where scalars choose between places that add, and that suffices to gather all of them: makes a
 // program of each choice, and gathers each by `one`.  *done: it did.  whole: not if one program for
 // all has no conditions.  False: m's diag, or memory.
-bool gather_by_cases(gather *begin, gather_one *one, bool whole, bool *done);
+bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_cases *known,
+                     bool *done);
 // ---- gather_units.c
 // Where all additions are gathered if some scalars are 1: makes a program in which they are, which
 // is gathered by `one`, as is the other.  *done: it did.  False: m's diag, or memory.

@@ -287,8 +287,7 @@ void gather_leave_singles(gather *g);
 // fewer pieces.
 void gather_fill_holes(gather *g, gather_site *site);
 // ---- gather_cost.c
-// What adding atomically would cost one invocation.  Where the index is the same in all of them a
-// subgroup adds up first (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.
+// What adding atomically would cost one invocation, see gather_cost.c.
 double gather_adding(const gather *g, const gather_site *site);
 // Drops programs that cost more than they save.  True: there were some.
 bool gather_drop_expensive(gather *g);
@@ -384,9 +383,10 @@ vy_dim gather_is_small(const gather *g, const gather_site *site, vy_builder *b);
 // Opens an `if` in which sum[k] are the sums of all lanes.
 void gather_fold(vy_builder *b, vy_value lane, vy_value *sum, uint32_t n);
 // ---- gather_partial.c
-enum { GATHER_SHARES = 64 }; // partial sums of an element
-// Are sums of the site's elements to be made of partial sums?
-bool gather_is_partial(const gather *g, const gather_site *site);
+// Partial sums of an element; of a constant element; how many of these a program has at most.
+enum { GATHER_SHARES = 64, GATHER_SHARES_OF_ONE = 4096, GATHER_CELLS = 8 };
+bool gather_is_partial(const gather *g, const gather_site *site); // is it summed by them?
+bool gather_has_cells(const gather *g, uint32_t buffer);          // are all places a few constants?
 // ---- gather_rest.c
 // The reverse program without the additions that `stages` gather; NULL: memory.  *empty: nothing is
 // left to do in it.

@@ -263,7 +263,18 @@ static bool note_cases(const gather *g, uint32_t count)
     return true;
 }
 
-bool gather_by_cases(gather *begin, gather_one *one, bool whole, bool *done)
+// Is all of case k gathered?
+static bool probe_case(gather_versions *all, uint32_t k, gather_one *one, gather_known_cases *known)
+{
+    if (known->all >> k & 1) return true;
+    gather_one *rest = known->vain >> k & 1 ? known->otherwise : one;
+    const bool each = gather_probe_version(all, all->version[k], true, rest).all;
+    *(each ? &known->all : &known->vain) |= 1u << k;
+    return each;
+}
+
+bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_cases *known,
+                     bool *done)
 {
     static const char *const names[GATHER_VERSIONS] = {"case1", "case2", "case3",
                                                        "case4", "case5", "case6"};
@@ -273,8 +284,7 @@ bool gather_by_cases(gather *begin, gather_one *one, bool whole, bool *done)
     divide(&c, g.r, (vy_dim){0});
     const uint32_t count = all->count;
     bool each = count > 1 && !all->refused && !g.failed;
-    for (uint32_t k = count; k-- > 0 && each;)
-        each = gather_probe_version(all, all->version[k], true, one).all;
+    for (uint32_t k = count; k-- > 0 && each;) each = probe_case(all, k, one, known);
     const gather_probe as_it_is =
         each && whole ? gather_probe_version(all, g.r, true, one) : (gather_probe){0};
     each = each && (!as_it_is.all || as_it_is.open);

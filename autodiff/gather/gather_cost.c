@@ -25,14 +25,25 @@ static double whole_cost(const gather *g)
     return sum;
 }
 
+// Do the first `dims` dimensions of the points decide which element it is?
+static bool depends_on(const vy_affine_access *x, unsigned dims)
+{
+    bool any = false;
+    for (uint32_t a = 0; a < x->rank && !any; a++)
+        any = x->index[a] &&
+              isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0, dims) == isl_bool_true;
+    return any;
+}
+
+// Where the index is the same in all invocations a subgroup adds up first
+// (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.  So they do to a constant element in
+// a shader's derivative, which others launch: of subgroups nothing is known there.
 double gather_adding(const gather *g, const gather_site *site)
 {
     const vy_affine_access *x = &site->access;
-    bool spread = false;
-    for (uint32_t a = 0; a < x->rank; a++)
-        spread |= x->index[a] && isl_pw_aff_involves_dims(x->index[a], isl_dim_in, 0,
-                                                          x->nest.overs) == isl_bool_true;
-    double w = spread ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
+    const bool spread = depends_on(x, x->nest.overs);
+    const bool one_by_one = spread || (g->r->shader && !depends_on(x, x->nest.count));
+    const double w = one_by_one ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
     return gather_repeated(g, site->id, w, 0, NULL);
 }
 

@@ -47,12 +47,12 @@ static void name_axis(gather_making *w, const gather_site *site, uint32_t axis, 
         snprintf(text, 64, "%.40s_%u", name ? name : "e", number);
 }
 
-static void add_shares(gather_making *w)
+static void add_shares(gather_making *w, const gather_site *site)
 {
     char text[32] = "s";
     for (uint32_t k = 2; !gather_name_is_free(w->b, text); k++)
         snprintf(text, sizeof text, "s%u", k);
-    w->lane = vy_over(w->b, text, vy_dim_const(w->b, GATHER_SHARES));
+    w->lane = vy_over(w->b, text, vy_dim_const(w->b, gather_shares(site)));
 }
 
 static void add_lanes(gather_making *w)
@@ -104,7 +104,7 @@ void gather_make_domain(gather_making *w, const gather_site *site)
     vy_program *p = vy_builder_program(w->b);
     char text[64];
     p->overs.count = 0;
-    if (w->form == GATHER_PARTIAL) add_shares(w);
+    if (w->form == GATHER_PARTIAL) add_shares(w, site);
     for (uint32_t k = 1; k < p->buffers.count; k++)
         p->buffers.data[k].owned = false; // another domain
     for (uint32_t k = 0; k < site->access.rank; k++) {
@@ -120,7 +120,7 @@ void gather_make_domain(gather_making *w, const gather_site *site)
         vy_leaf *l = &p->leaves.data[k];
         if (l->kind == VY_LEAF_OVER && l->index >= p->overs.count) vy_leaf_drop(l);
     }
-    if (w->form == GATHER_TREE) {
+    if (gather_has_lanes(w)) {
         add_lanes(w);
     } else {
         p->has_workgroup &= p->overs.count == w->g->r->overs.count;

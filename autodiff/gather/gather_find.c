@@ -115,7 +115,7 @@ bool gather_find(gather *g)
     }
     find_fixed(g);
     for (uint32_t i = 1; i < p->buffers.count; i++)
-        if (g->fixed[i] == all_axes(g, i)) g->fixed[i] = 0;
+        if (g->fixed[i] == all_axes(g, i) && !gather_has_cells(g, i)) g->fixed[i] = 0;
     return true;
 }
 

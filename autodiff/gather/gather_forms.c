@@ -11,11 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-// How many dimensions of the points correspond to no axis.
+// How many dimensions of the points correspond to no axis: to one whose index is a constant none
+// does.
 static uint32_t summed(const gather_site *site)
 {
-    uint32_t n = site->access.nest.count;
-    for (uint32_t axes = site->axes; axes; axes &= axes - 1) n -= n > 0;
+    const vy_affine_access *x = &site->access;
+    uint32_t n = x->nest.count;
+    for (uint32_t k = 0; k < x->rank; k++)
+        if (site->axes >> k & 1)
+            n -= n > 0 && isl_pw_aff_involves_dims(x->index[k], isl_dim_in, 0, x->nest.count) ==
+                              isl_bool_true;
     return n;
 }
 
@@ -48,10 +53,16 @@ static bool divides(const gather *g, uint32_t k)
     return sums <= GATHER_SUMS;
 }
 
+// Are its elements named by axes, or constants?
+static bool has_axes(const gather *g, uint32_t k)
+{
+    return g->sites[g->programs[k].first].axes != 0;
+}
+
 // Is program k worth a form in which a workgroup sums an element?
 static bool has_tree(const gather *g, uint32_t k)
 {
-    bool small = g->programs[k].small;
+    bool small = g->programs[k].small || !has_axes(g, k);
     if (!divides(g, k) || g->sites[g->programs[k].first].access.strided) return false;
     for (uint32_t j = 0; j < g->site_count && !small; j++) {
         const gather_site *site = &g->sites[j];
@@ -85,8 +96,13 @@ static int64_t constant(const gather *g, vy_dim d)
 static bool is_partial(const gather *g, uint32_t k)
 {
     bool all = divides(g, k);
-    for (uint32_t j = 0; j < g->site_count && all; j++)
-        if (g->sites[j].program == k + 1) all = gather_is_partial(g, &g->sites[j]);
+    uint32_t cells = 0;
+    for (uint32_t j = 0; j < g->site_count && all; j++) {
+        const gather_site *site = &g->sites[j];
+        if (site->program != k + 1) continue;
+        cells += !site->axes && gather_first_of(g, site) == j;
+        all = gather_is_partial(g, site) && cells <= GATHER_CELLS;
+    }
     return all;
 }
 
@@ -106,7 +122,8 @@ uint32_t gather_make_forms(gather *g, uint32_t k, vy_program **made, gather_stag
 {
     uint32_t n = 0;
     if (is_partial(g, k)) return make_partial(g, k, made, stage);
-    const bool only = g->programs[k].small, tries = only || !g->probe; // one form is enough
+    const bool only = g->programs[k].small || !has_axes(g, k),
+               tries = only || !g->probe; // one form is enough
     vy_dim small = {0};
     vy_program *tree = tries && has_tree(g, k) ? gather_make(g, k, GATHER_TREE, &small) : NULL;
     if (tree && !only && constant(g, small) == 0) {

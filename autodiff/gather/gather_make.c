@@ -131,7 +131,7 @@ static bool walk(gather_making *w, const gather_site *first)
                     .wants_taps = w->form == GATHER_WHOLE && gather_flat(w->g, w->group, w->count)};
     w->walk = &l;
     if (w->form == GATHER_TREE) l.lanes = (vy_lanes){w->lane, GATHER_LANES};
-    if (w->form == GATHER_PARTIAL) l.lanes = (vy_lanes){w->lane, GATHER_SHARES};
+    if (w->form == GATHER_PARTIAL) l.lanes = (vy_lanes){w->lane, gather_shares(first)};
     bool ok = !w->g->failed && name_element(w, &l, shape, constant);
     if (!ok) w->g->failed = true;
     vy_affine_limit(&w->g->a, first->access.nest.count);

@@ -61,6 +61,8 @@ void gather_forget_shapes(gather_making *w);
 // Domain variables: the axes of the element.  Leaves of old ones beyond their number are dropped.
 void gather_make_domain(gather_making *w, const gather_site *site);
 // ---- gather_sums.c
+// Do the lanes of a workgroup share an element?  (Once the domain is made.)
+bool gather_has_lanes(const gather_making *w);
 // The first site that adds to the same elements as this single one: w->sum is by its index.
 uint32_t gather_first_of(const gather *g, const gather_site *site);
 // Opens an `if` that the elements of the last row fail which there are not; false: rows are full.
@@ -69,8 +71,9 @@ bool gather_makes_sum(const gather_making *w, uint32_t k); // its first single s
 void gather_begin_sums(gather_making *w);
 void gather_end_sums(gather_making *w); // stores them
 // ---- gather_partial.c
-void gather_store_partial(gather_making *w); // the sums, which are partial
-bool gather_add_partial(gather_making *w);   // … adds all of them to the sums; false: memory
+uint32_t gather_shares(const gather_site *site); // how many partial sums its element has
+void gather_store_partial(gather_making *w);     // the sums, which are partial
+bool gather_add_partial(gather_making *w);       // … adds all of them to the sums; false: memory
 // ---- gather_forms.c
 // Makes program k for large buffers, for small ones or, where sizes decide, for both: made[],
 // stage[].  Returns how many that are; 0: refused, or memory.

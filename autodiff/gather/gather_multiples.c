@@ -13,176 +13,14 @@
 // Assumed of the launch, as all of it is what it reads as only then: w is a multiple, all scalars
 // of such a product are at least 1 and the product is at most 2³⁰, as is 4 times the extent of i.
 // What is divided is not negative then, and does not wrap around.
-#include "autodiff/gather/gather_attempts.h"
+#include "autodiff/gather/gather_multiples.h"
 
-#include "ir/build/rewrite.h"
 #include "ir/check/check.h"
 #include "ir/pass/pass.h"
 
 #include <string.h>
 
-enum { MOST_FACTORS = 4, MOST_TIMES = 16, MOST_NUMBER = 1 << 30, MOST_CONDITIONS = 16 };
-
-// A product of scalars.
-typedef struct product {
-    uint32_t scalar[MOST_FACTORS], count;
-} product;
-
-// What an instruction is.
-typedef enum kind {
-    OTHER,
-    NATURAL,  // never negative
-    MULTIPLE, // times · q + rest
-    SAME,     // as its last operand, GLSL's v % w: select((v ^ w) < 0 && v != 0, v + w, v)
-    DIVIDED,  // q / d
-    LEFT,     // q % d · times + rest, a MULTIPLE
-    NEVER,    // false: (v ^ w) < 0 of numbers that are not negative
-} kind;
-
-typedef struct multiples {
-    vy_rewrite w;
-    int64_t times;
-    uint8_t *kind;  // by instruction
-    uint8_t *rest;  // … of a MULTIPLE or LEFT
-    uint32_t *q;    // … in the new program
-    bool *assumed;  // by scalar: it is a multiple
-    bool *positive; // … it is at least 1
-    uint32_t *part; // … and what it is then, divided by times
-} multiples;
-
-// --------------------------------------------------------------------------------------- operands
-static bool is_narrow(vy_type t) { return vy_type_is_integer(t) && vy_type_size(t) == 4; }
-
-static const vy_leaf *leaf_of(const vy_program *p, uint32_t id)
-{
-    id = gather_plain(p, id);
-    return VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
-}
-
-static bool product_of(const vy_program *p, uint32_t id, product *out)
-{
-    const vy_leaf *l = leaf_of(p, id);
-    id = gather_plain(p, id);
-    if (!l)
-        return p->insts.data[id].op == VY_OP_MUL && product_of(p, vy_arg(p, id, 0), out) &&
-               product_of(p, vy_arg(p, id, 1), out);
-    if (l->kind != VY_LEAF_SCALAR || !is_narrow((vy_type)l->type) || out->count == MOST_FACTORS)
-        return false;
-    out->scalar[out->count++] = l->index;
-    return true;
-}
-
-static bool is_divisor(const vy_program *p, uint32_t id, product *out)
-{
-    *out = (product){0};
-    return product_of(p, id, out);
-}
-
-static uint8_t kind_of(const multiples *m, uint32_t id)
-{
-    const vy_program *p = m->w.p;
-    int64_t c;
-    product d;
-    id = gather_plain(p, id);
-    if (!VY_IS_LEAF(id)) {
-        if (m->kind[id] == OTHER && is_divisor(p, id, &d)) return NATURAL;
-        return m->kind[id] == SAME ? kind_of(m, vy_arg(p, id, 2)) : m->kind[id];
-    }
-    if (vy_id_int(p, id, &c)) return c >= 0 && c <= INT32_MAX ? NATURAL : OTHER;
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    return l->kind == VY_LEAF_SCALAR && is_narrow((vy_type)l->type) ? NATURAL : OTHER;
-}
-
-// The instruction of which `id` is the value, if that is a multiple and a rest; 0: it is not.
-static uint32_t multiple(const multiples *m, uint32_t id)
-{
-    const vy_program *p = m->w.p;
-    for (id = gather_plain(p, id); !VY_IS_LEAF(id) && m->kind[id] == SAME;)
-        id = gather_plain(p, vy_arg(p, id, 2));
-    return !VY_IS_LEAF(id) && (m->kind[id] == MULTIPLE || m->kind[id] == LEFT) ? id : 0;
-}
-
-// ------------------------------------------------------------------------------------------- forms
-// i * 4, i << 2: by what; 0: it is none.
-static int64_t scale_of(const vy_program *p, uint32_t id)
-{
-    int64_t c;
-    const vy_op op = (vy_op)p->insts.data[id].op;
-    if (op != VY_OP_MUL && op != VY_OP_SHL) return 0;
-    const vy_leaf *l = leaf_of(p, vy_arg(p, id, 0));
-    if (!l || l->kind != VY_LEAF_OVER || !vy_id_int(p, vy_arg(p, id, 1), &c) || c < 0 ||
-        c > MOST_TIMES)
-        return 0;
-    if (op == VY_OP_SHL) c = c > 4 ? 0 : INT64_C(1) << c;
-    return c;
-}
-
-// (v ^ w) < 0 of a multiple and of what is not negative.
-static bool is_sign(const multiples *m, uint32_t id)
-{
-    const vy_program *p = m->w.p;
-    int64_t zero;
-    if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_LT) return false;
-    const uint32_t x = vy_arg(p, id, 0);
-    if (!vy_id_int(p, vy_arg(p, id, 1), &zero) || zero || VY_IS_LEAF(x) ||
-        p->insts.data[x].op != VY_OP_XOR)
-        return false;
-    return kind_of(m, vy_arg(p, x, 0)) && kind_of(m, vy_arg(p, x, 1)) &&
-           (multiple(m, vy_arg(p, x, 0)) || multiple(m, vy_arg(p, x, 1)));
-}
-
-// Is it false, as a sign differs?
-static bool is_never(const multiples *m, uint32_t id)
-{
-    const vy_program *p = m->w.p;
-    if (VY_IS_LEAF(id)) return false;
-    if (p->insts.data[id].op != VY_OP_AND) return m->kind[id] == NEVER;
-    return is_never(m, vy_arg(p, id, 0)) || is_never(m, vy_arg(p, id, 1));
-}
-
-static void see_sum(multiples *m, uint32_t id)
-{
-    const vy_program *p = m->w.p;
-    const uint32_t x = multiple(m, vy_arg(p, id, 0));
-    int64_t c;
-    if (!x || m->kind[x] != MULTIPLE || !vy_id_int(p, vy_arg(p, id, 1), &c)) return;
-    if (c < 0 || m->rest[x] + c >= m->times) return;
-    m->kind[id] = MULTIPLE;
-    m->rest[id] = (uint8_t)(m->rest[x] + c);
-}
-
-static void see_quotient(multiples *m, uint32_t id, bool remainder)
-{
-    const vy_program *p = m->w.p;
-    const uint32_t x = multiple(m, vy_arg(p, id, 0));
-    product d;
-    if (!x || !is_divisor(p, vy_arg(p, id, 1), &d)) return;
-    m->kind[id] = remainder ? LEFT : DIVIDED;
-    m->rest[id] = m->rest[x];
-}
-
-// What instruction `id` is, if scalars are as they would be assumed to be.
-static void see(multiples *m, uint32_t id)
-{
-    const vy_inst *i = &m->w.p->insts.data[id];
-    if (is_sign(m, id)) m->kind[id] = NEVER;
-    if (!is_narrow((vy_type)i->type)) return;
-    switch ((vy_op)i->op) {
-    case VY_OP_MUL:
-    case VY_OP_SHL: {
-        const int64_t by = scale_of(m->w.p, id);
-        if (by == m->times) m->kind[id] = MULTIPLE;
-        return;
-    }
-    case VY_OP_ADD: see_sum(m, id); return;
-    case VY_OP_DIV: see_quotient(m, id, false); return;
-    case VY_OP_REM: see_quotient(m, id, true); return;
-    case VY_OP_SELECT:
-        if (is_never(m, vy_arg(m->w.p, id, 0))) m->kind[id] = SAME;
-        return;
-    default: return;
-    }
-}
+enum { MOST_NUMBER = 1 << 30, MOST_CONDITIONS = 16 };
 
 // ------------------------------------------------------------------------------------- assumptions
 // The products that instruction `id` needs to be positive, and not to wrap.
@@ -191,9 +29,9 @@ static uint32_t products_of(const multiples *m, uint32_t id, product *out)
     const vy_program *p = m->w.p;
     uint32_t n = 0;
     if (m->kind[id] == DIVIDED || m->kind[id] == LEFT)
-        n += is_divisor(p, vy_arg(p, id, 1), &out[n]);
+        n += gather_is_divisor(p, vy_arg(p, id, 1), &out[n]);
     for (uint32_t k = 0; k < 2 && m->kind[id] == NEVER; k++)
-        n += is_divisor(p, vy_arg(p, vy_arg(p, id, 0), k), &out[n]);
+        n += gather_is_divisor(p, vy_arg(p, vy_arg(p, id, 0), k), &out[n]);
     return n;
 }
 
@@ -213,8 +51,11 @@ static bool choose(multiples *m)
     bool any = false;
     for (uint32_t most = 1; most <= MOST_FACTORS; most += MOST_FACTORS - 1)
         for (uint32_t id = 1; id < p->insts.count; id++) {
+            uint32_t scalar, over;
+            if (m->kind[id] == SCALED && gather_is_scaled(p, id, m->times, &scalar, &over))
+                any = m->assumed[scalar] = true;
             if (m->kind[id] != DIVIDED && m->kind[id] != LEFT) continue;
-            any |= is_divisor(p, vy_arg(p, id, 1), &d);
+            any |= gather_is_divisor(p, vy_arg(p, id, 1), &d);
             if (d.count <= most && !has_assumed(m, &d)) m->assumed[d.scalar[0]] = true;
         }
     return any;
@@ -234,7 +75,7 @@ static vy_value divided(multiples *m, uint32_t id)
     const vy_type t = vy_id_type(m->w.p, id);
     product d;
     vy_value all = {0};
-    bool done = !is_divisor(m->w.p, vy_arg(m->w.p, id, 1), &d);
+    bool done = !gather_is_divisor(m->w.p, vy_arg(m->w.p, id, 1), &d);
     for (uint32_t k = 0; k < d.count; k++) {
         const bool here = !done && m->assumed[d.scalar[k]];
         vy_value v = here ? (vy_value){m->part[d.scalar[k]]} : scalar_value(m, d.scalar[k]);
@@ -243,6 +84,20 @@ static vy_value divided(multiples *m, uint32_t id)
         all = all.id ? vy_mul(b, all, v) : v;
     }
     return all;
+}
+
+// i * w / 4, as i * (w / 4).
+static void scale(multiples *m, uint32_t id)
+{
+    vy_builder *b = m->w.b;
+    const vy_program *p = m->w.p;
+    const vy_type t = vy_id_type(p, id);
+    uint32_t scalar = 0, over = 0;
+    gather_is_scaled(p, id, m->times, &scalar, &over);
+    vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, over, 0)}, w = {m->part[scalar]};
+    if (t != VY_U32) i = vy_bitcast(b, t, i);
+    if (vy_id_type(vy_builder_program(b), w.id) != t) w = vy_bitcast(b, t, w);
+    vy_rewrite_as(&m->w, id, vy_mul(b, i, w).id);
 }
 
 static uint32_t instead(void *pass, uint32_t id)
@@ -261,11 +116,15 @@ static uint32_t instead(void *pass, uint32_t id)
         m->w.map[id] = vy_new_arg(&m->w, id, 2);
         return id;
     }
-    const uint32_t x = multiple(m, vy_arg(p, id, 0));
     const vy_type t = vy_id_type(p, id);
+    if (kind == SCALED) {
+        scale(m, id);
+        return id;
+    }
+    const uint32_t x = gather_multiple_of(m, vy_arg(p, id, 0));
     vy_value q = {x ? m->q[x] : vy_new_arg(&m->w, id, 0)};
     if (vy_id_type(vy_builder_program(b), q.id) != t) q = vy_bitcast(b, t, q);
-    if (kind == MULTIPLE) {
+    if (kind == MULTIPLE || kind == NEAR) {
         m->q[id] = q.id;
         return 0;
     }
@@ -330,10 +189,22 @@ static void require_product(multiples *m, gather *g, const product *d)
 
 static void require_extent(multiples *m, gather *g, uint32_t id)
 {
-    const vy_leaf *l = leaf_of(m->w.p, vy_arg(m->w.p, id, 0));
+    const vy_leaf *l = gather_leaf_of(m->w.p, vy_arg(m->w.p, id, 0));
     const vy_dim extent = g->r->overs.data[l->index].extent, times = gather_number(g, m->times);
     const vy_dim safe = gather_times(g, gather_magnitude(g, (vy_dim){0}, extent), times, true);
     require_most(g, gather_node(g, VY_DIM_MUL, extent, times), safe);
+}
+
+// Of i * w / 4: w is at least 1, and i * w does not wrap.
+static void require_scaled(multiples *m, gather *g, uint32_t id)
+{
+    uint32_t scalar = 0, over = 0;
+    if (!gather_is_scaled(m->w.p, id, m->times, &scalar, &over)) return;
+    const product d = {.scalar = {scalar}, .count = 1};
+    const vy_dim extent = g->r->overs.data[over].extent, w = gather_scalar(g, scalar);
+    require_product(m, g, &d);
+    const vy_dim safe = gather_times(g, gather_magnitude(g, (vy_dim){0}, extent), w, true);
+    require_most(g, gather_node(g, VY_DIM_MUL, extent, w), safe);
 }
 
 // What the rewritten program assumes, as conditions of g.  False: memory, or there are too many.
@@ -351,7 +222,8 @@ static bool require_all(multiples *m, gather *g)
         if (g->launch.count > MOST_CONDITIONS) return false;
         const uint32_t n = products_of(m, id, d);
         for (uint32_t k = 0; k < n; k++) require_product(m, g, &d[k]);
-        if (m->kind[id] == MULTIPLE && scale_of(p, id)) require_extent(m, g, id);
+        if (m->kind[id] == MULTIPLE && gather_scale_of(p, id)) require_extent(m, g, id);
+        if (m->kind[id] == SCALED) require_scaled(m, g, id);
     }
     return !g->failed;
 }
@@ -364,7 +236,7 @@ static bool find(multiples *m)
     for (uint32_t k = 0; k < sizeof packs; k++) {
         m->times = packs[k];
         memset(m->kind, 0, m->w.p->insts.count);
-        for (uint32_t id = 1; id < m->w.p->insts.count; id++) see(m, id);
+        for (uint32_t id = 1; id < m->w.p->insts.count; id++) gather_see_multiple(m, id);
         if (choose(m)) return true;
     }
     return false;

@@ -25,6 +25,19 @@
 //
 // Only where the number of elements is known to be of this size: both forms side by side, as of
 // few elements (gather_tree.c), would make three programs of every gather.
+//
+// A shader's coefficients, `g[0]` and `g[1]` that all invocations add to, are elements that no axis
+// names: the domain is the shares alone, many of them, and a workgroup adds these up.
+//
+//   program f_gather_g_partial(…) over(s: 4096)    program f_gather_g(…) workgroup(64) over(t: 64)
+//       …                                              for s in t..4096 step 64 {
+//       part_g[s] = v;                                     v += part_g[s]; w += part2_g[s];
+//       part2_g[s] = w;                                }
+//                                                      …
+//                                                      if t == 0 { g[0] = …; g[1] = …; }
+//
+// A program of the text leaves them to atomic additions, which subgroups sum up first
+// (ir/pass/sums/subgroup_reduce.c); who launches a shader's gradient may have no subgroups.
 #include "autodiff/gather/gather_making.h"
 
 #include "ir/core/flow.h"
@@ -55,6 +68,15 @@ static double count_elements(const gather *g, const gather_site *site)
     return n;
 }
 
+// Are the constant indices of both additions the same?
+static bool same_index(const vy_program *p, uint32_t x, uint32_t y, uint32_t rank)
+{
+    bool same = true;
+    for (uint32_t k = 0; k < rank && same; k++)
+        same = vy_id_const(p, vy_arg(p, x, k))->i == vy_id_const(p, vy_arg(p, y, k))->i;
+    return same;
+}
+
 // What it is expected to be.
 static double count_points(const gather *g, const gather_site *site)
 {
@@ -71,9 +93,32 @@ static double count_points(const gather *g, const gather_site *site)
     return n;
 }
 
+bool gather_has_cells(const gather *g, uint32_t buffer)
+{
+    const vy_buf *b = &g->r->buffers.data[buffer];
+    uint32_t cells[GATHER_CELLS], n = 0;
+    if (!g->r->shader || (b->type != VY_F32 && b->type != VY_F64)) return false;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        const gather_site *site = &g->sites[k];
+        uint32_t at = 0;
+        if (site->access.buffer != buffer) continue;
+        while (at < n && !same_index(g->r, site->id, g->sites[cells[at]].id, b->rank)) at++;
+        if (at < n) continue;
+        if (n == GATHER_CELLS) return false;
+        cells[n++] = k;
+    }
+    return n > 0;
+}
+
+uint32_t gather_shares(const gather_site *site)
+{
+    return site->axes ? GATHER_SHARES : GATHER_SHARES_OF_ONE;
+}
+
 bool gather_is_partial(const gather *g, const gather_site *site)
 {
     const double elements = has_form(g, site) ? count_elements(g, site) : 0;
+    if (!site->axes) return elements > 0 && count_points(g, site) >= POINTS;
     return elements >= FEWEST && elements <= MOST && count_points(g, site) >= POINTS * elements;
 }
 
@@ -99,7 +144,7 @@ static vy_buffer declare(gather_making *w, gather_site *site)
     gather *g = w->g;
     const vy_type t = g->r->buffers.data[site->access.buffer].type;
     vy_dim dims[VY_MAX_RANK];
-    dims[0] = vy_dim_const(w->b, GATHER_SHARES);
+    dims[0] = vy_dim_const(w->b, gather_shares(site));
     for (uint32_t k = 0; k < w->n; k++) dims[k + 1] = w->extent[k];
     const char *name = name_buffer(g, w->b, site);
     const vy_buffer made =
@@ -145,8 +190,12 @@ bool gather_add_partial(gather_making *w)
         if (gather_makes_sum(w, k)) parts[k] = declare(w, &g->sites[k]);
     if (g->failed) return false;
     vy_at(w->b, 0, 0);
-    const vy_value zero = vy_zero(w->b, VY_U32), shares = vy_int(w->b, VY_U32, GATHER_SHARES);
-    place(w, vy_for(w->b, "s", zero, shares), index);
+    const bool lanes = gather_has_lanes(w);
+    const gather_site *first = &g->sites[g->programs[w->index].first];
+    const vy_value from = lanes ? w->lane : vy_zero(w->b, VY_U32);
+    const vy_value shares = vy_int(w->b, VY_U32, gather_shares(first));
+    const vy_value step = vy_int(w->b, VY_U32, lanes ? GATHER_LANES : 1);
+    place(w, vy_for_step(w->b, "s", from, shares, step, false), index);
     for (uint32_t k = 0; k < g->site_count; k++) {
         if (!gather_makes_sum(w, k)) continue;
         const vy_value have = vy_get(w->b, w->sum[k]), part = vy_load(w->b, parts[k], index);

@@ -92,6 +92,11 @@ bool gather_begin_rows(gather_making *w, const gather_site *site)
     return true;
 }
 
+bool gather_has_lanes(const gather_making *w)
+{
+    return w->form == GATHER_TREE || (w->form == GATHER_TOTAL && !w->n);
+}
+
 // May an element have an initial value other than zero?
 static bool begins(const gather_making *w, const vy_buf *buf)
 {
@@ -113,7 +118,7 @@ void gather_begin_sums(gather_making *w)
         vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer];
         vy_type t = type_of_sum(buf->type);
         vy_value start = vy_zero(w->b, t), index[VY_MAX_RANK];
-        if (w->form != GATHER_TREE && w->form != GATHER_PARTIAL && begins(w, buf)) {
+        if (!gather_has_lanes(w) && w->form != GATHER_PARTIAL && begins(w, buf)) {
             element_index(w, site, index);
             start = vy_cast(w->b, t, vy_load(w->b, (vy_buffer){buffer}, index));
         }
@@ -139,6 +144,21 @@ static void fold_lanes(gather_making *w)
         if (gather_makes_sum(w, k)) w->sum[k] = vy_var_new(w->b, NULL, sums[n++]);
 }
 
+// Opens an `if` that a constant element fails which the buffer does not have; false: it has it.
+static bool begin_cell(gather_making *w, const gather_site *site, const vy_value *index)
+{
+    const vy_buf *buf = &w->g->r->buffers.data[site->access.buffer];
+    vy_value all = {0};
+    vy_at(w->b, 0, 0);
+    for (uint32_t k = 0; k < buf->rank && !w->n; k++) {
+        const vy_value length = vy_dim_number(w->b, buf->dims[k]);
+        const vy_value in = vy_lt(w->b, vy_cast(w->b, VY_U32, index[k]), length);
+        all = all.id ? vy_and(w->b, all, in) : in;
+    }
+    if (all.id) vy_if(w->b, all);
+    return all.id != 0;
+}
+
 static void end_sum(gather_making *w, uint32_t k)
 {
     const gather_site *site = &w->g->sites[k];
@@ -147,18 +167,20 @@ static void end_sum(gather_making *w, uint32_t k)
     vy_value index[VY_MAX_RANK], v = vy_get(w->b, w->sum[k]);
     if (more) begin_element(w, site);
     element_index(w, site, index);
+    const bool cell = begin_cell(w, site, index);
     vy_at(w->b, 0, 0);
     const vy_buf *buf = &vy_builder_program(w->b)->buffers.data[buffer.id];
     const vy_type t = buf->type;
-    if (w->form == GATHER_TREE && begins(w, buf)) v = vy_add(w->b, vy_load(w->b, buffer, index), v);
+    if (gather_has_lanes(w) && begins(w, buf)) v = vy_add(w->b, vy_load(w->b, buffer, index), v);
     vy_store(w->b, buffer, index, vy_cast(w->b, t, v));
+    if (cell) vy_end(w->b);
     if (more) vy_end(w->b);
 }
 
 void gather_end_sums(gather_making *w)
 {
-    if (w->form == GATHER_TREE) fold_lanes(w);
+    if (gather_has_lanes(w)) fold_lanes(w);
     for (uint32_t k = 0; k < w->g->site_count; k++)
         if (gather_makes_sum(w, k)) end_sum(w, k);
-    if (w->form == GATHER_TREE) vy_end(w->b);
+    if (gather_has_lanes(w)) vy_end(w->b);
 }

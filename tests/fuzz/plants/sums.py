@@ -67,7 +67,7 @@ DIRECTED = (
     ("autodiff/gather/gather_need.c", None, "return g->last_write[buffer] < from;", "return true;"),
     ("autodiff/gather/gather_partial.c", None, "    place(w, w->lane, index);", "    place(w, vy_zero(w->b, VY_U32), index);"),
     ("autodiff/gather/gather_partial.c", None, "vy_add(w->b, have, part)", "part"),
-    ("autodiff/gather/gather_make.c", None, "l.lanes = (vy_lanes){w->lane, GATHER_SHARES};", "l.lanes = (vy_lanes){w->lane, GATHER_SHARES / 2};"),
+    ("autodiff/gather/gather_make.c", None, "l.lanes = (vy_lanes){w->lane, gather_shares(first)};", "l.lanes = (vy_lanes){w->lane, gather_shares(first) / 2};"),
     ("autodiff/gather/gather_clone.c", None, "kind = guards ? GUARD : WHOLE;", "kind = TAKEN;"),
     ("autodiff/gather/gather_clone.c", None, "if (!vy_in_then(&g->s, opener, site)) vy_else(c->b);", ""),
     ("autodiff/gather/gather_clone.c", None, "for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;",

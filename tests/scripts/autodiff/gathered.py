@@ -29,6 +29,7 @@ occur:
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
   multiples                          of four, of a domain variable, divided by such sizes and others
+  cells                              of shaders, constant elements that all invocations add to
   shares                             of the points of some dozen elements, over one, two and three
                                      loops, fewer and more than there are points
   addends                            that are long sums of integers, of both signs, in conditions
@@ -412,6 +413,29 @@ def multiples():
                 n += 1
                 lets = "let xx = %s; let yy = %s; let zz = %s; " % (x, y, z)
                 yield "multiples " + x + body, program(lets + body, sizes, x="900", y="900", domain="over(i: T)", o="90")
+    for by, times, use in (("M", "4u", "k"), ("max(M, 1u)", "4u", "k"), ("max(M, 2u)", "4u", "k"), ("M", "8u", "k + 1u"), ("M * N", "4u", "k")):
+        for most in (3, 4, 5):
+            for sizes in ({"N": 2, "M": 4, "T": 7}, {"N": 3, "M": 8, "T": 12}, {"N": 2, "M": 6, "T": 5}, {"N": 2, "M": 0, "T": 4}, {"N": 2, "M": 1, "T": 4}):
+                body = "for k in 0..%d { o[i, j, k] = x[(i * %s + %s) / (%s) + j * T] * y[k + i * M / %s]; }" % (
+                    most, times, use, by, times)
+                yield "multiples in loops " + by + use, program(body, sizes, x="T * N", y="T * M + 9", domain="over(j: N, i: T)", o="N, T, %d" % most)
+
+
+def cells():
+    """Coefficients of shaders, to which all invocations add."""
+    n = 0
+    for body in ("o[i, j] = x[0] * y[i] + x[1];", "o[i, j] = x[3] * sin(x[0] * y[j]) + x[3];", "if i > j { o[i, j] = x[1] * y[j]; }",
+                 "if T > 5u { o[i, j] = x[0] * y[j]; } else { o[i, j] = x[1] * x[0] + y[i]; }",
+                 "var s = 0.0; for k in 0..T { s += x[0] * y[k % M] + x[k % 2u]; } o[i, j] = s;",
+                 "var s = 0.0; for k in j..M { for l in 0..k { s = s * x[2] + y[l] * x[0]; } } o[i, j] = s;",
+                 "var s = y[j]; for k in 0..i { s = sin(s * x[1]); } o[i, j] = s * x[1];",
+                 "o[i, j] = x[0] * x[1] * x[2] * x[3] + x[4] * x[5] * x[6] + x[7] * y[j];",
+                 "o[i, j] = x[0] + x[1] * 2.0 + x[2] * x[3] + x[4] * x[5] * x[6] + x[7] * y[j] + x[8];"):
+        for scale in (1, 40):
+            for size in ("12", "N"):
+                sizes = {name: size * (scale if name == "N" else 1) for name, size in SIZES[n % 4].items()}
+                n += 1
+                yield "cells " + body, program(body, sizes, x=size, y="N + M").replace("program p", "@shader program p")
 
 
 def shares():
@@ -524,7 +548,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *shares(), *addends(), *totals(), *exchanges(),
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *cells(), *shares(), *addends(), *totals(), *exchanges(),
              *(("borders %d" % k, borders.make(k)) for k in range(120))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
