@@ -16,25 +16,30 @@ static bool is_field(const char *of, const char *name)
     return strncmp(name, of, n) == 0 && name[n] == '.';
 }
 
-// Appends the fields of `name`, or else the name itself: what is wrong with it is said later.
+// Appends to all[count], if that is wanted, the fields of `name`, or else the name itself: what is
+// wrong with it is said later.  Returns how many there are then.
 static uint32_t add(const char **all, uint32_t count, const vy_program *p, const char *name,
                     fits *fit)
 {
     const uint32_t before = count;
     if (!vy_program_find_buffer(p, name).id)
-        for (uint32_t i = 1; i < p->buffers.count; i++)
-            if (is_field(name, p->buffers.data[i].name) && fit(p, (vy_buffer){i}))
-                all[count++] = p->buffers.data[i].name;
-    if (count == before) all[count++] = name;
-    return count;
+        for (uint32_t i = 1; i < p->buffers.count; i++) {
+            const char *field = p->buffers.data[i].name;
+            if (!is_field(name, field) || !fit(p, (vy_buffer){i})) continue;
+            if (all) all[count] = field;
+            count++;
+        }
+    if (count > before) return count;
+    if (all) all[count] = name;
+    return count + 1;
 }
 
 static const char **expand(const vy_program *p, const char *const *names, uint32_t *count,
                            fits *fit)
 {
-    // A name stands for itself, or for fields, each of them of one buffer of structs alone.
-    const char **all = vy_realloc(NULL, ((size_t)*count * p->buffers.count + 1) * sizeof *all);
-    uint32_t n = 0;
+    uint32_t room = 0, n = 0;
+    for (uint32_t k = 0; k < *count; k++) room = add(NULL, room, p, names[k], fit);
+    const char **all = vy_realloc(NULL, ((size_t)room + 1) * sizeof *all);
     for (uint32_t k = 0; all && k < *count; k++) n = add(all, n, p, names[k], fit);
     *count = n;
     return all;

@@ -61,8 +61,14 @@ bool vy_program_lowered(const vy_program *p)
     return false;
 }
 
+void vy_program_forget_stored(vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].stored_first = false;
+}
+
 void vy_program_drop_marks(vy_program *p)
 {
+    vy_program_forget_stored(p);
     for (uint32_t id = 1; id < p->insts.count; id++)
         p->insts.data[id].flags &= (uint8_t)~marks_of(&p->insts.data[id]);
 }

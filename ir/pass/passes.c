@@ -104,12 +104,6 @@ static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
     return dump(m, o, pipeline[pass].name);
 }
 
-// What an earlier run has proved need not hold of what was made of the program since.
-static void forget_stored(vy_program *p)
-{
-    for (uint32_t i = 1; i < p->buffers.count; i++) p->buffers.data[i].stored_first = false;
-}
-
 bool vy_optimize(vy_module *m, const vy_opt_options *options)
 {
     static const vy_opt_options defaults = {.level = 2};
@@ -124,7 +118,7 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
         m->programs.data[i]->fast_math |= o->fast_math;
         vy_reshape(m->programs.data[i], o);
         vy_enlarge_workgroup(m->programs.data[i], o);
-        forget_stored(m->programs.data[i]);
+        vy_program_forget_stored(m->programs.data[i]);
     }
     for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
         if (o->level < pipeline[pass].level &&

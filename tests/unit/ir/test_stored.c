@@ -4,6 +4,7 @@
 //
 // The interpreter fills what is marked with nan, and reports what it reads of that, so that every
 // test of a gradient looks for what is marked wrongly.
+#include "autodiff/grad.h"
 #include "ir/pass/pass.h"
 
 #include <setjmp.h>
@@ -232,12 +233,42 @@ static void optimising_anew_forgets_marks(void **state)
     }
 }
 
+static uint32_t marked(const vy_module *m)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < m->programs.count; k++)
+        for (uint32_t i = 1; i < m->programs.data[k]->buffers.count; i++)
+            n += m->programs.data[k]->buffers.data[i].stored_first;
+    return n;
+}
+
+// … and so does differentiating what was optimised.
+static void derivatives_forget_marks(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "program f(x: in f32[N], y: out f32[N], @workspace t: inout f32[N], N: u32) over(i: N)"
+        " { t[i] = sin(x[i]); y[i] = t[i] * t[i]; }";
+    for (int forward = 0; forward < 2; forward++) {
+        vy_module *m = vy_parse(text, sizeof text - 1, "stored");
+        vy_diag d = {0};
+        assert_true(vy_optimize(m, NULL));
+        assert_int_equal(marked(m), 2); // t, and y, all of which is stored
+        vy_module *g = forward ? vy_jvp(m, NULL, &d) : vy_grad(m, NULL, &d);
+        if (!g) fail_msg("%s", d.text);
+        assert_int_equal(marked(g), 0);
+        vy_module_free(g);
+        vy_module_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_stored_before_it_is_loaded_is_marked),
         cmocka_unit_test(outputs_that_are_stored_are_marked),
         cmocka_unit_test(optimising_anew_forgets_marks),
+        cmocka_unit_test(derivatives_forget_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
