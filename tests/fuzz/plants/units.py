@@ -24,7 +24,6 @@ UNITS = {
         ("ir/pass/target/workgroup_shape.c", None, "if (rows == 1) return;", ""),
     ),
     "test_stored": (
-        ("ir/core/marks.c", None, "    vy_program_forget_stored(p);\n", ""),
         ("ir/facts/filled.c", None, "d->op == VY_DIM_SCALAR && d->value == l->index;", "d->op == VY_DIM_SCALAR;"),
         ("ir/facts/filled.c", None, "(uint64_t)d->value == l->value.u;", "true;"),
         ("ir/facts/filled.c", None, "&& vy_equal_dims(p, extent, p->overs.data[l->index].extent)", ""),
