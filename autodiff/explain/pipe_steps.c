@@ -4,7 +4,7 @@
 //   buffer u: f32[2, N];           1 fill, 8·N bytes
 //   repeat t in 0..T {
 //       copy(u[0], tape[t]);       T copies: the program does nothing else
-//       step(u[0], k, u[1]);       T dispatches, and T fills if step has a @workspace
+//       step(u[0], k, u[1]);       T dispatches, which clear their outputs and workspaces
 //   }
 //
 // The walk is that of count.c: what is in a repeat is summed over its counter when it ends.  A
@@ -163,7 +163,7 @@ static void dispatch(walk *w, const vy_pipe_step *s)
     const vy_program *p = w->n->l->module->programs.data[s->program];
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
-        if (vy_is_global(b->cls)) begin_buffer(w, b, b->workspace && b->cls != VY_OUT);
+        if (vy_is_global(b->cls)) begin_buffer(w, b, false);
     }
     add(w, (vy_pipe_work)w->kinds[s->program]);
     add_owned(w, p, s);

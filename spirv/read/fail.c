@@ -15,6 +15,7 @@ bool read_fail(reading *r, vy_code code, const char *fix, const char *format, ..
 {
     char text[300];
     va_list args;
+    if (fix && !*fix) fix = NULL; // that of the code
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);

@@ -129,11 +129,19 @@ static bool has_loop(const vy_program *p)
     return false;
 }
 
-// Are the variables of the domain numbers of 32 bits, by one or two parameters?
+// A parameter, or constant, that is a number of 32 bits and not negative.
+static bool is_plain(const vy_program *p, vy_dim extent)
+{
+    const vy_dim_node *d = &p->dims.data[extent.id];
+    if (d->op == VY_DIM_SCALAR) return p->scalars.data[d->value].type == VY_U32;
+    return d->op == VY_DIM_UNKNOWN || (d->op == VY_DIM_CONST && d->value == (uint32_t)d->value);
+}
+
+// Of one or two axes?
 static bool has_plain_domain(const vy_program *p)
 {
     for (uint32_t k = 0; k < p->overs.count; k++)
-        if (p->dims.data[p->overs.data[k].extent.id].op >= VY_DIM_ADD) return false;
+        if (!is_plain(p, p->overs.data[k].extent)) return false;
     return p->overs.count == 1 || p->overs.count == 2;
 }
 

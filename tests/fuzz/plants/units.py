@@ -56,7 +56,7 @@ UNITS = {
         ("ir/facts/stored_before.c", None, "!vy_in_different_arms(x->p, &x->s, store, load) &&", ""),
         ("ir/pass/scalar/mark_stored.c", None, "!plain) marks[i->aux] = 0;", "!plain) continue;"),
         ("ir/pass/scalar/mark_stored.c", None, "b->cls == VY_INOUT &&", "b->cls != VY_IN &&"),
-        ("ir/pass/passes.c", None, "        forget_stored(m->programs.data[i]);\n", ""),
+        ("ir/pass/passes.c", None, "        vy_program_forget_stored(m->programs.data[i]);\n", ""),
     ),
     "test_pipe_cleared": (
         ("ir/build/pipe_uses.c", None, "VY_INOUT || !b->stored_first;", "VY_INOUT;"),
@@ -78,7 +78,8 @@ UNITS = {
         ("ir/pass/device/shared_copies.c", None, "/ BLOCKS >= s->rows * row;", "/ BLOCKS >= s->rows;"),
         ("ir/pass/device/shared_copies.c", None, "!(o->chunk && has_loop(p))", "true"),
         ("ir/pass/device/shared_copies.c", None, "&& !vy_sees_workgroup(p) &&", "&&"),
-        ("ir/pass/device/shared_copies.c", None, "if (p->dims.data[p->overs.data[k].extent.id].op >= VY_DIM_ADD) return false;", "continue;"),
+        ("ir/pass/device/shared_copies.c", None, "if (!is_plain(p, p->overs.data[k].extent)) return false;", "continue;"),
+        ("ir/pass/device/shared_copies.c", None, "return p->scalars.data[d->value].type == VY_U32;", "return true;"),
         ("ir/pass/device/shared_copies.c", None, "const vy_value held = vy_lt(b, number, u32(s, c->elements));", "const vy_value held = vy_lt(b, number, u32(s, c->elements + 1));"),
         ("ir/pass/device/shared_copies.c", None, "if (rank > 1) inside = inside.id ? vy_and(b, inside, reaches) : reaches;", "(void)reaches;"),
         ("ir/pass/device/shared_copies.c", None, "vy_begin_else(b, 0, NULL);\n    vy_emit_flags(", "vy_begin_else(b, 0, NULL);\n    if (false) vy_emit_flags("),

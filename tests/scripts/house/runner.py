@@ -101,7 +101,7 @@ class Runner(unittest.TestCase):
                          ["passed"])
 
     def test_error_on_its_line(self):
-        text = ("// RUN: echo '%%s:%d:9: error: no such name [E0100]' >&2; exit 1; : %%s\n"
+        text = ("// RUN: echo '%%s:%d:9: error: no such name [E0100]' >&2; echo 'fix: none' >&2; exit 1; : %%s\n"
                 "x = y; //~ ERROR E0100 no such\n")
         self.assertEqual(run((text % 2).replace("'%s:", "%s':"))[0], ["passed"])
         self.assertEqual(run((text % 1).replace("'%s:", "%s':"))[0], ["failed"])

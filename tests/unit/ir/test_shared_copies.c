@@ -114,6 +114,11 @@ static const char *const others[] = {
     // The domain is no parameter.
     "program f(k: in u32[N, M], y: inout f32[M], N: u32, M: u32) over(i: 2 * N) {\n"
     "    atomic_add(y[k[i, 0]], 1.0); }\n",
+    // It may be negative, and has no invocations then.
+    "program f(k: in u32[?], y: inout f32[M], n: i32, M: u32) over(j: 2, i: n) {\n"
+    "    atomic_add(y[k[i]], 1.0); }\n",
+    "program f(k: in u32[?], y: inout f32[M], n: i64, M: u32) over(i: n) {\n"
+    "    atomic_add(y[k[i]], 1.0); }\n",
     // 64 bits.
     "program f(k: in i64[N], y: inout f32[M], N: u32, M: u32) over(i: N) {\n"
     "    atomic_add(y[k[i]], 1.0); }\n",
