@@ -333,7 +333,8 @@ static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
     return i->op == VY_OP_ZERO && p->buffers.data[i->aux].cls == VY_SHARED;
 }
 void vy_program_drop_marks(vy_program *p); // vy_drop_marks of one
-// What an earlier optimisation has proved of its buffers need not hold of what was made of it since.
+// What an earlier run of the optimiser has proved of its buffers need not hold of what was made of
+// it since.
 void vy_program_forget_stored(vy_program *p);
 
 // ---------------------------------------------------------------------------------- diagnostics

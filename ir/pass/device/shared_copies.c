@@ -48,6 +48,7 @@ enum {
     LEAST = 4096,  // invocations of the old program in a workgroup
     BLOCKS = 32,   // workgroups, at least
     MOST_COPIES = 4,
+    LONGEST_ROW = 1 << 20, // a lane's iterations stay far below what lavapipe runs
 };
 
 typedef struct copy {
@@ -161,7 +162,7 @@ static bool choose_rows(sharing *s, uint32_t words)
     const uint64_t least = words * PASSED_ON > LEAST ? words * PASSED_ON : LEAST;
     const int64_t width = o->extent(o->user, p, last);
     const int64_t height = last ? o->extent(o->user, p, 0) : 1;
-    if (width < LANES || height < 1) return false;
+    if (width < LANES || height < 1 || (last && width > LONGEST_ROW)) return false;
     const uint64_t row = last ? (uint64_t)width : LANES;
     s->rows = (least + row - 1) / row;
     return product((uint64_t)width, (uint64_t)height) / BLOCKS >= s->rows * row;

@@ -74,7 +74,8 @@ UNITS = {
     "test_shared_copies": (
         ("ir/pass/device/shared_copies.c", None, "if (!n || n > WORDS - words || ", "if (!n || "),
         ("ir/pass/device/shared_copies.c", None, "n = product(n, length < 0 ? UINT64_MAX : (uint64_t)length);", "n *= length < 0 ? 1 : (uint64_t)length;"),
-        ("ir/pass/device/shared_copies.c", None, "if (width < LANES || height < 1) return false;", "if (height < 1) return false;"),
+        ("ir/pass/device/shared_copies.c", None, "if (width < LANES || height < 1 || ", "if (height < 1 || "),
+        ("ir/pass/device/shared_copies.c", None, "|| (last && width > LONGEST_ROW)) return false;", ") return false;"),
         ("ir/pass/device/shared_copies.c", None, "/ BLOCKS >= s->rows * row;", "/ BLOCKS >= s->rows;"),
         ("ir/pass/device/shared_copies.c", None, "!(o->chunk && has_loop(p))", "true"),
         ("ir/pass/device/shared_copies.c", None, "&& !vy_sees_workgroup(p) &&", "&&"),

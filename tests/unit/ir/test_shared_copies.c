@@ -89,7 +89,9 @@ static void sizes_decide(void **state)
     assert_int_equal(copies(line, (sizes){{200000, 1000}}, 0), 0); // of more for more elements
     assert_int_equal(copies(solid, (sizes){{1000000, 10, 10, 5}}, 0), 1);
     assert_int_equal(copies(rows, (sizes){{512, 512, 100, 3}}, 0), 2);
-    assert_int_equal(copies(rows, (sizes){{8192, 32, 100, 3}}, 0), 0);   // a row has too few lanes
+    assert_int_equal(copies(rows, (sizes){{8192, 32, 100, 3}}, 0), 0); // a row has too few lanes
+    assert_int_equal(copies(rows, (sizes){{64, (1 << 20) + 1, 100, 3}}, 0), 0); // … too many
+    assert_int_equal(copies(line, (sizes){{(1 << 20) + 1, 100}}, 0), 1);
     assert_int_equal(copies(rows, (sizes){{4096, 4096, 500, 4}}, 0), 1); // no room for the other
     assert_int_equal(copies(rows, (sizes){{4096, 4096, 1000, 4}}, 0), 1);
     assert_int_equal(copies(rows, (sizes){{4096, 4096, 3000, 4}}, 0), 0);
