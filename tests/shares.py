@@ -15,15 +15,19 @@ def drawn(rows, parts):
     return rows if whole() else rows[seed % parts::parts]
 
 
-def drawn_files(files, parts):
-    """The same of files of the tree, and those of them that its last 60 commits touched: a new file
-    is seen by the run that lands it, not by a later one whose seed draws it."""
-    files = list(files)
-    if whole():
-        return files
+def touched():
+    """The files of the tree that its last 60 commits touched: a new file is seen by the run that
+    lands it, not by a later one whose seed draws it."""
     top = os.environ["SRC"]
     log = subprocess.run(["git", "log", "-60", "--no-merges", "--diff-filter=AMR", "--name-only", "--format="],
                          cwd=top, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    touched = {os.path.join(top, path) for path in log.stdout.split("\n") if path}
-    few = set(drawn(files, parts))
-    return [path for path in files if path in few or os.path.join(top, path) in touched]
+    return {os.path.join(top, path) for path in log.stdout.split("\n") if path}
+
+
+def drawn_files(files, parts):
+    """The same of files of the tree, and those of them that were touched lately."""
+    files = list(files)
+    if whole():
+        return files
+    few, lately = set(drawn(files, parts)), touched()
+    return [path for path in files if path in few or os.path.join(os.environ["SRC"], path) in lately]

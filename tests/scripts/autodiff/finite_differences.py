@@ -22,9 +22,13 @@ import subprocess
 import sys
 
 SRC, BUILD = os.environ["SRC"], os.environ["BUILD"]
+sys.path.insert(0, os.path.join(SRC, "tests"))
+sys.dont_write_bytecode = True
+import shares  # noqa: E402
+
 # Derivatives that differ from those of the value on purpose.
 LEFT_OUT = re.compile(r"\bstop_grad\(|\bstraight_through\(")
-SHARE = int(os.environ["VYRE_SHARE"])  # every n-th program
+SHARE = int(os.environ["VYRE_SHARE"])  # every n-th program, and those of files that changed lately
 FIRST = int(os.environ["VYRE_FRESH_SEED"])
 LARGE = 1000            # sizes above it take long
 # Checked by scripts/autodiff/metamorphic.py; pipelines: by unit/autodiff/test_grad_pipeline and scripts/autodiff/pipelines_derive.py.
@@ -168,7 +172,7 @@ def cases_of(path):
 
 
 def main():
-    files, seen = [], set()
+    files, seen, lately = [], set(), shares.touched()
     folder = os.path.join(SRC, "tests/text/grad")
     for path in sorted(glob.glob(folder + "/**/*.vyre", recursive=True)):
         if os.path.dirname(path) == os.path.join(folder, "custom"):
@@ -179,7 +183,7 @@ def main():
             if text in seen:
                 continue
             seen.add(text)
-            if (len(seen) + FIRST) % SHARE:
+            if (len(seen) + FIRST) % SHARE and path not in lately:
                 continue
             out = "%s.%s.%d.vyre" % (os.path.basename(path)[:-5], name, len(files))
             with open(out, "w", encoding="utf-8") as f:
