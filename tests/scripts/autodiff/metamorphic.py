@@ -119,8 +119,9 @@ def directives(name, params, data, seed, groups):
         out.append("// unknown: %d" % unknown)
     if groups:
         out.append("// groups: " + groups)
+    structs = {n for n, cls, t, _ in params if cls and t[0].isupper()}  # whose fields have other names when permuted
     for option, word in (("--of", "of"), ("--wrt", "wrt")):
-        if data.options[option]:
+        if data.options[option] and not structs & set(data.options[option][0].split(",")):
             out.append("// %s: %s" % (word, data.options[option][0]))
     return out
 
