@@ -170,6 +170,8 @@ def damaged(words, r):
 def one(seed, engines):
     """What is wrong; None: nothing."""
     p = programs.make(seed)
+    if any(t in ("uses lane", "uses subgroup_size") for t in p.traits):
+        return leave("lanes, which the device numbers")
     text = p.text()
     with open("p.vyre", "w", encoding="utf-8") as f:
         f.write(text)
