@@ -19,8 +19,11 @@ def touched():
     """The files of the tree that its last 60 commits touched: a new file is seen by the run that
     lands it, not by a later one whose seed draws it."""
     top = os.environ["SRC"]
-    log = subprocess.run(["git", "log", "-60", "--no-merges", "--diff-filter=AMR", "--name-only", "--format="],
-                         cwd=top, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    try:
+        log = subprocess.run(["git", "log", "-60", "--no-merges", "--diff-filter=AMR", "--name-only", "--format="],
+                             cwd=top, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    except FileNotFoundError:  # no git: an archive of the sources has no commits either
+        return set()
     return {os.path.join(top, path) for path in log.stdout.split("\n") if path}
 
 

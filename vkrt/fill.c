@@ -98,7 +98,7 @@ void vkrt_zero(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b, uint64_
 void vkrt_poison(vkrt_plan *plan, vkrt_segment *segment, vkrt_plan_buf *b)
 {
     const uint32_t commands = segment->commands_count;
-    fill(&(filling){plan, segment, b, UINT64_MAX}, 0, b->bytes / 4 * 4, NULL); // the same
+    fill(&(filling){plan, segment, b, UINT64_MAX}, 0, b->bytes / 4 * 4, NULL);
     segment->commands_count = commands; // it is none of the plan's
 }
 

@@ -3,6 +3,7 @@
 #include "autodiff/grad.h"
 #include "spirv/spirv.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/told_sizes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,18 +143,6 @@ static bool is_own_race(const vy_module *m, const vy_diag *d)
     return races && strcmp(d->code, "E0313") == 0;
 }
 
-static int64_t long_extent(void *user, const vy_program *p, uint32_t axis)
-{
-    (void)user, (void)p, (void)axis;
-    return 100000;
-}
-
-static int64_t small_number(void *user, const vy_program *p, vy_dim d)
-{
-    (void)user, (void)p, (void)d;
-    return 5;
-}
-
 void exercise(const vy_module *m, uint32_t choice)
 {
     uint32_t total = 0, n = vy_module_program_count(m);
@@ -173,7 +162,7 @@ void exercise(const vy_module *m, uint32_t choice)
                         .chunk = choice >> 17 & 1 ? 8 : 0,
                         .coarsen = choice >> 18 & 1 ? 16 : 0,
                         .adjacent = choice >> 19 & 1};
-    if (choice >> 20 & 1) o.extent = long_extent, o.number = small_number;
+    if (choice >> 20 & 1) o.extent = told_extent, o.number = told_number;
     const bool sound = vy_optimize(copy, &o) && vy_module_check(copy);
     require(sound || is_own_race(m, vy_module_diag(copy)), "-O%d: %s", o.level,
             vy_module_diag(copy)->text);

@@ -67,6 +67,7 @@
 #include "ir/pass/pass.h"
 bool vy_fully_written(const vy_program *p,
                       uint32_t buffer); // spirv/emit/emit.h has types of the same names
+#include "tests/told_sizes.h"
 #include "tests/unit/autodiff/gradcheck_directives.h"
 #include "tests/unit/autodiff/gradcheck_run.h"
 

@@ -127,25 +127,12 @@ static vy_module *parsed(const char *text, const char *what)
     return NULL;
 }
 
-// Of other launches than those that are checked: many invocations, few elements.
-static int64_t long_extent(void *user, const vy_program *p, uint32_t axis)
-{
-    (void)user, (void)p, (void)axis;
-    return 100000;
-}
-
-static int64_t small_number(void *user, const vy_program *p, vy_dim d)
-{
-    (void)user, (void)p, (void)d;
-    return 5;
-}
-
 // as_run: with the options that `run` sets beside the level, for one device or another, and several
 // elements per invocation wherever possible.
 static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level, .unchecked = stays_in_range};
-    if (as_run && level != 2) o.extent = long_extent, o.number = small_number;
+    if (as_run && level != 2) o.extent = told_extent, o.number = told_number;
     if (as_run && level == 1 && vy_module_program_count(m) % 2) o.chunk = 3;
     if (as_run && level < 3) o.by_invocation = true;
     if (as_run && level == 2) o.lanes = 8;

@@ -3,6 +3,7 @@
 // get them by the sizes that are told, and that they are right for sizes that were not.
 #include "ir/core/ir.h"
 #include "ir/pass/pass.h"
+#include "tests/told_sizes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,18 +133,6 @@ static const char *const others[] = {
     "    atomic_add(y[i], f32(k[i])); }\n",
 };
 
-static int64_t any_number(void *user, const vy_program *p, vy_dim d)
-{
-    (void)user, (void)p, (void)d;
-    return 1000;
-}
-
-static int64_t any_extent(void *user, const vy_program *p, uint32_t axis)
-{
-    (void)user, (void)p, (void)axis;
-    return 1000000;
-}
-
 static void others_stay(void **state)
 {
     (void)state;
@@ -151,8 +140,8 @@ static void others_stay(void **state)
         vy_module *m = vy_parse(others[k], strlen(others[k]), "test");
         const vy_opt_options o = {.level = 2,
                                   .chunk = k == 0 ? 8 : 0,
-                                  .extent = any_extent,
-                                  .number = any_number};
+                                  .extent = told_extent,
+                                  .number = told_number};
         if (!vy_module_ok(m) || !vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
         const vy_program *p = vy_module_find(m, "f");
         for (uint32_t i = 1; i < p->buffers.count; i++)
