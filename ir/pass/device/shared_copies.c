@@ -37,6 +37,7 @@
 // `subgroup_runs`: a copy has no need of it.
 #include "ir/pass/sums/subgroup_reduce.h"
 
+#include "ir/build/live.h"
 #include "ir/facts/addition.h"
 
 #include <string.h>
@@ -220,8 +221,10 @@ static void add_to_copy(sharing *s, uint32_t id, const copy *c)
     for (uint32_t k = 0; k < rank; k++) {
         const vy_value length = {vy_extent_leaf(b, c->buffer, k)};
         const vy_value at = vy_cast(b, VY_U32, (vy_value){args[k]});
-        const vy_value reaches = vy_lt(b, at, length);
-        if (rank > 1) inside = inside.id ? vy_and(b, inside, reaches) : reaches;
+        if (rank > 1) { // the number of an element beyond the others' is another's
+            const vy_value reaches = vy_lt(b, at, length);
+            inside = inside.id ? vy_and(b, inside, reaches) : reaches;
+        }
         number = k ? vy_add(b, vy_mul(b, number, length), at) : at;
     }
     const vy_value held = vy_lt(b, number, u32(s, c->elements));
@@ -354,5 +357,6 @@ bool vy_pass_shared_copies(vy_program *p, vy_pass_context *context)
     const bool any = ok && prepare(&s);
     ok = ok && !s.w.oom;
     if (any && vy_rewrite_open(&s.w)) rebuild(&s);
-    return vy_rewrite_end(&s.w, ok, &context->changed);
+    if (!vy_rewrite_end(&s.w, ok, &context->changed)) return false;
+    return !any || vy_pass_cleanup(p, context); // a constant index is inside, or is not
 }

@@ -150,6 +150,32 @@ static void others_stay(void **state)
     }
 }
 
+// What is made has no condition that the reader would fold, also where an index is a constant.
+static void texts_read_back(void **state)
+{
+    (void)state;
+    static const char constant[] =
+        "program f(x: in f32[N], y: inout f32[1], z: inout f32[2, 2], N: u32) over(i: N) {\n"
+        "    atomic_add(y[0], x[i]); atomic_add(z[1, 0], x[i]); atomic_add(z[0, i], 1.0);\n"
+        "}\n";
+    const char *const texts[] = {line, rows, solid, constant};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        vy_module *m = vy_parse(texts[k], strlen(texts[k]), "test");
+        const vy_opt_options o = {.level = 2, .extent = told_extent, .number = told_number};
+        if (!vy_module_ok(m) || !vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
+        char *text = vy_print(m, NULL);
+        assert_non_null(strstr(text, "copy_y"));
+        vy_module *back = vy_parse(text, strlen(text), "printed");
+        char *again = vy_print(back, NULL);
+        assert_string_equal(text, again);
+        assert_true(vy_module_equal(m, back));
+        vy_free(again);
+        vy_module_free(back);
+        vy_free(text);
+        vy_module_free(m);
+    }
+}
+
 // ---------------------------------------------------------------------------- sizes of another launch
 typedef struct data {
     int32_t *k;
@@ -287,9 +313,9 @@ static void three_axes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_decide),        cmocka_unit_test(others_stay),
-        cmocka_unit_test(lines_of_any_length), cmocka_unit_test(rows_of_any_length),
-        cmocka_unit_test(three_axes),
+        cmocka_unit_test(sizes_decide),       cmocka_unit_test(others_stay),
+        cmocka_unit_test(texts_read_back),    cmocka_unit_test(lines_of_any_length),
+        cmocka_unit_test(rows_of_any_length), cmocka_unit_test(three_axes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
