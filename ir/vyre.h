@@ -708,6 +708,9 @@ typedef struct vy_opt_options {
     // invocations that add to few elements add up in shared memory first
     // (ir/pass/device/shared_copies.c); NULL: they do not.
     int64_t (*number)(void *user, const vy_program *p, vy_dim d);
+    // Where a domain has no more invocations than this, each is done by a workgroup of 64 if it
+    // walks long rows (ir/pass/device/row_lanes.c): for GPUs.  Needs `extent` and `number`.  0: none
+    uint32_t rows;
 } vy_opt_options;
 
 // Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).

@@ -12,6 +12,9 @@
 enum {
     GPU_ELEMENTS = 64, // of its domain that an invocation computes at most: 8 × 8
     GPU_CARRIED = 72,  // values that a loop carries at most
+    // Rows that a workgroup each walks together, at most: as many invocations as keep it busy
+    // (../shared/TILES.md 4.8).
+    GPU_ROWS = 16384,
 };
 
 static uint32_t suitable_workgroup(const vkrt_device_info *info)
@@ -173,6 +176,7 @@ static void choose_sizes(const vys_asked *asked, vy_opt_options *opt)
     opt->carried = f->known && f->cpu ? 256 : 0;
     if (asked->data) opt->extent = extent_at_launch, opt->workgroup = f->workgroup;
     if (asked->data && f->known) opt->number = number_at_launch;
+    if (opt->number && !f->cpu) opt->rows = GPU_ROWS;
     if (!opt->coarsen && is_for_gpu(asked->settings, f)) opt->coarsen = GPU_ELEMENTS;
     if (!opt->coarsen && f->known && asked->data) {
         opt->coarsen = f->cpu ? 40 : GPU_ELEMENTS;

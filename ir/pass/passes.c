@@ -58,6 +58,7 @@ static const struct {
     {"mark_single_access", vy_pass_mark_single_access, 1}, // among owned elements
     {"mark_stored",        vy_pass_mark_stored,        1}, // of workspaces, which keep it
     {"place_workspaces",   vy_pass_place_workspaces,   1}, // only where options->by_invocation
+    {"row_lanes",          vy_pass_row_lanes,          2}, // only where options->rows
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add

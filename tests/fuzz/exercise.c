@@ -162,7 +162,8 @@ void exercise(const vy_module *m, uint32_t choice)
                         .chunk = choice >> 17 & 1 ? 8 : 0,
                         .coarsen = choice >> 18 & 1 ? 16 : 0,
                         .adjacent = choice >> 19 & 1};
-    if (choice >> 20 & 1) o.extent = told_extent, o.number = told_number;
+    if (choice >> 20 & 1) tell_few_elements(&o);
+    if (choice >> 20 & 2) tell_long_rows(&o);
     const bool sound = vy_optimize(copy, &o) && vy_module_check(copy);
     require(sound || is_own_race(m, vy_module_diag(copy)), "-O%d: %s", o.level,
             vy_module_diag(copy)->text);

@@ -35,10 +35,10 @@
 //
 // Runs after `subgroup_reduce`, which takes what a whole workgroup adds to one element, and before
 // `subgroup_runs`: a copy has no need of it.
-#include "ir/pass/sums/subgroup_reduce.h"
-
 #include "ir/build/live.h"
 #include "ir/facts/addition.h"
+#include "ir/pass/device/told.h"
+#include "ir/pass/sums/subgroup_reduce.h"
 
 #include <string.h>
 
@@ -70,24 +70,6 @@ typedef struct sharing {
 } sharing;
 
 // ------------------------------------------------------------------------------------- is it worth
-static uint64_t product(uint64_t a, uint64_t b)
-{
-    return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
-}
-
-// Of the greatest launch; UINT64_MAX: not known.
-static uint64_t elements_of(const sharing *s, uint32_t buffer)
-{
-    const vy_program *p = s->w.p;
-    const vy_buf *b = &p->buffers.data[buffer];
-    uint64_t n = 1;
-    for (uint32_t k = 0; k < b->rank; k++) {
-        const int64_t length = s->options->number(s->options->user, p, b->dims[k]);
-        n = product(n, length < 0 ? UINT64_MAX : (uint64_t)length);
-    }
-    return n;
-}
-
 static bool may_have_copy(const sharing *s, const uint8_t *sums, uint32_t buffer)
 {
     const vy_buf *b = &s->w.p->buffers.data[buffer];
@@ -115,7 +97,7 @@ static uint32_t choose_buffers(sharing *s, const uint8_t *sums)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const uint32_t buffer = p->insts.data[id].aux;
         if (!is_addition(p, id) || s->of[buffer] || !may_have_copy(s, sums, buffer)) continue;
-        const uint64_t n = elements_of(s, buffer);
+        const uint64_t n = vy_told_elements(p, s->options, buffer);
         if (!n || n > WORDS - words || s->count == MOST_COPIES) continue;
         s->copies[s->count++] = (copy){.buffer = buffer, .elements = (uint32_t)n};
         s->of[buffer] = (uint8_t)s->count;
@@ -166,7 +148,7 @@ static bool choose_rows(sharing *s, uint32_t words)
     if (width < LANES || height < 1 || (last && width > LONGEST_ROW)) return false;
     const uint64_t row = last ? (uint64_t)width : LANES;
     s->rows = (least + row - 1) / row;
-    return product((uint64_t)width, (uint64_t)height) / BLOCKS >= s->rows * row;
+    return vy_told_product((uint64_t)width, (uint64_t)height) / BLOCKS >= s->rows * row;
 }
 
 static bool prepare(sharing *s)

@@ -5,8 +5,9 @@
 all ways to the gradient.
 
 Memory that loops both read and write (tests/fuzz/rounds.py), and loops controlled by integers that
-other loops compute (strides.py); local arrays that loops fill several times (refills.py).  From a fresh seed that is printed; VYRE_SEED sets the seed,
-VYRE_COUNT the number of each.
+other loops compute (strides.py); local arrays that loops fill several times (refills.py); rows that
+invocations walk (walks.py).  From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT
+the number of each.
 """
 import os
 import sys
@@ -18,6 +19,7 @@ import oracle  # noqa: E402
 import refills  # noqa: E402
 import rounds  # noqa: E402
 import strides  # noqa: E402
+import walks  # noqa: E402
 
 
 def wrong_of(bench, maker, seeds):
@@ -43,7 +45,7 @@ def main():
     seeds = range(seed, seed + count)
     with tempfile.TemporaryDirectory() as folder:
         bench = oracle.Bench(os.path.abspath(os.environ["BUILD"]), folder)
-        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills)])
+        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, walks)])
 
 
 if __name__ == "__main__":

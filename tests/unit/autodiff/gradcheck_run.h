@@ -132,7 +132,8 @@ static vy_module *parsed(const char *text, const char *what)
 static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level, .unchecked = stays_in_range};
-    if (as_run && level != 2) o.extent = told_extent, o.number = told_number;
+    if (as_run && level != 2) tell_few_elements(&o);
+    if (level == 2) tell_long_rows(&o);
     if (as_run && level == 1 && vy_module_program_count(m) % 2) o.chunk = 3;
     if (as_run && level < 3) o.by_invocation = true;
     if (as_run && level == 2) o.lanes = 8;

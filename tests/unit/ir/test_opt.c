@@ -414,13 +414,13 @@ static void test_pass_names(void **state)
     }
     // Each pass has a test; some have others (test_strip_mine, test_mark_owned, text/opt:
     // fast_math, promote_rows, subgroup_runs, coarsen, drop_ad_marks, inline_calls, count_loops, group_vectors,
-    // hoist_first, place_workspaces, unit/spirv/test_places, unit/ir/test_stored and
-    // unit/ir/test_shared_copies).
+    // hoist_first, place_workspaces, unit/spirv/test_places, unit/ir/test_stored,
+    // unit/ir/test_shared_copies and unit/ir/test_row_lanes).
     static const char *const elsewhere[] = {"strip_mine",    "algebra",          "registers",
                                             "subgroup_runs", "coarsen",          "drop_ad_marks",
                                             "inline_calls",  "count_loops",      "group_vectors",
                                             "hoist_first",   "place_workspaces", "mark_stored",
-                                            "shared_copies"};
+                                            "shared_copies", "row_lanes"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;

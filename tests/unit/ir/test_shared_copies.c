@@ -161,7 +161,8 @@ static void texts_read_back(void **state)
     const char *const texts[] = {line, rows, solid, constant};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         vy_module *m = vy_parse(texts[k], strlen(texts[k]), "test");
-        const vy_opt_options o = {.level = 2, .extent = told_extent, .number = told_number};
+        vy_opt_options o = {.level = 2};
+        tell_few_elements(&o);
         if (!vy_module_ok(m) || !vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
         char *text = vy_print(m, NULL);
         assert_non_null(strstr(text, "copy_y"));
