@@ -194,6 +194,7 @@ bool vys_optimize(vys_work *w, vy_module *m, bool final, vys_binding *data, vy_d
     const vys_facts facts = w->settings.interpreter ? (vys_facts){0} : vys_facts_of(w->device);
     const vys_asked asked = {&facts, &w->settings, data};
     const vy_opt_options opt = vys_opt_options(&asked, final);
+    if (!vys_tune_check(&w->settings, m, d)) return false;
     vys_step(&w->settings, "optimising");
     const bool ok = vy_optimize(m, &opt);
     vys_step(&w->settings, NULL);

@@ -169,6 +169,7 @@ static bool take_settings(vys_task *t, const vys_settings *asked, vy_diag *d)
     s->wrt = (const char *const *)t->wrt;
     s->assume = (const char *const *)t->assume;
     s->program = t->program;
+    s->tune = NULL, s->tune_count = 0;
     s->interpreter = !t->session->device;
     s->f64 &= s->interpreter;
     t->work.device = t->session->device;

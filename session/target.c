@@ -10,8 +10,9 @@
 #define GPU_WORKGROUP 256
 
 enum {
-    GPU_ELEMENTS = 64, // of its domain that an invocation computes at most: 8 × 8
-    GPU_CARRIED = 72,  // values that a loop carries at most
+    GPU_ELEMENTS = 64,       // of its domain that an invocation computes at most: 8 × 8
+    GPU_INVOCATIONS = 65536, // … as long as it keeps that many
+    GPU_CARRIED = 72,        // values that a loop carries at most
     // Rows that a workgroup each walks together, at most: as many invocations as keep it busy
     // (../shared/TILES.md 4.8).
     GPU_ROWS = 16384,
@@ -145,6 +146,18 @@ static int64_t number_at_launch(void *user, const vy_program *p, vy_dim d)
     return vys_entry_number(asked->data->what, p, d, &values);
 }
 
+// Of the launches that it is written for.
+static int64_t extent_as_told(void *user, const vy_program *p, uint32_t axis)
+{
+    const vys_asked *asked = user;
+    return vys_tuned_number(asked->settings, p, vy_program_over(p, axis).extent);
+}
+
+static int64_t number_as_told(void *user, const vy_program *p, vy_dim d)
+{
+    return vys_tuned_number(((const vys_asked *)user)->settings, p, d);
+}
+
 // Written for a GPU, whatever its sizes.
 static bool is_for_gpu(const vys_settings *s, const vys_facts *f)
 {
@@ -176,11 +189,16 @@ static void choose_sizes(const vys_asked *asked, vy_opt_options *opt)
     opt->carried = f->known && f->cpu ? 256 : 0;
     if (asked->data) opt->extent = extent_at_launch, opt->workgroup = f->workgroup;
     if (asked->data && f->known) opt->number = number_at_launch;
-    if (opt->number && !f->cpu) opt->rows = GPU_ROWS;
-    if (!opt->coarsen && is_for_gpu(asked->settings, f)) opt->coarsen = GPU_ELEMENTS;
+    if (!asked->data && asked->settings->tune_count)
+        opt->extent = extent_as_told, opt->number = number_as_told;
+    if (opt->number && (f->known ? !f->cpu : is_for_gpu(asked->settings, f))) opt->rows = GPU_ROWS;
+    if (!opt->coarsen && is_for_gpu(asked->settings, f)) {
+        opt->coarsen = GPU_ELEMENTS;
+        if (opt->extent) opt->invocations = GPU_INVOCATIONS;
+    }
     if (!opt->coarsen && f->known && asked->data) {
         opt->coarsen = f->cpu ? 40 : GPU_ELEMENTS;
-        opt->invocations = f->cpu ? 256 : 65536;
+        opt->invocations = f->cpu ? 256 : GPU_INVOCATIONS;
     }
     choose_places(asked, opt);
 }

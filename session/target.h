@@ -77,6 +77,10 @@ typedef struct vys_settings {
     // Whose faults to work around; for a known device, its own driver's are.  VY_DRIVER_GPU: and an
     // invocation computes a block of elements (coarsen).
     vy_driver driver;
+    // NAME=NUMBER: sizes of the launches that written code is made fast for; it is right for all.
+    // Of a task: nothing, its sizes are known.
+    const char *const *tune;
+    uint32_t tune_count;
     vy_features enabled; // that may be used; for a known device, all that it has may be
     bool precise, fast_math, unchecked, lines, no_validate; // as in vy_spirv_options
     uint32_t coarsen;       // most elements of the domain that one invocation computes; 0: chosen
@@ -103,6 +107,11 @@ VYS_API bool vys_settings_check(const vys_settings *settings, vy_diag *d);
 // Single checks, for settings that are read elsewhere; `name`: as in the message ("--order").
 VYS_API bool vys_order_check(const char *name, uint64_t order, vy_diag *d); // 1 to VYS_MOST_ORDER
 VYS_API bool vys_subgroup_size_check(const char *name, uint64_t size, vy_diag *d);
+
+// Is each of settings->tune a size of a program of `m`?  Else false with E0801.
+VYS_API bool vys_tune_check(const vys_settings *settings, const vy_module *m, vy_diag *d);
+// The value of a dimension of `p` in the launches that it says; -1: it does not say.
+VYS_API int64_t vys_tuned_number(const vys_settings *settings, const vy_program *p, vy_dim d);
 
 // Options for vy_compile.
 VYS_API vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *settings);

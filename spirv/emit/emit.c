@@ -181,13 +181,15 @@ static bool emit_all(vy_fn *f)
     if (!vy_arrays_declare(f)) return false;
     vy_params_declare(f);
     if (f->m->oom || !vy_buffers_declare(f)) return false;
-    uint32_t inside = vy_domain_check(f);
-    // Without barriers and the like, lanes outside the domain skip the whole body.
+    uint32_t group, inside = vy_domain_check(f, &group);
+    // Without barriers and the like, lanes outside the domain skip the whole body; a workgroup
+    // outside does so in any case.
     bool skip = !f->facts->barrier && !f->facts->subgroup;
     f->in_domain = skip ? 0 : inside;
     const vy_hooks *hooks = f->m->hooks;
     const uint32_t lanes = hooks->lanes ? hooks->lanes(f) : 0;
-    vy_guard g = vy_guard_begin(f, vy_and_bool(f, lanes, skip ? inside : 0));
+    if (skip) group = vy_and_bool(f, group, inside);
+    vy_guard g = vy_guard_begin(f, vy_and_bool(f, lanes, group));
     bool ok = vy_emit_body(f);
     vy_guard_end(f, g, 0, 0, 0);
     if (ok && hooks->end) hooks->end(f);

@@ -250,7 +250,9 @@ uint32_t vy_local_x(vy_fn *f);
 uint32_t vy_group_x(vy_fn *f); // as dispatched
 typedef enum vy_extent_form { VY_EXTENT_U32, VY_EXTENT_31, VY_EXTENT_U64 } vy_extent_form;
 uint32_t vy_extent_id(vy_fn *f, vy_emit_extent *e, vy_extent_form form);
-uint32_t vy_domain_check(vy_fn *f); // makes the over variables; bool: inside the domain, or 0
+// Makes the over variables.  bool: inside the domain, or 0.  *group: bool: the same on axes along
+// which workgroups have one invocation, so that all of a workgroup is inside, or is not; or 0.
+uint32_t vy_domain_check(vy_fn *f, uint32_t *group);
 uint32_t vy_half_of_word(vy_fn *f, uint32_t word, uint32_t half); // f16 number 0 or 1 of a u32
 bool vy_arrays_declare(vy_fn *f);  // arrays.c: shared and local arrays; false: m->diag
 bool vy_buffers_declare(vy_fn *f); // arrays.c: buffers

@@ -170,9 +170,10 @@ static uint32_t inside_spare_axes(vy_fn *f, uint32_t n)
     return inside;
 }
 
-uint32_t vy_domain_check(vy_fn *f)
+uint32_t vy_domain_check(vy_fn *f, uint32_t *group)
 {
     uint32_t n = f->p->overs.count;
+    *group = 0;
     if (!n || f->m->oom) return 0;
     f->out = &f->prologue;
     uint32_t inside = inside_spare_axes(f, n);
@@ -191,6 +192,10 @@ uint32_t vy_domain_check(vy_fn *f)
         if (whole) continue;
         uint32_t in = VY_DO(f, SpvOpULessThan, vy_bool_type(f), f->over_ids[v],
                             vy_extent_id(f, e, VY_EXTENT_U32));
+        if (n <= 3 && f->p->workgroup[axis] == 1) {
+            *group = vy_and_bool(f, *group, in);
+            continue;
+        }
         inside = vy_and_bool(f, inside, in);
         if (f->facts->barrier || f->facts->subgroup) clamp_over(f, v);
     }

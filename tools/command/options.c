@@ -67,6 +67,7 @@ static const option table[] = {
     {0,   OPT_COUNT,  AT(coarsen),       FILES, "--coarsen",       "N",          "most elements of its domain that one invocation makes; 1: one; default: what suits device and sizes"},
     {0,   OPT_CHOICE, AT(target),        FILES, "--target",        "vulkan1.1|vulkan1.2|vulkan1.3", "oldest Vulkan that must take the SPIR-V; default 1.1"},
     {0,   OPT_CHOICE, AT(written_for),   FILES, "--for",           "any|mesa|lavapipe|other|gpu", "drivers whose faults written SPIR-V works around; other: none; gpu: of a GPU, and large domains: an invocation computes up to 64 elements; default any"},
+    {0,   OPT_LIST,   AT(tune),          FILES, "--tune",          "NAME=NUMBER", "a size of the launches that written code is made fast for; it is right for all"},
     {'g', OPT_FLAG,   AT(lines),         FILES, "--lines",         NULL,         "written SPIR-V names its source: path and line numbers"},
     {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
     {0,   OPT_COUNT,  AT(order),         WRT,   "--order",         "N",          "differentiate N times, each time all gradients"},
@@ -425,7 +426,8 @@ void options_free(options *o)
     for (uint32_t i = 0; i < o->owned.count; i++) free((char *)o->owned.data[i]);
     names *lists[] = {&o->of,    &o->wrt,     &o->enable, &o->params, &o->set,     &o->in,
                       &o->out,   &o->ct,      &o->dot,    &o->define, &o->include, &o->spec,
-                      &o->shape, &o->sampler, &o->assume, &o->owned};
+                      &o->shape, &o->sampler, &o->assume, &o->tune,
+                      &o->owned};
     for (size_t i = 0; i < COUNT_OF(lists); i++) names_free(lists[i]);
 }
 

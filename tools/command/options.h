@@ -70,8 +70,8 @@ typedef struct options {
     const char *program, *name, *output, *dump_after, *device, *driver, *groups, *against,
         *tolerance;
     const char *optimizer, *lr, *batch, *shard, *resume, *write_pipeline, *plot;
-    names of, wrt, enable, params;                                              // split at commas
-    names set, in, out, ct, dot, define, include, spec, shape, sampler, assume; // as written
+    names of, wrt, enable, params; // split at commas
+    names set, in, out, ct, dot, define, include, spec, shape, sampler, assume, tune; // as written
     bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate, keep_domain,
         frames;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;

@@ -276,6 +276,8 @@ static vys_settings derivative_settings(command *c)
                           .accumulate = (vy_accumulate)o->accumulate,
                           .assume = o->assume.data,
                           .assume_count = o->assume.count,
+                          .tune = o->tune.data,
+                          .tune_count = o->tune.count,
                           .keep = keeps[o->checkpoint],
                           .tape_limit = o->tape_limit,
                           .batches = o->batches < UINT32_MAX ? (uint32_t)o->batches : UINT32_MAX,

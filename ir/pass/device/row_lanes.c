@@ -35,7 +35,7 @@
 
 #include <string.h>
 
-enum { BLOCK = VY_ROW_LANES * VY_ROW_TURNS };
+enum { BLOCK = VY_ROW_LANES * VY_ROW_TURNS, TOGETHER = 8 };
 
 typedef struct rows {
     vy_rewrite w;
@@ -52,13 +52,14 @@ static vy_value begin_loop(rows *r, vy_value from, vy_value to, int64_t step)
     return (vy_value){vy_begin_loop(r->w.b, VY_U32, 0, from.id, to.id, by, 0, NULL, NULL)};
 }
 
-// The variable of a loop of n iterations in iteration k.
+// The variable of a loop of n iterations in iteration k.  Where nothing is carried, any order does.
 static uint32_t variable(rows *r, uint32_t loop, vy_value n, vy_value k)
 {
     vy_builder *b = r->w.b;
     const vy_inst *i = &r->w.p->insts.data[loop];
     const vy_value from = {vy_new_arg(&r->w, loop, 0)}, step = {vy_new_arg(&r->w, loop, 2)};
-    if (i->flags & VY_FLAG_REVERSE) k = vy_sub(b, vy_sub(b, n, u32(r, 1)), k);
+    const bool ordered = vy_slot_count(r->w.p, &r->w.s, loop) > 0;
+    if (ordered && i->flags & VY_FLAG_REVERSE) k = vy_sub(b, vy_sub(b, n, u32(r, 1)), k);
     return vy_add(b, from, vy_mul(b, vy_cast(b, (vy_type)i->type, k), step)).id;
 }
 
@@ -81,17 +82,27 @@ static void copy_iteration(rows *r, uint32_t loop, uint32_t variable)
                      except_steps, r);
 }
 
+// Places are those of a block, which the arrays have.
 static void write_parts(rows *r, uint32_t loop, vy_value place)
 {
-    for (uint32_t id = loop; id < vy_closer(r->w.p, &r->w.s, loop); id++)
-        if (r->plan.part[id])
-            vy_store(r->w.b, part_of(r, id), &place, (vy_value){vy_new(&r->w, id)});
+    vy_builder *b = r->w.b;
+    for (uint32_t id = loop; id < vy_closer(r->w.p, &r->w.s, loop); id++) {
+        if (!r->plan.part[id]) continue;
+        const uint32_t args[] = {place.id, vy_new(&r->w, id)};
+        vy_emit_flags(b, vy_emit(b, VY_OP_STORE, VY_VOID, part_of(r, id).id, 2, args),
+                      VY_FLAG_INRANGE);
+    }
 }
 
 static void read_parts(rows *r, uint32_t loop, vy_value place)
 {
-    for (uint32_t id = loop; id < vy_closer(r->w.p, &r->w.s, loop); id++)
-        if (r->plan.part[id]) r->w.map[id] = vy_load(r->w.b, part_of(r, id), &place).id;
+    vy_builder *b = r->w.b;
+    for (uint32_t id = loop; id < vy_closer(r->w.p, &r->w.s, loop); id++) {
+        if (!r->plan.part[id]) continue;
+        const vy_type t = vy_id_type(r->w.p, id);
+        r->w.map[id] = vy_emit(b, VY_OP_LOAD, t, part_of(r, id).id, 1, &place.id);
+        vy_emit_flags(b, r->w.map[id], VY_FLAG_INRANGE);
+    }
 }
 
 // The iterations from `first` to before `end`, divided among the lanes.
@@ -104,20 +115,29 @@ static void divide(rows *r, uint32_t loop, vy_value n, vy_value first, vy_value 
     vy_end_loop(b, 0, 0, NULL, NULL);
 }
 
-// … and their steps, one after the other.
-static void run_steps(rows *r, uint32_t loop, vy_value n, vy_value first, vy_value end,
-                      uint32_t count, uint32_t *values)
+// The steps of iteration first + k, which begin and end with these values.
+static void run_step(rows *r, uint32_t loop, vy_value n, vy_value first, vy_value k, uint32_t count,
+                     uint32_t *values)
 {
     vy_rewrite *w = &r->w;
-    vy_builder *b = w->b;
-    const uint32_t zero = u32(r, 0).id, one = u32(r, 1).id, until = vy_sub(b, end, first).id;
-    const vy_value k = {
-        vy_begin_loop(b, VY_U32, 0, zero, until, one, count, values, w->map + loop + 1)};
-    w->map[loop] = variable(r, loop, n, vy_add(b, first, k));
+    for (uint32_t j = 0; j < count; j++) w->map[loop + 1 + j] = values[j];
+    w->map[loop] = variable(r, loop, n, vy_add(w->b, first, k));
     read_parts(r, loop, k);
     for (uint32_t id = loop; id < vy_closer(w->p, &w->s, loop); id++)
         if (r->plan.role[id] == VY_ROW_STEP) vy_rewrite_copy(w, id);
     for (uint32_t j = 0; j < count; j++) values[j] = vy_new(w, vy_slot_yield(w->p, &w->s, loop, j));
+}
+
+// … of all iterations of a block, one after the other: `together` in each turn of a loop, so that
+// neighbouring elements are loaded at once and the loop itself costs little.
+static void run_steps(rows *r, uint32_t loop, vy_value n, vy_value first, vy_value from,
+                      vy_value end, uint32_t together, uint32_t count, uint32_t *values)
+{
+    vy_builder *b = r->w.b;
+    const uint32_t by = u32(r, together).id;
+    const vy_value k = {vy_begin_loop(b, VY_U32, 0, from.id, end.id, by, count, values, values)};
+    for (uint32_t j = 0; j < together; j++)
+        run_step(r, loop, n, first, vy_add(b, k, u32(r, j)), count, values);
     vy_end_loop(b, 0, count, values, values);
 }
 
@@ -134,7 +154,10 @@ static void walk_blocks(rows *r, uint32_t loop, vy_value n, uint32_t count, uint
     const vy_value end = vy_add(b, first, vy_min(b, size, vy_sub(b, n, first)));
     divide(r, loop, n, first, end, true);
     vy_barrier(b);
-    run_steps(r, loop, n, first, end, count, values);
+    const vy_value left = vy_sub(b, end, first), rest = vy_rem(b, left, u32(r, TOGETHER));
+    const vy_value most = vy_sub(b, left, rest);
+    run_steps(r, loop, n, first, zero, most, TOGETHER, count, values);
+    run_steps(r, loop, n, first, most, left, 1, count, values);
     vy_barrier(b);
     vy_end_loop(b, 0, count, values, values);
 }
@@ -202,5 +225,5 @@ bool vy_pass_row_lanes(vy_program *p, vy_pass_context *c)
         if (!r.w.oom) vy_rewrite_range(&r.w, 1, p->insts.count, instead, &r);
     }
     if (!vy_rewrite_end(&r.w, ok, &c->changed)) return false;
-    return !r.plan.loops || vy_pass_cleanup(p, c);
+    return !r.plan.loops || (vy_pass_cleanup(p, c) && vy_pass_dce(p, c));
 }

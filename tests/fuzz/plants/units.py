@@ -83,7 +83,7 @@ UNITS = {
         ("ir/pass/device/row_choice.c", None, "/ c->rows >= LONG;", ">= LONG;"),
         ("ir/pass/device/row_choice.c", None, "return c->rows && c->rows <= c->o->rows;", "return c->rows <= c->o->rows;"),
         ("ir/pass/device/row_choice.c", None, "(e == VY_WRITE && !is_local(c->p, id));", "e == VY_WRITE;"),
-        ("ir/pass/device/row_lanes.c", None, "if (i->flags & VY_FLAG_REVERSE)", "if (0)"),
+        ("ir/pass/device/row_lanes.c", None, "if (ordered && i->flags & VY_FLAG_REVERSE)", "if (0)"),
         ("ir/pass/device/row_lanes.c", None, "vy_select(b, vy_new_runs(w, loop), trips, u32(r, 0));", "trips;"),
         ("ir/pass/device/row_lanes.c", None, "vy_select(b, more, one, zero)", "zero"),
         ("ir/pass/device/row_lanes.c", None, "vy_begin_if(r->w.b, r->first.id);", "vy_begin_if(r->w.b, vy_ne(r->w.b, r->lane, u32(r, 70)).id);"),
