@@ -709,7 +709,7 @@ typedef struct vy_opt_options {
     // (ir/pass/device/shared_copies.c); NULL: they do not.
     int64_t (*number)(void *user, const vy_program *p, vy_dim d);
     // Where a domain has no more invocations than this, each is done by a workgroup of 64 if it
-    // walks long rows (ir/pass/device/row_lanes.c): for GPUs.  Needs `extent` and `number`.  0: none
+    // walks long rows (ir/pass/device/row_lanes.c): for GPUs.  Needs `extent`, `number`.  0: none.
     uint32_t rows;
 } vy_opt_options;
 

@@ -426,8 +426,7 @@ void options_free(options *o)
     for (uint32_t i = 0; i < o->owned.count; i++) free((char *)o->owned.data[i]);
     names *lists[] = {&o->of,    &o->wrt,     &o->enable, &o->params, &o->set,     &o->in,
                       &o->out,   &o->ct,      &o->dot,    &o->define, &o->include, &o->spec,
-                      &o->shape, &o->sampler, &o->assume, &o->tune,
-                      &o->owned};
+                      &o->shape, &o->sampler, &o->assume, &o->tune,   &o->owned};
     for (size_t i = 0; i < COUNT_OF(lists); i++) names_free(lists[i]);
 }
 

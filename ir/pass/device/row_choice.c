@@ -9,7 +9,7 @@
 #include "ir/check/uniform.h"
 #include "ir/facts/memory.h"
 #include "ir/pass/device/row_lanes.h"
-#include "ir/pass/device/told.h"
+#include "ir/pass/device/known_sizes.h"
 
 enum {
     LONG = 128,      // elements of a row, at least: two for each lane
@@ -177,7 +177,7 @@ static bool choose_loops(choice *c)
 // ------------------------------------------------------------------------------------ the accesses
 static bool is_long(const choice *c, uint32_t buffer)
 {
-    return vy_told_elements(c->p, c->o, buffer) / c->rows >= LONG;
+    return vy_known_elements(c->p, c->o, buffer) / c->rows >= LONG;
 }
 
 static void count_access(choice *c, uint32_t loop, uint32_t id)
@@ -256,7 +256,7 @@ static bool domain_suits(choice *c)
     c->rows = 1;
     for (uint32_t k = 0; k < p->overs.count; k++) {
         const int64_t n = c->o->extent(c->o->user, p, k);
-        c->rows = vy_told_product(c->rows, n < 0 ? UINT64_MAX : (uint64_t)n);
+        c->rows = vy_known_product(c->rows, n < 0 ? UINT64_MAX : (uint64_t)n);
     }
     return c->rows && c->rows <= c->o->rows;
 }

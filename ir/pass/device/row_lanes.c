@@ -128,7 +128,7 @@ static void run_step(rows *r, uint32_t loop, vy_value n, vy_value first, vy_valu
     for (uint32_t j = 0; j < count; j++) values[j] = vy_new(w, vy_slot_yield(w->p, &w->s, loop, j));
 }
 
-// … of all iterations of a block, one after the other: `together` in each turn of a loop, so that
+// … of all iterations of a block, one after the other: several in each iteration of a loop, so that
 // neighbouring elements are loaded at once and the loop itself costs little.
 static void run_steps(rows *r, uint32_t loop, vy_value n, vy_value first, vy_value from,
                       vy_value end, uint32_t together, uint32_t count, uint32_t *values)
@@ -147,7 +147,8 @@ static void walk_blocks(rows *r, uint32_t loop, vy_value n, uint32_t count, uint
     vy_builder *b = r->w.b;
     const vy_value size = u32(r, BLOCK), zero = u32(r, 0), one = u32(r, 1);
     const vy_value more = vy_ne(b, vy_rem(b, n, size), zero);
-    const vy_value blocks = vy_add(b, vy_div(b, n, size), vy_select(b, more, one, zero));
+    const vy_value last = vy_select(b, more, one, zero);
+    const vy_value blocks = vy_add(b, vy_div(b, n, size), last);
     const vy_value block = {
         vy_begin_loop(b, VY_U32, 0, zero.id, blocks.id, one.id, count, values, values)};
     const vy_value first = vy_mul(b, block, size);
@@ -168,8 +169,8 @@ static uint32_t share_loop(rows *r, uint32_t loop)
     vy_builder *b = w->b;
     const uint32_t count = vy_slot_count(w->p, &w->s, loop);
     vy_rewrite_at(w, loop);
-    const vy_value trips = vy_new_trips(w, loop);
-    const vy_value n = vy_select(b, vy_new_runs(w, loop), trips, u32(r, 0));
+    const vy_value trips = vy_new_trips(w, loop), runs = vy_new_runs(w, loop);
+    const vy_value n = vy_select(b, runs, trips, u32(r, 0));
     uint32_t *values = vy_arena_alloc(&w->arena, (count + 1) * sizeof *values);
     w->oom |= !values;
     if (w->oom) return loop;

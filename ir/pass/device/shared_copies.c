@@ -37,7 +37,7 @@
 // `subgroup_runs`: a copy has no need of it.
 #include "ir/build/live.h"
 #include "ir/facts/addition.h"
-#include "ir/pass/device/told.h"
+#include "ir/pass/device/known_sizes.h"
 #include "ir/pass/sums/subgroup_reduce.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ static uint32_t choose_buffers(sharing *s, const uint8_t *sums)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const uint32_t buffer = p->insts.data[id].aux;
         if (!is_addition(p, id) || s->of[buffer] || !may_have_copy(s, sums, buffer)) continue;
-        const uint64_t n = vy_told_elements(p, s->options, buffer);
+        const uint64_t n = vy_known_elements(p, s->options, buffer);
         if (!n || n > WORDS - words || s->count == MOST_COPIES) continue;
         s->copies[s->count++] = (copy){.buffer = buffer, .elements = (uint32_t)n};
         s->of[buffer] = (uint8_t)s->count;
@@ -148,7 +148,7 @@ static bool choose_rows(sharing *s, uint32_t words)
     if (width < LANES || height < 1 || (last && width > LONGEST_ROW)) return false;
     const uint64_t row = last ? (uint64_t)width : LANES;
     s->rows = (least + row - 1) / row;
-    return vy_told_product((uint64_t)width, (uint64_t)height) / BLOCKS >= s->rows * row;
+    return vy_known_product((uint64_t)width, (uint64_t)height) / BLOCKS >= s->rows * row;
 }
 
 static bool prepare(sharing *s)
