@@ -13,10 +13,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/affine/access.c", None, "const bool same = operand == vy_arg(a->p, like->id, axis);", "const bool same = true;"),
         ("autodiff/gather/gather_assume.c", None, "d->value < 256 && n < 256) n *= d->value;", "d->value < 256 && n < 256) n *= 1;"),
     )),
-    # What is zero by a rule meets infinities of the data.
-    ("special_values.py", (
-        ("autodiff/reverse/sweep.c", None, "if (mask && kind == RULE_PARTIAL) d = zero_unless(r, mask, d);", ""),
-    )),
     # Elements of shared arrays to which all invocations of a workgroup add, summed in order.
     ("text/grad/shared/lane_sums.vyre", (
         ("autodiff/facts/phase_sum.c", None, ".loads & ~summed) summed &=", ".loads & 0) summed &="),
