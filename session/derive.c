@@ -50,8 +50,10 @@ bool vys_grad_options(vys_work *w, vys_entry from, bool again, bool seeded, cons
                       vy_grad_options *g, vy_diag *d)
 {
     const vys_settings *s = &w->settings;
-    if (!s->forward) w->revolves = from.pipeline != NULL;
-    w->divides = !from.pipeline && !again && !s->forward && vy_grad_batches(from.program);
+    if (!s->forward) { // tangents keep nothing: what is known of the reverse stays
+        w->revolves = from.pipeline != NULL;
+        w->divides = !from.pipeline && !again && vy_grad_batches(from.program);
+    }
     *g = (vy_grad_options){.program = vys_entry_name(from),
                            .apart = s->level == VYS_O0 || s->level == VYS_O1,
                            .seed_buffer = seeded,

@@ -72,18 +72,27 @@ static void lend(const vys_task *t, vys_bound *b)
     b->value.data = g->data;
 }
 
-// A result's shape is decided by the others; that of its storage is compared here.
-static bool check_bound(const vys_binding *b, vy_diag *d)
+// Shapes of cotangents, tangents and results are decided by the others; those that were given for
+// them are compared here, before any of their elements is touched.
+static bool check_given(const vys_binding *b, vy_diag *d)
 {
     for (uint32_t i = 0; i < b->buffer_count; i++) {
         const vys_bound *buf = &b->buffers[i];
         const vys_given *g = buf->given;
         char have[200] = "", need[200] = "";
-        if (!buf->storage || !memcmp(g->shape, buf->value.shape, sizeof g->shape)) continue;
-        vys_append_shape(have, sizeof have, buf->info.rank, g->shape);
+        const bool same =
+            !g || g->state == VYS_SHAPE_NONE ||
+            (g->state == VYS_SHAPE_FLAT ? g->flat == buf->value.count
+                                        : !memcmp(g->shape, buf->value.shape, sizeof g->shape));
+        if (same) continue;
+        if (g->state == VYS_SHAPE_FLAT)
+            vys_append(have, sizeof have, "%llu elements", (unsigned long long)g->flat);
+        else
+            vys_append_shape(have, sizeof have, buf->info.rank, g->shape);
         vys_append_shape(need, sizeof need, buf->info.rank, buf->value.shape);
-        return vys_fail(d, VYS_SHAPE, "bind it with this shape", "%s is bound as %s, but is %s",
-                        buf->info.name, have, need);
+        return vys_fail(d, VYS_SHAPE, g->storage ? "bind it with this shape" : "give this shape",
+                        "%s is %s as %s, but is %s", buf->info.name, g->storage ? "bound" : "given",
+                        have, need);
     }
     return true;
 }
@@ -103,7 +112,7 @@ static bool bind(vys_task *t, vy_diag *d)
         buf->ones = !own && vys_begins_as_ones(buf); // a cotangent, a tangent
         lend(t, buf);
     }
-    return vys_binding_fill(b, d) && check_bound(b, d) &&
+    return vys_binding_settle(b, d) && check_given(b, d) && vys_binding_fill(b, d) &&
            (!t->work.settings.order || vys_binding_tape(b, t->work.settings.tape_limit, d));
 }
 

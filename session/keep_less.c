@@ -56,7 +56,7 @@ void vys_keep_options(const vys_work *w, vy_grad_options *g)
     g->checkpoint = cuts(storage);
     g->revolve = states_of(storage);
     g->split_tapes = w->split;
-    g->batches = w->divides ? most(s->batches, w->batches) : 0;
+    g->batches = w->divides && !s->forward ? most(s->batches, w->batches) : 0;
 }
 
 vys_store vys_stores(const vys_work *w, uint32_t *states)

@@ -27,6 +27,8 @@ extern "C" {
       "compiling an index with very many operand paths never ends")                                \
     X(ROUNDED_DOUBLES, "rounded_doubles", LAVAPIPE, NEVER,                                         \
       "f64 without AVX-512: round(3.5) is 3, trunc(33554432.5) is that itself")                    \
+    X(FOLDED_ZEROS, "folded_zeros", LAVAPIPE, NEVER,                                               \
+      "x * 0 and 0 / x of an infinity or NaN are 0, not NaN; of a negative x, 0 and not -0")       \
     X(DEEP_UNROLLING, "deep_unrolling", LAVAPIPE, NEVER,                                           \
       "unrolled iterations are nested in one another, beyond the depth that it supports")
 

@@ -419,6 +419,22 @@ def test_fit_errors(device, data):
         vyre.fit(p, params=["w"], data={**data, "q": 1}, steps=4)
     with pytest.raises(ValueError, match="steps"):
         vyre.fit(p, params=["w"], data=data, steps=0)
+    for rate in (0, -1.0, "cosine:0"):
+        with pytest.raises(vyre.Error, match="learning rate must be positive"):
+            vyre.fit(p, params=["w"], data=data, steps=4, lr=rate)
+
+
+def test_no_value(device):
+    p = vyre.load("program f(x: in f32[N], y: out f32[N], s: f32, N: u32) over(i: N) { y[i] = x[i] * s; }")
+    x = np.ones(3, "f4")
+    with pytest.raises(TypeError, match="s is a number, f32, but NoneType is given"):
+        p(device=device, x=x, s=None)
+    with pytest.raises(TypeError, match="x is f32, but object is given"):
+        p(device=device, x=None, s=2.0)
+    g = p.grad(wrt=["x"], seed="buffer")
+    with pytest.raises(vyre.Error, match="grad_y is .* as .2., but is .3."):
+        g(device=device, x=x, s=2.0, grad_y=np.ones(2, "f4"))
+    assert p(device=device, x=x, s=np.float64(2), N=3.0).y.tolist() == [2, 2, 2]
 
 
 # ------------------------------------------------------------------------------------------- the package

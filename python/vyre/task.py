@@ -2,6 +2,7 @@
 """A program on a device, with its data."""
 from __future__ import annotations
 
+import operator
 import threading
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -28,6 +29,14 @@ class Parameter(NamedTuple):
     @property
     def dtype(self) -> np.dtype:
         return DTYPES[self.type]
+
+
+def _whole(value: Any) -> Optional[int]:
+    """An integer of any kind; None: something else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def overlapping(first: str, second: str) -> Error:
@@ -97,15 +106,22 @@ class Task:
             self.task.set(p.name, p.type, array.shape, None)
 
     def give_scalar(self, p: Parameter, value: Any) -> None:
-        if p.type.startswith("f"):
-            self.task.set_float(p.name, float(value))
+        try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            whole = None if p.type.startswith("f") else _whole(value)
+            number = float(value) if whole is None else whole
+        except (TypeError, ValueError):
+            raise TypeError("%s is a number, %s, but %s is given" % (p.name, p.type, type(value).__name__)) from None
+        if whole is None:
+            self.task.set_float(p.name, number)  # a fraction is refused where an integer is expected
         else:
-            self.task.set_int(p.name, int(value))
+            self.task.set_int(p.name, number)
 
     def give_all(self, program: str, data: Mapping[str, Any], groups: Optional[Sequence[int]] = None) -> None:
         self.last = {}
         for name, value in data.items():
-            if self.bound.get(name) is value and self.in_place and not value.released:
+            if isinstance(value, Array) and self.bound.get(name) is value and self.in_place and not value.released:
                 continue  # as in the call before
             p = self.known.get(name)
             if p is None:

@@ -95,7 +95,7 @@ def fit(program: Program, *, params: Sequence[str], data: Mapping[str, Any], ste
     window = min(steps, window or max(1, min(100, steps // 10)))
     rate, schedule, last, factor, period = _schedule(lr, optimizer, steps)
     rows = (names(batch[0]), int(batch[1])) if batch else (None, 0)
-    training = (loss, names(params), optimizer, rate or _rate(optimizer), window, rows[0], rows[1], seed, float(tolerance),
+    training = (loss, names(params), optimizer, _rate(optimizer) if lr is None else rate, window, rows[0], rows[1], seed, float(tolerance),
                 schedule, last, factor, period)
     ranks = None
     if comm is not None:

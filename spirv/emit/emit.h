@@ -123,8 +123,9 @@ bool vy_fn_begin(vy_fn *f, vy_spv *m, const vy_program *p);
 void vy_fn_join(vy_fn *f, uint32_t function, uint32_t type, uint32_t fn_type, uint32_t n_params,
                 const uint32_t *params, uint32_t label);
 void vy_fn_free(vy_fn *f);
-uint32_t vy_val(vy_fn *f, uint32_t id);         // SPIR-V id of an operand
-void vy_interface(vy_fn *f, uint32_t variable); // a global variable the entry point uses
+uint32_t vy_val(vy_fn *f, uint32_t id);               // SPIR-V id of an operand
+uint32_t vy_factor(vy_fn *f, uint32_t i, uint32_t k); // of operand k of a product or quotient i
+void vy_interface(vy_fn *f, uint32_t variable);       // a global variable the entry point uses
 
 // One instruction with a result; the operands follow the result id.
 uint32_t vy_op_n(vy_fn *f, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands);
@@ -150,6 +151,7 @@ typedef struct vy_hooks {
     uint32_t (*address)(vy_fn *f, uint32_t i, uint32_t address); // that instruction i accesses
     uint32_t (*widen)(vy_fn *f, vy_type to, uint32_t v);         // i32 to 64 bits
     uint32_t (*rounded)(vy_fn *f, vy_type t, uint32_t code, uint32_t x); // Trunc, RoundEven
+    uint32_t (*factor)(vy_fn *f, vy_type t, uint32_t x);                 // of a product, numerator
     uint32_t (*lanes)(vy_fn *f); // bool: this lane takes part in the kernel; 0: all do
     void (*end)(vy_fn *f);       // at the end of a kernel, which all its invocations reach
 } vy_hooks;

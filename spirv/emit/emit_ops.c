@@ -48,7 +48,8 @@ static uint32_t emit_core(vy_fn *f, uint32_t i, const row *r)
 {
     const vy_inst *in = &f->p->insts.data[i];
     uint32_t operands[3];
-    for (uint32_t k = 0; k < in->nargs && k < 3; k++) operands[k] = arg(f, i, k);
+    for (uint32_t k = 0; k < in->nargs && k < 3; k++)
+        operands[k] = in->op == VY_OP_MUL ? vy_factor(f, i, k) : arg(f, i, k);
     SpvOp op = (SpvOp)code_of(r, vy_id_type(f->p, vy_arg(f->p, i, 0)));
     return vy_op_n(f, op, vy_spv_type(f->m, (vy_type)in->type), in->nargs, operands);
 }
@@ -118,7 +119,8 @@ static uint32_t emit_fma(vy_fn *f, uint32_t i)
     uint32_t type = vy_spv_type(f->m, (vy_type)f->p->insts.data[i].type);
     bool exact = f->exact;
     f->exact &= !f->library;
-    uint32_t product = VY_DO(f, SpvOpFMul, type, arg(f, i, 0), arg(f, i, 1));
+    const uint32_t x = vy_factor(f, i, 0), y = vy_factor(f, i, 1);
+    uint32_t product = VY_DO(f, SpvOpFMul, type, x, y);
     uint32_t sum = VY_DO(f, SpvOpFAdd, type, product, arg(f, i, 2));
     f->exact = exact;
     return sum;

@@ -207,3 +207,10 @@ uint32_t vy_val(vy_fn *f, uint32_t id)
 {
     return VY_IS_LEAF(id) ? vy_leaf_id(f, VY_LEAF_INDEX(id)) : f->ids[id];
 }
+
+uint32_t vy_factor(vy_fn *f, uint32_t i, uint32_t k)
+{
+    const vy_type t = vy_id_type(f->p, vy_arg(f->p, i, k));
+    const uint32_t x = vy_val(f, vy_arg(f->p, i, k));
+    return f->m->hooks->factor && vy_type_is_float(t) ? f->m->hooks->factor(f, t, x) : x;
+}

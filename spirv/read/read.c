@@ -157,7 +157,9 @@ static bool build_all(reading *r)
         r->noted = false;
         vy_arena_free(&r->building);
         r->building = (vy_arena){0};
-        if (!build(r) || !vy_module_ok(r->m)) return false;
+        const bool built = build(r);
+        if (!vy_module_ok(r->m)) return false;
+        if (!built) return read_fail(r, VY_E_SHADER_WORDS, "", "it cannot be built");
         if (!r->noted) return true;
     }
     return read_fail(r, VY_E_SHADER_LIMIT, "", "its values are needed in too many places");

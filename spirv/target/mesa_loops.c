@@ -23,7 +23,7 @@
 // other values; a loop tested first is correct.
 #include "spirv/target/target.h"
 
-static uint32_t make_zero(vy_fn *f)
+uint32_t vy_mesa_zero(vy_fn *f)
 {
     if (f->target.zero) return f->target.zero;
     const uint32_t group = vy_group_x(f);
@@ -39,14 +39,14 @@ static uint32_t make_zero(vy_fn *f)
 uint32_t vy_mesa_bound(vy_fn *f, vy_type type, uint32_t bound)
 {
     if (f->library) return bound; // its loops are safe, and it has no workgroup number
-    const uint32_t zero = vy_cast_id(f, type, VY_U32, make_zero(f));
+    const uint32_t zero = vy_cast_id(f, type, VY_U32, vy_mesa_zero(f));
     return VY_DO(f, SpvOpIAdd, vy_spv_type(f->m, type), bound, zero);
 }
 
 uint32_t vy_mesa_answer(vy_fn *f, uint32_t answer)
 {
     if (f->library) return answer;
-    make_zero(f);
+    vy_mesa_zero(f);
     return VY_DO(f, SpvOpLogicalNotEqual, vy_bool_type(f), answer, f->target.no);
 }
 

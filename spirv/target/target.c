@@ -16,6 +16,7 @@ vy_hooks vy_target_hooks(const vy_spirv_options *o)
         .test_first = have & VY_QUIRK_BIT(GUESSED_LENGTHS) ? vy_mesa_test_first : NULL,
         .widen = have & VY_QUIRK_BIT(WIDENED_SIGNS) ? vy_mesa_widen : NULL,
         .rounded = have & VY_QUIRK_BIT(ROUNDED_DOUBLES) ? vy_lavapipe_rounded : NULL,
+        .factor = have & VY_QUIRK_BIT(FOLDED_ZEROS) ? vy_lavapipe_factor : NULL,
         .address = have & VY_QUIRK_BIT(MANY_WAYS) ? vy_lavapipe_address : NULL,
         .loop_control = have & VY_QUIRK_BIT(DEEP_UNROLLING) ? vy_lavapipe_loop_control : NULL,
         .lanes = o->lanes ? vy_lavapipe_lanes : NULL,

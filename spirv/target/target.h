@@ -7,7 +7,8 @@
 
 vy_hooks vy_target_hooks(const vy_spirv_options *o);
 
-uint32_t vy_mesa_bound(vy_fn *f, vy_type type, uint32_t bound); // mesa_loops.c
+uint32_t vy_mesa_zero(vy_fn *f); // mesa_loops.c: a u32 0 that no optimiser recognises
+uint32_t vy_mesa_bound(vy_fn *f, vy_type type, uint32_t bound);
 uint32_t vy_mesa_answer(vy_fn *f, uint32_t answer);
 bool vy_mesa_test_first(vy_fn *f, uint32_t i);
 uint32_t vy_mesa_widen(vy_fn *f, vy_type to, uint32_t v); // mesa_signs.c
@@ -15,6 +16,7 @@ uint32_t vy_mesa_widen(vy_fn *f, vy_type to, uint32_t v); // mesa_signs.c
 // vy_free it.
 bool *vy_lavapipe_ways(const vy_program *p);
 uint32_t vy_lavapipe_rounded(vy_fn *f, vy_type t, uint32_t code, uint32_t x); // lavapipe_rounding.c
+uint32_t vy_lavapipe_factor(vy_fn *f, vy_type t, uint32_t x);                 // lavapipe_zeros.c
 uint32_t vy_lavapipe_address(vy_fn *f, uint32_t i, uint32_t address);
 SpvLoopControlMask vy_lavapipe_loop_control(vy_fn *f); // lavapipe_nesting.c
 uint32_t vy_lavapipe_lanes(vy_fn *f);                  // lavapipe_watch.c

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vy_module *m = vy_spirv_read(data, size, "fuzz.spv", &options);
     require(m != NULL, "no module");
     if (vy_module_ok(m)) {
+        require(vy_module_program_count(m) == 1, "no program, and no error");
         require(vy_module_check(m), "%s after reading", vy_module_diag(m)->text);
         vy_module *folded = reparsed(m, "shader");
         exercise(folded, choice);

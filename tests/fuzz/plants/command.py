@@ -54,6 +54,10 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("tools/verbs/fit/fit_ranks.c", None, "if (all[i] == all[(uint64_t)r * count + i]) continue;", "continue;"),
         ("tools/verbs/fit/fit_run.c", None, "return f->ranks.comm.rank || (fetch(f, d) &&", "return (fetch(f, d) &&"),
     )),
+    # A domain runs in batches where `check` derives in both modes.
+    ("text/grad/storage/batches.vyre", (
+        ("session/derive.c", None, "if (!s->forward) { // tangents", "if (s->forward) w->divides = false; else { // tangents"),
+    )),
     ("text/explain/limit.vyre", (
         ("tools/verbs/check/check.c", None, "if (k->first.module || !derive_with_less(c, d)) return false;", "return false;"),
         ("session/keep_less.c", None, "return storage < AGAIN ? AGAIN - storage : 1;", "return storage < AGAIN ? MOST_STATES : 1;"),

@@ -3,8 +3,8 @@
 # DEVICE
 # TIMEOUT: 400
 """Random programs become SPIR-V, which is read back as a shader (spirv/read): run by the interpreter it
-gives what the program gives on the device, also after spirv-opt -O; and damaged modules are refused
-without harm.  From a fresh seed; VYRE_SEED and VYRE_COUNT set it and how many programs there are.
+gives what the program gives on the device, also after spirv-opt -O, and has the program's gradients; and
+damaged modules are refused without harm.  From a fresh seed; VYRE_SEED and VYRE_COUNT set it and how many programs there are.
 """
 import json
 import math
@@ -29,6 +29,9 @@ DOMAINS = [0]  # modules that had one
 SCALAR = re.compile(r"(`[^`]+`|\w+): (?:u32|i32|u64|i64|f16|f32|f64|bool)\b(?!\[)")
 
 
+# What a module does not say: derivatives that are not those of the value (of stop_grad the value's are compared).
+LOST = re.compile(r"straight_through|@vjp|@jvp")
+COMPARED = [0]  # gradients
 WORDS = "floats that are added by compare and exchange, as words"
 
 
@@ -149,6 +152,24 @@ def differ(want, got):
     return None
 
 
+def gradients_differ(text, argv, given):
+    """Of the program and of its module: the same numbers, by every name that both have.  In f64, so that both take the
+    same path and rounding explains nothing."""
+    if LOST.search(text):
+        return None
+    with open("g.vyre", "w", encoding="utf-8") as f:
+        f.write(text.replace("stop_grad(", "("))
+    both = [vyre("run", *words, "--grad", "--json", "--engine", "eval", "--eval-type", "f64", "--subgroup-size", LANES)
+            for words in (("g.vyre", *argv), ("p.spv", *given))]
+    if both[0].returncode or "atomic_cas" in both[1].stderr:  # extrema of floats are made of that
+        return None
+    if both[1].returncode:
+        return "its gradient is refused, not that of the program: %s" % both[1].stderr
+    want, got = [{n: o for n, o in json.loads(b.stdout)["outputs"].items() if n.startswith("grad_")} for b in both]
+    COMPARED[0] += any(n in got for n in want)
+    return differ(want, got)
+
+
 def damaged(words, r):
     """The module with some words changed, dropped or exchanged."""
     w = bytearray(words)
@@ -179,7 +200,8 @@ def one(seed, engines):
     argv = engines.arguments(p, 0)
     argv = [a for k, a in enumerate(argv) if not ({argv[k - 1], a} & {"--of", "--wrt", "--ct"})]
     want = vyre("run", "p.vyre", "--precise", "--json", "--engine", "vulkan", *argv)
-    if want.returncode or vyre("compile", "p.vyre", "--precise", "--for", "other", "-o", "p.spv").returncode:
+    atomics = ["--enable", "shader_atomic_float,shader_atomic_float_shared"] if seed % 3 else []  # else as words
+    if want.returncode or vyre("compile", "p.vyre", "--precise", "--for", "other", "-o", "p.spv", *atomics).returncode:
         return leave("does not run alone")
     optimised = shutil.which("spirv-opt") and not subprocess.run(
         ["spirv-opt", "-O", "p.spv", "-o", "o.spv"], capture_output=True).returncode
@@ -210,6 +232,8 @@ def one(seed, engines):
                 if re.search(r"(?<![\w.])%s`?: out " % re.escape(name), head(read.stdout)):  # docs/language.md 17
                     outputs.pop(name, None)
             trouble = differ(json.loads(want.stdout)["outputs"], outputs)
+            if module == "p.spv" and not trouble:
+                trouble = gradients_differ(text, argv, [*launch, *given])
             if trouble:
                 return "%s %s: %s" % (module, " ".join(launch) or "over its domain", trouble)
     r = random.Random(seed)
@@ -233,7 +257,7 @@ def main():
             print(wrong[-1])
     for why, n in sorted(LEFT.items()):
         print("%d of %d left out: %s" % (n, COUNT, why))
-    print("%d domains were found" % DOMAINS[0])
+    print("%d domains were found, %d gradients compared" % (DOMAINS[0], COMPARED[0]))
     if not wrong and sum(LEFT.values()) > COUNT * 7 // 8:
         wrong.append("too few programs were compared")
         print(wrong[-1])

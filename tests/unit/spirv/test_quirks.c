@@ -60,6 +60,18 @@ static const struct {
      "  let a = trunc(f64(x[i]) * 0.25f64); let b = round(f64(x[i]) * 0.125f64);"
      "  y[i] = (1.0f64 / a < 0.0f64 ? 1i32 : 0i32) + (1.0f64 / b < 0.0f64 ? 2i32 : 0i32); }",
      " Ceil ", false},
+    {VY_QUIRK_BIT(FOLDED_ZEROS),
+     "program t(x: in i32[N], y: out i32[N], N: u32) over(i: N) {"
+     "  let a = bitcast_f32(x[i] * 16777216i32) * 0.0; y[i] = isnan(a) ? 1i32 : bitcast_i32(a); }",
+     " OpShiftRightLogical ", true},
+    {VY_QUIRK_BIT(FOLDED_ZEROS),
+     "program t(x: in i32[N], y: out i32[N], N: u32) over(i: N) {"
+     "  y[i] = isnan(0.0 / f32(x[i])) ? 1i32 : 0i32; }",
+     " OpShiftRightLogical ", true},
+    {VY_QUIRK_BIT(FOLDED_ZEROS),
+     "program t(x: in i32[N], y: out i32[N], N: u32) over(i: N) {"
+     "  y[i] = isnan(fma(1.0 / f32(x[i]), 0.0, 1.0)) ? 1i32 : 0i32; }",
+     " OpShiftRightLogical ", true},
     {VY_QUIRK_BIT(DEEP_UNROLLING), deep, " DontUnroll", false},
 };
 
@@ -157,8 +169,8 @@ static void sessions_spare_what_the_driver_lacks(void **state)
 {
     (void)state;
     enum { RADV = 3, NVIDIA = 4, INTEL_WINDOWS = 5, LLVMPIPE = 13, VENUS = 22, NEWER = 1000 };
-    const vy_quirks pipes =
-        VY_QUIRK_BIT(MANY_WAYS) | VY_QUIRK_BIT(ROUNDED_DOUBLES) | VY_QUIRK_BIT(DEEP_UNROLLING);
+    const vy_quirks pipes = VY_QUIRK_BIT(MANY_WAYS) | VY_QUIRK_BIT(ROUNDED_DOUBLES) |
+                            VY_QUIRK_BIT(FOLDED_ZEROS) | VY_QUIRK_BIT(DEEP_UNROLLING);
     assert_int_equal(spared_for(0, 0, VY_DRIVER_ANY), 0);
     assert_int_equal(spared_for(0, 0, VY_DRIVER_OTHER), VY_QUIRKS_ALL);
     assert_int_equal(spared_for(0, 0, VY_DRIVER_MESA), pipes);
