@@ -86,8 +86,9 @@ vy_dim lower_condition(lowering *w, uint32_t id); // of a bool: 0 or 1
 vy_dim lower_test(lowering *w, uint32_t id);      // of a bool: 0, or not
 
 // ---- lower_extents.c
-void lower_know_extents(lowering *w, uint32_t zero);    // those that it gives its array
-void lower_forget_extents(lowering *w, uint32_t block); // which ends: those it has given
+void lower_know_extents(lowering *w, uint32_t zero);     // those that it gives its array
+void lower_know_results(lowering *w, uint32_t dispatch); // those of its results, if they are not
+void lower_forget_extents(lowering *w, uint32_t block);  // which ends: those it has given
 // Are all extents of the shape known here?  Then lower_shape gives them as the pipeline's.
 bool lower_is_known(const lowering *w, const vy_tensor *shape);
 vy_tensor lower_shape(lowering *w, const vy_tensor *shape);

@@ -4,7 +4,8 @@
 // ZERO gives the keys of its array their values, which hold to the end of the block that it is in:
 // a value is read once in each block, and known to no step outside.  Then they have the ones again
 // that they had before.  A replay that has no use for the array has no such ZERO; what a dispatch
-// is passed there gets its shape from the other arguments (lower_call.c).
+// is passed there gets its shape from the dispatch, by its operands or from its other arguments
+// (lower_call.c).
 #include "ir/host/lower.h"
 
 // What a key had before a ZERO in `block` gave it another value.
@@ -34,6 +35,16 @@ void lower_know_extents(lowering *w, uint32_t zero)
         if (d->op == VY_DIM_STEP && n < h->insts.data[zero].nargs)
             know(w, w->s.parent[zero], d->value, lower_number(w, vy_arg(h, zero, n++)));
     }
+}
+
+void lower_know_results(lowering *w, uint32_t dispatch)
+{
+    const vy_host_call *c = vy_host_call_of(w->h, dispatch);
+    const uint32_t first = w->h->insts.data[dispatch].nargs - c->extents;
+    for (uint32_t k = 0; k < c->extents && !lower_stopped(w); k++)
+        if (!w->extent[c->keys[k]].id)
+            know(w, w->s.parent[dispatch], c->keys[k],
+                 lower_number(w, vy_arg(w->h, dispatch, first + k)));
 }
 
 void lower_forget_extents(lowering *w, uint32_t block)
