@@ -86,8 +86,8 @@ static bool is_loaded(const vy_program *p, uint32_t buffer)
     return false;
 }
 
-// What begins as a copy of another buffer has its tangent, too.  If that has none it begins as zeros,
-// which the caller gives where an output is read, as those of an inout.
+// What begins as a copy of another buffer has its tangent, too.  If that has none it begins as
+// zeros, which the caller gives where an output is read, as those of an inout.
 static void copy_start(forward *f, uint32_t i)
 {
     const vy_buf *b = &f->w.p->buffers.data[i];
