@@ -363,7 +363,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # What only third derivatives show: the script runs gradcheck_file.
     ("third_order.py", (
         ("ir/core/ops.h", "autodiff/core/rules.c", "POLYGAMMA(AUX + 1, A)", "POLYGAMMA(AUX + (AUX != 3), A)"),
-        ("ir/host/lower.c", None, "lower_forget_extents(w, w->s.partner[end]);", ""),
     )),
     # How long the text of a gradient becomes.
     ("linear_reverse.py", (
