@@ -131,7 +131,9 @@ static void emit(dispatch *d)
                          .pipeline = d->made->result.pipeline,
                          .groups = d->call->groups,
                          .scalars = d->call->scalars,
-                         .shapes = shapes};
+                         .shapes = shapes,
+                         .extents = d->call->extents,
+                         .keys = d->call->keys};
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (!vy_pipe_binds(b)) continue;

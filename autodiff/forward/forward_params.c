@@ -9,7 +9,7 @@
 //   in, requested   dot_x: in          the tangent of its contents
 //   inout           dot_x: inout       the tangent of its initial contents, then of its final ones
 //                                      (of an output that is not in wrt: zeros are given)
-//   out, requested  dot_x: out
+//   out, requested  dot_x: out         (inout, zeros, if it begins as what has no tangent)
 //   scalar          dot_s: in [1]
 //   @workspace, local, shared: x as it is, and dot_x like it, if it has a derivative
 #include "autodiff/forward/forward.h"
@@ -79,7 +79,15 @@ static void declare_inner(forward *f, uint32_t i)
                                      : vy_forward_workspace(&f->w, i, name, (vy_type)b->type);
 }
 
-// What begins as a copy of another buffer has its tangent, too.
+static bool is_loaded(const vy_program *p, uint32_t buffer)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_LOAD && p->insts.data[id].aux == buffer) return true;
+    return false;
+}
+
+// What begins as a copy of another buffer has its tangent, too.  If that has none it begins as
+// zeros, which the caller gives where an output is read, as those of an inout.
 static void copy_start(forward *f, uint32_t i)
 {
     const vy_buf *b = &f->w.p->buffers.data[i];
@@ -87,6 +95,8 @@ static void copy_start(forward *f, uint32_t i)
     const uint32_t from = f->twin[vy_program_find_buffer(f->w.p, b->init_from).id];
     if (from)
         vy_buffer_init(f->w.b, (vy_buffer){f->twin[i]}, VY_INIT_COPY, buffer_of(f, from)->name);
+    else if (b->cls == VY_OUT && is_loaded(f->w.p, i))
+        buffer_of(f, f->twin[i])->cls = VY_INOUT;
 }
 
 static void declare_scalar(forward *f, uint32_t leaf)

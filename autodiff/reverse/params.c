@@ -177,12 +177,17 @@ static void declare_gradient(reverse *r, uint32_t i)
     share_length(r, end, grad);
 }
 
+// Programs that run ahead have none, but outputs of the lengths that these have in the reverse.
 static void declare_gradients(reverse *r)
 {
-    for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->facts.buffers[i].wrt) declare_gradient(r, i);
+    const bool ahead = vy_is_ahead(r->build.purpose);
+    for (uint32_t i = 1; i < r->p->buffers.count; i++) {
+        const buffer_facts *facts = &r->facts.buffers[i];
+        if (facts->wrt && !ahead) declare_gradient(r, i);
+        if (facts->heir && ahead) share_length(r, facts->heir, r->build.buffers[i].copy);
+    }
     vy_dim one = vy_dim_const(r->b, 1);
-    for (uint32_t i = 0; i < r->p->leaves.count; i++) {
+    for (uint32_t i = 0; i < r->p->leaves.count && !ahead; i++) {
         const vy_leaf *l = &r->p->leaves.data[i];
         if (!r->facts.leaf_wrt[i]) continue;
         const char *name = vy_derived_name(r, "grad", r->p->scalars.data[l->index].name);
@@ -383,10 +388,8 @@ bool vy_reverse_params(reverse *r)
     if (!vy_reverse_scalars(r) || !vy_reverse_copy_dims(r)) return false;
     declare_primal_inputs(r);
     declare_cotangents(r);
-    if (!vy_is_ahead(r->build.purpose)) {
-        declare_outputs(r);
-        declare_gradients(r);
-    }
+    if (!vy_is_ahead(r->build.purpose)) declare_outputs(r);
+    declare_gradients(r);
     vy_reverse_domain(r);
     declare_open_outputs(r);
     declare_workspaces(r);

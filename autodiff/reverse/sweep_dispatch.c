@@ -300,6 +300,7 @@ static void emit(dispatch *d)
     }
     vy_host_call call = vy_made_call(d->made);
     call.groups = d->call->groups, call.scalars = d->call->scalars, call.shapes = shapes;
+    call.extents = d->call->extents, call.keys = d->call->keys;
     for (uint32_t i = 1; i < p->buffers.count && !d->r->failed; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;
         shapes[call.count++] = shape_for(d, i);

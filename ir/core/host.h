@@ -16,15 +16,16 @@
 // tensors: activity, storage plans, tapes, checkpoints, dead code.  Shapes are no part of a value:
 // a tensor has the type of its elements.
 //
-//   DISPATCH [tensors…, scalars…, (3 groups)]  aux: number of its vy_host_call
-//   PICK k   [dispatch]                        the new contents of its k-th `out` or `inout`
+//   DISPATCH [tensors…, scalars…, (3 groups), extents…]  aux: number of its vy_host_call
+//   PICK k   [dispatch]                                  its k-th `out` or `inout`, as it is now
 //
 // The tensors are one for each bound `in` or `inout` parameter, the scalars all of the callee, in
 // their order; an integer one is an i64.  An extent that is known only while the pipeline runs is
 // a dimension of its own, VY_DIM_STEP with a number as key; ZERO has its value as an operand, one
-// for each such axis of the array, in their order.  Intermediates are local arrays, cleared by ZERO
-// where their lifetime begins.  Steps are the form in which pipelines are written, checked and run:
-// ir/host/raise.c and lower.c convert between the two.
+// for each such axis of the array, in their order.  So has DISPATCH, of results that the callee
+// declares with a length `?`: neither scalars nor other arguments tell those.  Intermediates are
+// local arrays, cleared by ZERO where their lifetime begins.  Steps are the form in which pipelines
+// are written, checked and run: ir/host/raise.c and lower.c convert between the two.
 #ifndef VYRE_HOST_H
 #define VYRE_HOST_H
 

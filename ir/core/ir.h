@@ -177,6 +177,8 @@ typedef struct vy_host_call {
     uint32_t tensors, scalars;
     uint32_t count;          // parameters that are bound
     const vy_tensor *shapes; // of their arguments
+    uint32_t extents;        // the last operands: extents of results, as numbers
+    const uint32_t *keys;    // theirs
 } vy_host_call;
 
 VY_VEC_TYPE(vy_inst_vec, vy_inst);

@@ -16,7 +16,7 @@ uint32_t vy_host_dispatch(vy_builder *b, const vy_host_call *call, const uint32_
                           uint32_t *picks)
 {
     if (vy_builder_failed(b)) return 0;
-    const uint32_t nargs = call->tensors + call->scalars + (call->groups ? 3 : 0);
+    const uint32_t nargs = call->tensors + call->scalars + (call->groups ? 3 : 0) + call->extents;
     vy_host_call *kept = vy_arena_alloc(&b->m->arena, sizeof *kept);
     if (!kept || !vy_vec_push(&b->p->calls, kept)) {
         vy_build_oom(b);

@@ -81,11 +81,7 @@ static void know_extents(lowering *w, uint32_t id)
 {
     const vy_program *h = w->h;
     const vy_buf *b = &h->buffers.data[h->insts.data[id].aux];
-    for (uint32_t k = 0, n = 0; k < b->rank; k++) {
-        const vy_dim_node *d = &h->dims.data[b->dims[k].id];
-        if (d->op == VY_DIM_STEP && n < h->insts.data[id].nargs)
-            w->extent[d->value] = lower_number(w, vy_arg(h, id, n++));
-    }
+    lower_know_extents(w, id);
     for (uint32_t k = 0; k < b->rank && h->insts.data[id].nargs && !w->s.parent[id]; k++) {
         const vy_dim_node *d = &h->dims.data[b->dims[k].id];
         uint32_t use = d->op == VY_DIM_STEP ? w->first_use[d->value] : 0;
@@ -188,6 +184,12 @@ static void loop(lowering *w, uint32_t id)
     w->number[id] = vy_dim_binary(w->b, VY_DIM_SUB, both, t);
 }
 
+static void close_block(lowering *w, uint32_t end)
+{
+    vy_pipeline_close(w->q);
+    lower_forget_extents(w, w->s.partner[end]);
+}
+
 static void lower(lowering *w, uint32_t id)
 {
     const vy_inst *i = &w->h->insts.data[id];
@@ -209,9 +211,9 @@ static void lower(lowering *w, uint32_t id)
     case VY_OP_CHECKPOINT: vy_pipeline_checkpoint(w->q); break;
     case VY_OP_ENDLOOP:
         lower_close_carries(w, id);
-        vy_pipeline_close(w->q);
+        close_block(w, id);
         break;
-    case VY_OP_ENDCHECKPOINT: vy_pipeline_close(w->q); break;
+    case VY_OP_ENDCHECKPOINT: close_block(w, id); break;
     case VY_OP_PICK:
     case VY_OP_CARRY:
     case VY_OP_RESULT: break;

@@ -6,6 +6,7 @@
 //   lower_places.c   decides beforehand where each tensor lives
 //   lower_carries.c  tensors that repeats carry
 //   lower_number.c   integers as dimension expressions
+//   lower_extents.c  extents that only the run decides
 //   lower_call.c     dispatches; pipelines that are dispatched are inlined
 #ifndef VYRE_HOST_LOWER_H
 #define VYRE_HOST_LOWER_H
@@ -20,6 +21,8 @@ typedef struct lower_place {
     const vy_dim *index;
     vy_tensor shape;
 } lower_place;
+
+typedef struct lower_known lower_known; // lower_extents.c
 
 typedef struct lowering {
     const vy_program *h;
@@ -53,7 +56,8 @@ typedef struct lowering {
     uint32_t *current;                   // the buffer of the pipeline that has its contents now
     uint32_t temporaries[VY_TYPE_COUNT]; // by type: the number of the last one's name
     // ---- by key of an extent that only the run decides
-    vy_dim *extent;      // once it is known
+    vy_dim *extent;      // while it is known
+    lower_known *known;  // in the blocks around here, the innermost first
     uint32_t *first_use; // the axes with it: places in the next tables
     uint32_t *next_use;  // 0: no more
     uint32_t *used_by;   // the buffer
@@ -80,7 +84,12 @@ void lower_close_carries(lowering *w, uint32_t end);
 vy_dim lower_number(lowering *w, uint32_t id);
 vy_dim lower_condition(lowering *w, uint32_t id); // of a bool: 0 or 1
 vy_dim lower_test(lowering *w, uint32_t id);      // of a bool: 0, or not
-// Are all extents of the shape known by now?  Then lower_shape gives them as the pipeline's.
+
+// ---- lower_extents.c
+void lower_know_extents(lowering *w, uint32_t zero);     // those that it gives its array
+void lower_know_results(lowering *w, uint32_t dispatch); // those of its results, if they are not
+void lower_forget_extents(lowering *w, uint32_t block);  // which ends: those it has given
+// Are all extents of the shape known here?  Then lower_shape gives them as the pipeline's.
 bool lower_is_known(const lowering *w, const vy_tensor *shape);
 vy_tensor lower_shape(lowering *w, const vy_tensor *shape);
 

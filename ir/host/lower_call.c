@@ -252,6 +252,7 @@ void lower_dispatch(lowering *w, uint32_t id)
     vy_pipe_arg *args = lower_room(w, call->count, sizeof *args);
     if (w->oom) return;
     bind_scalars(w, &a, id);
+    lower_know_results(w, id);
     bind_tensors(w, &a, id);
     for (uint32_t k = 0; k < call->count; k++) args[k] = arg_of(&a.places[k]);
     if (lower_stopped(w)) return;

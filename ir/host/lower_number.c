@@ -132,37 +132,3 @@ vy_dim lower_test(lowering *w, uint32_t id)
     const vy_scalar *zero = differ ? vy_id_const(w->h, vy_arg(w->h, id, 1)) : NULL;
     return zero && !zero->u ? lower_number(w, vy_arg(w->h, id, 0)) : lower_condition(w, id);
 }
-
-// ------------------------------------------------------------------------------------------ shapes
-// The extent that stands for `d`, with extents that the run decides; `d` itself if it has none; id
-// 0: one of them is not known yet.  (The pipeline's own dimensions have greater numbers than those
-// of the host program.)
-static vy_dim extent_of(const lowering *w, vy_dim d)
-{
-    if (d.id >= w->h->dims.count) return d;
-    const vy_dim_node *n = &w->h->dims.data[d.id];
-    if (n->op == VY_DIM_STEP) return w->extent[n->value];
-    if (n->op < VY_DIM_ADD) return d;
-    const vy_dim a = extent_of(w, (vy_dim){n->a}),
-                 b = n->b == n->a ? a : extent_of(w, (vy_dim){n->b});
-    if (a.id == n->a && b.id == n->b) return d;
-    return a.id && b.id ? vy_dim_binary(w->b, n->op, a, b) : (vy_dim){0};
-}
-
-bool lower_is_known(const lowering *w, const vy_tensor *shape)
-{
-    bool known = true;
-    for (uint32_t k = 0; k < shape->rank; k++) known &= extent_of(w, shape->dims[k]).id != 0;
-    return known;
-}
-
-vy_tensor lower_shape(lowering *w, const vy_tensor *shape)
-{
-    vy_dim *dims = NULL;
-    for (uint32_t k = 0; k < shape->rank; k++)
-        if (extent_of(w, shape->dims[k]).id != shape->dims[k].id && !dims)
-            dims = vy_arena_alloc(&w->h->module->arena, shape->rank * sizeof *dims);
-    if (!dims) return *shape;
-    for (uint32_t k = 0; k < shape->rank; k++) dims[k] = extent_of(w, shape->dims[k]);
-    return (vy_tensor){shape->type, shape->rank, dims};
-}

@@ -35,10 +35,32 @@ static uint32_t scalar(raising *r, const vy_pipe_scalar *s, vy_type type)
     }
 }
 
+// Extents of results that only the run decides, and only what is passed tells: as operands.
+static void add_extents(raising *r, const vy_pipe_step *s, vy_host_call *call, uint32_t *args)
+{
+    const vy_program *p = r->l->module->programs.data[s->program];
+    uint32_t *keys = vy_arena_alloc(&r->l->module->arena, (s->arg_count + 1) * sizeof *keys);
+    call->keys = keys;
+    if (!keys) vy_build_oom(r->b);
+    for (uint32_t i = 1, n = 0; keys && i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (!vy_pipe_binds(b)) continue;
+        const vy_pipe_arg *a = &s->args[n];
+        const vy_tensor *shape = &call->shapes[n++];
+        if (!vy_host_gives(b) || !b->rank || p->dims.data[b->dims[0].id].op != VY_DIM_UNKNOWN)
+            continue;
+        const vy_dim_node extent = vy_builder_program(r->b)->dims.data[shape->dims[0].id];
+        if (extent.op != VY_DIM_STEP) continue;
+        const vy_dim own = r->l->signature->buffers.data[a->buffer.id].dims[a->rank];
+        keys[call->extents] = (uint32_t)extent.value;
+        args[call->extents++] = raise_number(r, own);
+    }
+}
+
 static void dispatch(raising *r, const vy_pipe_step *s)
 {
     const vy_program *p = r->l->module->programs.data[s->program];
-    const uint32_t most = s->arg_count + p->scalars.count + 3;
+    const uint32_t most = 2 * s->arg_count + p->scalars.count + 3;
     vy_tensor *shapes = vy_arena_alloc(&r->l->module->arena, (s->arg_count + 1) * sizeof *shapes);
     uint32_t *args = vy_arena_alloc(&r->arena, (most + s->arg_count) * sizeof *args);
     if (!shapes || !args) {
@@ -63,7 +85,8 @@ static void dispatch(raising *r, const vy_pipe_step *s)
     uint32_t *rest = args + call.tensors;
     for (uint32_t k = 0; k < p->scalars.count; k++)
         *rest++ = scalar(r, &s->scalars[k], p->scalars.data[k].type);
-    if (s->groups) raise_numbers(r, 3, s->groups, rest);
+    if (s->groups) rest += raise_numbers(r, 3, s->groups, rest);
+    add_extents(r, s, &call, rest);
     if (!vy_host_dispatch(r->b, &call, args, picks)) return;
     for (uint32_t i = 1, n = 0, k = 0; i < p->buffers.count; i++) {
         if (!vy_pipe_binds(&p->buffers.data[i])) continue;

@@ -61,6 +61,9 @@ PROGRAMS = {
 }
 VECTORS = [name for name, (kinds, _) in PROGRAMS.items() if not any(k.endswith((" s", " m")) for k in kinds.split(", "))]
 MATRICES = ["rows", "mix_rows", "sum_rows"]
+# Rows of a number that no scalar tells.
+WIDE = "program wide(x: inout f32[N], u: out f32[?, N], N: u32) over(i: N) {\n" \
+       "    for j in 0..len(u, 0) { u[j, i] = sin(x[i] * f32(j + 1)); }\n    x[i] = cos(x[i] * x[i]);\n}\n"
 COUNT = "program count(x: in f32[N], n: out u32[1], N: u32) over(one: 1) { n[0] = 1 + u32(x[0] > 0); }\n"
 # Outputs that begin as an input: in the place of map1.
 BEGUN = {
@@ -106,8 +109,8 @@ INNER = "in v, in v, in p, inout v, out v"
 
 
 class Pipeline:
-    def __init__(self, r, inners, own=None, walled=None, kept=None):
-        self.r, self.inners, self.own, self.walled, self.kept = r, inners, own, walled, kept
+    def __init__(self, r, inners, own=None, walled=None, kept=None, filled=None):
+        self.r, self.inners, self.own, self.walled, self.kept, self.filled = r, inners, own, walled, kept, filled
         self.used, self.lines, self.made = set(), [], 0
         self.whole = ["x", "k"]          # vectors that can be read
         self.written = []                # and written
@@ -336,6 +339,8 @@ class Pipeline:
         self.line(depth + 1, "buffer %s: f32[value(%s[0])%s, N];" % (b, n, r.choice(("", " + %s" % v, " * 2"))))
         self.sized.append(b)
         self.line(depth + 1, "mix_rows(%s, %s);" % (r.choice(self.whole), b))
+        if self.filled.random() < 0.5:
+            self.refill(depth + 1, b, "t" if v == "t" else None)
         if t is None and r.random() < 0.4:
             self.sizes(depth + 1, v)
         elif r.random() < 0.5:
@@ -350,6 +355,18 @@ class Pipeline:
         self.sized.remove(b)
         if v[0] == "g":
             self.line(depth + 1, "%s += 1;" % v)
+        self.line(depth, "}")
+
+    def refill(self, depth, b, t):
+        """In a block of its own an intermediate is read, and written as a whole."""
+        r = self.filled
+        self.line(depth, r.choice(("repeat u in 0..2 {", "repeat u in 0..T {", "if %s {" % self.condition(t))))
+        fill = lambda: r.choice(("rows(%s, %s);" % (r.choice(self.whole), b),) * 2 + ("wide(%s, %s);" % (r.choice(self.written), b),))
+        read = lambda: "sum_rows(%s, %s);" % (b, r.choice(self.written))
+        at = len(self.lines)
+        for step in r.choice(((read, fill), (read, fill), (fill, fill), (fill, read, fill), (read, fill, read))):
+            self.line(depth + 1, step())
+        self.used.update(line.split("(")[0].strip() for line in self.lines[at:])
         self.line(depth, "}")
 
     def choice(self, depth, t):
@@ -434,7 +451,7 @@ class Pipeline:
 
 
 def text_of(name):
-    return COUNT if name == "count" else {**PARTIAL, **AROUND}.get(name) or PROGRAMS[name][1]
+    return {"count": COUNT, "wide": WIDE}.get(name) or {**PARTIAL, **AROUND}.get(name) or PROGRAMS[name][1]
 
 
 def begin(texts, r):
@@ -453,14 +470,14 @@ def flatten(text, r):
         text = text.replace("buffer %s: f32[N];" % b, "buffer %s: f32[N, 1];" % b)
         text = re.sub(r"value\(%s\[(.*?)\]\)" % b, r"value(%s[\1, 0])" % b, text)
         text = re.sub(r"(?<=[(,] )%s(?=[,)])|(?<=\()%s(?=[,)])" % (b, b), "flat(%s)" % b, text)
-    counts = dict(re.findall(r"buffer (b\d+): f32\[(.*), N\];", text))
+    counts = dict(re.findall(r"buffer ([ab]\d+): f32\[(.*), N\];", text))
     lines = text.split("\n")
     for i, line in enumerate(lines):
         if re.match(r" *(inner|deeper)\(", line) and r.random() < 0.3:
             lines[i] = re.sub(r"\bp,", "flat(p),", line)
         found = re.match(r" *(?:rows|mix_rows|sum_rows)\((.*)\);", line)
         matrix = [a for a in found[1].split(", ") if a in counts] if found else []
-        if matrix and r.random() < 0.3:
+        if matrix and r.random() < (0.6 if matrix[0][0] == "a" else 0.3):
             lines[i] = re.sub(r"\b%s\b" % matrix[0], "flat(%s)" % matrix[0], line)[:-2] + ", M=%s);" % counts[matrix[0]]
     return "\n".join(lines)
 
@@ -474,7 +491,8 @@ def make(seed, flat=True):
         texts.append(flatten(q.inner(name), own) if flat else q.inner(name))
         inners.append(name)
         used |= q.used
-    q = Pipeline(r, inners, random.Random("sizes %s" % seed), random.Random("walls %s" % seed), random.Random("kept %s" % seed))
+    q = Pipeline(r, inners, random.Random("sizes %s" % seed), random.Random("walls %s" % seed), random.Random("kept %s" % seed),
+                 random.Random("filled %s" % seed))
     texts.insert(r.randint(0, len(texts)), flatten(q.outer(), own) if flat else q.outer())  # in any order
     begun = begin(texts, random.Random("begun %s" % seed))
     programs = "".join(begun) + "".join(text_of(n) for n in sorted(used | q.used))

@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Faults in gradients of programs, by what they are made of."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # What begins as an input, in programs that run ahead and forwards.
+    ("text/grad/control/counted_starts.vyre", (
+        ("autodiff/reverse/params.c", None, "if (facts->heir && ahead)", "if (false)"),
+    )),
+    ("text/jvp/start_without_tangent.vyre", (
+        ("autodiff/forward/forward_params.c", None, "b->cls == VY_OUT && is_loaded(f->w.p, i))", "false)"),
+        ("autodiff/forward/forward_params.c", None, "    else if (b->cls == VY_OUT &&", "    if (b->cls == VY_OUT &&"),
+    )),
     # Flat indices of buffers of vectors: the first axis has rows, the others are what they are.
     ("text/grad/gather/vector_rows.vyre", (
         ("autodiff/affine/access.c", None, "why = x->rank ? x->why[0]", "why = x->rank == 1 ? x->why[0]"),
