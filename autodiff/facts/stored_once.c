@@ -156,8 +156,8 @@ static bool is_number(digit *d, uint32_t n)
                 d[k] = moved;
             }
         const int64_t by = magnitude(d[k].by);
-        if (d[k].last && (by <= all || d[k].last >= WRAP / by)) return false;
-        all += by * d[k].last;
+        if (d[k].last && by <= all) return false;
+        all += by * d[k].last; // below 2^63: two numbers of 32 bits, of which one is signed
         if (all >= WRAP) return false;
     }
     return true;
