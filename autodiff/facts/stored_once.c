@@ -11,7 +11,8 @@
 // loops of constant length, and values that these loops do not change.  The latter are what they
 // are.  The counters make a number of mixed radix if each factor is more than all that the smaller
 // ones add up to, and no more than 2³² in all: then different iterations have different numbers.
-// Counters that are an axis by themselves tell iterations apart anyway, however many there are.
+// A counter that is an axis by itself tells iterations apart anyway, however many there are, and so
+// does one counter alone times an odd number: y[i * K + k].
 //
 // Between two barriers other invocations store to other elements, or the program has a race.  After
 // a barrier y[i + 1] of one invocation is y[i] of its neighbour: there only counters and constants
@@ -172,7 +173,13 @@ static bool tells_apart(const grad_facts *f, uint32_t index, const uint32_t *loo
     for (uint32_t j = 0; j < n; j++) {
         uint32_t k = 0;
         while (k < s.count && s.term[k] != loops[j]) k++;
-        if (k == s.count || !take_digit(f, &s, k, &d[j])) return false;
+        if (k == s.count) return false;
+        if (n == 1 && s.by[k] % 2) { // an odd number has an inverse, so it is as good as an axis
+            s.by[k] = 0;
+            d[j] = (digit){0};
+        } else if (!take_digit(f, &s, k, &d[j])) {
+            return false;
+        }
     }
     for (uint32_t k = 0; k < s.count; k++)
         for (uint32_t j = 0; j < n && s.by[k]; j++)
