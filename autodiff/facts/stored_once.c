@@ -209,7 +209,7 @@ bool vy_stores_once(const grad_facts *f, uint32_t id)
     return !n;
 }
 
-// ------------------------------------------------------------------------------------- two accesses
+// ------------------------------------------------------------------------------------ two accesses
 // Takes the counters of loops around `id` as digits.  False: something else changes in them.
 static bool take_digits(const grad_facts *f, uint32_t id, sum *s, digit *d, uint32_t *n)
 {
