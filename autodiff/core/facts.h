@@ -66,6 +66,7 @@ typedef struct grad_facts {
     buffer_facts *buffers;
     // ---- of the program
     bool phased;     // the reverse has the primal's barriers
+    bool barriers;   // the primal has some
     bool has_halves; // some values are f16
     bool limited;    // `together` is incomplete: it would have taken too long
 } grad_facts;
@@ -83,8 +84,11 @@ static inline vy_init vy_starts_as(const vy_buf *b)
     return b->workspace || b->cls == VY_OUT ? b->init : VY_INIT_NONE;
 }
 bool vy_subgroup_chooses(vy_op op); // is operand 0 used in some lanes only?
-// Does the store write no element twice: is every loop around it an axis of its index?
+// ---- facts/stored_once.c
+// Does the store write no element twice, whatever loops are around it?
 bool vy_stores_once(const grad_facts *f, uint32_t id);
+// Do two accesses to one buffer never name the same element, in whatever iterations?
+bool vy_stores_apart(const grad_facts *f, uint32_t x, uint32_t y);
 static inline bool vy_is_extremum(vy_op op)
 {
     return op == VY_OP_ATOMIC_MIN || op == VY_OP_ATOMIC_MAX;

@@ -47,17 +47,6 @@ bool vy_grad_default_wrt(const vy_program *p, vy_buffer b)
            (buf->cls == VY_IN || buf->cls == VY_INOUT);
 }
 
-bool vy_stores_once(const grad_facts *f, uint32_t id)
-{
-    uint32_t rank = f->p->buffers.data[f->p->insts.data[id].aux].rank;
-    for (uint32_t loop = f->home[id]; loop; loop = f->home[loop]) {
-        bool found = false;
-        for (uint32_t k = 0; k < rank; k++) found |= vy_arg(f->p, id, k) == loop;
-        if (!found) return false;
-    }
-    return true;
-}
-
 bool vy_subgroup_chooses(vy_op op)
 {
     return op == VY_OP_SG_EXCLUSIVE_ADD || op == VY_OP_SG_BROADCAST || op == VY_OP_SG_SHUFFLE ||

@@ -58,6 +58,7 @@ bool vy_grad_facts_make(grad_facts *t, const vy_program *p)
     FACTS(MAKE)
     if (!ok || !vy_structure_make(p, &t->s)) return false;
     t->has_halves = vy_program_computes(p, VY_F16);
+    for (uint32_t id = 1; id < n; id++) t->barriers |= p->insts.data[id].op == VY_OP_BARRIER;
     find_scopes(t);
     find_starts(t);
     return true;

@@ -62,7 +62,8 @@ static bool may_be_lost(const grad_facts *f, uint32_t store, const uint32_t *wri
         uint32_t w = writes[k];
         if (w == store || f->p->insts.data[w].op == VY_OP_ATOMIC_ADD || f->adds[w]) continue;
         if (w < store && !shares_loop(f, store, w)) continue;
-        if (!is_apart(f, store, w) && !is_exclusive(f, store, w)) return true;
+        if (is_apart(f, store, w) || is_exclusive(f, store, w)) continue;
+        if (!vy_stores_apart(f, store, w)) return true;
     }
     return false;
 }

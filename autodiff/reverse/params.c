@@ -54,7 +54,7 @@ static bool is_stored_once(const reverse *r, uint32_t buffer)
 // never store to one element, or the program would have a race.)
 static bool is_simple(const reverse *r, uint32_t buffer)
 {
-    enum { MOST = 8 };
+    enum { MOST = 64 }; // stores are compared in pairs
     if (r->p->host) return is_stored_once(r, buffer);
     uint32_t stores[MOST], n = 0, adds = 0; // the first addition
     bool atomics = false;
@@ -73,7 +73,7 @@ static bool is_simple(const reverse *r, uint32_t buffer)
         }
         if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(&r->facts, id)) return false;
         for (uint32_t k = 0; k < n; k++)
-            if (!exclusive(r, stores[k], id) && !vy_different_elements(r->p, stores[k], id))
+            if (!exclusive(r, stores[k], id) && !vy_stores_apart(&r->facts, stores[k], id))
                 return false;
         stores[n++] = id;
     }

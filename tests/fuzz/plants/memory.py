@@ -33,6 +33,23 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/rewrite/own_atomics.c", None, "return vy_is_extremum(op) && vy_type_is_float(", "return false && vy_type_is_float("),
         ("autodiff/facts/injective.c", None, "isl_map_is_empty(b->map) == isl_bool_false;", "true;"),
     )),
+    # What an invocation stores to once.
+    ("text/grad/memory/stored_once.vyre", (
+        ("autodiff/facts/stored_once.c", None, "if (d[k].last && by <= all) return false;", ";"),
+        ("autodiff/facts/stored_once.c", None, "if (all >= WRAP) return false;", ";"),
+        ("autodiff/facts/stored_once.c", None, "if (n == 1 && s.by[k] % 2) {", "if (n == 1) {"),
+        ("autodiff/facts/stored_once.c", None, "if (n == 1 && s.by[k] % 2) {", "if (false) {"),
+        ("autodiff/facts/stored_once.c", None, "if (!VY_IS_LEAF(s.term[k]) && vy_encloses(f, loops[j], s.term[k])) return false;", ";"),
+        ("autodiff/facts/stored_once.c", None, "if (vy_encloses(f, l, s->term[k])) return false;", ";"),
+        ("autodiff/facts/stored_once.c", None, "return !f->barriers || ", "return true || "),
+        ("autodiff/facts/stored_once.c", None, "if (y->by[k]) return false;", ";"),
+        ("autodiff/facts/stored_once.c", None, "for (uint32_t j = own; j < n; j++) d[j].by = -d[j].by;", ""),
+        ("autodiff/facts/stored_once.c", None, "factor = common_factor(factor, by);", "factor = by;"),
+        ("autodiff/facts/stored_once.c", None, "s->constant += s->by[k] * (uint32_t)from;", ""),
+        ("autodiff/facts/stored_once.c", None, "return low > 0 || high < 0 || (factor && c % factor != 0);", "return low > 0 || high < 0;"),
+        ("autodiff/reverse/params.c", None, "enum { MOST = 64 }; // stores", "enum { MOST = 8 }; // stores"),
+        ("autodiff/facts/shadow.c", None, "if (!vy_stores_apart(f, store, w)) return true;", ""),
+    )),
     # What barriers order.
     ("text/grad/atomics/phases.vyre", (
         ("autodiff/rewrite/extremum_sites.c", None, "return vy_lane_owns(&x->facts, x->differs, site);", "return true;"),
