@@ -67,13 +67,11 @@ static int axis_of(const flattening *l, const vy_flat_term *t)
 // Is 0 ≤ v < extent wherever the access is reached?
 static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
 {
-    isl_val *zero = isl_val_zero(n->a->ctx);
-    isl_pw_aff *none =
-        isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), zero));
-    isl_set *good = isl_set_intersect(isl_pw_aff_ge_set(isl_pw_aff_copy(v), none),
-                                      isl_pw_aff_lt_set(isl_pw_aff_copy(v), extent));
+    isl_set *good =
+        vy_isl_set_intersect(vy_isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0)),
+                             vy_isl_pw_aff_lt_set(isl_pw_aff_copy(v), extent));
     isl_set *here = vy_nest_reached(n);
-    isl_bool all = isl_set_is_subset(here, good);
+    isl_bool all = vy_isl_set_is_subset(here, good);
     isl_set_free(here);
     isl_set_free(good);
     return all == isl_bool_true;
@@ -92,7 +90,7 @@ static bool add_to_axis(flattening *l, const vy_flat_term *t)
         x->why[0] = why;
         return false;
     }
-    x->index[axis] = x->index[axis] ? isl_pw_aff_add(x->index[axis], v) : v;
+    x->index[axis] = x->index[axis] ? vy_isl_pw_aff_add(x->index[axis], v) : v;
     return true;
 }
 

@@ -6,10 +6,7 @@
 #ifndef VYRE_SINGLE_H
 #define VYRE_SINGLE_H
 
-#include <isl/aff.h>
-#include <isl/map.h>
-#include <isl/set.h>
-#include <isl/space.h>
+#include "autodiff/core/isl_known.h"
 
 #include <stdbool.h>
 

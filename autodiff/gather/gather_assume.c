@@ -53,7 +53,7 @@ static isl_pw_aff *index_along(assuming *s, vy_nest *n, const vy_flat_terms *t, 
     vy_affine_why why = VY_AFFINE_FINE;
     for (uint32_t k = 0; k < t->count && sum; k++)
         if (vy_row_of(s->rows, &t->term[k]) == (int)axis)
-            sum = isl_pw_aff_add(sum, vy_row_value(n, &s->rows->axis[axis], &t->term[k], &why));
+            sum = vy_isl_pw_aff_add(sum, vy_row_value(n, &s->rows->axis[axis], &t->term[k], &why));
     if (!sum && why != VY_AFFINE_FINE) s->why = vy_affine_why_text(why);
     return sum;
 }
@@ -62,7 +62,7 @@ static isl_pw_aff *index_along(assuming *s, vy_nest *n, const vy_flat_terms *t, 
 static bool always(const assuming *s, const vy_nest *n, isl_set *good)
 {
     isl_set *here = vy_rows_signed(n->a, s->rows, vy_nest_reached(n));
-    const isl_bool all = isl_set_is_subset(here, good);
+    const isl_bool all = vy_isl_set_is_subset(here, good);
     isl_set_free(here);
     isl_set_free(good);
     return all == isl_bool_true;
@@ -91,23 +91,23 @@ static bool is_in_row(const assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t out
     const vy_extent e = ratio(s->rows, outer, axis);
     if (!e.base || !v) return false;
     isl_pw_aff *row = vy_affine_dim(n->a, isl_space_copy(n->space), (vy_dim){e.base});
-    row = isl_pw_aff_add_constant_val(row, isl_val_int_from_si(n->a->ctx, e.offset));
+    row = vy_isl_pw_aff_add_constant_val(row, e.offset);
     const int64_t times = ratio_times(s->rows, outer, axis);
-    row = isl_pw_aff_scale_val(row, isl_val_int_from_si(n->a->ctx, times));
-    return always(s, n, isl_pw_aff_lt_set(isl_pw_aff_copy(v), row));
+    row = vy_isl_pw_aff_scale_val(row, times);
+    return always(s, n, vy_isl_pw_aff_lt_set(isl_pw_aff_copy(v), row));
 }
 
 // Takes v, the index of a place along the axis.
 static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
 {
     const bool natural =
-        v && (always(s, n, isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0))) ||
+        v && (always(s, n, vy_isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0))) ||
               gather_sign(s->g, s->rows, n, v));
     if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);
-    isl_map *map = natural ? isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
-    isl_set *range = isl_map_range(isl_map_intersect_domain(map, vy_nest_reached(n)));
+    isl_map *map = natural ? vy_isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
+    isl_set *range = vy_isl_map_range(vy_isl_map_intersect_domain(map, vy_nest_reached(n)));
     isl_pw_aff_free(v);
-    s->reached[axis] = s->reached[axis] ? isl_set_union(s->reached[axis], range) : range;
+    s->reached[axis] = s->reached[axis] ? vy_isl_set_union(s->reached[axis], range) : range;
     return natural && s->reached[axis];
 }
 
@@ -224,8 +224,8 @@ static void bound_axis(assuming *s, uint32_t k)
         return;
     }
     vy_affine_reset(&g->a);
-    s->reached[k] = isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
-                                             isl_set_copy(g->a.context)); // also of later places
+    s->reached[k] = vy_isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
+                                                isl_set_copy(g->a.context)); // also of later places
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
     if (!r->axis[k].extent.id) {
         r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);
