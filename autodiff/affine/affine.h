@@ -255,6 +255,8 @@ isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k);
 // The domain, with the constraints on parameters created since; and its subset where pa < bound.
 isl_set *vy_nest_reached(const vy_nest *n);
 isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound);
+// Is 0 ≤ v < extent wherever the nest is reached?  Keeps v, takes `extent`; false: isl gave up.
+bool vy_nest_inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent);
 // x reduced to the range of type t, as the machine wraps it.  Takes x; no function: *why is set.
 vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why *why);
 // x / y or x % y of the program; no function: *why is set.  Takes both.

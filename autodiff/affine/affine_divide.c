@@ -31,14 +31,7 @@ static vy_number refuse(vy_number x, vy_number y, vy_affine_why *why)
 static bool is_below_twice(const vy_nest *n, vy_number x, vy_number y)
 {
     isl_pw_aff *twice = vy_isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
-    isl_set *good = vy_isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), twice);
-    good = vy_isl_set_intersect(good,
-                                vy_isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), vy_nest_number(n, 0)));
-    isl_set *here = vy_nest_reached(n);
-    const bool is = vy_isl_set_is_subset(here, good) == isl_bool_true;
-    isl_set_free(here);
-    isl_set_free(good);
-    return is;
+    return vy_nest_inside(n, x.pa, twice);
 }
 
 // x / y or x % y where 0 ≤ x < 2y: periodic boundaries, `(i + 1) % N`.

@@ -64,19 +64,6 @@ static int axis_of(const flattening *l, const vy_flat_term *t)
     return (int)axis;
 }
 
-// Is 0 ≤ v < extent wherever the access is reached?
-static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
-{
-    isl_set *good =
-        vy_isl_set_intersect(vy_isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0)),
-                             vy_isl_pw_aff_lt_set(isl_pw_aff_copy(v), extent));
-    isl_set *here = vy_nest_reached(n);
-    isl_bool all = vy_isl_set_is_subset(here, good);
-    isl_set_free(here);
-    isl_set_free(good);
-    return all == isl_bool_true;
-}
-
 // Adds term t to its axis.
 static bool add_to_axis(flattening *l, const vy_flat_term *t)
 {
@@ -119,7 +106,7 @@ static bool in_range(const flattening *l, uint32_t first)
     vy_affine_access *x = l->x;
     for (uint32_t k = first; k < l->f.count; k++) {
         isl_space *space = isl_space_copy(x->nest.space);
-        if (inside(&x->nest, x->index[k], vy_affine_dim(x->nest.a, space, (vy_dim){l->f.node[k]})))
+        if (vy_nest_inside(&x->nest, x->index[k], vy_affine_dim(x->nest.a, space, (vy_dim){l->f.node[k]})))
             continue;
         x->why[0] = VY_AFFINE_WRAP;
         return false;
@@ -220,7 +207,7 @@ static bool is_bounded(const flattening *l, const vy_extent *form, uint32_t coun
     for (uint32_t k = 1; k < count; k++) inner[k - 1] = x->nest.a->facts.form[l->f.node[k]];
     const uint32_t k = vy_other_factor(form, inner, count - 1);
     if (k >= count || form[k].offset) return false;
-    return inside(&x->nest, x->index[0],
+    return vy_nest_inside(&x->nest, x->index[0],
                   vy_affine_dim(x->nest.a, isl_space_copy(x->nest.space), (vy_dim){form[k].base}));
 }
 

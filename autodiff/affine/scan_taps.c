@@ -20,6 +20,7 @@
 // and the set's constraints on the remaining dimensions; the other constraints of the set become
 // the guard.  isl computes both: whatever is chosen here, superset and guard together are the set.
 #include "autodiff/affine/scan.h"
+#include "autodiff/affine/single.h"
 
 #include <isl/constraint.h>
 
@@ -248,12 +249,11 @@ bool vy_taps_inside(const vy_lattice *l, uint32_t k, vy_dim extent)
     if (l->taps.found >> k & 1) return false;
     isl_pw_aff *x = vy_nest_axis(n, k);
     isl_pw_aff *end = vy_affine_dim(l->a, isl_space_copy(n->space), extent);
-    isl_set *good = vy_isl_pw_aff_ge_set(isl_pw_aff_copy(x), vy_nest_number(n, 0));
-    good = vy_isl_set_intersect(good, vy_isl_pw_aff_lt_set(x, end));
     isl_set *all = vy_isl_set_reset_tuple_id(isl_set_copy(l->taps.all));
     all = vy_isl_set_intersect_params(all, isl_set_copy(l->context));
-    bool inside = vy_isl_set_is_subset(all, good) == isl_bool_true;
+    bool inside = vy_affine_always_at_least(all, x, vy_nest_number(n, 0));
+    inside = vy_affine_always_less(all, x, end) && inside;
+    isl_pw_aff_free(x);
     isl_set_free(all);
-    isl_set_free(good);
     return inside;
 }

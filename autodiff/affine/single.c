@@ -59,6 +59,72 @@ isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y)
     return vy_isl_set_from_basic_set(vy_isl_aff_ge_basic_set(a, b));
 }
 
+// ----------------------------------------------------------------------------------- on all of a set
+typedef struct each_piece {
+    isl_set *here;
+    isl_pw_aff *y;
+    bool less;
+} each_piece; // is x < y, or x >= y?
+
+static bool is_all(isl_set *here, isl_set *good) // takes good
+{
+    const bool all = vy_isl_set_is_subset(here, good) == isl_bool_true;
+    isl_set_free(good);
+    return all;
+}
+
+static isl_set *compared(bool less, isl_pw_aff *x, isl_pw_aff *y)
+{
+    return less ? vy_affine_less(x, y) : vy_affine_at_least(x, y);
+}
+
+static isl_stat ask_piece(isl_set *domain, isl_aff *aff, void *user)
+{
+    const each_piece *e = user;
+    isl_set *part = vy_isl_set_intersect(isl_set_copy(e->here), domain);
+    isl_pw_aff *x = vy_isl_pw_aff_from_aff(aff);
+    const bool all = is_all(part, compared(e->less, x, isl_pw_aff_copy(e->y)));
+    isl_set_free(part);
+    return all ? isl_stat_ok : isl_stat_error;
+}
+
+// Takes y.
+static bool all_pieces(isl_set *here, isl_pw_aff *x, isl_pw_aff *y, bool less)
+{
+    each_piece e = {here, y, less};
+    const bool all =
+        here && x && y && isl_pw_aff_foreach_piece(x, ask_piece, &e) == isl_stat_ok;
+    isl_pw_aff_free(y);
+    return all;
+}
+
+static bool always(isl_set *here, isl_pw_aff *x, isl_pw_aff *y, bool less)
+{
+    if (here && x && isl_pw_aff_n_piece(x) < 2)
+        return is_all(here, compared(less, isl_pw_aff_copy(x), y));
+    return all_pieces(here, x, y, less) && is_all(here, vy_isl_pw_aff_domain(isl_pw_aff_copy(x)));
+}
+
+bool vy_affine_never_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y)
+{
+    return all_pieces(here, x, y, false);
+}
+
+bool vy_affine_never_at_least(isl_set *here, isl_pw_aff *x, isl_pw_aff *y)
+{
+    return all_pieces(here, x, y, true);
+}
+
+bool vy_affine_always_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y)
+{
+    return always(here, x, y, true);
+}
+
+bool vy_affine_always_at_least(isl_set *here, isl_pw_aff *x, isl_pw_aff *y)
+{
+    return always(here, x, y, false);
+}
+
 // The expressions; NULL: a function is not one.
 static isl_aff_list *list_of(isl_pw_aff *const *of, int count)
 {

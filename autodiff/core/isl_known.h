@@ -72,6 +72,7 @@
     TAKES2(set, pw_aff_ge_set, pw_aff, pw_aff)                                                     \
     TAKES2(set, pw_aff_eq_set, pw_aff, pw_aff)                                                     \
     TAKES2(set, pw_aff_ne_set, pw_aff, pw_aff)                                                     \
+    TAKES1(set, pw_aff_domain, pw_aff)                                                             \
     TAKES1(set, pw_aff_nonneg_set, pw_aff)                                                         \
     /* sets */                                                                                     \
     TAKES1(set, set_universe, space)                                                               \

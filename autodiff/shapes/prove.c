@@ -10,6 +10,7 @@
 // end.)
 //
 // So no index is out of range, and none has wrapped: extents are those of buffers that exist.
+#include "autodiff/affine/single.h"
 #include "autodiff/affine/most.h"
 #include "autodiff/shapes/shapes_build.h"
 
@@ -40,13 +41,11 @@ static isl_pw_aff *extent_on(vy_nest *n, vy_extent e)
 // Is 0 ≤ v, and v < extent (NULL: nothing), wherever the access is reached?  Takes `extent`.
 static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
 {
-    isl_set *good = vy_isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0));
-    if (extent) good = vy_isl_set_intersect(good, vy_isl_pw_aff_lt_set(isl_pw_aff_copy(v), extent));
+    if (extent) return vy_nest_inside(n, v, extent);
     isl_set *here = vy_nest_reached(n);
-    const isl_bool all = vy_isl_set_is_subset(here, good);
+    const bool all = vy_affine_always_at_least(here, v, vy_nest_number(n, 0));
     isl_set_free(here);
-    isl_set_free(good);
-    return all == isl_bool_true;
+    return all;
 }
 
 // Adds what the access reaches along the first axis.
