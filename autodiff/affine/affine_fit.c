@@ -81,35 +81,17 @@ static vy_number refuse(vy_number x, vy_affine_why reason, vy_affine_why *why)
     return (vy_number){0};
 }
 
-// Is x within the range wherever it is reached?  That is asked before where it is not.
-static bool fits(const vy_nest *n, vy_number x, vy_interval r)
-{
-    isl_set *here = vy_nest_reached(n);
-    const bool fits = (x.range.lo >= r.lo ||
-                       vy_affine_never_less(here, x.pa, vy_nest_number(n, r.lo))) &&
-                      (x.range.hi <= r.hi ||
-                       vy_affine_never_at_least(here, x.pa, vy_nest_number(n, r.hi + 1)));
-    isl_set_free(here);
-    return fits;
-}
-
-static vy_number clipped(vy_number x, vy_interval r)
-{
-    if (x.range.lo < r.lo) x.range.lo = r.lo;
-    if (x.range.hi > r.hi) x.range.hi = r.hi;
-    return x;
-}
-
 vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why *why)
 {
     const vy_interval r = vy_affine_type(t);
     if (!x.pa) return refuse(x, VY_AFFINE_LIMIT, why);
     if (vy_interval_within(x.range, r)) return x;
     if (isl_pw_aff_n_piece(x.pa) > MAX_PIECES) return refuse(x, VY_AFFINE_LIMIT, why);
-    if (fits(n, x, r)) return clipped(x, r);
     isl_set *low = vy_nest_below(n, x.pa, r.lo), *high = above(n, x.pa, r.hi);
     const isl_bool under = vy_isl_set_is_empty(low), over = vy_isl_set_is_empty(high);
-    vy_number out = clipped(x, r);
+    vy_number out = x;
+    if (out.range.lo < r.lo) out.range.lo = r.lo;
+    if (out.range.hi > r.hi) out.range.hi = r.hi;
     if (under == isl_bool_error || over == isl_bool_error)
         out = refuse(x, VY_AFFINE_LIMIT, why);
     else if ((!under || !over) && (vy_type_size(t) != 4 || !wraps_once(n, x, r)))

@@ -106,7 +106,8 @@ static bool in_range(const flattening *l, uint32_t first)
     vy_affine_access *x = l->x;
     for (uint32_t k = first; k < l->f.count; k++) {
         isl_space *space = isl_space_copy(x->nest.space);
-        if (vy_nest_inside(&x->nest, x->index[k], vy_affine_dim(x->nest.a, space, (vy_dim){l->f.node[k]})))
+        if (vy_nest_inside(&x->nest, x->index[k],
+                           vy_affine_dim(x->nest.a, space, (vy_dim){l->f.node[k]})))
             continue;
         x->why[0] = VY_AFFINE_WRAP;
         return false;
@@ -208,7 +209,8 @@ static bool is_bounded(const flattening *l, const vy_extent *form, uint32_t coun
     const uint32_t k = vy_other_factor(form, inner, count - 1);
     if (k >= count || form[k].offset) return false;
     return vy_nest_inside(&x->nest, x->index[0],
-                  vy_affine_dim(x->nest.a, isl_space_copy(x->nest.space), (vy_dim){form[k].base}));
+                          vy_affine_dim(x->nest.a, isl_space_copy(x->nest.space),
+                                        (vy_dim){form[k].base}));
 }
 
 static bool never_wraps(const flattening *l)

@@ -92,8 +92,7 @@ static isl_stat ask_piece(isl_set *domain, isl_aff *aff, void *user)
 static bool all_pieces(isl_set *here, isl_pw_aff *x, isl_pw_aff *y, bool less)
 {
     each_piece e = {here, y, less};
-    const bool all =
-        here && x && y && isl_pw_aff_foreach_piece(x, ask_piece, &e) == isl_stat_ok;
+    const bool all = here && x && y && isl_pw_aff_foreach_piece(x, ask_piece, &e) == isl_stat_ok;
     isl_pw_aff_free(y);
     return all;
 }
@@ -103,16 +102,6 @@ static bool always(isl_set *here, isl_pw_aff *x, isl_pw_aff *y, bool less)
     if (here && x && isl_pw_aff_n_piece(x) < 2)
         return is_all(here, compared(less, isl_pw_aff_copy(x), y));
     return all_pieces(here, x, y, less) && is_all(here, vy_isl_pw_aff_domain(isl_pw_aff_copy(x)));
-}
-
-bool vy_affine_never_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y)
-{
-    return all_pieces(here, x, y, false);
-}
-
-bool vy_affine_never_at_least(isl_set *here, isl_pw_aff *x, isl_pw_aff *y)
-{
-    return all_pieces(here, x, y, true);
 }
 
 bool vy_affine_always_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y)

@@ -18,9 +18,6 @@ isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y);
 // is for all of them is a set of more cases than any of these, and is not needed.
 bool vy_affine_always_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
 bool vy_affine_always_at_least(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
-// Is x < y, or x >= y, nowhere in `here`?  Where x is nothing it is neither.
-bool vy_affine_never_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
-bool vy_affine_never_at_least(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
 // { points of `domain` → (of[0], of[1], …) }; takes `domain`, of which it has the dimensions, and
 // keeps the functions.
 isl_map *vy_affine_relation(isl_set *domain, isl_pw_aff *const *of, int count);

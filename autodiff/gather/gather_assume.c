@@ -108,8 +108,7 @@ static bool is_natural(const assuming *s, vy_nest *n, isl_pw_aff *v)
 // Takes v, the index of a place along the axis.
 static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
 {
-    const bool natural =
-        v && (is_natural(s, n, v) || gather_sign(s->g, s->rows, n, v));
+    const bool natural = v && (is_natural(s, n, v) || gather_sign(s->g, s->rows, n, v));
     if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);
     isl_map *map = natural ? vy_isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
     isl_set *range = vy_isl_map_range(vy_isl_map_intersect_domain(map, vy_nest_reached(n)));
