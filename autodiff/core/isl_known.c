@@ -138,8 +138,7 @@ static uint32_t *slot_of(const struct vy_isl_answers *t, const question *q, uint
 {
     uint32_t at = (uint32_t)hash & (t->room - 1);
     for (; t->slot[at]; at = (at + 1) & (t->room - 1)) {
-        const answer *a = &t->all.data[t->slot[at] - 1];
-        if (a->hash == hash && same(&a->question, q)) break;
+        if (same(&t->all.data[t->slot[at] - 1].question, q)) break;
     }
     return &t->slot[at];
 }
@@ -210,6 +209,7 @@ static void remember(asking *k, object result, bool holds)
 {
     vy_isl_memory *m = k->m;
     if (!m) return;
+    if (vy_isl_known_count(m) == VY_ISL_MOST_ANSWERS) vy_isl_forget(m);
     if (!m->answers) m->answers = vy_zeroed(sizeof *m->answers);
     const answer a = {k->q, k->hash, {result.kind, copy_of(result)}, holds};
     if (m->answers && grow(m->answers) && vy_vec_push(&m->answers->all, a)) {

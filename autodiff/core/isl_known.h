@@ -161,6 +161,9 @@ isl_ast_node *vy_isl_known_tree(isl_map *of, isl_set *context, isl_space *names,
 void vy_isl_remember_tree(isl_map *of, isl_set *context, isl_space *names, int64_t number,
                           isl_ast_node *tree);
 
+// When there are as many, all are forgotten, so that memory does not grow with time: a set of twenty
+// variables takes 20 kB.
+enum { VY_ISL_MOST_ANSWERS = 8192 };
 // How many answers the context has, for tests.
 uint32_t vy_isl_known_count(const vy_isl_memory *m);
 // isl_memory.c: frees them.
