@@ -330,6 +330,13 @@ static void find_numbers(vy_affine *a)
     }
 }
 
+// Who goes on with a shared context has all operations.
+static void refresh(isl_ctx *ctx)
+{
+    isl_ctx_reset_error(ctx);
+    isl_ctx_reset_operations(ctx);
+}
+
 // Its own context, or the shared one, as if that were new.
 static void begin_context(vy_affine *a)
 {
@@ -337,9 +344,7 @@ static void begin_context(vy_affine *a)
     if (!a->memory->reserve && !vy_isl_memory_begin(a->memory)) return;
     a->ctx = a->memory->ctx;
     a->failed |= !a->ctx || vy_isl_memory_failed(a->memory);
-    if (!a->ctx) return;
-    isl_ctx_reset_error(a->ctx);
-    isl_ctx_reset_operations(a->ctx);
+    if (a->ctx) refresh(a->ctx);
 }
 
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s)
@@ -376,13 +381,6 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
     return vy_affine_begin_with(a, p, s);
 }
 
-// Who goes on with the shared context has operations left.
-static void end_use(vy_affine *a)
-{
-    isl_ctx_reset_error(a->ctx);
-    isl_ctx_reset_operations(a->ctx);
-}
-
 bool vy_affine_end(vy_affine *a)
 {
     const bool ok = !a->failed && !(a->memory && vy_isl_memory_failed(a->memory));
@@ -394,7 +392,7 @@ bool vy_affine_end(vy_affine *a)
     if (a->memory == &a->own)
         vy_isl_memory_end(a->memory);
     else if (ok && a->ctx)
-        end_use(a);
+        refresh(a->ctx);
     vy_arena_free(&a->arena);
     *a = (vy_affine){0};
     return ok;
