@@ -31,14 +31,13 @@ const char *vy_affine_why_text(vy_affine_why why)
 // -------------------------------------------------------------------------------------- parameters
 static isl_pw_aff *constant_function(isl_ctx *ctx, int64_t value)
 {
-    isl_space *space = isl_space_set_alloc(ctx, 0, 0);
-    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, isl_val_int_from_si(ctx, value)));
+    return vy_isl_number(vy_isl_space_set_alloc(ctx, 0, 0), value);
 }
 
 // False: isl gave up, and the context is unchanged.
 static bool add_to_context(vy_affine *a, isl_set *fits)
 {
-    isl_set *more = isl_set_intersect(isl_set_copy(a->context), fits);
+    isl_set *more = vy_isl_set_intersect(isl_set_copy(a->context), fits);
     if (!more) return false;
     isl_set_free(a->context);
     a->context = more;
@@ -49,20 +48,19 @@ static bool add_to_context(vy_affine *a, isl_set *fits)
 static bool constrain_context(vy_affine *a, isl_pw_aff *v, int64_t lo, int64_t hi)
 {
     if (!v) return false;
-    isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(v), constant_function(a->ctx, lo));
-    fits = isl_set_intersect(fits, isl_pw_aff_le_set(v, constant_function(a->ctx, hi)));
-    return add_to_context(a, isl_set_params(fits));
+    isl_set *fits = vy_isl_pw_aff_ge_set(isl_pw_aff_copy(v), constant_function(a->ctx, lo));
+    fits = vy_isl_set_intersect(fits, vy_isl_pw_aff_le_set(v, constant_function(a->ctx, hi)));
+    return add_to_context(a, vy_isl_set_params(fits));
 }
 
 // The same of a parameter: two constraints, where comparing functions costs thirty times as much.
 static bool constrain_param(vy_affine *a, isl_id *id, vy_interval r)
 {
-    isl_space *space = isl_space_params_alloc(a->ctx, 1);
-    space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(id));
-    isl_set *fits = isl_set_universe(space);
-    isl_val *lo = isl_val_int_from_si(a->ctx, r.lo), *hi = isl_val_int_from_si(a->ctx, r.hi);
-    fits = isl_set_lower_bound_val(fits, isl_dim_param, 0, lo);
-    return add_to_context(a, isl_set_upper_bound_val(fits, isl_dim_param, 0, hi));
+    isl_space *space = vy_isl_space_params_alloc(a->ctx, 1);
+    space = vy_isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(id));
+    isl_set *fits = vy_isl_set_universe(space);
+    fits = vy_isl_set_lower_bound_val(fits, isl_dim_param, 0, r.lo);
+    return add_to_context(a, vy_isl_set_upper_bound_val(fits, isl_dim_param, 0, r.hi));
 }
 
 static vy_interval scalar_range(const vy_affine *a, uint32_t scalar)
@@ -94,10 +92,9 @@ static bool is_axis(const vy_affine *a, uint32_t base, char name[64])
 // The parameter as a function on `space`, which has no parameters yet.  Takes `space`.
 static isl_pw_aff *param_on(isl_space *space, isl_id *id)
 {
-    space = isl_space_insert_dims(space, isl_dim_param, 0, 1);
-    space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(id));
-    isl_local_space *ls = isl_local_space_from_space(space);
-    return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
+    space = vy_isl_space_insert_dims(space, isl_dim_param, 0, 1);
+    space = vy_isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(id));
+    return vy_isl_variable(space, isl_dim_param, 0);
 }
 
 // The range of a parameter, and its isl name.
@@ -170,17 +167,16 @@ vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b
 }
 
 // -------------------------------------------------------------------------------------- dimensions
-static vy_number constant(vy_affine *a, isl_space *space, int64_t value)
+static vy_number constant(isl_space *space, int64_t value)
 {
-    isl_val *v = isl_val_int_from_si(a->ctx, value);
-    return (vy_number){isl_pw_aff_from_aff(isl_aff_val_on_domain_space(space, v)), {value, value}};
+    return (vy_number){vy_isl_number(space, value), {value, value}};
 }
 
 static vy_number opaque(vy_affine *a, isl_space *space, uint32_t d)
 {
     vy_extent e = a->facts.form[d];
     vy_number n = vy_affine_param_number(a, space, true, e.base);
-    n.pa = isl_pw_aff_add_constant_val(n.pa, isl_val_int_from_si(a->ctx, e.offset));
+    n.pa = vy_isl_pw_aff_add_constant_val(n.pa, e.offset);
     n.range.lo += e.offset;
     n.range.hi += e.offset;
     return n;
@@ -219,7 +215,7 @@ vy_number vy_affine_dim_number(vy_affine *a, isl_space *space, uint32_t d)
 {
     const vy_dim_node *n = &a->p->dims.data[d];
     switch (n->op) {
-    case VY_DIM_CONST: return constant(a, space, n->value);
+    case VY_DIM_CONST: return constant(space, n->value);
     case VY_DIM_SCALAR: return vy_affine_param_number(a, space, false, (uint32_t)n->value);
     case VY_DIM_UNKNOWN:
     case VY_DIM_GROUPS:
@@ -299,7 +295,7 @@ static void bound_extents(vy_affine *a)
             if (p->dims.data[d].op < VY_DIM_ADD || p->dims.data[d].op == VY_DIM_SQRT || seen[d])
                 continue;
             seen[d] = 1;
-            isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
+            isl_space *space = vy_isl_space_set_alloc(a->ctx, 0, 0);
             vy_number n = vy_affine_dim_number(a, space, d);
             constrain_context(a, n.pa, 0, VY_AFFINE_EXTENT - 1);
         }
@@ -334,6 +330,23 @@ static void find_numbers(vy_affine *a)
     }
 }
 
+// Who goes on with a shared context has all operations.
+static void refresh(isl_ctx *ctx)
+{
+    isl_ctx_reset_error(ctx);
+    isl_ctx_reset_operations(ctx);
+}
+
+// Its own context, or the shared one, as if that were new.
+static void begin_context(vy_affine *a)
+{
+    a->memory = a->memory ? a->memory : &a->own;
+    if (!a->memory->reserve && !vy_isl_memory_begin(a->memory)) return;
+    a->ctx = a->memory->ctx;
+    a->failed |= !a->ctx || vy_isl_memory_failed(a->memory);
+    if (a->ctx) refresh(a->ctx);
+}
+
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s)
 {
     *a = (vy_affine){.p = p,
@@ -341,23 +354,24 @@ bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure 
                      .calm = a->calm,
                      .calm_extents = a->calm_extents,
                      .numbers = a->numbers,
-                     .multiples = a->multiples};
+                     .multiples = a->multiples,
+                     .memory = a->memory};
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);
-    if (vy_isl_memory_begin(&a->memory)) a->ctx = a->memory.ctx;
-    a->failed = !a->ctx || !a->extent || !a->most ||
-                !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
-                !vy_dim_facts_make(&a->facts, p, &a->arena);
+    begin_context(a);
+    a->failed |= !a->ctx || !a->extent || !a->most ||
+                 !vy_intervals_make(&a->intervals, p, s, &a->arena) ||
+                 !vy_dim_facts_make(&a->facts, p, &a->arena);
     find_numbers(a);
     if (a->failed) return false;
     isl_options_set_on_error(a->ctx, ISL_ON_ERROR_CONTINUE);
     vy_affine_limit(a, 0);
-    a->context = isl_set_universe(isl_space_params_alloc(a->ctx, 0));
+    a->context = vy_isl_set_universe(vy_isl_space_params_alloc(a->ctx, 0));
     for (uint32_t i = 0; i < p->scalars.count; i++)
         a->most[i] = a->calm && a->calm[i] ? VY_AFFINE_CALM : INT64_MAX / 2;
     find_extents(a);
     bound_extents(a);
-    a->failed |= vy_isl_memory_failed(&a->memory);
+    a->failed |= vy_isl_memory_failed(a->memory);
     return !a->failed;
 }
 
@@ -369,13 +383,16 @@ bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s)
 
 bool vy_affine_end(vy_affine *a)
 {
-    const bool ok = !a->failed && !vy_isl_memory_failed(&a->memory);
+    const bool ok = !a->failed && !(a->memory && vy_isl_memory_failed(a->memory));
     if (!ok) vy_memory_failed(); // sticks, even where a caller ignores the result
     for (uint32_t k = 0; k < a->params.count; k++) isl_id_free(a->params.data[k].id);
     vy_vec_free(&a->params);
     vy_nest_memo_free(a);
     isl_set_free(a->context);
-    vy_isl_memory_end(&a->memory);
+    if (a->memory == &a->own)
+        vy_isl_memory_end(a->memory);
+    else if (ok && a->ctx)
+        refresh(a->ctx);
     vy_arena_free(&a->arena);
     *a = (vy_affine){0};
     return ok;

@@ -31,7 +31,7 @@
 #define VYRE_AFFINE_H
 
 #include "autodiff/affine/launch_numbers.h"
-#include "autodiff/core/isl_memory.h"
+#include "autodiff/core/isl_known.h"
 #include "ir/facts/range.h"
 
 #include <isl/aff.h>
@@ -154,7 +154,7 @@ typedef struct vy_affine {
     bool failed;           // out of memory
     struct vy_known_nest **known; // a hash table, see nest_memo.h
     uint32_t known_room, known_count;
-    vy_isl_memory memory;
+    vy_isl_memory own, *memory; // `own`, or what several share
 } vy_affine;
 
 // Gives each integer scalar of p a dimension, so that it has a form: before vy_affine_begin, where
@@ -162,8 +162,10 @@ typedef struct vy_affine {
 bool vy_affine_name_scalars(vy_program *p);
 // False: memory.  Call vy_affine_end either way.
 bool vy_affine_begin(vy_affine *a, const vy_program *p, const vy_structure *s);
-// The same, where a->calm, a->calm_extents, a->numbers and a->multiples may be given before; the
-// rest of *a is zero.  They are the caller's until the end.
+// The same, where a->calm, a->calm_extents, a->numbers, a->multiples and a->memory may be given
+// before; the rest of *a is zero.  a->memory: a context that several use one after the other, or in
+// each other, so that what isl has answered one of them is known to all; it is begun if it is zero,
+// and the caller ends it, after them.  They are the caller's until the end.
 bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure *s);
 // False: memory ran out at some point; no result may be used.
 bool vy_affine_end(vy_affine *a);
@@ -253,6 +255,8 @@ isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k);
 // The domain, with the constraints on parameters created since; and its subset where pa < bound.
 isl_set *vy_nest_reached(const vy_nest *n);
 isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound);
+// Is 0 ≤ v < extent wherever the nest is reached?  Keeps v, takes `extent`; false: isl gave up.
+bool vy_nest_inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent);
 // x reduced to the range of type t, as the machine wraps it.  Takes x; no function: *why is set.
 vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why *why);
 // x / y or x % y of the program; no function: *why is set.  Takes both.

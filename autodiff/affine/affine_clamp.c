@@ -42,5 +42,5 @@ isl_set *vy_affine_between(vy_number v, vy_number lo, vy_number hi)
         return NULL;
     }
     isl_set *above = vy_affine_at_least(isl_pw_aff_copy(v.pa), lo.pa);
-    return isl_set_intersect(above, vy_affine_at_least(hi.pa, v.pa));
+    return vy_isl_set_intersect(above, vy_affine_at_least(hi.pa, v.pa));
 }

@@ -15,7 +15,7 @@ static bool is_natural(const vy_nest *n, vy_number x)
 {
     if (x.range.lo >= 0) return true;
     isl_set *bad = vy_nest_below(n, x.pa, 0);
-    const bool ok = isl_set_is_empty(bad) == isl_bool_true;
+    const bool ok = vy_isl_set_is_empty(bad) == isl_bool_true;
     isl_set_free(bad);
     return ok;
 }
@@ -30,14 +30,8 @@ static vy_number refuse(vy_number x, vy_number y, vy_affine_why *why)
 // Is 0 ≤ x < 2y wherever the nest is reached?
 static bool is_below_twice(const vy_nest *n, vy_number x, vy_number y)
 {
-    isl_pw_aff *twice = isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
-    isl_set *good = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), twice);
-    good = isl_set_intersect(good, isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), vy_nest_number(n, 0)));
-    isl_set *here = vy_nest_reached(n);
-    const bool is = isl_set_is_subset(here, good) == isl_bool_true;
-    isl_set_free(here);
-    isl_set_free(good);
-    return is;
+    isl_pw_aff *twice = vy_isl_pw_aff_add(isl_pw_aff_copy(y.pa), isl_pw_aff_copy(y.pa));
+    return vy_nest_inside(n, x.pa, twice);
 }
 
 // x / y or x % y where 0 ≤ x < 2y: periodic boundaries, `(i + 1) % N`.
@@ -45,15 +39,15 @@ static vy_number once_around(const vy_nest *n, vy_op op, vy_number x, vy_number 
                              vy_affine_why *why)
 {
     if (!is_below_twice(n, x, y)) return refuse(x, y, why);
-    isl_set *less = isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
-    isl_set *more = isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    isl_set *less = vy_isl_pw_aff_lt_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    isl_set *more = vy_isl_pw_aff_ge_set(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
     vy_number r = {.range = {0, op == VY_OP_DIV ? 1 : y.range.hi - 1}};
     isl_pw_aff *first = op == VY_OP_DIV ? vy_nest_number(n, 0) : isl_pw_aff_copy(x.pa);
     isl_pw_aff *second = op == VY_OP_DIV
                              ? vy_nest_number(n, 1)
-                             : isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
-    r.pa = isl_pw_aff_intersect_domain(first, less);
-    r.pa = isl_pw_aff_union_add(r.pa, isl_pw_aff_intersect_domain(second, more));
+                             : vy_isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));
+    r.pa = vy_isl_pw_aff_intersect_domain(first, less);
+    r.pa = vy_isl_pw_aff_union_add(r.pa, vy_isl_pw_aff_intersect_domain(second, more));
     vy_affine_drop(x, y);
     return r;
 }
@@ -81,12 +75,13 @@ vy_number vy_affine_divide_down(const vy_nest *n, vy_op op, vy_number x, int64_t
 
 isl_set *vy_affine_signs_differ(const vy_nest *n, vy_number x, vy_number y, bool holds)
 {
-    isl_set *all = isl_set_universe(isl_space_copy(n->space));
-    isl_set *a = isl_pw_aff_lt_set(x.pa, vy_nest_number(n, 0));
-    isl_set *b = y.range.lo >= 0 ? isl_set_empty(isl_space_copy(n->space))
-                                 : isl_pw_aff_lt_set(isl_pw_aff_copy(y.pa), vy_nest_number(n, 0));
+    isl_set *all = vy_isl_set_universe(isl_space_copy(n->space));
+    isl_set *a = vy_isl_pw_aff_lt_set(x.pa, vy_nest_number(n, 0));
+    isl_set *b = y.range.lo >= 0
+                     ? vy_isl_set_empty(isl_space_copy(n->space))
+                     : vy_isl_pw_aff_lt_set(isl_pw_aff_copy(y.pa), vy_nest_number(n, 0));
     isl_pw_aff_free(y.pa);
-    isl_set *one = isl_set_subtract(isl_set_copy(a), isl_set_copy(b));
-    one = isl_set_union(one, isl_set_subtract(b, a));
-    return holds ? isl_set_intersect(all, one) : isl_set_subtract(all, one);
+    isl_set *one = vy_isl_set_subtract(isl_set_copy(a), isl_set_copy(b));
+    one = vy_isl_set_union(one, vy_isl_set_subtract(b, a));
+    return holds ? vy_isl_set_intersect(all, one) : vy_isl_set_subtract(all, one);
 }

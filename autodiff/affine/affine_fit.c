@@ -24,23 +24,31 @@ isl_set *vy_nest_reached(const vy_nest *n)
     return vy_affine_within(isl_set_copy(n->domain), isl_set_copy(n->a->context));
 }
 
+bool vy_nest_inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
+{
+    isl_set *here = vy_nest_reached(n);
+    const bool below = vy_affine_always_less(here, v, extent);
+    const bool inside = below && vy_affine_always_at_least(here, v, vy_nest_number(n, 0));
+    isl_set_free(here);
+    return inside;
+}
+
 isl_set *vy_nest_below(const vy_nest *n, isl_pw_aff *pa, int64_t bound)
 {
-    return isl_set_intersect(isl_pw_aff_lt_set(isl_pw_aff_copy(pa), vy_nest_number(n, bound)),
-                             vy_nest_reached(n));
+    return vy_isl_set_intersect(vy_isl_pw_aff_lt_set(isl_pw_aff_copy(pa), vy_nest_number(n, bound)),
+                                vy_nest_reached(n));
 }
 
 static isl_set *above(const vy_nest *n, isl_pw_aff *pa, int64_t bound)
 {
-    return isl_set_intersect(isl_pw_aff_gt_set(isl_pw_aff_copy(pa), vy_nest_number(n, bound)),
-                             vy_nest_reached(n));
+    return vy_isl_set_intersect(vy_isl_pw_aff_gt_set(isl_pw_aff_copy(pa), vy_nest_number(n, bound)),
+                                vy_nest_reached(n));
 }
 
 static isl_pw_aff *restricted(isl_pw_aff *pa, isl_set *where, int64_t shift)
 {
-    isl_ctx *ctx = isl_pw_aff_get_ctx(pa);
-    isl_pw_aff *r = isl_pw_aff_intersect_domain(isl_pw_aff_copy(pa), where);
-    return shift ? isl_pw_aff_add_constant_val(r, isl_val_int_from_si(ctx, shift)) : r;
+    isl_pw_aff *r = vy_isl_pw_aff_intersect_domain(isl_pw_aff_copy(pa), where);
+    return shift ? vy_isl_pw_aff_add_constant_val(r, shift) : r;
 }
 
 static const int64_t wrap = INT64_C(1) << 32;
@@ -48,8 +56,9 @@ static const int64_t wrap = INT64_C(1) << 32;
 // Does x exceed the 32-bit range r by at most one period?
 static bool wraps_once(const vy_nest *n, vy_number x, vy_interval r)
 {
-    isl_set *far = isl_set_union(vy_nest_below(n, x.pa, r.lo - wrap), above(n, x.pa, r.hi + wrap));
-    const bool once = isl_set_is_empty(far) == isl_bool_true;
+    isl_set *far =
+        vy_isl_set_union(vy_nest_below(n, x.pa, r.lo - wrap), above(n, x.pa, r.hi + wrap));
+    const bool once = vy_isl_set_is_empty(far) == isl_bool_true;
     isl_set_free(far);
     return once;
 }
@@ -57,11 +66,11 @@ static bool wraps_once(const vy_nest *n, vy_number x, vy_interval r)
 // Three pieces: where x is within r, below it, and above it.
 static vy_number wrapped(const vy_nest *n, vy_number x, vy_interval r, isl_set *low, isl_set *high)
 {
-    isl_set *fits = isl_set_subtract(isl_set_subtract(vy_nest_reached(n), isl_set_copy(low)),
-                                     isl_set_copy(high));
+    isl_set *fits = vy_isl_set_subtract(vy_isl_set_subtract(vy_nest_reached(n), isl_set_copy(low)),
+                                        isl_set_copy(high));
     isl_pw_aff *pa = restricted(x.pa, fits, 0);
-    pa = isl_pw_aff_union_add(pa, restricted(x.pa, isl_set_copy(low), wrap));
-    pa = isl_pw_aff_union_add(pa, restricted(x.pa, isl_set_copy(high), -wrap));
+    pa = vy_isl_pw_aff_union_add(pa, restricted(x.pa, isl_set_copy(low), wrap));
+    pa = vy_isl_pw_aff_union_add(pa, restricted(x.pa, isl_set_copy(high), -wrap));
     return (vy_number){pa, r};
 }
 
@@ -79,7 +88,7 @@ vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why 
     if (vy_interval_within(x.range, r)) return x;
     if (isl_pw_aff_n_piece(x.pa) > MAX_PIECES) return refuse(x, VY_AFFINE_LIMIT, why);
     isl_set *low = vy_nest_below(n, x.pa, r.lo), *high = above(n, x.pa, r.hi);
-    const isl_bool under = isl_set_is_empty(low), over = isl_set_is_empty(high);
+    const isl_bool under = vy_isl_set_is_empty(low), over = vy_isl_set_is_empty(high);
     vy_number out = x;
     if (out.range.lo < r.lo) out.range.lo = r.lo;
     if (out.range.hi > r.hi) out.range.hi = r.hi;

@@ -18,7 +18,7 @@ enum {
 
 bool vy_affine_ok(const vy_affine *a)
 {
-    return !a->failed && a->ctx && !vy_isl_memory_failed(&a->memory) &&
+    return !a->failed && a->ctx && !vy_isl_memory_failed(a->memory) &&
            isl_ctx_last_error(a->ctx) == isl_error_none;
 }
 
@@ -95,7 +95,7 @@ void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y)
 // ------------------------------------------------------------------------------------------ rounds
 void vy_affine_reset(vy_affine *a)
 {
-    a->failed |= vy_isl_memory_failed(&a->memory);
+    a->failed |= vy_isl_memory_failed(a->memory);
     a->spent |= a->round && a->weight < LIGHT && isl_ctx_last_error(a->ctx) == isl_error_quota;
     isl_ctx_reset_error(a->ctx);
     if (!a->round) isl_ctx_reset_operations(a->ctx);
@@ -103,7 +103,7 @@ void vy_affine_reset(vy_affine *a)
 
 void vy_affine_begin_round(vy_affine *a)
 {
-    a->failed |= vy_isl_memory_failed(&a->memory);
+    a->failed |= vy_isl_memory_failed(a->memory);
     a->round = true;
     a->spent = false;
     isl_ctx_reset_error(a->ctx);

@@ -5,14 +5,12 @@
 
 isl_pw_aff *vy_nest_axis(const vy_nest *n, uint32_t k)
 {
-    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
-    return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_set, k));
+    return vy_isl_variable(isl_space_copy(n->space), isl_dim_set, k);
 }
 
 isl_pw_aff *vy_nest_number(const vy_nest *n, int64_t value)
 {
-    isl_val *v = isl_val_int_from_si(n->a->ctx, value);
-    return isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), v));
+    return vy_isl_number(isl_space_copy(n->space), value);
 }
 
 vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
@@ -20,21 +18,20 @@ vy_number vy_affine_combine(vy_op op, vy_number x, vy_number y)
     vy_number r = {.range = vy_interval_of_type(VY_VOID)};
     vy_interval bounds;
     if (vy_interval_exactly(op, x.range, y.range, &bounds)) r.range = bounds;
-    isl_val *by = NULL;
     if (!x.pa || !y.pa) {
         vy_affine_drop(x, y);
         return (vy_number){0};
     }
-    if (op == VY_OP_DIV || op == VY_OP_REM)
-        by = isl_val_int_from_si(isl_pw_aff_get_ctx(x.pa), y.range.lo);
     switch (op) {
-    case VY_OP_ADD: r.pa = isl_pw_aff_add(x.pa, y.pa); return r;
-    case VY_OP_SUB: r.pa = isl_pw_aff_sub(x.pa, y.pa); return r;
-    case VY_OP_MUL: r.pa = isl_pw_aff_mul(x.pa, y.pa); return r;
-    case VY_OP_MIN: r.pa = isl_pw_aff_min(x.pa, y.pa); return r;
-    case VY_OP_MAX: r.pa = isl_pw_aff_max(x.pa, y.pa); return r;
-    case VY_OP_DIV: r.pa = isl_pw_aff_floor(isl_pw_aff_scale_down_val(x.pa, by)); break;
-    default: r.pa = isl_pw_aff_mod_val(x.pa, by); break;
+    case VY_OP_ADD: r.pa = vy_isl_pw_aff_add(x.pa, y.pa); return r;
+    case VY_OP_SUB: r.pa = vy_isl_pw_aff_sub(x.pa, y.pa); return r;
+    case VY_OP_MUL: r.pa = vy_isl_pw_aff_mul(x.pa, y.pa); return r;
+    case VY_OP_MIN: r.pa = vy_isl_pw_aff_min(x.pa, y.pa); return r;
+    case VY_OP_MAX: r.pa = vy_isl_pw_aff_max(x.pa, y.pa); return r;
+    case VY_OP_DIV:
+        r.pa = vy_isl_pw_aff_floor(vy_isl_pw_aff_scale_down_val(x.pa, y.range.lo));
+        break;
+    default: r.pa = vy_isl_pw_aff_mod_val(x.pa, y.range.lo); break;
     }
     isl_pw_aff_free(y.pa);
     return r;

@@ -143,8 +143,8 @@ static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
     vy_nest *n = w->n;
     isl_set *saved = n->domain, *yes = condition(w, c, true);
     if (!yes) return none;
-    isl_set *no = isl_set_subtract(isl_set_copy(saved), isl_set_copy(yes));
-    n->domain = isl_set_intersect(isl_set_copy(saved), isl_set_copy(yes));
+    isl_set *no = vy_isl_set_subtract(isl_set_copy(saved), isl_set_copy(yes));
+    n->domain = vy_isl_set_intersect(isl_set_copy(saved), isl_set_copy(yes));
     vy_number x = value(w, a);
     isl_set_free(n->domain);
     n->domain = isl_set_copy(no);
@@ -158,9 +158,9 @@ static vy_number choice(walk *w, uint32_t c, uint32_t a, uint32_t b)
         return none;
     }
     vy_number r = {.range = vy_interval_join(x.range, y.range)};
-    r.pa = isl_pw_aff_union_add(isl_pw_aff_intersect_domain(x.pa, yes),
-                                isl_pw_aff_intersect_domain(y.pa, no));
-    r.pa = isl_pw_aff_coalesce(r.pa);
+    r.pa = vy_isl_pw_aff_union_add(vy_isl_pw_aff_intersect_domain(x.pa, yes),
+                                   vy_isl_pw_aff_intersect_domain(y.pa, no));
+    r.pa = vy_isl_pw_aff_coalesce(r.pa);
     return r;
 }
 
@@ -179,9 +179,9 @@ static bool needs_own_param(walk *w, uint32_t id, vy_number x)
     const vy_leaf *l = VY_IS_LEAF(id) ? &w->n->a->p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
     if (!l || l->kind != VY_LEAF_SCALAR || l->type != VY_U32 || x.range.hi <= INT32_MAX)
         return false;
-    isl_set *high = isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), vy_nest_number(w->n, INT32_MAX));
-    high = isl_set_intersect(high, vy_nest_reached(w->n));
-    bool some = isl_set_is_empty(high) != isl_bool_true;
+    isl_set *high = vy_isl_pw_aff_gt_set(isl_pw_aff_copy(x.pa), vy_nest_number(w->n, INT32_MAX));
+    high = vy_isl_set_intersect(high, vy_nest_reached(w->n));
+    bool some = vy_isl_set_is_empty(high) != isl_bool_true;
     isl_set_free(high);
     return some;
 }
@@ -266,11 +266,11 @@ static isl_set *both(walk *w, uint32_t a, uint32_t b, bool holds)
         vy_affine_why before = *w->why;
         isl_set *x = condition(w, swapped ? b : a, holds), *saved = n->domain;
         if (x) {
-            n->domain = isl_set_intersect(isl_set_copy(saved), isl_set_copy(x));
+            n->domain = vy_isl_set_intersect(isl_set_copy(saved), isl_set_copy(x));
             isl_set *y = condition(w, swapped ? a : b, holds);
             isl_set_free(n->domain);
             n->domain = saved;
-            if (y) return isl_set_intersect(x, y);
+            if (y) return vy_isl_set_intersect(x, y);
             isl_set_free(x);
         }
         if (!swapped) *w->why = before;
@@ -280,7 +280,7 @@ static isl_set *both(walk *w, uint32_t a, uint32_t b, bool holds)
 
 static isl_set *complement(walk *w, isl_set *set)
 {
-    return set ? isl_set_subtract(isl_set_universe(isl_space_copy(w->n->space)), set) : NULL;
+    return set ? vy_isl_set_subtract(vy_isl_set_universe(isl_space_copy(w->n->space)), set) : NULL;
 }
 
 // The exclusive or that is compared with 0 in (x ^ y) < 0, of GLSL's remainder; 0: none is.
@@ -320,11 +320,13 @@ static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds
     vy_affine_weigh_both(w->n->a, x.pa, y.pa);
     if (mixed) return vy_affine_signs_differ(w->n, x, y, holds);
     switch (op) {
-    case VY_OP_LT: return holds ? isl_pw_aff_lt_set(x.pa, y.pa) : isl_pw_aff_ge_set(x.pa, y.pa);
-    case VY_OP_LE: return holds ? isl_pw_aff_le_set(x.pa, y.pa) : isl_pw_aff_gt_set(x.pa, y.pa);
+    case VY_OP_LT:
+        return holds ? vy_isl_pw_aff_lt_set(x.pa, y.pa) : vy_isl_pw_aff_ge_set(x.pa, y.pa);
+    case VY_OP_LE:
+        return holds ? vy_isl_pw_aff_le_set(x.pa, y.pa) : vy_isl_pw_aff_gt_set(x.pa, y.pa);
     default:
-        return (op == VY_OP_EQ) == holds ? isl_pw_aff_eq_set(x.pa, y.pa)
-                                         : isl_pw_aff_ne_set(x.pa, y.pa);
+        return (op == VY_OP_EQ) == holds ? vy_isl_pw_aff_eq_set(x.pa, y.pa)
+                                         : vy_isl_pw_aff_ne_set(x.pa, y.pa);
     }
 }
 
@@ -338,7 +340,7 @@ static isl_set *chosen(walk *w, uint32_t c, uint32_t a, uint32_t b, bool holds)
         isl_set_free(x);
         return NULL;
     }
-    return isl_set_union(isl_set_intersect(yes, x), isl_set_intersect(no, y));
+    return vy_isl_set_union(vy_isl_set_intersect(yes, x), vy_isl_set_intersect(no, y));
 }
 
 static isl_set *condition(walk *w, uint32_t id, bool holds)
@@ -347,7 +349,7 @@ static isl_set *condition(walk *w, uint32_t id, bool holds)
     const vy_scalar *c = vy_id_const(p, id);
     uint32_t then, other, cond;
     isl_space *space = isl_space_copy(w->n->space);
-    if (c) return (c->u != 0) == holds ? isl_set_universe(space) : isl_set_empty(space);
+    if (c) return (c->u != 0) == holds ? vy_isl_set_universe(space) : vy_isl_set_empty(space);
     isl_space_free(space);
     if (VY_IS_LEAF(id) || ++w->steps > MAX_STEPS) {
         refuse(w, VY_IS_LEAF(id) ? VY_AFFINE_DATA : VY_AFFINE_LIMIT);

@@ -64,21 +64,6 @@ static int axis_of(const flattening *l, const vy_flat_term *t)
     return (int)axis;
 }
 
-// Is 0 ≤ v < extent wherever the access is reached?
-static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
-{
-    isl_val *zero = isl_val_zero(n->a->ctx);
-    isl_pw_aff *none =
-        isl_pw_aff_from_aff(isl_aff_val_on_domain_space(isl_space_copy(n->space), zero));
-    isl_set *good = isl_set_intersect(isl_pw_aff_ge_set(isl_pw_aff_copy(v), none),
-                                      isl_pw_aff_lt_set(isl_pw_aff_copy(v), extent));
-    isl_set *here = vy_nest_reached(n);
-    isl_bool all = isl_set_is_subset(here, good);
-    isl_set_free(here);
-    isl_set_free(good);
-    return all == isl_bool_true;
-}
-
 // Adds term t to its axis.
 static bool add_to_axis(flattening *l, const vy_flat_term *t)
 {
@@ -92,7 +77,7 @@ static bool add_to_axis(flattening *l, const vy_flat_term *t)
         x->why[0] = why;
         return false;
     }
-    x->index[axis] = x->index[axis] ? isl_pw_aff_add(x->index[axis], v) : v;
+    x->index[axis] = x->index[axis] ? vy_isl_pw_aff_add(x->index[axis], v) : v;
     return true;
 }
 
@@ -121,7 +106,8 @@ static bool in_range(const flattening *l, uint32_t first)
     vy_affine_access *x = l->x;
     for (uint32_t k = first; k < l->f.count; k++) {
         isl_space *space = isl_space_copy(x->nest.space);
-        if (inside(&x->nest, x->index[k], vy_affine_dim(x->nest.a, space, (vy_dim){l->f.node[k]})))
+        if (vy_nest_inside(&x->nest, x->index[k],
+                           vy_affine_dim(x->nest.a, space, (vy_dim){l->f.node[k]})))
             continue;
         x->why[0] = VY_AFFINE_WRAP;
         return false;
@@ -222,8 +208,9 @@ static bool is_bounded(const flattening *l, const vy_extent *form, uint32_t coun
     for (uint32_t k = 1; k < count; k++) inner[k - 1] = x->nest.a->facts.form[l->f.node[k]];
     const uint32_t k = vy_other_factor(form, inner, count - 1);
     if (k >= count || form[k].offset) return false;
-    return inside(&x->nest, x->index[0],
-                  vy_affine_dim(x->nest.a, isl_space_copy(x->nest.space), (vy_dim){form[k].base}));
+    return vy_nest_inside(&x->nest, x->index[0],
+                          vy_affine_dim(x->nest.a, isl_space_copy(x->nest.space),
+                                        (vy_dim){form[k].base}));
 }
 
 static bool never_wraps(const flattening *l)

@@ -192,7 +192,7 @@ static isl_set *guarded(vy_nest *n, const vy_flat_term *t, vy_affine_why *why)
     isl_set *where = isl_set_copy(n->domain);
     for (uint32_t k = 0; k < t->guards && where; k++) {
         isl_set *holds = vy_affine_condition(n, t->guard[k].condition, t->guard[k].holds, why);
-        where = holds ? isl_set_intersect(where, holds) : isl_set_free(where);
+        where = holds ? vy_isl_set_intersect(where, holds) : isl_set_free(where);
         if (!where) break;
         isl_set_free(n->domain);
         n->domain = isl_set_copy(where);
@@ -206,9 +206,9 @@ static isl_pw_aff *value_of(vy_nest *n, const vy_flat_term *t, vy_affine_why *wh
     int64_t c;
     isl_pw_aff *v = t->value ? vy_affine_value(n, t->value, why) : vy_nest_number(n, 1);
     if (t->value && vy_id_int(n->a->p, t->value, &c) && c > INT32_MAX)
-        v = isl_pw_aff_add_constant_val(v, isl_val_int_from_si(n->a->ctx, -(INT64_C(1) << 32)));
+        v = vy_isl_pw_aff_add_constant_val(v, -(INT64_C(1) << 32));
     c = t->minus ? -t->constant : t->constant;
-    return v ? isl_pw_aff_scale_val(v, isl_val_int_from_si(n->a->ctx, c)) : NULL;
+    return v ? vy_isl_pw_aff_scale_val(v, c) : NULL;
 }
 
 isl_pw_aff *vy_flat_value(vy_nest *n, const vy_flat_term *t, vy_affine_why *why)
@@ -219,10 +219,10 @@ isl_pw_aff *vy_flat_value(vy_nest *n, const vy_flat_term *t, vy_affine_why *why)
     isl_set_free(n->domain);
     n->domain = all;
     if (v) {
-        isl_set *rest = isl_set_subtract(isl_set_copy(all), isl_set_copy(where));
-        isl_pw_aff *zero = isl_pw_aff_intersect_domain(vy_nest_number(n, 0), rest);
-        v = isl_pw_aff_union_add(isl_pw_aff_intersect_domain(v, isl_set_copy(where)), zero);
-        v = isl_pw_aff_coalesce(v);
+        isl_set *rest = vy_isl_set_subtract(isl_set_copy(all), isl_set_copy(where));
+        isl_pw_aff *zero = vy_isl_pw_aff_intersect_domain(vy_nest_number(n, 0), rest);
+        v = vy_isl_pw_aff_union_add(vy_isl_pw_aff_intersect_domain(v, isl_set_copy(where)), zero);
+        v = vy_isl_pw_aff_coalesce(v);
     }
     isl_set_free(where);
     return v;
@@ -292,11 +292,10 @@ bool vy_take_strides(const vy_affine *a, const vy_affine_rows *r, vy_flat_terms 
 isl_set *vy_rows_signed(vy_affine *a, const vy_affine_rows *r, isl_set *set)
 {
     for (uint32_t k = 0; k < r->signs; k++) {
-        isl_space *space = isl_space_set_alloc(a->ctx, 0, 0);
+        isl_space *space = vy_isl_space_set_alloc(a->ctx, 0, 0);
         isl_pw_aff *v = vy_affine_param_number(a, space, false, r->sign[k].scalar).pa;
-        isl_val *least = isl_val_int_from_ui(a->ctx, r->sign[k].least);
-        v = isl_pw_aff_add_constant_val(v, isl_val_neg(least));
-        set = isl_set_intersect_params(set, isl_set_params(isl_pw_aff_nonneg_set(v)));
+        v = vy_isl_pw_aff_add_constant_val(v, -(int64_t)r->sign[k].least);
+        set = vy_isl_set_intersect_params(set, vy_isl_set_params(vy_isl_pw_aff_nonneg_set(v)));
     }
     return set;
 }

@@ -42,7 +42,8 @@ static void name_dimension(vy_nest *n, uint32_t k, const char *name)
         snprintf(text, sizeof text, "%.30s_%u", *name ? name : "k", number++);
         j = UINT32_MAX; // restart from the first
     }
-    n->space = isl_space_set_dim_name(n->space, isl_dim_set, k, text);
+    isl_id *id = isl_id_alloc(n->a->ctx, text, NULL);
+    n->space = vy_isl_space_set_dim_id(n->space, isl_dim_set, k, id);
 }
 
 // The space of the domain variables and the `loops` outermost loops of the chain.
@@ -57,7 +58,7 @@ static bool make_space(vy_nest *n, const chain *c, uint32_t loops)
             loops--;
         }
     isl_space_free(n->space);
-    n->space = isl_space_set_alloc(n->a->ctx, 0, n->count);
+    n->space = vy_isl_space_set_alloc(n->a->ctx, 0, n->count);
     for (uint32_t k = 0; k < n->count; k++) {
         const char *name = k < n->overs
                                ? p->overs.data[k].name
@@ -65,14 +66,14 @@ static bool make_space(vy_nest *n, const chain *c, uint32_t loops)
         name_dimension(n, k, name);
     }
     isl_set_free(n->domain);
-    n->domain =
-        vy_affine_within(isl_set_universe(isl_space_copy(n->space)), isl_set_copy(n->a->context));
+    n->domain = vy_affine_within(vy_isl_set_universe(isl_space_copy(n->space)),
+                                 isl_set_copy(n->a->context));
     return n->space && n->domain;
 }
 
 static void constrain(vy_nest *n, isl_set *set)
 {
-    n->domain = isl_set_intersect(n->domain, set);
+    n->domain = vy_isl_set_intersect(n->domain, set);
     vy_affine_weigh(n->a, n->domain);
 }
 
@@ -80,7 +81,7 @@ static void add_over(vy_nest *n, uint32_t k)
 {
     vy_number extent =
         vy_affine_dim_number(n->a, isl_space_copy(n->space), n->a->p->overs.data[k].extent.id);
-    n->domain = isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);
+    n->domain = vy_isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);
     constrain(n, vy_affine_less(vy_nest_axis(n, k), extent.pa));
     n->range[k] = (vy_interval){0, vy_affine_most_extent(n->a, k)};
     if (extent.range.hi < n->range[k].hi) n->range[k].hi = extent.range.hi;
@@ -124,9 +125,9 @@ static bool stride(vy_nest *n, uint32_t k, uint32_t from, int64_t step)
 {
     const vy_number v = vy_affine_number(n, from, &n->why);
     if (!v.pa) return false;
-    isl_val *by = isl_val_int_from_si(n->a->ctx, step);
-    isl_pw_aff *iterations = isl_pw_aff_sub(vy_nest_axis(n, k), v.pa);
-    constrain(n, isl_pw_aff_eq_set(isl_pw_aff_mod_val(iterations, by), vy_nest_number(n, 0)));
+    isl_pw_aff *iterations = vy_isl_pw_aff_sub(vy_nest_axis(n, k), v.pa);
+    constrain(n,
+              vy_isl_pw_aff_eq_set(vy_isl_pw_aff_mod_val(iterations, step), vy_nest_number(n, 0)));
     return true;
 }
 
@@ -257,7 +258,7 @@ bool vy_nest_make(vy_nest *n, vy_affine *a, uint32_t place, uint32_t levels)
         if (!make_space(n, &c, loops)) return false;
     } while (!add_chain(n, &c, &loops));
     n->domain = vy_affine_within(n->domain, isl_set_copy(a->context));
-    n->domain = isl_set_coalesce(n->domain);
+    n->domain = vy_isl_set_coalesce(n->domain);
     if (n->domain) vy_nest_remember(n, key, c.opener, c.count);
     return n->domain && !a->failed;
 }

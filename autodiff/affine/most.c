@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // most.c: see most.h.
 #include "autodiff/affine/most.h"
+#include "autodiff/affine/single.h"
 
 #include <isl/constraint.h>
 
@@ -71,7 +72,7 @@ static int64_t rounded(int64_t constant, uint32_t terms, int64_t factor)
 static vy_dim quotient(bound *b, vy_dim d, int64_t by)
 {
     if (!d.id || by == 1) return d;
-    const vy_number n = vy_affine_dim_number(b->a, isl_space_set_alloc(b->a->ctx, 0, 0), d.id);
+    const vy_number n = vy_affine_dim_number(b->a, vy_isl_space_set_alloc(b->a->ctx, 0, 0), d.id);
     isl_pw_aff_free(n.pa);
     if (n.range.lo < 0) d = binary(b, VY_DIM_MAX, d, constant_dim(b, 0));
     return binary(b, VY_DIM_DIV, d, constant_dim(b, by));
@@ -115,18 +116,40 @@ static isl_stat add_piece(isl_set *where, isl_aff *aff, void *user)
     return isl_stat_ok;
 }
 
-// Is what is reached the greatest (least) of the pieces, wherever something is?
+// A question about all cases of the greatest element.
+typedef struct comparing {
+    const bound *b;
+    bool greatest;
+} comparing;
+
+static isl_pw_aff *everywhere(isl_aff *aff) { return vy_isl_pw_aff_from_aff(aff); } // takes aff
+
+// Where the greatest element is `aff`, is that no less (no more) than all pieces, and one of them?
+// Takes both.
+static isl_stat compare_case(isl_set *where, isl_aff *aff, void *user)
+{
+    const comparing *c = user;
+    isl_stat is = isl_stat_ok;
+    for (uint32_t k = 0; k < c->b->pieces && is == isl_stat_ok; k++) {
+        isl_pw_aff *x = everywhere(isl_aff_copy(aff)),
+                   *y = everywhere(isl_aff_copy(c->b->piece[k]));
+        isl_set *good = c->greatest ? vy_affine_at_least(x, y) : vy_affine_at_least(y, x);
+        if (vy_isl_set_is_subset(where, good) != isl_bool_true) is = isl_stat_error;
+        isl_set_free(good);
+    }
+    isl_set_free(where);
+    isl_aff_free(aff);
+    return is;
+}
+
+// Is what is reached the greatest (least) of the pieces, wherever something is?  One case after the
+// other, each a conjunction with one more constraint: the greatest of all pieces would have as many
+// cases as there are orders of them, to be compared with each of those.  (What is reached is one of
+// the pieces in any case.)
 static bool is_extremum(const bound *b, bool greatest)
 {
-    isl_pw_aff *all = isl_pw_aff_from_aff(isl_aff_copy(b->piece[0]));
-    for (uint32_t k = 1; k < b->pieces; k++) {
-        isl_pw_aff *v = isl_pw_aff_from_aff(isl_aff_copy(b->piece[k]));
-        all = greatest ? isl_pw_aff_max(all, v) : isl_pw_aff_min(all, v);
-    }
-    isl_set *differ = isl_pw_aff_ne_set(isl_pw_aff_copy(b->most), all);
-    const isl_bool none = isl_set_is_empty(differ);
-    isl_set_free(differ);
-    return none == isl_bool_true;
+    comparing c = {b, greatest};
+    return isl_pw_aff_foreach_piece(b->most, compare_case, &c) == isl_stat_ok;
 }
 
 static vy_dim extremum(bound *b)
@@ -144,10 +167,10 @@ static vy_dim extremum(bound *b)
 // Is everything in `reached` less than parameter `at` of it?
 static bool is_below(isl_set *reached, unsigned at)
 {
-    isl_local_space *space = isl_local_space_from_space(isl_set_get_space(reached));
-    isl_aff *end = isl_aff_var_on_domain(isl_local_space_copy(space), isl_dim_param, at);
-    isl_set *below = isl_aff_lt_set(isl_aff_var_on_domain(space, isl_dim_set, 0), end);
-    const bool all = isl_set_is_subset(reached, below) == isl_bool_true;
+    isl_local_space *space = vy_isl_local_space_from_space(isl_set_get_space(reached));
+    isl_aff *end = vy_isl_aff_var_on_domain(isl_local_space_copy(space), isl_dim_param, at);
+    isl_set *below = vy_isl_aff_lt_set(vy_isl_aff_var_on_domain(space, isl_dim_set, 0), end);
+    const bool all = vy_isl_set_is_subset(reached, below) == isl_bool_true;
     isl_set_free(below);
     return all;
 }
@@ -206,7 +229,7 @@ vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
     above x = {.b = {.a = a, .p = p}};
     x.end = parameter_above(&x.b, reached);
     if (!x.end.id) {
-        isl_basic_set *hull = isl_set_simple_hull(isl_set_remove_divs(isl_set_copy(reached)));
+        isl_basic_set *hull = vy_isl_set_simple_hull(vy_isl_set_remove_divs(isl_set_copy(reached)));
         for (x.times = 1; x.times <= MOST_TIMES && !x.end.id; x.times *= MOST_TIMES)
             isl_basic_set_foreach_constraint(hull, see_constraint, &x);
         isl_basic_set_free(hull);
@@ -218,10 +241,10 @@ vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool roun
 {
     bound b = {.a = a, .p = p, .round = round};
     vy_affine_limit(a, 1);
-    isl_set *context = isl_set_params(isl_set_copy(reached));
-    b.most = isl_set_dim_max(isl_set_coalesce(isl_set_copy(reached)), 0);
-    isl_pw_aff *simple = isl_pw_aff_gist_params(isl_pw_aff_copy(b.most), context);
-    simple = isl_pw_aff_coalesce(simple);
+    isl_set *context = vy_isl_set_params(isl_set_copy(reached));
+    b.most = vy_isl_set_dim_max(vy_isl_set_coalesce(isl_set_copy(reached)), 0);
+    isl_pw_aff *simple = vy_isl_pw_aff_gist_params(isl_pw_aff_copy(b.most), context);
+    simple = vy_isl_pw_aff_coalesce(simple);
     const bool ok = isl_pw_aff_foreach_piece(simple, add_piece, &b) == isl_stat_ok;
     const vy_dim end = ok && b.pieces ? extremum(&b) : (vy_dim){0};
     for (uint32_t k = 0; k < b.pieces; k++) isl_aff_free(b.piece[k]);

@@ -233,22 +233,31 @@ static isl_id_list *iterators(const vy_lattice *l)
 // functions of isl align parameters themselves; for this one they are aligned beforehand.
 static isl_ast_node *tree_of(const vy_lattice *l, isl_map *schedule, isl_set *context, bool whole)
 {
-    context = isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
-    schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));
-    isl_ast_build *build = isl_ast_build_from_context(context);
+    context = vy_isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
+    schedule = vy_isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));
+    isl_ast_node *tree = vy_isl_known_tree(schedule, context, l->nest->space, whole);
+    if (tree) {
+        isl_map_free(schedule);
+        isl_set_free(context);
+        return tree;
+    }
+    isl_ast_build *build = isl_ast_build_from_context(isl_set_copy(context));
     if (whole) {
-        isl_space *space = isl_space_set_alloc(l->a->ctx, 0, 1);
+        isl_space *space = vy_isl_space_set_alloc(l->a->ctx, 0, 1);
         space = isl_space_set_tuple_name(space, isl_dim_set, "atomic");
-        isl_set *all = isl_set_universe(space);
+        isl_set *all = vy_isl_set_universe(space);
         isl_space *times = isl_space_range(isl_map_get_space(schedule));
-        isl_set *where = isl_set_universe(times);
+        isl_set *where = vy_isl_set_universe(times);
         isl_map *option = isl_map_from_domain_and_range(where, all);
         build = isl_ast_build_set_options(build, isl_union_map_from_map(option));
     }
     build = isl_ast_build_set_iterators(build, iterators(l));
-    isl_union_map *map = isl_union_map_from_map(schedule);
-    isl_ast_node *tree = isl_ast_build_node_from_schedule_map(build, map);
+    isl_union_map *map = isl_union_map_from_map(isl_map_copy(schedule));
+    tree = isl_ast_build_node_from_schedule_map(build, map);
     isl_ast_build_free(build);
+    vy_isl_remember_tree(schedule, context, l->nest->space, whole, tree);
+    isl_map_free(schedule);
+    isl_set_free(context);
     return tree;
 }
 
@@ -259,8 +268,9 @@ static isl_ast_node *best_tree(const vy_lattice *l, isl_set *set, isl_set *conte
                                uint32_t *points)
 {
     enum { ENOUGH = 4 };
-    isl_map *schedule = l->taps.all ? vy_taps_schedule(l, set)
-                                    : isl_map_reset_tuple_id(isl_set_identity(set), isl_dim_out);
+    isl_map *schedule = l->taps.all
+                            ? vy_taps_schedule(l, set)
+                            : vy_isl_map_reset_tuple_id(vy_isl_set_identity(set), isl_dim_out);
     isl_ast_node *tree = tree_of(l, schedule, context, false);
     *points = vy_tree_points(tree);
     if (*points > ENOUGH) {
@@ -303,16 +313,20 @@ static void remember(const vy_lattice *l, isl_set *set, isl_set *context, isl_as
                                  points};
 }
 
+static isl_set *named_point(const vy_lattice *l, isl_set *set)
+{
+    return vy_isl_set_set_tuple_id(set, isl_id_alloc(l->a->ctx, "point", NULL));
+}
+
 bool vy_lattice_emit(vy_lattice *l, isl_set *set, isl_set *context)
 {
     enum { MOST = 32 }; // copies of the point's code
     uint32_t points = 0;
     isl_ast_node *tree;
-    set = isl_set_set_tuple_name(isl_set_coalesce(set), "point");
+    set = named_point(l, vy_isl_set_coalesce(set));
     l->context = context;
     if (vy_taps_find(l, set, context)) {
-        tree = best_tree(l, isl_set_set_tuple_name(isl_set_copy(l->taps.all), "point"), context,
-                         &points);
+        tree = best_tree(l, named_point(l, isl_set_copy(l->taps.all)), context, &points);
     } else if (is_known(l->memo, set, context)) {
         tree = isl_ast_node_copy(l->memo->tree);
         points = l->memo->points;

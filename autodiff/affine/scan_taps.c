@@ -20,6 +20,7 @@
 // and the set's constraints on the remaining dimensions; the other constraints of the set become
 // the guard.  isl computes both: whatever is chosen here, superset and guard together are the set.
 #include "autodiff/affine/scan.h"
+#include "autodiff/affine/single.h"
 
 #include <isl/constraint.h>
 
@@ -109,13 +110,13 @@ static isl_set *superset_of(const taps *t, isl_set *set)
     isl_set *all = isl_set_copy(set);
     for (uint32_t k = 0; k < n->count; k++)
         if ((t->taps | t->found) >> k & 1)
-            all = isl_set_drop_constraints_involving_dims(all, isl_dim_set, k, 1);
-    isl_set *equal = isl_set_from_basic_set(isl_basic_set_copy(t->equal));
-    all = isl_set_intersect(all, isl_set_reset_tuple_id(equal));
+            all = vy_isl_set_drop_constraints_involving_dims(all, isl_dim_set, k, 1);
+    isl_set *equal = vy_isl_set_from_basic_set(isl_basic_set_copy(t->equal));
+    all = vy_isl_set_intersect(all, vy_isl_set_reset_tuple_id(equal));
     for (uint32_t k = 0; k < n->count; k++)
         if (t->taps >> k & 1) {
-            all = isl_set_lower_bound_si(all, isl_dim_set, k, (int)n->range[k].lo);
-            all = isl_set_upper_bound_si(all, isl_dim_set, k, (int)n->range[k].hi);
+            all = vy_isl_set_lower_bound_si(all, isl_dim_set, k, (int)n->range[k].lo);
+            all = vy_isl_set_upper_bound_si(all, isl_dim_set, k, (int)n->range[k].hi);
         }
     return all;
 }
@@ -139,18 +140,18 @@ bool vy_taps_find(vy_lattice *l, isl_set *set, isl_set *context)
     taps t = {.l = l};
     vy_taps *r = &l->taps;
     if (!l->wants_taps || l->nest->count > DIMS || isl_set_n_basic_set(set) != 1) return false;
-    isl_set *plain = isl_set_reset_tuple_id(isl_set_copy(set));
-    isl_basic_set *hull = isl_set_affine_hull(isl_set_copy(plain));
+    isl_set *plain = vy_isl_set_reset_tuple_id(isl_set_copy(set));
+    isl_basic_set *hull = vy_isl_set_affine_hull(isl_set_copy(plain));
     t.equal = isl_basic_set_universe(isl_basic_set_get_space(hull));
     isl_basic_set_foreach_constraint(hull, visit_equality, &t);
     isl_basic_set_free(hull);
     bool good = !t.refused && within_limit(&t);
     if (good) {
         r->all = superset_of(&t, plain);
-        isl_set *known = isl_set_intersect_params(isl_set_copy(r->all), isl_set_copy(context));
-        isl_set *here = isl_set_intersect_params(isl_set_copy(plain), isl_set_copy(context));
-        r->left = isl_set_gist(isl_set_copy(plain), known);
-        good = isl_set_is_subset(here, r->all) == isl_bool_true && without_divisions(r->left);
+        isl_set *known = vy_isl_set_intersect_params(isl_set_copy(r->all), isl_set_copy(context));
+        isl_set *here = vy_isl_set_intersect_params(isl_set_copy(plain), isl_set_copy(context));
+        r->left = vy_isl_set_gist(isl_set_copy(plain), known);
+        good = vy_isl_set_is_subset(here, r->all) == isl_bool_true && without_divisions(r->left);
         isl_set_free(here);
         order_dimensions(&t, r);
         r->found = t.found;
@@ -163,11 +164,11 @@ bool vy_taps_find(vy_lattice *l, isl_set *set, isl_set *context)
 
 isl_map *vy_taps_schedule(const vy_lattice *l, isl_set *set)
 {
-    isl_space *space = isl_space_map_from_set(isl_set_get_space(set));
-    isl_map *map = isl_map_reset_tuple_id(isl_map_universe(space), isl_dim_out);
+    isl_space *space = vy_isl_space_map_from_set(isl_set_get_space(set));
+    isl_map *map = vy_isl_map_reset_tuple_id(vy_isl_map_universe(space), isl_dim_out);
     for (uint32_t k = 0; k < l->nest->count; k++)
-        map = isl_map_equate(map, isl_dim_in, (int)l->taps.order[k], isl_dim_out, (int)k);
-    return isl_map_intersect_domain(map, set);
+        map = vy_isl_map_equate(map, isl_dim_in, (int)l->taps.order[k], isl_dim_out, (int)k);
+    return vy_isl_map_intersect_domain(map, set);
 }
 
 // --------------------------------------------------------------------------------------- the guard
@@ -246,17 +247,13 @@ bool vy_taps_inside(const vy_lattice *l, uint32_t k, vy_dim extent)
 {
     const vy_nest *n = l->nest;
     if (l->taps.found >> k & 1) return false;
-    isl_local_space *ls = isl_local_space_from_space(isl_space_copy(n->space));
-    isl_pw_aff *x = isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_set, k));
-    isl_pw_aff *zero = isl_pw_aff_from_aff(
-        isl_aff_val_on_domain_space(isl_space_copy(n->space), isl_val_zero(l->a->ctx)));
+    isl_pw_aff *x = vy_nest_axis(n, k);
     isl_pw_aff *end = vy_affine_dim(l->a, isl_space_copy(n->space), extent);
-    isl_set *good = isl_pw_aff_ge_set(isl_pw_aff_copy(x), zero);
-    good = isl_set_intersect(good, isl_pw_aff_lt_set(x, end));
-    isl_set *all = isl_set_reset_tuple_id(isl_set_copy(l->taps.all));
-    all = isl_set_intersect_params(all, isl_set_copy(l->context));
-    bool inside = isl_set_is_subset(all, good) == isl_bool_true;
+    isl_set *all = vy_isl_set_reset_tuple_id(isl_set_copy(l->taps.all));
+    all = vy_isl_set_intersect_params(all, isl_set_copy(l->context));
+    bool inside = vy_affine_always_at_least(all, x, vy_nest_number(n, 0));
+    inside = vy_affine_always_less(all, x, end) && inside;
+    isl_pw_aff_free(x);
     isl_set_free(all);
-    isl_set_free(good);
     return inside;
 }

@@ -6,16 +6,18 @@
 #ifndef VYRE_SINGLE_H
 #define VYRE_SINGLE_H
 
-#include <isl/aff.h>
-#include <isl/map.h>
-#include <isl/set.h>
-#include <isl/space.h>
+#include "autodiff/core/isl_known.h"
 
 #include <stdbool.h>
 
 // Where x < y, and where x >= y; both take x and y.
 isl_set *vy_affine_less(isl_pw_aff *x, isl_pw_aff *y);
 isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y);
+// Is x < y, or x >= y, on all of `here`?  Both keep `here` and x, and take y.  Where x has several
+// pieces they are asked one after the other, and the first that is not refutes the rest: where that
+// is for all of them is a set of more cases than any of these, and is not needed.
+bool vy_affine_always_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
+bool vy_affine_always_at_least(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
 // { points of `domain` → (of[0], of[1], …) }; takes `domain`, of which it has the dimensions, and
 // keeps the functions.
 isl_map *vy_affine_relation(isl_set *domain, isl_pw_aff *const *of, int count);

@@ -2,6 +2,8 @@
 // isl_memory.c: see isl_memory.h.
 #include "autodiff/core/isl_memory.h"
 
+#include "autodiff/core/isl_known.h"
+#include "autodiff/core/isl_numbers.h"
 #include "ir/core/mem.h"
 
 #include <errno.h>
@@ -49,28 +51,58 @@ static void *take_reserve(size_t size)
     return p;
 }
 
+// While this thread has a context its small numbers are isl's, and begin and end with it.
+static bool is_ours(size_t size) { return innermost && vy_isl_is_small(size); }
+
+static void *last_resort(size_t size)
+{
+    void *p = take_reserve(size);
+    if (p) return p;
+    return before.allocate(size < VY_ISL_SMALL ? VY_ISL_SMALL : size); // which ends the process
+}
+
 static void *allocate(size_t size)
 {
-    void *p = malloc(size);
-    if (!p) p = take_reserve(size);
-    return p ? p : before.allocate(size); // which ends the process
+    void *p = is_ours(size) ? vy_isl_number_take(size) : malloc(size);
+    return p ? p : last_resort(size);
+}
+
+// Of a block that is not in the reserve.
+static void free_block(void *p, size_t size)
+{
+    if (is_ours(size))
+        vy_isl_number_give(p, size);
+    else
+        free(p);
+}
+
+// The block with another size; NULL: memory, or it is in the reserve.
+static void *resized(void *old, size_t had, size_t size)
+{
+    if (reserved(old)) return NULL;
+    const bool was = is_ours(had), will = is_ours(size);
+    if (!was && !will) return realloc(old, size);
+    if (was && will && vy_isl_number_fits(had, size)) return old;
+    void *p = will ? vy_isl_number_take(size) : malloc(size);
+    if (!p) return NULL;
+    memcpy(p, old, had < size ? had : size);
+    free_block(old, had);
+    return p;
 }
 
 static void *reallocate(void *old, size_t had, size_t size)
 {
-    void *p = reserved(old) ? NULL : realloc(old, size);
+    void *p = resized(old, had, size);
     if (p) return p;
-    p = take_reserve(size);
-    if (!p) return before.reallocate(old, had, size);
+    p = last_resort(size);
     memcpy(p, old, had < size ? had : size);
-    if (!reserved(old)) free(old);
+    if (!reserved(old)) free_block(old, had);
     return p;
 }
 
 static void release(void *p, size_t size)
 {
-    (void)size;
-    if (!reserved(p)) free(p);
+    if (!reserved(p)) free_block(p, size);
 }
 
 // Allocation functions other than GMP's defaults were set by the program on purpose, and numbers
@@ -110,6 +142,7 @@ bool vy_isl_memory_begin(vy_isl_memory *m)
 void vy_isl_memory_end(vy_isl_memory *m)
 {
     if (!m->reserve) return;
+    vy_isl_forget(m);
     isl_ctx_free(m->ctx);
     m->ctx = NULL;
     pthread_mutex_lock(&lock);
@@ -120,9 +153,17 @@ void vy_isl_memory_end(vy_isl_memory *m)
             *at = m->outer;
             break;
         }
+    if (!innermost) vy_isl_numbers_free();
     free(m->reserve);
     m->reserve = NULL;
     errno = m->error;
+}
+
+vy_isl_memory *vy_isl_memory_of(const isl_ctx *ctx)
+{
+    vy_isl_memory *m = innermost;
+    while (m && m->ctx != ctx) m = m->outer;
+    return ctx ? m : NULL;
 }
 
 bool vy_isl_memory_failed(const vy_isl_memory *m)

@@ -24,7 +24,8 @@ typedef struct vy_isl_memory {
     size_t used;
     int error; // errno before
     bool failed;
-    struct vy_isl_memory *outer; // of the same thread
+    struct vy_isl_answers *answers; // isl_known.h; or NULL
+    struct vy_isl_memory *outer;    // of the same thread
 } vy_isl_memory;
 
 // Makes a context, m->ctx.  From here until _end the thread may use isl on it.  False: memory.
@@ -32,6 +33,8 @@ bool vy_isl_memory_begin(vy_isl_memory *m);
 // Frees the context, after all its objects and on the same thread.  Call it after a failed _begin,
 // too.
 void vy_isl_memory_end(vy_isl_memory *m);
+// The one of this thread whose context it is; NULL: none.
+vy_isl_memory *vy_isl_memory_of(const isl_ctx *ctx);
 // Has an allocation of isl or GMP failed since _begin, or the last isl_ctx_reset_error?
 bool vy_isl_memory_failed(const vy_isl_memory *m);
 

@@ -90,8 +90,9 @@ static bool is_disjoint(const vy_affine_access *x, const vy_affine_access *y)
 {
     const uint32_t axes = common_axes(x, y);
     if (!axes) return false;
-    isl_set *a = isl_map_range(vy_access_map(x, axes)), *b = isl_map_range(vy_access_map(y, axes));
-    const bool none = isl_set_is_disjoint(a, b) == isl_bool_true;
+    isl_set *a = vy_isl_map_range(vy_access_map(x, axes)),
+            *b = vy_isl_map_range(vy_access_map(y, axes));
+    const bool none = vy_isl_set_is_disjoint(a, b) == isl_bool_true;
     isl_set_free(a);
     isl_set_free(b);
     return none;

@@ -125,8 +125,8 @@ static bool add_site(vy_affine *a, uint32_t id, buffer_map *b, bool build)
         b->hopeless |= b->rank != x.rank || !b->axes || !same_axes(&b->shape, &x);
     } else if (ok) {
         isl_map *m = vy_access_map(&x, b->axes);
-        m = isl_map_project_out(m, isl_dim_in, x.nest.overs, x.nest.count - x.nest.overs);
-        b->map = b->map ? isl_map_union(b->map, m) : m;
+        m = vy_isl_map_project_out(m, isl_dim_in, x.nest.overs, x.nest.count - x.nest.overs);
+        b->map = b->map ? vy_isl_map_union(b->map, m) : m;
     }
     vy_access_free(&x);
     b->hopeless |= !ok || vy_affine_spent(a);
@@ -151,8 +151,9 @@ static bool prove_by_isl(const vy_program *p, const vy_structure *s, const uint8
             vy_affine_reset(&a);
             vy_affine_limit(&a, p->overs.count);
             // An element that does not exist has no owner: all invocations may name it.
-            injective[i] = !vy_affine_spent(&a) && isl_map_is_injective(b->map) == isl_bool_true &&
-                           isl_map_is_empty(b->map) == isl_bool_false;
+            injective[i] = !vy_affine_spent(&a) &&
+                           vy_isl_map_is_injective(b->map) == isl_bool_true &&
+                           vy_isl_map_is_empty(b->map) == isl_bool_false;
         }
         isl_map_free(b->map);
     }

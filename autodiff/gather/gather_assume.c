@@ -21,6 +21,7 @@
 // greater stride.  The last condition keeps the index from wrapping.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/affine/most.h"
+#include "autodiff/affine/single.h"
 #include "autodiff/gather/gather_owning.h"
 #include "ir/text/print.h"
 
@@ -53,19 +54,15 @@ static isl_pw_aff *index_along(assuming *s, vy_nest *n, const vy_flat_terms *t, 
     vy_affine_why why = VY_AFFINE_FINE;
     for (uint32_t k = 0; k < t->count && sum; k++)
         if (vy_row_of(s->rows, &t->term[k]) == (int)axis)
-            sum = isl_pw_aff_add(sum, vy_row_value(n, &s->rows->axis[axis], &t->term[k], &why));
+            sum = vy_isl_pw_aff_add(sum, vy_row_value(n, &s->rows->axis[axis], &t->term[k], &why));
     if (!sum && why != VY_AFFINE_FINE) s->why = vy_affine_why_text(why);
     return sum;
 }
 
-// Is `good` (taken) true wherever the place is reached, if signs are as assumed so far?
-static bool always(const assuming *s, const vy_nest *n, isl_set *good)
+// Where the place is reached, if signs are as assumed so far.
+static isl_set *reached(const assuming *s, const vy_nest *n)
 {
-    isl_set *here = vy_rows_signed(n->a, s->rows, vy_nest_reached(n));
-    const isl_bool all = isl_set_is_subset(here, good);
-    isl_set_free(here);
-    isl_set_free(good);
-    return all == isl_bool_true;
+    return vy_rows_signed(n->a, s->rows, vy_nest_reached(n));
 }
 
 // What stride `outer` is times stride `axis`; base 0: it is no such product.
@@ -91,23 +88,32 @@ static bool is_in_row(const assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t out
     const vy_extent e = ratio(s->rows, outer, axis);
     if (!e.base || !v) return false;
     isl_pw_aff *row = vy_affine_dim(n->a, isl_space_copy(n->space), (vy_dim){e.base});
-    row = isl_pw_aff_add_constant_val(row, isl_val_int_from_si(n->a->ctx, e.offset));
+    row = vy_isl_pw_aff_add_constant_val(row, e.offset);
     const int64_t times = ratio_times(s->rows, outer, axis);
-    row = isl_pw_aff_scale_val(row, isl_val_int_from_si(n->a->ctx, times));
-    return always(s, n, isl_pw_aff_lt_set(isl_pw_aff_copy(v), row));
+    row = vy_isl_pw_aff_scale_val(row, times);
+    isl_set *here = reached(s, n);
+    const bool is = vy_affine_always_less(here, v, row);
+    isl_set_free(here);
+    return is;
+}
+
+static bool is_natural(const assuming *s, vy_nest *n, isl_pw_aff *v)
+{
+    isl_set *here = reached(s, n);
+    const bool is = vy_affine_always_at_least(here, v, vy_nest_number(n, 0));
+    isl_set_free(here);
+    return is;
 }
 
 // Takes v, the index of a place along the axis.
 static bool see_index(assuming *s, vy_nest *n, isl_pw_aff *v, uint32_t axis)
 {
-    const bool natural =
-        v && (always(s, n, isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0))) ||
-              gather_sign(s->g, s->rows, n, v));
+    const bool natural = v && (is_natural(s, n, v) || gather_sign(s->g, s->rows, n, v));
     if (natural && s->whole[axis]) s->whole[axis] = is_in_row(s, n, v, axis - 1, axis);
-    isl_map *map = natural ? isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
-    isl_set *range = isl_map_range(isl_map_intersect_domain(map, vy_nest_reached(n)));
+    isl_map *map = natural ? vy_isl_map_from_pw_aff(isl_pw_aff_copy(v)) : NULL;
+    isl_set *range = vy_isl_map_range(vy_isl_map_intersect_domain(map, vy_nest_reached(n)));
     isl_pw_aff_free(v);
-    s->reached[axis] = s->reached[axis] ? isl_set_union(s->reached[axis], range) : range;
+    s->reached[axis] = s->reached[axis] ? vy_isl_set_union(s->reached[axis], range) : range;
     return natural && s->reached[axis];
 }
 
@@ -224,8 +230,8 @@ static void bound_axis(assuming *s, uint32_t k)
         return;
     }
     vy_affine_reset(&g->a);
-    s->reached[k] = isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
-                                             isl_set_copy(g->a.context)); // also of later places
+    s->reached[k] = vy_isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
+                                                isl_set_copy(g->a.context)); // also of later places
     r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
     if (!r->axis[k].extent.id) {
         r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);

@@ -159,6 +159,7 @@ static bool gather_simply(gather *begin)
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
     gather_made made = {0};
+    vy_isl_memory isl = {0};
     bool ok = true;
     gather begin = {.m = m,
                     .r = whole,
@@ -170,7 +171,8 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .assume_count = o->assume_count,
                     .source = o->source,
                     .notes = notes,
-                    .made = &made};
+                    .made = &made,
+                    .isl = &isl};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
     if (!gather_guard_once(whole))
         ok = false;
@@ -178,6 +180,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
         ok = vy_affine_name_scalars(whole) && gather_simply(&begin);
     else
         ok = own(&begin);
+    vy_isl_memory_end(&isl);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;
 }

@@ -148,6 +148,7 @@ typedef struct gather {
     vy_program *r; // the reverse program
     vy_structure s;
     vy_affine a;
+    vy_isl_memory *isl; // of all attempts at one program
     vy_arena arena;
     gather_split split;
     gather_launch launch, before_calm; // the latter: without what `calm` says

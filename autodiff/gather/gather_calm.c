@@ -221,7 +221,8 @@ bool gather_begin_affine(gather *g)
     g->a = (vy_affine){.calm = kind,
                        .calm_extents = g->calm.scalar != NULL,
                        .numbers = g->numbers,
-                       .multiples = g->owns};
+                       .multiples = g->owns,
+                       .memory = g->isl};
     const bool ok = !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
     g->a.thrifty = g->thrifty;
     return ok;

@@ -34,6 +34,10 @@ static int variable_of(gather_making *w, const gather_site *site, uint32_t axis)
     return k;
 }
 
+// isl tells names apart by their pointers, too: that of coordinates is the same in all programs, so
+// that what isl has answered of one is known of another that has the same.
+static const char coordinate;
+
 static void name_axis(gather_making *w, const gather_site *site, uint32_t axis, char text[64])
 {
     static const char *const plain[] = {"e", "f", "g", "h"};
@@ -93,7 +97,7 @@ static int64_t last_of(gather_making *w, const vy_affine_access *x, uint32_t axi
 {
     vy_affine *a = &w->g->a;
     if (x->strided && axis < x->flat) return VY_AFFINE_EXTENT - 1; // another extent, see above
-    vy_number n = vy_affine_dim_number(a, isl_space_set_alloc(a->ctx, 0, 0), x->dim[axis].id);
+    vy_number n = vy_affine_dim_number(a, vy_isl_space_set_alloc(a->ctx, 0, 0), x->dim[axis].id);
     const bool less = n.pa && n.range.hi > 0 && n.range.hi < VY_AFFINE_EXTENT;
     isl_pw_aff_free(n.pa);
     return (less ? n.range.hi : VY_AFFINE_EXTENT) - 1;
@@ -110,7 +114,7 @@ void gather_make_domain(gather_making *w, const gather_site *site)
     for (uint32_t k = 0; k < site->access.rank; k++) {
         if (!(site->axes >> k & 1)) continue;
         name_axis(w, site, k, text);
-        w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, w);
+        w->ids[w->n] = isl_id_alloc(w->g->a.ctx, text, (void *)(uintptr_t)&coordinate);
         w->extent[w->n] = extent_of(w, &site->access, k);
         w->last[w->n] = last_of(w, &site->access, k);
         w->element[w->n] = vy_over(w->b, text, w->extent[w->n]);

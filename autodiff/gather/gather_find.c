@@ -154,13 +154,14 @@ void gather_classify(gather *g, gather_site *site)
         const gather_site *x = g->classes[c];
         site->points = c;
         if (x->hash == site->hash && comparable(g, x, site) &&
-            isl_map_plain_is_equal(x->map, site->map) == isl_bool_true)
+            vy_isl_map_plain_is_equal(x->map, site->map) == isl_bool_true)
             return;
     }
     for (uint32_t c = 0; c < g->class_count && g->class_count <= MOST_COMPARED_CLASSES; c++) {
         const gather_site *x = g->classes[c];
         site->points = c;
-        if (comparable(g, x, site) && isl_map_is_equal(x->map, site->map) == isl_bool_true) return;
+        if (comparable(g, x, site) && vy_isl_map_is_equal(x->map, site->map) == isl_bool_true)
+            return;
     }
     site->points = g->class_count;
     g->classes[g->class_count++] = site;

@@ -45,7 +45,7 @@ void gather_fill_holes(gather *g, gather_site *site)
     bool made = vy_access_make(&x, &g->a, site->id, n->count - n->overs);
     g->a.holes = false;
     if (made && same_shape(site, &x)) map = vy_access_map(&x, site->axes);
-    map = isl_map_coalesce(map);
+    map = vy_isl_map_coalesce(map);
     vy_affine_access whole = site->access;
     if (map && (int)isl_map_n_basic_map(map) < pieces) {
         site->access = x;

@@ -60,7 +60,7 @@ static isl_map *map_of(gather *g, gather_site *site, uint32_t skip)
         return NULL;
     }
     isl_map *m = vy_access_map(x, axes);
-    return isl_map_project_out(m, isl_dim_in, x->nest.overs, x->nest.count - x->nest.overs);
+    return vy_isl_map_project_out(m, isl_dim_in, x->nest.overs, x->nest.count - x->nest.overs);
 }
 
 // The axes of the buffer on which all its places have constants: components of vectors.
@@ -105,12 +105,12 @@ static bool has_owners(gather *g, uint32_t buffer, uint32_t skip, const char **w
         if (!first) first = site;
         ok = m && same_axes(&first->access, &site->access);
         *why = m ? "is in rows of another length than others" : site->why;
-        all = all && ok ? isl_map_union(all, m) : all ? (isl_map_free(m), all) : m;
+        all = all && ok ? vy_isl_map_union(all, m) : all ? (isl_map_free(m), all) : m;
     }
     vy_affine_reset(&g->a);
     vy_affine_limit(&g->a, g->r->overs.count);
     if (ok) *why = "may be to one element in several invocations";
-    ok = ok && !vy_affine_spent(&g->a) && isl_map_is_injective(all) == isl_bool_true;
+    ok = ok && !vy_affine_spent(&g->a) && vy_isl_map_is_injective(all) == isl_bool_true;
     isl_map_free(all);
     g->failed |= g->a.failed;
     return ok;

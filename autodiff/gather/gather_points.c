@@ -6,24 +6,25 @@
 isl_set *gather_preimage(const gather_making *w, isl_map *map)
 {
     unsigned params = (unsigned)isl_map_dim(map, isl_dim_param);
-    map = isl_map_move_dims(map, isl_dim_param, params, isl_dim_out, 0, w->n);
+    map = vy_isl_map_move_dims(map, isl_dim_param, params, isl_dim_out, 0, w->n);
     for (uint32_t k = 0; k < w->n; k++)
-        map = isl_map_set_dim_id(map, isl_dim_param, params + k, isl_id_copy(w->ids[k]));
-    return isl_map_domain(map);
+        map = vy_isl_map_set_dim_id(map, isl_dim_param, params + k, isl_id_copy(w->ids[k]));
+    return vy_isl_map_domain(map);
 }
 
 isl_set *gather_natural(const gather_making *w)
 {
     const vy_affine *a = &w->g->a;
-    isl_space *space = isl_space_params_alloc(a->ctx, 0);
+    isl_space *space = vy_isl_space_params_alloc(a->ctx, 0);
     for (uint32_t k = 0; k < a->params.count; k++) {
         unsigned at = (unsigned)isl_space_dim(space, isl_dim_param);
-        space = isl_space_insert_dims(space, isl_dim_param, at, 1);
-        space = isl_space_set_dim_id(space, isl_dim_param, at, isl_id_copy(a->params.data[k].id));
+        space = vy_isl_space_insert_dims(space, isl_dim_param, at, 1);
+        space =
+            vy_isl_space_set_dim_id(space, isl_dim_param, at, isl_id_copy(a->params.data[k].id));
     }
-    isl_set *set = isl_set_universe(space);
+    isl_set *set = vy_isl_set_universe(space);
     for (uint32_t k = 0; k < a->params.count; k++)
-        if (a->params.data[k].natural) set = isl_set_lower_bound_si(set, isl_dim_param, k, 0);
+        if (a->params.data[k].natural) set = vy_isl_set_lower_bound_si(set, isl_dim_param, k, 0);
     return set;
 }
 
@@ -41,18 +42,15 @@ static isl_set *existing(const gather_making *w, const gather_site *site, isl_se
 {
     vy_affine *a = &w->g->a;
     for (uint32_t k = 0; k < w->n; k++) {
-        isl_space *space = isl_space_set_alloc(a->ctx, 1, 0);
-        space = isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(w->ids[k]));
-        isl_local_space *ls = isl_local_space_from_space(isl_space_copy(space));
-        isl_pw_aff *e = isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_param, 0));
-        isl_space_free(space);
-        space = isl_space_set_alloc(a->ctx, 0, 0);
-        isl_pw_aff *zero = isl_pw_aff_from_aff(
-            isl_aff_val_on_domain_space(isl_space_copy(space), isl_val_zero(a->ctx)));
+        isl_space *space = vy_isl_space_set_alloc(a->ctx, 1, 0);
+        space = vy_isl_space_set_dim_id(space, isl_dim_param, 0, isl_id_copy(w->ids[k]));
+        isl_pw_aff *e = vy_isl_variable(space, isl_dim_param, 0);
+        space = vy_isl_space_set_alloc(a->ctx, 0, 0);
+        isl_pw_aff *zero = vy_isl_number(isl_space_copy(space), 0);
         isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[axis_of(site, k)]);
-        isl_set *fits = isl_pw_aff_ge_set(isl_pw_aff_copy(e), zero);
-        fits = isl_set_intersect(fits, isl_pw_aff_lt_set(e, end));
-        context = isl_set_intersect(context, isl_set_params(fits));
+        isl_set *fits = vy_isl_pw_aff_ge_set(isl_pw_aff_copy(e), zero);
+        fits = vy_isl_set_intersect(fits, vy_isl_pw_aff_lt_set(e, end));
+        context = vy_isl_set_intersect(context, vy_isl_set_params(fits));
     }
     return context;
 }
@@ -90,5 +88,5 @@ isl_set *gather_points(gather_making *w, const gather_site *site, isl_set **cont
     isl_set *points = gather_preimage(w, isl_map_copy(site->map));
     vy_affine_weigh(&w->g->a, points);
     *context = params->natural;
-    return isl_set_gist_params(points, isl_set_copy(params->all));
+    return vy_isl_set_gist_params(points, isl_set_copy(params->all));
 }

@@ -37,7 +37,8 @@ static isl_pw_aff *without_constant(const isl_pw_aff *index, int64_t *constant)
         return NULL;
     }
     *constant = isl_val_get_num_si(c);
-    return isl_pw_aff_add_constant_val(x, isl_val_neg(c));
+    isl_val_free(c);
+    return vy_isl_pw_aff_add_constant_val(x, -*constant);
 }
 
 static void free_index(isl_pw_aff **index)
@@ -91,12 +92,13 @@ static gather_shape *shape_of(gather_making *w, const gather_site *site, isl_pw_
 // The points by t, and what is known of parameters.
 static void make_points(gather_making *w, gather_shape *s)
 {
-    isl_map *map = isl_map_from_domain(isl_set_copy(s->domain));
+    isl_map *map = vy_isl_map_from_domain(isl_set_copy(s->domain));
     for (uint32_t k = 0; k < w->n; k++)
-        map = isl_map_flat_range_product(map, isl_map_from_pw_aff(isl_pw_aff_copy(s->index[k])));
+        map = vy_isl_map_flat_range_product(map,
+                                            vy_isl_map_from_pw_aff(isl_pw_aff_copy(s->index[k])));
     isl_set *points = gather_preimage(w, map);
     s->natural = gather_natural(w);
-    s->points = isl_set_gist_params(points, isl_set_copy(w->g->a.context));
+    s->points = vy_isl_set_gist_params(points, isl_set_copy(w->g->a.context));
 }
 
 gather_shape *gather_shape_of(gather_making *w, const gather_site *site, int64_t *constant)

@@ -68,9 +68,9 @@ static bool suffices(const signing *s)
         const vy_affine_param *q = &s->n->a->params.data[s->param[k]];
         const int at = isl_set_find_dim_by_id(bad, isl_dim_param, q->id);
         if (at >= 0 && s->least[k] != ANY)
-            bad = isl_set_lower_bound_si(bad, isl_dim_param, (unsigned)at, s->least[k]);
+            bad = vy_isl_set_lower_bound_si(bad, isl_dim_param, (unsigned)at, s->least[k]);
     }
-    const bool never = isl_set_is_empty(bad) == isl_bool_true;
+    const bool never = vy_isl_set_is_empty(bad) == isl_bool_true;
     isl_set_free(bad);
     return never;
 }
@@ -93,8 +93,8 @@ static bool find_signs(gather *g, vy_affine_rows *r, signing *s)
 bool gather_sign(gather *g, vy_affine_rows *r, const vy_nest *n, isl_pw_aff *v)
 {
     signing s = {.n = n};
-    isl_set *negative = isl_pw_aff_lt_set(isl_pw_aff_copy(v), vy_nest_number((vy_nest *)n, 0));
-    s.bad = isl_set_params(isl_set_intersect(vy_nest_reached(n), negative));
+    isl_set *negative = vy_isl_pw_aff_lt_set(isl_pw_aff_copy(v), vy_nest_number((vy_nest *)n, 0));
+    s.bad = vy_isl_set_params(vy_isl_set_intersect(vy_nest_reached(n), negative));
     s.bad = vy_rows_signed(n->a, r, s.bad);
     bool ok = isl_pw_aff_foreach_piece(v, see_case, &s) == isl_stat_ok;
     ok = ok && find_signs(g, r, &s);

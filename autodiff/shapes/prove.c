@@ -10,6 +10,7 @@
 // end.)
 //
 // So no index is out of range, and none has wrapped: extents are those of buffers that exist.
+#include "autodiff/affine/single.h"
 #include "autodiff/affine/most.h"
 #include "autodiff/shapes/shapes_build.h"
 
@@ -24,10 +25,9 @@ static isl_pw_aff *index_of(vy_nest *n, const shapes_access *x, uint32_t axis)
         if (x->axis[k] != axis) continue;
         isl_pw_aff *v = t->value ? vy_affine_value(n, t->value, &why) : vy_nest_number(n, 1);
         if (t->value && vy_id_int(n->a->p, t->value, &c) && c > INT32_MAX) // x + 4294967295
-            v = isl_pw_aff_add_constant_val(v, isl_val_int_from_si(n->a->ctx, -(INT64_C(1) << 32)));
-        v = isl_pw_aff_scale_val(v, isl_val_int_from_si(n->a->ctx,
-                                                        t->minus ? -t->constant : t->constant));
-        sum = isl_pw_aff_add(sum, v);
+            v = vy_isl_pw_aff_add_constant_val(v, -(INT64_C(1) << 32));
+        v = vy_isl_pw_aff_scale_val(v, t->minus ? -t->constant : t->constant);
+        sum = vy_isl_pw_aff_add(sum, v);
     }
     return sum;
 }
@@ -35,27 +35,25 @@ static isl_pw_aff *index_of(vy_nest *n, const shapes_access *x, uint32_t axis)
 static isl_pw_aff *extent_on(vy_nest *n, vy_extent e)
 {
     isl_pw_aff *v = vy_affine_dim(n->a, isl_space_copy(n->space), (vy_dim){e.base});
-    return isl_pw_aff_add_constant_val(v, isl_val_int_from_si(n->a->ctx, e.offset));
+    return vy_isl_pw_aff_add_constant_val(v, e.offset);
 }
 
 // Is 0 ≤ v, and v < extent (NULL: nothing), wherever the access is reached?  Takes `extent`.
 static bool inside(const vy_nest *n, isl_pw_aff *v, isl_pw_aff *extent)
 {
-    isl_set *good = isl_pw_aff_ge_set(isl_pw_aff_copy(v), vy_nest_number(n, 0));
-    if (extent) good = isl_set_intersect(good, isl_pw_aff_lt_set(isl_pw_aff_copy(v), extent));
+    if (extent) return vy_nest_inside(n, v, extent);
     isl_set *here = vy_nest_reached(n);
-    const isl_bool all = isl_set_is_subset(here, good);
+    const bool all = vy_affine_always_at_least(here, v, vy_nest_number(n, 0));
     isl_set_free(here);
-    isl_set_free(good);
-    return all == isl_bool_true;
+    return all;
 }
 
 // Adds what the access reaches along the first axis.
 static void add_first(const vy_nest *n, shapes_buffer *b, isl_pw_aff *v)
 {
-    isl_map *map = isl_map_from_pw_aff(isl_pw_aff_copy(v));
-    isl_set *range = isl_map_range(isl_map_intersect_domain(map, vy_nest_reached(n)));
-    b->first = b->first ? isl_set_union(b->first, range) : range;
+    isl_map *map = vy_isl_map_from_pw_aff(isl_pw_aff_copy(v));
+    isl_set *range = vy_isl_map_range(vy_isl_map_intersect_domain(map, vy_nest_reached(n)));
+    b->first = b->first ? vy_isl_set_union(b->first, range) : range;
     if (!b->first) b->is = false;
 }
 

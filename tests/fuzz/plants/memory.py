@@ -31,7 +31,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/forward/forward_extremum.c", None, "if (!vy_is_contested(x->w.p, id) || !x->winner[i->aux]) return 0;",
          "if (!vy_op_is_memory((vy_op)i->op) || !x->winner[i->aux]) return 0;"),
         ("autodiff/rewrite/own_atomics.c", None, "return vy_is_extremum(op) && vy_type_is_float(", "return false && vy_type_is_float("),
-        ("autodiff/facts/injective.c", None, "isl_map_is_empty(b->map) == isl_bool_false;", "true;"),
+        ("autodiff/facts/injective.c", None, "vy_isl_map_is_empty(b->map) == isl_bool_false;", "true;"),
     )),
     # What an invocation stores to once.
     ("text/grad/memory/stored_once.vyre", (

@@ -97,12 +97,12 @@ SEVERAL = (
     # barriers of the reverse
     ("autodiff/reverse/sweep.c", None, "        vy_lane_sums_make(r, true);\n        vy_barrier(r->b);", "        vy_lane_sums_make(r, true);"),
     # bounds of an inverted access map
-    ("autodiff/affine/single.c", None, "isl_aff_lt_basic_set(a, b)", "isl_aff_le_basic_set(a, b)"),
-    ("autodiff/affine/single.c", None, "isl_aff_ge_basic_set(a, b)", "isl_aff_gt_basic_set(a, b)"),
-    ("autodiff/affine/single.c", None, "return isl_map_intersect_domain(map, domain);",
+    ("autodiff/affine/single.c", None, "vy_isl_aff_lt_basic_set(a, b)", "isl_aff_le_basic_set(a, b)"),
+    ("autodiff/affine/single.c", None, "vy_isl_aff_ge_basic_set(a, b)", "isl_aff_gt_basic_set(a, b)"),
+    ("autodiff/affine/single.c", None, "return vy_isl_map_intersect_domain(map, domain);",
      "isl_set_free(domain); return map;"),
-    ("autodiff/affine/iteration_domain.c", None, "isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);",
-     "isl_set_lower_bound_si(n->domain, isl_dim_set, k, 1);"),
+    ("autodiff/affine/iteration_domain.c", None, "vy_isl_set_lower_bound_si(n->domain, isl_dim_set, k, 0);",
+     "vy_isl_set_lower_bound_si(n->domain, isl_dim_set, k, 1);"),
     # missing clears and initial contents
     ("spirv/facts/fully_written.c", None, "if (!vy_dim_equal(p, b->dims[k], p->overs.data[l->index].extent)) return false;", ""),
     ("spirv/facts/fully_written.c", None, "all = in->op == VY_OP_STORE && depth == 0 && covers(p, i);",

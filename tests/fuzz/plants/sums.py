@@ -33,10 +33,10 @@ DIRECTED = (
      "case VY_LEAF_BUILTIN: return true;"),
     ("autodiff/affine/affine_number.c", None, "(int)(n->overs - 1 - axis) : -1;", "(int)axis : -1;"),
     # access maps
-    ("autodiff/affine/affine_divide.c", None, "isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
+    ("autodiff/affine/affine_divide.c", None, "vy_isl_pw_aff_sub(isl_pw_aff_copy(x.pa), isl_pw_aff_copy(y.pa));",
      "isl_pw_aff_copy(x.pa);"),
     ("autodiff/affine/affine_value.c", None, "int64_t by = mask ? c + 1", "int64_t by = mask ? c"),
-    ("autodiff/affine/affine_value.c", None, "holds ? isl_pw_aff_le_set(x.pa, y.pa)", "holds ? isl_pw_aff_lt_set(x.pa, y.pa)"),
+    ("autodiff/affine/affine_value.c", None, "holds ? vy_isl_pw_aff_le_set(x.pa, y.pa)", "holds ? vy_isl_pw_aff_lt_set(x.pa, y.pa)"),
     ("autodiff/affine/iteration_domain.c", None, "return step == 1 || stride(", "return step <= 8 || stride("),
     ("autodiff/affine/iteration_domain.c", None, "bool then = vy_in_then(n->a->s, opener, n->place);", "bool then = true;"),
     # domains and relations that are remembered
@@ -52,8 +52,8 @@ DIRECTED = (
     ("autodiff/gather/gather_shapes.c", None, "for (uint32_t k = 0; same && k < w->n; k++)", "for (uint32_t k = 0; false; k++)"),
     ("autodiff/gather/gather_shapes.c", None, "for (uint32_t k = 0; same && k < w->n; k++)", "for (uint32_t k = 1; same && k < w->n; k++)"),
     # the walk over the points
-    ("autodiff/affine/scan.c", None, """isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
-    schedule = isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",
+    ("autodiff/affine/scan.c", None, """vy_isl_set_align_params(isl_set_copy(context), isl_map_get_space(schedule));
+    schedule = vy_isl_map_align_params(isl_map_copy(schedule), isl_set_get_space(context));""",
      "isl_set_copy(context); schedule = isl_map_copy(schedule);"),
     ("autodiff/affine/scan.c", None, "r = vy_signed_add(l->b, r, vy_signed_constant(1));", ";"),
     ("autodiff/affine/scan_expression.c", None, "case isl_ast_expr_op_pdiv_r: return vy_signed_remainder(", "case isl_ast_expr_op_pdiv_r: return vy_signed_divide("),

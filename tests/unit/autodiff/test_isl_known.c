@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// test_isl_known.c: answers of isl that are remembered (autodiff/core/isl_known.c): they are isl's,
+// of the very question that is asked, and found again however often.
+#include "autodiff/core/isl_known.h"
+#include "ir/core/mem.h"
+
+#include <isl/options.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { SETS = 6, ROUNDS = 2000 };
+
+typedef struct world {
+    vy_isl_memory m;
+    isl_set *set[SETS]; // of two dimensions
+    uint32_t random;
+} world;
+
+static uint32_t below(world *w, uint32_t n)
+{
+    w->random = w->random * 1664525 + 1013904223;
+    return (w->random >> 8) % n;
+}
+
+static isl_space *plane(world *w) { return vy_isl_space_set_alloc(w->m.ctx, 0, 2); }
+
+static void begin(world *w)
+{
+    *w = (world){.random =
+                     (uint32_t)(getenv("VYRE_FRESH_SEED") ? atol(getenv("VYRE_FRESH_SEED")) : 7)};
+    assert_true(vy_isl_memory_begin(&w->m));
+    isl_options_set_on_error(w->m.ctx, ISL_ON_ERROR_CONTINUE);
+    for (int64_t k = 0; k < SETS; k++) {
+        isl_set *s = vy_isl_set_universe(plane(w));
+        s = vy_isl_set_lower_bound_si(s, isl_dim_set, k % 2, k);
+        w->set[k] = vy_isl_set_upper_bound_val(s, isl_dim_set, k / 2 % 2, 2 * k + 3);
+    }
+}
+
+static void end(world *w)
+{
+    for (uint32_t k = 0; k < SETS; k++) isl_set_free(w->set[k]);
+    vy_isl_memory_end(&w->m);
+}
+
+static isl_set *copy(isl_set *s) { return isl_set_copy(s); }
+
+// One of the functions of two sets, asked as remembered or not.
+static isl_set *combine(uint32_t what, isl_set *a, isl_set *b, bool known)
+{
+    switch (what) {
+    case 0: return (known ? vy_isl_set_intersect : isl_set_intersect)(copy(a), copy(b));
+    case 1: return (known ? vy_isl_set_union : isl_set_union)(copy(a), copy(b));
+    case 2: return (known ? vy_isl_set_subtract : isl_set_subtract)(copy(a), copy(b));
+    default: return (known ? vy_isl_set_coalesce : isl_set_coalesce)(copy(a));
+    }
+}
+
+// Bounds of dimension k, through functions with numbers.
+static isl_set *bounded(uint32_t what, isl_set *a, uint32_t k, int n, bool known)
+{
+    switch (what) {
+    case 0: return (known ? vy_isl_set_coalesce : isl_set_coalesce)(copy(a));
+    case 1:
+        return known ? vy_isl_set_lower_bound_si(copy(a), isl_dim_set, k, n)
+                     : isl_set_lower_bound_si(copy(a), isl_dim_set, k, n);
+    case 2:
+        return known ? vy_isl_set_upper_bound_si(copy(a), isl_dim_set, k, n)
+                     : isl_set_upper_bound_si(copy(a), isl_dim_set, k, n);
+    default:
+        return known ? vy_isl_set_drop_constraints_involving_dims(copy(a), isl_dim_set, k, 1)
+                     : isl_set_drop_constraints_involving_dims(copy(a), isl_dim_set, k, 1);
+    }
+}
+
+// Questions that differ in one operand, their order, the function or a number: each has its answer.
+static void of_the_question(void **state)
+{
+    (void)state;
+    world w;
+    begin(&w);
+    for (uint32_t n = 0; n < ROUNDS; n++) {
+        const uint32_t what = below(&w, 4), i = below(&w, SETS), j = below(&w, SETS);
+        const uint32_t k = below(&w, 2);
+        const int by = (int)below(&w, 9) - 4;
+        isl_set *x = combine(what, w.set[i], w.set[j], true);
+        isl_set *y = combine(what, w.set[i], w.set[j], false);
+        assert_int_equal(isl_set_is_equal(x, y), isl_bool_true);
+        isl_set *u = bounded(what, x, k, by, true), *v = bounded(what, y, k, by, false);
+        assert_int_equal(isl_set_is_equal(u, v), isl_bool_true);
+        assert_int_equal(vy_isl_set_is_subset(w.set[i], u), isl_set_is_subset(w.set[i], v));
+        assert_int_equal(vy_isl_set_is_empty(u), isl_set_is_empty(v));
+        isl_set_free(x);
+        isl_set_free(y);
+        isl_set_free(v);
+        if (below(&w, 4) == 0) { // what is asked of next is another set, wherever it lies
+            isl_set_free(w.set[j]);
+            w.set[j] = u;
+        } else {
+            isl_set_free(u);
+        }
+    }
+    end(&w);
+}
+
+static isl_pw_aff *sum(world *w, int64_t by)
+{
+    isl_pw_aff *x = vy_isl_variable(plane(w), isl_dim_set, 0);
+    isl_pw_aff *y = vy_isl_pw_aff_scale_val(vy_isl_variable(plane(w), isl_dim_set, 1), by);
+    return vy_isl_pw_aff_add(x, y);
+}
+
+// What is made again from names and numbers is the same object, and nothing is computed for it.
+static void once(void **state)
+{
+    (void)state;
+    world w;
+    begin(&w);
+    isl_pw_aff *x = sum(&w, 3), *other = sum(&w, 4);
+    const uint32_t count = vy_isl_known_count(&w.m);
+    isl_pw_aff *y = sum(&w, 3);
+    assert_ptr_equal(x, y);
+    assert_ptr_not_equal(x, other);
+    assert_int_equal(vy_isl_known_count(&w.m), count);
+    isl_pw_aff_free(x);
+    isl_pw_aff_free(y);
+    isl_pw_aff_free(other);
+    end(&w);
+}
+
+// Memory does not grow with the number of questions.
+static void bounded_number(void **state)
+{
+    (void)state;
+    world w;
+    uint32_t most = 0;
+    begin(&w);
+    for (int64_t k = 0; k < VY_ISL_MOST_ANSWERS; k++) { // two questions each
+        isl_pw_aff *x = sum(&w, k), *y = sum(&w, k);
+        assert_int_equal(isl_pw_aff_plain_is_equal(x, y), isl_bool_true);
+        if (most < vy_isl_known_count(&w.m)) most = vy_isl_known_count(&w.m);
+        isl_pw_aff_free(x);
+        isl_pw_aff_free(y);
+    }
+    assert_in_range(most, VY_ISL_MOST_ANSWERS - 1, VY_ISL_MOST_ANSWERS);
+    assert_true(vy_isl_known_count(&w.m) < VY_ISL_MOST_ANSWERS);
+    end(&w);
+}
+
+// Of what isl gives up nothing is remembered, and until it is told to go on nothing is recalled.
+static void given_up(void **state)
+{
+    (void)state;
+    world w;
+    begin(&w);
+    isl_set *known = combine(0, w.set[0], w.set[1], true);
+    const uint32_t count = vy_isl_known_count(&w.m);
+    isl_ctx_set_max_operations(w.m.ctx, 1);
+    isl_ctx_reset_operations(w.m.ctx);
+    isl_set *none = combine(2, w.set[2], w.set[3], true);
+    assert_null(none);
+    assert_null(combine(0, w.set[0], w.set[1], true));
+    assert_int_equal(vy_isl_known_count(&w.m), count);
+    isl_ctx_set_max_operations(w.m.ctx, 0);
+    isl_ctx_reset_error(w.m.ctx);
+    isl_ctx_reset_operations(w.m.ctx);
+    isl_set *again = combine(0, w.set[0], w.set[1], true),
+            *now = combine(2, w.set[2], w.set[3], true);
+    assert_ptr_equal(again, known);
+    assert_non_null(now);
+    isl_set_free(known);
+    isl_set_free(again);
+    isl_set_free(now);
+    end(&w);
+}
+
+// An answer for which there is no room is an answer, and the failure is known.
+static void without_memory(void **state)
+{
+    (void)state;
+    uint32_t failures = 0;
+    enum { SUMS = 200, OF_ALL = 5, OF_EACH = 2 }; // two variables; a multiple and a sum
+    for (long n = 0;; n++) {
+        world w;
+        begin(&w);
+        const uint32_t before = vy_isl_known_count(&w.m);
+        vy_test_fail_after(n);
+        for (int64_t k = 0; k < SUMS; k++) isl_pw_aff_free(sum(&w, k));
+        vy_test_fail_after(-1);
+        const bool failed = vy_isl_memory_failed(&w.m);
+        if (!failed) assert_int_equal(vy_isl_known_count(&w.m), before + OF_ALL + OF_EACH * SUMS);
+        failures += failed;
+        end(&w);
+        if (!failed || n > 100) break;
+    }
+    assert_true(failures > 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_question), cmocka_unit_test(once),
+                                       cmocka_unit_test(given_up), cmocka_unit_test(bounded_number),
+                                       cmocka_unit_test(without_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
