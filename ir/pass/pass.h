@@ -34,6 +34,7 @@ bool vy_pass_invariant_carries(vy_program *p, vy_pass_context *c); // carries th
 bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c);     // moves values next to their use
 bool vy_pass_group_vectors(vy_program *p, vy_pass_context *c);     // components of vectors together
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->coarsen elements each
+bool vy_pass_lane_loads(vy_program *p, vy_pass_context *c);        // lanes load for each other
 // options->chunk iterations of a loop become one.
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);
 bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);         // sets VY_FLAG_OWNED

@@ -59,6 +59,7 @@ static const struct {
     {"mark_stored",        vy_pass_mark_stored,        1}, // of workspaces, which keep it
     {"place_workspaces",   vy_pass_place_workspaces,   1}, // only where options->by_invocation
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
+    {"lane_loads",         vy_pass_lane_loads,         2}, // only where options->lanes
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add
     {"shared_copies",      vy_pass_shared_copies,      1}, // only where options->number

@@ -126,6 +126,21 @@ static uint32_t lane_exists(vy_fn *f, uint32_t lane)
     return VY_DO(f, SpvOpLogicalAnd, bools, inside, active);
 }
 
+// Is the lane the counter of a loop that ends at, or before, the vector of a device whose
+// workgroups consist of whole vectors?
+static bool counts_lanes(const vy_fn *f, uint32_t lane)
+{
+    const vy_program *p = f->p;
+    const uint32_t lanes = f->m->options->lanes;
+    if (!lanes || p->workgroup[0] % lanes || VY_IS_LEAF(lane)) return false;
+    const vy_inst *i = &p->insts.data[lane];
+    if (i->op != VY_OP_LOOP || i->type != VY_U32) return false;
+    uint32_t to = vy_arg(p, lane, 1);
+    if (!VY_IS_LEAF(to) && p->insts.data[to].op == VY_OP_MIN) to = vy_arg(p, to, 1);
+    const vy_scalar *end = vy_id_const(p, to);
+    return end && end->u <= lanes;
+}
+
 static uint32_t read_lane(vy_fn *f, uint32_t i, vy_op op)
 {
     vy_spv *m = f->m;
@@ -139,6 +154,8 @@ static uint32_t read_lane(vy_fn *f, uint32_t i, vy_op op)
         return VY_DO(f, SpvOpGroupNonUniformBroadcast, type, scope, x, lane);
     }
     need(f, SpvCapabilityGroupNonUniformShuffle, VY_FEATURE_BIT(SUBGROUP_SHUFFLE), t);
+    if (op != VY_OP_SG_SHUFFLE_XOR && t != VY_BOOL && counts_lanes(f, vy_arg(f->p, i, 1)))
+        return VY_DO(f, SpvOpGroupNonUniformShuffle, type, scope, x, lane);
     if (op == VY_OP_SG_SHUFFLE_XOR) lane = VY_DO(f, SpvOpBitwiseXor, u32, vy_lane(f), lane);
     uint32_t exists = lane_exists(f, lane);
     lane = VY_DO(f, SpvOpSelect, u32, exists, lane, vy_spv_u32(m, 0));
