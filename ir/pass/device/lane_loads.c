@@ -124,14 +124,18 @@ static void mark_indices(lane_loads *x, uint32_t loop)
 
 static void choose_loop(lane_loads *x, uint32_t loop)
 {
-    uint32_t loads = 0;
+    uint32_t loads = 0, others = 0;
     find_computable(x, loop);
-    for (uint32_t id = loop + 1; id < x->w.s.partner[loop] && loads < MOST_LOADS; id++) {
-        if (x->w.p->insts.data[id].op != VY_OP_LOAD || !load_suits(x, loop, id)) continue;
-        x->shared[id] = 1;
-        loads++;
+    for (uint32_t id = loop + 1; id < x->w.s.partner[loop]; id++) {
+        if (x->w.p->insts.data[id].op != VY_OP_LOAD) continue;
+        x->shared[id] = loads < MOST_LOADS && load_suits(x, loop, id);
+        loads += x->shared[id];
+        others += !x->shared[id];
     }
-    if (!loads) return;
+    if (!loads || loads < others) {
+        for (uint32_t id = loop + 1; id < x->w.s.partner[loop]; id++) x->shared[id] = 0;
+        return;
+    }
     mark_indices(x, loop);
     x->chosen[loop] = 1;
     x->count++;

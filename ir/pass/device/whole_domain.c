@@ -17,14 +17,16 @@
 
 typedef struct whole {
     vy_rewrite w;
-    uint32_t at[3]; // by variable of the domain: its value; 0: as it is
+    uint32_t *at; // by variable of the domain: its value; 0: as it is
     vy_value inside;
 } whole;
 
-// The workgroup's size along a variable of the domain, of which there are at most three.
+// The workgroup's size along a variable of the domain.  Of more than three, all but the last two are
+// along z.
 static uint32_t width(const vy_program *p, uint32_t axis)
 {
-    return p->workgroup[p->overs.count - 1 - axis];
+    const uint32_t from_last = p->overs.count - 1 - axis;
+    return p->workgroup[from_last < 2 ? from_last : 2];
 }
 
 static bool is_whole(const vy_program *p, uint32_t axis)
@@ -98,7 +100,8 @@ static bool writes_suit(const vy_program *p)
 bool vy_domain_rounds_up(const vy_program *p)
 {
     const uint32_t n = p->overs.count;
-    if (!n || n > 3 || vy_sees_workgroup(p) || !writes_suit(p)) return false;
+    if (!n || (n > 3 && p->workgroup[2] > 1) || vy_sees_workgroup(p) || !writes_suit(p))
+        return false;
     for (uint32_t axis = n; axis < 3; axis++)
         if (p->workgroup[axis] > 1) return false;
     for (uint32_t axis = 0; axis < n; axis++)
@@ -109,7 +112,8 @@ bool vy_domain_rounds_up(const vy_program *p)
 double vy_rounded_up_share(const vy_program *p, const vy_opt_options *o)
 {
     double share = 1;
-    for (uint32_t axis = 0; axis < p->overs.count && !is_whole(p, axis); axis++) {
+    for (uint32_t axis = 0; axis < p->overs.count; axis++) {
+        if (is_whole(p, axis)) continue;
         const int64_t n = o->extent ? o->extent(o->user, p, axis) : -1;
         const int64_t w = width(p, axis);
         if (n < 1) return 0;
@@ -161,6 +165,8 @@ bool vy_round_domain_up(vy_program *p)
 {
     whole x = {0};
     bool ok = vy_rewrite_begin(&x.w, p), changed = false;
+    x.at = ok ? vy_rewrite_table(&x.w, p->overs.count * sizeof *x.at) : NULL;
+    ok &= x.at != NULL;
     if (ok && vy_rewrite_open(&x.w)) {
         find_places(&x);
         vy_rewrite_range(&x.w, 1, p->insts.count, instead, &x);
