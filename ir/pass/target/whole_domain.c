@@ -11,7 +11,7 @@
 // Lanes beyond the end of a domain load zero (docs/language.md 3.3), so what one of them loaded for
 // its neighbours would be wrong.  Here they are ordinary invocations, which do what the last one
 // inside does, but write nothing.
-#include "ir/pass/device/lane_loads.h"
+#include "ir/pass/target/lane_loads.h"
 #include "ir/core/access.h"
 #include "ir/facts/domain_dependence.h"
 

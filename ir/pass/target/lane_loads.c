@@ -27,7 +27,7 @@
 // Runs only where a session knows the device to be of that kind (options->lanes) and the sizes of
 // the launch; not where loops are strip-mined because their iterations are counted: these loops
 // have more.
-#include "ir/pass/device/lane_loads.h"
+#include "ir/pass/target/lane_loads.h"
 #include "ir/check/uniform.h"
 #include "ir/core/access.h"
 
