@@ -84,16 +84,32 @@ static uint32_t scaled_product(terms *x, uint32_t id)
     return 0;
 }
 
-// −t − t, which has the sign of zero of t + t.
-static uint32_t twice(terms *x, uint32_t id)
+// What `a` of the new program is the negation of; 0: it is none.
+static uint32_t negated(const terms *x, uint32_t a)
 {
     const vy_program *fresh = vy_builder_program(x->w.b);
-    const uint32_t a = vy_new_arg(&x->w, id, 0);
-    if (a != vy_new_arg(&x->w, id, 1) || VY_IS_LEAF(a)) return 0;
-    if (fresh->insts.data[a].op != VY_OP_NEG) return 0;
-    const vy_value t = {vy_arg(fresh, a, 0)};
+    return !VY_IS_LEAF(a) && fresh->insts.data[a].op == VY_OP_NEG ? vy_arg(fresh, a, 0) : 0;
+}
+
+// −a − b = −(a + b), which has another sign where it is zero, and a (−b) = −(a b): signs move to
+// the end, where they cancel each other or become a subtraction.
+static uint32_t sign_outwards(terms *x, uint32_t id, vy_op op)
+{
+    const uint32_t a = vy_new_arg(&x->w, id, 0), b = vy_new_arg(&x->w, id, 1);
+    const uint32_t minus_a = negated(x, a), minus_b = negated(x, b);
+    const bool both = minus_a && minus_b;
+    if (op == VY_OP_ADD ? !both : both || !(minus_a || minus_b)) return 0;
+    if (!may_differ(x, id)) return 0;
+    const vy_value v = {minus_a ? minus_a : a}, w = {minus_b ? minus_b : b};
     vy_rewrite_at(&x->w, id);
-    return take(x, id, vy_neg(x->w.b, vy_add(x->w.b, t, t)));
+    return take(x, id,
+                vy_neg(x->w.b, op == VY_OP_ADD ? vy_add(x->w.b, v, w) : vy_mul(x->w.b, v, w)));
+}
+
+static uint32_t product(terms *x, uint32_t id)
+{
+    const uint32_t done = scaled_product(x, id);
+    return done ? done : sign_outwards(x, id, VY_OP_MUL);
 }
 
 static uint32_t instead(void *pass, uint32_t id)
@@ -103,8 +119,8 @@ static uint32_t instead(void *pass, uint32_t id)
     if (i->type != VY_F32 && i->type != VY_F64) return 0;
     switch ((vy_op)i->op) {
     case VY_OP_SUB: return difference(x, id);
-    case VY_OP_MUL: return scaled_product(x, id);
-    case VY_OP_ADD: return twice(x, id);
+    case VY_OP_MUL: return product(x, id);
+    case VY_OP_ADD: return sign_outwards(x, id, VY_OP_ADD);
     default: return 0;
     }
 }

@@ -421,7 +421,7 @@ static void test_pass_names(void **state)
                                             "inline_calls",  "count_loops",      "group_vectors",
                                             "hoist_first",   "place_workspaces", "mark_stored",
                                             "shared_copies", "lane_loads",       "flatten_ifs",
-                                            "meeting_sums"};
+                                            "meeting_sums",  "adjoint_terms"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
