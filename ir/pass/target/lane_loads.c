@@ -270,8 +270,7 @@ static bool is_power_of_two(uint32_t n) { return n > 1 && !(n & (n - 1)); }
 
 static bool program_suits(const vy_program *p, const vy_opt_options *o)
 {
-    if (!o || !o->lanes || o->lanes != o->subgroup_size || !is_power_of_two(o->lanes))
-        return false;
+    if (!o || !o->lanes || o->lanes != o->subgroup_size || !is_power_of_two(o->lanes)) return false;
     if (!o->subgroup_shuffle || !vy_program_row_fills(p, o->lanes)) return false;
     if (vy_is_chunked(p, o) || !vy_domain_rounds_up(p)) return false;
     const double share = vy_rounded_up_share(p, o);
