@@ -542,6 +542,12 @@ static void test_rows_fill_lanes(void **state)
         {"workgroup(4, 4, 4) over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 8, {8, 2, 4}},
         {"workgroup(8, 2, 2) over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 8, {8, 2, 2}},
         {"over(b: N, i: N, j: N)", "f32(lindex)", {4, 256, 256}, 8, {4, 4, 4}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {8, 256}, 8, {64, 1, 1}},
+        {"over(i: N, j: N)", "sum(k in j..N: f32(k))", {-1, -1}, 8, {64, 1, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {8, 256}, 0, {8, 8, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..i + 1: f32(k))", {8, 256}, 8, {8, 8, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {8, 32}, 8, {8, 8, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {1, 256}, 8, {8, 8, 1}},
     };
     for (size_t k = 0; k < COUNT(cases); k++) {
         char text[200];
