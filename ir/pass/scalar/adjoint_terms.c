@@ -4,7 +4,9 @@
 //
 //   let x = a - b;   … k * x …                      let x = a - b;   … k * x …
 //   let y = b - a;   … k * y …               →                       … -(k * x) …
-//   let s = (m * h) * -0.5;                         let s = (m * -0.5) * h;   // m * -0.5 is computed anyway
+//   let s = (m * h) * -0.5;                         let s = (m * -0.5) * h;
+//
+// The last where m * -0.5 is computed anyway.
 //
 // A point i of a sum over pairs contributes to its own gradient, and so does i as a neighbour of j:
 // once these are gathered and fused, each iteration computes one pair from both ends.

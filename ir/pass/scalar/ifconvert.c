@@ -13,8 +13,8 @@
 // are decided first, and their cost is that of what they become.
 //
 // `flatten_ifs` is for drivers that run lanes in lock step on a CPU (options->lanes): an `if` that
-// nearly all lanes enter saves nothing there, and each value that it yields is chosen by lane anyway.
-// It takes what `i != j` guards, with loads of `in` buffers, as long as it is no function of the
+// nearly all lanes enter saves nothing there, and each value that it yields is chosen by lane.  It
+// takes what `i != j` guards, with loads of `in` buffers, as long as it is no function of the
 // library.  (Mesa 25's lavapipe jumps over an arm that no lane enters, 22.3's does not, so other
 // conditions stay.)  It runs before accesses are proved in range: what was proved in an arm may not
 // hold outside.

@@ -8,8 +8,8 @@
 //   atomic_add(g[i], a + b);             atomic_add(g[i], a);
 //
 // The gradient of a sum over pairs consists of what a point's own invocation adds, and of what the
-// others add to it: two sums over one loop, once they are gathered and fused.  Each takes a register
-// for each element that an invocation computes (coarsen.c), and a move for each iteration.
+// others add to it: two sums over one loop, once they are gathered and fused.  Each takes a
+// register for each element that an invocation computes (coarsen.c), and a move for each iteration.
 //
 // The terms are then added in another order, which a gradient's sums may be: sum_order.h decides.
 // A sum may also be chosen by a condition, `select(c, a + s, a)`, the same for both.

@@ -21,8 +21,8 @@ typedef struct whole {
     vy_value inside;
 } whole;
 
-// The workgroup's size along a variable of the domain.  Of more than three, all but the last two are
-// along z.
+// The workgroup's size along a variable of the domain.  Of more than three, all but the last two
+// are along z.
 static uint32_t width(const vy_program *p, uint32_t axis)
 {
     const uint32_t from_last = p->overs.count - 1 - axis;
