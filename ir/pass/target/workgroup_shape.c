@@ -106,8 +106,9 @@ static bool trips_follow_row(const vy_program *p)
 }
 
 // lavapipe gives each core a contiguous part of the workgroups, x fastest.  Where invocations work
-// the longer the farther they are along x, tiles of 8 x 8 over a few rows are one row of workgroups,
-// whose second half has three quarters of the work.  Rows of 64 give each core whole rows.
+// the longer the farther they are along x, tiles of 8 x 8 over a few rows are one row of
+// workgroups, whose second half has three quarters of the work.  Rows of 64 give each core whole
+// rows.
 static void take_whole_rows(vy_program *p, const vy_opt_options *o)
 {
     enum { LEAST_ROWS = 2 };
