@@ -50,19 +50,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/rewrite/own_atomics.c", None, "sites[id] = o->group[id] &&", "sites[id] = o->chosen[id] &&"),
         ("autodiff/facts/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
     )),
-    # What lanes load for each other (lavapipe).
-    ("lane_loads.py", (
-        ("ir/pass/target/lane_loads.c", None, "vy_min(b, own, last)", "own"),
-        ("ir/pass/target/lane_loads.c", None, "if (i->flags & VY_FLAG_REVERSE) t =", "if (false) t ="),
-        ("ir/pass/target/lane_loads.c", None, "vy_subgroup_lane(x->w.b, \"shuffle\", all, vy_add(x->w.b, x->row, x->k))", "vy_subgroup_lane(x->w.b, \"shuffle\", all, x->k)"),
-        ("ir/pass/target/whole_domain.c", None, "x->at[axis] = vy_min(b, i, last).id;", "x->at[axis] = 0;"),
-        ("ir/pass/target/whole_domain.c", None, "const bool guarded = x->inside.id && writes(x->w.p, id);", "const bool guarded = false;"),
-        ("spirv/emit/emit_subgroup.c", None, "return end && end->u <= lanes ? lane : 0;", "return lane;"),
-    )),
     # Sums of a gradient that meet, and its equal terms.
     ("text/opt/meeting_sums.vyre", (
         ("ir/pass/sums/meeting_sums.c", None, "vy_is_adjoint(&x->order, id, &x->w.arena, &x->w.oom);", "true;"),
-        ("ir/pass/sums/meeting_sums.c", None, "s.minus[k] != minus", "s.minus[k]"),
         ("ir/pass/sums/meeting_sums.c", None, "s->minus[k] = !adds;", "s->minus[k] = false;"),
     )),
     ("text/opt/adjoint_terms.vyre", (
