@@ -16,6 +16,9 @@ bool vy_pass_count_loops(vy_program *p, vy_pass_context *c);    // a `while` tha
 bool vy_pass_constant_trips(vy_program *p, vy_pass_context *c); // … from constants, in any way
 bool vy_pass_unroll(vy_program *p, vy_pass_context *c);
 bool vy_pass_ifconvert(vy_program *p, vy_pass_context *c);      // cheap pure arms → select
+bool vy_pass_flatten_ifs(vy_program *p, vy_pass_context *c);    // likely arms, options->lanes
+bool vy_pass_adjoint_terms(vy_program *p, vy_pass_context *c);  // equal but for rounding
+bool vy_pass_meeting_sums(vy_program *p, vy_pass_context *c);   // two sums of a loop into one
 bool vy_pass_mark_in_range(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_INRANGE
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c);        // inexact rules, if fast_math
 bool vy_pass_implied(vy_program *p, vy_pass_context *c);        // conditions whose value is known
@@ -35,6 +38,7 @@ bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c);     // moves valu
 bool vy_pass_group_vectors(vy_program *p, vy_pass_context *c);     // components of vectors together
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->coarsen elements each
 bool vy_pass_row_lanes(vy_program *p, vy_pass_context *c);         // a row by 64 lanes together
+bool vy_pass_lane_loads(vy_program *p, vy_pass_context *c);        // lanes load for each other
 // options->chunk iterations of a loop become one.
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);
 bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);         // sets VY_FLAG_OWNED

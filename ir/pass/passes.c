@@ -53,6 +53,9 @@ static const struct {
     {"cleanup",            vy_pass_cleanup,            1},
     {"schedule_uses",      vy_pass_schedule_uses,      1},
     {"group_vectors",      vy_pass_group_vectors,      1},
+    {"flatten_ifs",        vy_pass_flatten_ifs,        2}, // only where options->lanes
+    {"adjoint_terms",      vy_pass_adjoint_terms,      2}, // only where options->registers
+    {"meeting_sums",       vy_pass_meeting_sums,       2}, // only where options->registers
     {"mark_in_range",      vy_pass_mark_in_range,      1},
     {"mark_owned",         vy_pass_mark_owned,         1},
     {"mark_single_access", vy_pass_mark_single_access, 1}, // among owned elements
@@ -60,6 +63,7 @@ static const struct {
     {"place_workspaces",   vy_pass_place_workspaces,   1}, // only where options->by_invocation
     {"row_lanes",          vy_pass_row_lanes,          2}, // only where options->rows
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
+    {"lane_loads",         vy_pass_lane_loads,         2}, // only where options->lanes
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add
     {"shared_copies",      vy_pass_shared_copies,      1}, // only where options->number

@@ -102,6 +102,7 @@ static uint32_t asinh_native(vy_fn *f, uint32_t x)
 static uint32_t rsqrt_mended(vy_fn *f, uint32_t x)
 {
     vy_spv *m = f->m;
+    if (m->hooks->root) return m->hooks->root(f, GLSLstd450InverseSqrt, x);
     uint32_t type = vy_spv_type(m, VY_F32), u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f);
     uint32_t inf = vy_spv_u32(m, 0x7F800000u), zero = vy_spv_u32(m, 0), one = vy_spv_u32(m, 1);
     uint32_t y = VY_DO(f, SpvOpBitcast, u32, VY_EXT(f, GLSLstd450InverseSqrt, type, x));
@@ -154,6 +155,7 @@ uint32_t vy_emit_sqrt(vy_fn *f, uint32_t i)
     vy_spv *m = f->m;
     vy_type t = (vy_type)f->p->insts.data[i].type;
     uint32_t type = vy_spv_type(m, t), x = vy_val(f, vy_arg(f->p, i, 0));
+    if (m->hooks->root && t == VY_F32) return m->hooks->root(f, GLSLstd450Sqrt, x);
     uint32_t y = VY_EXT(f, GLSLstd450Sqrt, type, x);
     if (f->library || (m->options->fast_math && !f->exact))
         return y; // the library calls it with x ≥ 0

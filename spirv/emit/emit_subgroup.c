@@ -126,6 +126,44 @@ static uint32_t lane_exists(vy_fn *f, uint32_t lane)
     return VY_DO(f, SpvOpLogicalAnd, bools, inside, active);
 }
 
+static bool is_op(const vy_program *p, uint32_t id, vy_op op)
+{
+    return !VY_IS_LEAF(id) && p->insts.data[id].op == op;
+}
+
+static bool is_lane(const vy_program *p, uint32_t id)
+{
+    if (!VY_IS_LEAF(id)) return false;
+    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
+    return l->kind == VY_LEAF_BUILTIN && l->index == VY_LANE;
+}
+
+// lane − lane % n, the first lane of a vector.
+static bool begins_vector(const vy_program *p, uint32_t id, uint32_t n)
+{
+    if (!is_op(p, id, VY_OP_SUB) || !is_lane(p, vy_arg(p, id, 0))) return false;
+    const uint32_t own = vy_arg(p, id, 1);
+    const vy_scalar *by = is_op(p, own, VY_OP_REM) ? vy_id_const(p, vy_arg(p, own, 1)) : NULL;
+    return by && by->u == n && is_lane(p, vy_arg(p, own, 0));
+}
+
+// Is the lane, on a device whose workgroups consist of whole vectors, the counter of a loop that
+// ends with the vector, or the sum of it and the vector's first lane, which is 0?  Returns the
+// counter; 0: no.
+static uint32_t counted_lane(const vy_fn *f, uint32_t lane)
+{
+    const vy_program *p = f->p;
+    const uint32_t lanes = f->m->options->lanes;
+    if (!lanes || p->workgroup[0] % lanes) return 0;
+    if (is_op(p, lane, VY_OP_ADD) && begins_vector(p, vy_arg(p, lane, 0), lanes))
+        lane = vy_arg(p, lane, 1);
+    if (!is_op(p, lane, VY_OP_LOOP) || vy_id_type(p, lane) != VY_U32) return 0;
+    uint32_t to = vy_arg(p, lane, 1);
+    if (is_op(p, to, VY_OP_MIN)) to = vy_arg(p, to, 1);
+    const vy_scalar *end = vy_id_const(p, to);
+    return end && end->u <= lanes ? lane : 0;
+}
+
 static uint32_t read_lane(vy_fn *f, uint32_t i, vy_op op)
 {
     vy_spv *m = f->m;
@@ -139,6 +177,9 @@ static uint32_t read_lane(vy_fn *f, uint32_t i, vy_op op)
         return VY_DO(f, SpvOpGroupNonUniformBroadcast, type, scope, x, lane);
     }
     need(f, SpvCapabilityGroupNonUniformShuffle, VY_FEATURE_BIT(SUBGROUP_SHUFFLE), t);
+    const uint32_t counter = t == VY_BOOL ? 0 : counted_lane(f, vy_arg(f->p, i, 1));
+    if (counter && op != VY_OP_SG_SHUFFLE_XOR)
+        return VY_DO(f, SpvOpGroupNonUniformShuffle, type, scope, x, vy_val(f, counter));
     if (op == VY_OP_SG_SHUFFLE_XOR) lane = VY_DO(f, SpvOpBitwiseXor, u32, vy_lane(f), lane);
     uint32_t exists = lane_exists(f, lane);
     lane = VY_DO(f, SpvOpSelect, u32, exists, lane, vy_spv_u32(m, 0));

@@ -20,6 +20,7 @@ vy_hooks vy_target_hooks(const vy_spirv_options *o)
         .address = have & VY_QUIRK_BIT(MANY_WAYS) ? vy_lavapipe_address : NULL,
         .loop_control = have & VY_QUIRK_BIT(DEEP_UNROLLING) ? vy_lavapipe_loop_control : NULL,
         .lanes = o->lanes ? vy_lavapipe_lanes : NULL,
+        .root = o->lanes ? vy_lavapipe_root : NULL,
         .end = o->watch_loops ? vy_lavapipe_end : NULL,
     };
 }

@@ -12,18 +12,53 @@
 // cost memory traffic, and their condition is often the proof that they are in range.  Inner IFs
 // are decided first, and their cost is that of what they become.
 //
+// `flatten_ifs` is for drivers that run lanes in lock step on a CPU (options->lanes): an `if` that
+// nearly all lanes enter saves nothing there, and each value that it yields is chosen by lane.  It
+// takes what `i != j` guards, with loads of `in` buffers, as long as it is no function of the
+// library.  (Mesa 25's lavapipe jumps over an arm that no lane enters, 22.3's does not, so other
+// conditions stay.)  It runs before accesses are proved in range: what was proved in an arm may not
+// hold outside.
+//
 // Needs valid structure; keeps lines and names.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
 #include "ir/facts/price.h"
 
-enum { LIMIT = 6, TOO_MUCH = 1000 };
+enum { LIMIT = 6, LIMIT_IN_LOCK_STEP = 64, LOAD = 8, ROOT = 4, TOO_MUCH = 1000 };
 
 typedef struct ifconvert {
     vy_rewrite w;
     uint8_t *flat; // by IF: it becomes selects
     bool any;
+    bool in_lock_step; // `flatten_ifs`
 } ifconvert;
+
+// Is it an integer condition that few lanes do not meet?
+static bool is_likely(const vy_program *p, uint32_t opener)
+{
+    const uint32_t c = vy_arg(p, opener, 0);
+    return !VY_IS_LEAF(c) && p->insts.data[c].op == VY_OP_NE &&
+           !vy_type_is_float(vy_id_type(p, vy_arg(p, c, 0)));
+}
+
+static uint32_t limit_of(const ifconvert *c, uint32_t opener)
+{
+    return c->in_lock_step && is_likely(c->w.p, opener) ? LIMIT_IN_LOCK_STEP : LIMIT;
+}
+
+static uint32_t cost_of(const ifconvert *c, uint32_t id)
+{
+    const vy_inst *i = &c->w.p->insts.data[id];
+    if (vy_is_cheap((vy_op)i->op)) return 1;
+    if (!c->in_lock_step) return TOO_MUCH;
+    switch ((vy_op)i->op) {
+    case VY_OP_LOAD: return c->w.p->buffers.data[i->aux].cls == VY_IN ? LOAD : TOO_MUCH;
+    case VY_OP_DIV:
+    case VY_OP_SQRT:
+    case VY_OP_RSQRT: return vy_type_is_float((vy_type)i->type) ? ROOT : TOO_MUCH;
+    default: return TOO_MUCH;
+    }
+}
 
 static bool choose_ifs(ifconvert *c)
 {
@@ -39,14 +74,14 @@ static bool choose_ifs(ifconvert *c)
         else if (op == VY_OP_ENDIF) {
             add = sum[depth + 1] + p->insts.data[id].nargs;
             uint32_t opener = c->w.s.partner[id];
-            if (add <= LIMIT && p->insts.data[id].nargs)
+            if (add <= limit_of(c, opener) && p->insts.data[id].nargs)
                 c->flat[opener] = c->any = true;
             else
                 add = TOO_MUCH;
         } else if (vy_op_closes(op))
             add = TOO_MUCH;
         else if (!vy_is_marker(op))
-            add = vy_is_cheap(op) ? 1 : TOO_MUCH;
+            add = cost_of(c, id);
         sum[depth] = sum[depth] + add > TOO_MUCH ? TOO_MUCH : sum[depth] + add;
     }
     return true;
@@ -86,11 +121,22 @@ static uint32_t instead(void *pass, uint32_t id)
     return id;
 }
 
-bool vy_pass_ifconvert(vy_program *p, vy_pass_context *context)
+static bool convert(vy_program *p, bool in_lock_step, vy_pass_context *context)
 {
     if (!(vy_constructs(p) & VY_IFS)) return true;
-    ifconvert c = {0};
+    ifconvert c = {.in_lock_step = in_lock_step};
     bool ok = vy_rewrite_begin(&c.w, p) && (c.flat = vy_rewrite_bytes(&c.w)) && choose_ifs(&c);
     if (ok && c.any) vy_rewrite_run(&c.w, instead, &c);
     return vy_rewrite_end(&c.w, ok, &context->changed);
+}
+
+bool vy_pass_ifconvert(vy_program *p, vy_pass_context *context)
+{
+    return convert(p, false, context);
+}
+
+bool vy_pass_flatten_ifs(vy_program *p, vy_pass_context *context)
+{
+    const vy_opt_options *o = context->options;
+    return !o || !o->lanes || convert(p, true, context);
 }

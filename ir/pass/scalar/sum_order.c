@@ -100,6 +100,13 @@ static bool is_adjoint(vy_sum_order *o, uint32_t result)
     return true;
 }
 
+bool vy_is_adjoint(vy_sum_order *o, uint32_t id, vy_arena *arena, bool *oom)
+{
+    if (make_tables(o, arena)) return is_adjoint(o, id);
+    *oom = true;
+    return false;
+}
+
 bool vy_sums_commute(vy_sum_order *o, uint32_t loop, vy_arena *arena, bool *oom)
 {
     const vy_program *p = o->p;

@@ -18,5 +18,8 @@ typedef struct vy_sum_order {
 // floats have other last bits?  False also if there is no memory (*oom).  Memory that the loop
 // writes is for the caller to look at.
 bool vy_sums_commute(vy_sum_order *o, uint32_t loop, vy_arena *arena, bool *oom);
+// Is the value used linearly, and does all that depends on it end in gradients?  It may then have
+// other last bits.
+bool vy_is_adjoint(vy_sum_order *o, uint32_t id, vy_arena *arena, bool *oom);
 
 #endif

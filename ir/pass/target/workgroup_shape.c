@@ -83,11 +83,49 @@ static void tile_last_axes(vy_program *p, const vy_opt_options *o)
     p->has_workgroup = true;
 }
 
+// Does some loop run to, or from, a number that depends on the last variable, as in
+// `for j in 0..i + 1`?  False also where memory is out.
+static bool trips_follow_row(const vy_program *p)
+{
+    uint8_t *follows = vy_realloc(NULL, p->insts.count);
+    bool found = false;
+    for (uint32_t id = 1; follows && id < p->insts.count && !found; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const bool pure = vy_op_infos[i->op].effect == VY_PURE;
+        follows[id] = 0;
+        for (uint32_t k = 0; k < (i->op == VY_OP_LOOP ? 2 : pure ? i->nargs : 0); k++) {
+            const uint32_t a = vy_arg(p, id, k);
+            const vy_leaf *l = VY_IS_LEAF(a) ? &p->leaves.data[VY_LEAF_INDEX(a)] : NULL;
+            follows[id] |= l ? l->kind == VY_LEAF_OVER && l->index + 1 == p->overs.count
+                             : a < id && follows[a];
+        }
+        found = i->op == VY_OP_LOOP && follows[id];
+    }
+    vy_free(follows);
+    return found;
+}
+
+// lavapipe gives each core a contiguous part of the workgroups, x fastest.  Where invocations work
+// the longer the farther they are along x, tiles of 8 x 8 over a few rows are one row of
+// workgroups, whose second half has three quarters of the work.  Rows of 64 give each core whole
+// rows.
+static void take_whole_rows(vy_program *p, const vy_opt_options *o)
+{
+    enum { LEAST_ROWS = 2 };
+    const uint32_t all = invocations(p);
+    const int64_t rows = rows_of(p, o), n = o->extent ? o->extent(o->user, p, 1) : -1;
+    if ((rows >= 0 && rows < LEAST_ROWS) || (n >= 0 && n < all) || !trips_follow_row(p)) return;
+    p->workgroup[0] = all;
+    p->workgroup[1] = 1;
+    p->has_workgroup = true;
+}
+
 void vy_reshape(vy_program *p, const vy_opt_options *o)
 {
     enum { EVERY_DEVICE_HAS = 128 };
     const uint32_t lanes = o->lanes;
     if (!lanes || vy_sees_workgroup(p)) return;
+    if (!p->has_workgroup && p->overs.count == 2) take_whole_rows(p, o);
     if (!p->has_workgroup && p->overs.count > 2) tile_last_axes(p, o);
     if (vy_program_row_fills(p, lanes)) return;
     uint32_t w[3] = {p->workgroup[0], p->workgroup[1], p->workgroup[2]};

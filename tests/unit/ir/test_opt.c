@@ -420,7 +420,8 @@ static void test_pass_names(void **state)
                                             "subgroup_runs", "coarsen",          "drop_ad_marks",
                                             "inline_calls",  "count_loops",      "group_vectors",
                                             "hoist_first",   "place_workspaces", "mark_stored",
-                                            "shared_copies", "row_lanes"};
+                                            "shared_copies", "lane_loads",       "flatten_ifs",
+                                            "meeting_sums",  "adjoint_terms",    "row_lanes"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
@@ -541,6 +542,12 @@ static void test_rows_fill_lanes(void **state)
         {"workgroup(4, 4, 4) over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 8, {8, 2, 4}},
         {"workgroup(8, 2, 2) over(b: N, i: N, j: N)", "1.0", {4, 256, 256}, 8, {8, 2, 2}},
         {"over(b: N, i: N, j: N)", "f32(lindex)", {4, 256, 256}, 8, {4, 4, 4}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {8, 256}, 8, {64, 1, 1}},
+        {"over(i: N, j: N)", "sum(k in j..N: f32(k))", {-1, -1}, 8, {64, 1, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {8, 256}, 0, {8, 8, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..i + 1: f32(k))", {8, 256}, 8, {8, 8, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {8, 32}, 8, {8, 8, 1}},
+        {"over(i: N, j: N)", "sum(k in 0..j + 1: f32(k))", {1, 256}, 8, {8, 8, 1}},
     };
     for (size_t k = 0; k < COUNT(cases); k++) {
         char text[200];
