@@ -59,7 +59,7 @@ isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y)
     return vy_isl_set_from_basic_set(vy_isl_aff_ge_basic_set(a, b));
 }
 
-// ----------------------------------------------------------------------------------- on all of a set
+// --------------------------------------------------------------------------------- on all of a set
 typedef struct each_piece {
     isl_set *here;
     isl_pw_aff *y;

@@ -211,6 +211,7 @@ static void remember(asking *k, object result, bool holds)
     if (!m) return;
     if (vy_isl_known_count(m) == VY_ISL_MOST_ANSWERS) vy_isl_forget(m);
     if (!m->answers) m->answers = vy_zeroed(sizeof *m->answers);
+    m->forget = vy_isl_forget;
     const answer a = {k->q, k->hash, {result.kind, copy_of(result)}, holds};
     if (m->answers && grow(m->answers) && vy_vec_push(&m->answers->all, a)) {
         *slot_of(m->answers, &k->q, k->hash) = m->answers->all.count;

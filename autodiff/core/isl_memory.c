@@ -2,7 +2,6 @@
 // isl_memory.c: see isl_memory.h.
 #include "autodiff/core/isl_memory.h"
 
-#include "autodiff/core/isl_known.h"
 #include "autodiff/core/isl_numbers.h"
 #include "ir/core/mem.h"
 
@@ -142,7 +141,7 @@ bool vy_isl_memory_begin(vy_isl_memory *m)
 void vy_isl_memory_end(vy_isl_memory *m)
 {
     if (!m->reserve) return;
-    vy_isl_forget(m);
+    if (m->forget) m->forget(m);
     isl_ctx_free(m->ctx);
     m->ctx = NULL;
     pthread_mutex_lock(&lock);

@@ -24,8 +24,9 @@ typedef struct vy_isl_memory {
     size_t used;
     int error; // errno before
     bool failed;
-    struct vy_isl_answers *answers; // isl_known.h; or NULL
-    struct vy_isl_memory *outer;    // of the same thread
+    struct vy_isl_answers *answers;          // isl_known.h; or NULL
+    void (*forget)(struct vy_isl_memory *m); // frees them; NULL: there never were any
+    struct vy_isl_memory *outer;             // of the same thread
 } vy_isl_memory;
 
 // Makes a context, m->ctx.  From here until _end the thread may use isl on it.  False: memory.

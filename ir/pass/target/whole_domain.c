@@ -64,12 +64,16 @@ static vy_value last_of(whole *x, uint32_t dim)
     const vy_dim_node *d = &p->dims.data[dim];
     vy_builder *b = x->w.b;
     const int64_t by = divisor(p, d);
-    if (by) return vy_div(b, last_of(x, p->dims.data[d->a].a), vy_int(b, VY_U32, (uint64_t)by));
+    if (by) {
+        const vy_value last = last_of(x, p->dims.data[d->a].a);
+        return vy_div(b, last, vy_int(b, VY_U32, (uint64_t)by));
+    }
     if (d->op == VY_DIM_CONST) return vy_int(b, VY_U32, (uint64_t)d->value - 1);
     const uint32_t s = (uint32_t)d->value;
     const vy_type t = p->scalars.data[s].type;
     const vy_value n = {vy_leaf_other(b, VY_LEAF_SCALAR, t, s, 0)};
-    return vy_sub(b, vy_cast(b, VY_U32, n), vy_int(b, VY_U32, 1));
+    const vy_value extent = vy_cast(b, VY_U32, n);
+    return vy_sub(b, extent, vy_int(b, VY_U32, 1));
 }
 
 // ----------------------------------------------------------------------------------------- choice
