@@ -67,6 +67,8 @@ static const sharing some[] = {
     {1, LINE "    for j in -3..i32(N) - 3 { s = s * 5 + x[j + 3] + u32(j); }\n    w[i] = s;\n}\n"},
     {1, LINE "    for j in rev(-3..i32(N) - 3) step 2 { s = s * 5 + x[j + 3]; }\n    w[i] = s;\n}\n"},
     {1, LINE "    for j in 5..N - min(N, 2) { s = s * 3 + x[j]; }\n    w[i] = s;\n}\n"},
+    // An outer loop that loads, too; of a loop that ends at once.
+    {1, LINE "    for k in 0..N { s = s * 7 + x[k]; for j in k..N { s = s * 3 + x[j]; } }\n    w[i] = s;\n}\n"},
     // Outer loops and conditions that the workgroup has in common, also of an outer counter.
     {1, LINE "    for k in 0..M { for j in k * 7..N { s = s * 3 + x[j - k]; } }\n    w[i] = s;\n}\n"},
     {1, LINE "    if N % 2 == 1 { for j in 0..N { s = s * 3 + x[j]; } }\n    w[i] = s;\n}\n"},
@@ -99,9 +101,19 @@ static const sharing some[] = {
     {2, TILE "    for k in rev(0..N) { s = s * 3 + q[i, k] * x[k]; }\n    y[i, j] = s;\n}\n"},
     {1, HEAD "    over(i: M, j: L) {\n    var s = a[j];\n"
              "    for k in 0..N { s = s * 3 + q[i, k] * a[j]; }\n    y[i, j] = s;\n}\n"},
+    // Rows of a constant number, and elements that are not there.
+    {1, HEAD "    workgroup(8, 8) over(i: 16, j: L) {\n    var s = a[j] + i;\n"
+             "    for k in 0..N { s = s * 3 + q[i, k]; }\n    if i < M { y[i, j] = s; }\n}\n"},
     // Three axes, of which one is a constant; a constant alone.
     {1, HEAD "    over(b: 3, i: M, j: L) {\n    var s = a[j] + b;\n"
              "    for k in 0..N { s = s * 3 + q[i, k]; }\n    atomic_add(y[i, j], s);\n}\n"},
+    {1, HEAD "    workgroup(8, 2, 2) over(c: 3, b: M, i: 5, j: L) {\n    var s = a[j] + b * 5 + i * c;\n"
+             "    for k in 0..N { s = s * 3 + q[b, k]; }\n    atomic_add(y[b, j], s);\n}\n"},
+    // Sizes that invocations cannot compute, where they need not; sizes that are divided.
+    {1, HEAD "    workgroup(64) over(i: M * M, j: L) {\n    var s = a[j] + i;\n"
+             "    for k in 0..N { s = s * 3 + x[k]; }\n    atomic_add(w[j], s);\n}\n"},
+    {1, HEAD "    over(i: (L + 2) / 3) {\n    var s = i;\n"
+             "    for k in 0..N { s = s * 3 + x[k]; }\n    w[i] = s;\n}\n"},
     {1, HEAD "    over(i: 60) {\n    var s = i;\n"
              "    for k in 0..N { s = s * 3 + x[k]; }\n    if i < L { w[i] = s; }\n}\n"},
 };
@@ -110,6 +122,10 @@ static const char *const none[] = {
     // Elements of each lane.
     LINE "    for j in 0..N { s = s * 3 + x[(i + j) % N]; }\n    w[i] = s;\n}\n",
     TILE "    for k in 0..N { s = s * 3 + x[(j + k) % N]; }\n    y[i, j] = s;\n}\n",
+    HEAD "    over(i: M) {\n    var s = i;\n    for j in 0..N { s = s * 3 + q[i, j]; }\n"
+         "    if L > 0 { y[i, 0] = s; }\n}\n",
+    LINE "    local v: u32[4];\n    v[i % 4] = i;\n    v[i / 2 % 4] += 1;\n    let k = v[3] + v[2];\n"
+         "    for j in 0..N { s = s * 3 + x[(j + k) % N]; }\n    w[i] = s;\n}\n",
     // The loop is not that of the whole workgroup.
     LINE "    for j in i..N { s = s * 3 + x[j]; }\n    w[i] = s;\n}\n",
     LINE "    if i % 2 == 0 { for j in 0..N { s = s * 3 + x[j]; } }\n    w[i] = s;\n}\n",
@@ -120,12 +136,21 @@ static const char *const none[] = {
     LINE "    for j in 0..N { s = s * 3 + x[j]; if s % 64 == 0 { break; } }\n    w[i] = s;\n}\n",
     LINE "    for j in 0..N { s = s * 3 + x[j]; if x[j] == 7 { break; } }\n    w[i] = s;\n}\n",
     // Elements that do not follow the counter, or of what an invocation keeps for itself.
+    LINE "    for j in 0..N { s = s * 3 + x[2] + j; }\n    w[i] = s;\n}\n",
     LINE "    for j in 0..N { s = s * 3 + x[s % N]; }\n    w[i] = s;\n}\n",
     LINE "    local v: u32[64];\n    for j in 0..64 { v[j] = i * j; }\n"
          "    for j in 0..64 { s = s * 3 + v[63 - j]; }\n    w[i] = s;\n}\n",
     // What it writes.
     LINE "    for j in 0..N { s = s * 3 + x[j] + w[i]; }\n    w[i] = s;\n}\n",
     LINE "    for j in 0..N { s = s * 3 + x[j]; }\n    w[i] = s + atomic_add(z[0], 1u32);\n}\n",
+    // A row of the workgroup is no row of subgroups.
+    HEAD "    workgroup(20, 7) over(i: M, j: L) {\n    var s = a[j];\n"
+         "    for k in 0..N { s = s * 3 + x[k]; }\n    y[i, j] = s;\n}\n",
+    // Sizes that invocations cannot compute.
+    HEAD "    over(i: (L + 1) / 3) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    w[i] = s;\n}\n",
+    HEAD "    over(i: L * M) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    atomic_add(w[i / M], s);\n}\n",
+    // Invocations that have no place in the domain.
+    HEAD "    workgroup(64, 2) over(i: L) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    w[i] = s;\n}\n",
     // The workgroup is observed.
     LINE "    for j in 0..N { s = s * 3 + x[j]; }\n    w[i] = s + lane;\n}\n",
     // Few iterations; mostly other loads.
@@ -157,6 +182,31 @@ static void choice(void **state)
         if (shared(m)) fail_msg("other program %zu shares loads", k);
         vy_module_free(m);
     }
+}
+
+// What is stated of the domain, and how many conditions there are.
+static void check_domain(const char *text, const char *domain, uint32_t ifs)
+{
+    vy_module *m = optimised(text, 8, 1);
+    char *lowered = vy_print(m, NULL);
+    if (!strstr(lowered, domain) || count(m, VY_OP_IF) != ifs)
+        fail_msg("no `%s`, or not %u ifs:\n%s", domain, ifs, lowered);
+    vy_free(lowered);
+    vy_module_free(m);
+}
+
+static void domains(void **state)
+{
+    (void)state;
+    check_domain(some[0].text, "workgroup(64) over(i: (L + 63) / 64 * 64)", 1);
+    check_domain(HEAD "    workgroup(8, 2, 4) over(b: M, i: 6, j: L) {\n    var s = a[j];\n"
+                      "    for k in 0..N { s = s * 3 + q[b, k]; }\n    atomic_add(y[b, j], s);\n}\n",
+                 "over(b: (M + 3) / 4 * 4, i: 6, j: (L + 7) / 8 * 8)", 1);
+    // What an invocation keeps for itself is written beyond the domain, too.
+    check_domain(LINE "    local v: u32[4];\n"
+                      "    for j in 0..N { v[j % 4] = v[j % 4] * 3 + x[j] + i; }\n"
+                      "    w[i] = v[0] + s;\n}\n",
+                 "over(i: (L + 63) / 64 * 64)", 1);
 }
 
 // ---------------------------------------------------------------------------------------- options
@@ -200,6 +250,8 @@ static void options_decide(void **state)
     assert_false(shares(o, 4096));
     o = all, o.lanes = 4; // subgroups that are no part of a row
     assert_false(shares(o, 4096));
+    o = all, o.lanes = o.subgroup_size = 1;
+    assert_false(shares(o, 4096));
     o = all, o.subgroup_size = 0;
     assert_false(shares(o, 4096));
     o = all, o.chunk = 8; // iterations are counted
@@ -238,7 +290,8 @@ static void free_data(data *d)
     free(d->x), free(d->q), free(d->a), free(d->y), free(d->z), free(d->w);
 }
 
-static void run(const vy_module *m, data *d, uint32_t subgroup, bool reports)
+// Returns how often an index was out of range, which is none of the faults looked for.
+static uint64_t run(const vy_module *m, data *d, uint32_t subgroup)
 {
     const uint64_t *n = d->size, q[] = {n[M], n[N]}, y[] = {n[M], n[L]};
     const vy_eval_buffer all[] = {{"x", d->x, &n[N], 1}, {"q", d->q, q, 2},
@@ -247,12 +300,13 @@ static void run(const vy_module *m, data *d, uint32_t subgroup, bool reports)
     const vy_eval_scalar scalars[] = {
         {"N", {.u = n[N]}}, {"M", {.u = n[M]}}, {"L", {.u = n[L]}}};
     const vy_eval_options o = {
-        .report_races = reports, .report_out_of_range = reports, .subgroup_size = subgroup};
+        .report_races = true, .report_out_of_range = true, .subgroup_size = subgroup};
     vy_eval_report report = {0};
     vy_diag diag = {0};
     if (!vy_eval(vy_module_find(m, "f"), all, 6, scalars, 3, &o, &report, &diag))
         fail_msg("%s", diag.text);
-    if (report.races || report.out_of_range) fail_msg("%s", report.first.text);
+    if (report.races) fail_msg("%s", report.first.text);
+    return report.out_of_range;
 }
 
 static bool same(const data *a, const data *b)
@@ -265,11 +319,12 @@ static bool same(const data *a, const data *b)
 static void compare(const vy_module *with, const char *text, uint64_t n, uint64_t m, uint64_t l,
                     uint32_t subgroup)
 {
+    // Loads that the program makes under `!=` are guarded where all lanes make them.
+    const bool guarded = strstr(text, "!=") != NULL;
     vy_module *own = parsed(text);
     data a = make_data(n, m, l), b = make_data(n, m, l);
-    run(with, &a, subgroup, true);
-    run(own, &b, 0, false);
-    if (!same(&a, &b))
+    const uint64_t outside = run(with, &a, subgroup), before = run(own, &b, 0);
+    if (!same(&a, &b) || (outside && !before && !guarded))
         fail_msg("N = %d, M = %d, L = %d, subgroups of %u\n%s", (int)n, (int)m, (int)l, subgroup,
                  text);
     free_data(&a);
@@ -293,6 +348,30 @@ static void same_bits(void **state)
         }
 }
 
+// What holds of an access in an arm may not hold where all lanes make it (flatten_ifs).
+static void marks_of_arms(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "@lowered " LINE "    for j in 0..N {\n"
+        "        if j != 0 { s = s * 3 + x[j - 1] @in_range; }\n"
+        "        if j + 1 != N { s = s + j; } else { s = s * 3 + x[j + 1 - N] @in_range; }\n"
+        "    }\n    w[i] = s;\n}\n";
+    vy_module *m = parsed(text);
+    vy_opt_options o = {.level = 2};
+    tell_lanes(&o, 8);
+    assert_true(vy_optimize(m, &o));
+    assert_int_equal(count(m, VY_OP_IF), 1); // that of the domain
+    assert_int_equal(shared(m), 2);
+    for (uint32_t n = 1; n < 20; n += 6) compare(m, text, n, 1, 70, 8);
+    vy_module_free(m);
+    // Accesses that nothing guards stay where they are.
+    m = parsed(text), o.unchecked = true;
+    assert_true(vy_optimize(m, &o));
+    assert_int_equal(count(m, VY_OP_IF), 2);
+    vy_module_free(m);
+}
+
 static void texts_read_back(void **state)
 {
     (void)state;
@@ -313,7 +392,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choice),
+        cmocka_unit_test(domains),
         cmocka_unit_test(options_decide),
+        cmocka_unit_test(marks_of_arms),
         cmocka_unit_test(same_bits),
         cmocka_unit_test(texts_read_back),
     };
