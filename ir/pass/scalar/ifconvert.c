@@ -119,8 +119,7 @@ static uint32_t instead(void *pass, uint32_t id)
 {
     ifconvert *c = pass;
     vy_op op = (vy_op)c->w.p->insts.data[id].op;
-    const uint32_t up = c->w.s.parent[id];
-    if (op == VY_OP_LOAD && up && c->flat[vy_opener(c->w.p, &c->w.s, up)]) {
+    if (op == VY_OP_LOAD && c->flat[c->w.s.parent[id]]) {
         vy_rewrite_moved(&c->w, id, NULL, c->w.map);
         return id;
     }

@@ -99,15 +99,12 @@ static bool load_suits(const lane_loads *x, uint32_t loop, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     const vy_buf *b = &p->buffers.data[i->aux];
     if (b->cls != VY_IN || !is_word(b->type) || x->w.s.parent[id] != loop) return false;
-    bool follows = false;
     for (uint32_t k = 0; k < b->rank; k++) {
         const uint32_t a = vy_arg(p, id, k);
         if (VY_IS_LEAF(a) ? vy_leaf_along(p, a, 0) : x->along[a] != 0) return false;
-        if (VY_IS_LEAF(a) || a < loop) continue;
-        if (!x->computable[a]) return false;
-        follows = true;
+        if (!VY_IS_LEAF(a) && a > loop && !x->computable[a]) return false;
     }
-    return follows;
+    return true;
 }
 
 // From the last one: what an index is made of comes before it.

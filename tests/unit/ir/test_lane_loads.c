@@ -93,8 +93,8 @@ static const sharing some[] = {
              "        if i % 2 == 0 { atomic_add(z[j], s); }\n"
              "    }\n    atomic_max(w[i / 2], s);\n}\n"},
     // What an invocation keeps for itself.
-    {1, LINE "    local v: u32[4];\n"
-             "    for j in 0..N { v[j % 4] = v[j % 4] * 3 + x[j] + i; }\n"
+    {1, LINE "    local v: u32[99];\n"
+             "    for j in 0..N { v[j % 99] = v[j % 99] * 3 + x[j] + i; }\n"
              "    w[i] = v[0] + v[1] * 2 + v[2] * 3 + v[3] * 4 + s;\n}\n"},
     // Rows, which load different elements.
     {1, TILE "    for k in 0..N { s = s * 3 + q[i, k]; }\n    y[i, j] = s;\n}\n"},
@@ -124,6 +124,8 @@ static const char *const none[] = {
     TILE "    for k in 0..N { s = s * 3 + x[(j + k) % N]; }\n    y[i, j] = s;\n}\n",
     HEAD "    over(i: M) {\n    var s = i;\n    for j in 0..N { s = s * 3 + q[i, j]; }\n"
          "    if L > 0 { y[i, 0] = s; }\n}\n",
+    HEAD "    over(i: 64) {\n    var s = i;\n    for j in 0..N { s = s * 3 + q[i, j]; }\n"
+         "    if i < L { w[i] = s; }\n}\n",
     LINE "    local v: u32[4];\n    v[i % 4] = i;\n    v[i / 2 % 4] += 1;\n    let k = v[3] + v[2];\n"
          "    for j in 0..N { s = s * 3 + x[(j + k) % N]; }\n    w[i] = s;\n}\n",
     // The loop is not that of the whole workgroup.
@@ -136,7 +138,6 @@ static const char *const none[] = {
     LINE "    for j in 0..N { s = s * 3 + x[j]; if s % 64 == 0 { break; } }\n    w[i] = s;\n}\n",
     LINE "    for j in 0..N { s = s * 3 + x[j]; if x[j] == 7 { break; } }\n    w[i] = s;\n}\n",
     // Elements that do not follow the counter, or of what an invocation keeps for itself.
-    LINE "    for j in 0..N { s = s * 3 + x[2] + j; }\n    w[i] = s;\n}\n",
     LINE "    for j in 0..N { s = s * 3 + x[s % N]; }\n    w[i] = s;\n}\n",
     LINE "    local v: u32[64];\n    for j in 0..64 { v[j] = i * j; }\n"
          "    for j in 0..64 { s = s * 3 + v[63 - j]; }\n    w[i] = s;\n}\n",
@@ -203,8 +204,8 @@ static void domains(void **state)
                       "    for k in 0..N { s = s * 3 + q[b, k]; }\n    atomic_add(y[b, j], s);\n}\n",
                  "over(b: (M + 3) / 4 * 4, i: 6, j: (L + 7) / 8 * 8)", 1);
     // What an invocation keeps for itself is written beyond the domain, too.
-    check_domain(LINE "    local v: u32[4];\n"
-                      "    for j in 0..N { v[j % 4] = v[j % 4] * 3 + x[j] + i; }\n"
+    check_domain(LINE "    local v: u32[99];\n"
+                      "    for j in 0..N { v[j % 99] = v[j % 99] * 3 + x[j] + i; }\n"
                       "    w[i] = v[0] + s;\n}\n",
                  "over(i: (L + 63) / 64 * 64)", 1);
 }
@@ -369,6 +370,12 @@ static void marks_of_arms(void **state)
     m = parsed(text), o.unchecked = true;
     assert_true(vy_optimize(m, &o));
     assert_int_equal(count(m, VY_OP_IF), 2);
+    vy_module_free(m);
+    // … and so do those of memory that others write.
+    m = parsed(LINE "    for j in 0..N { if j != i { s = s * 3 + w[i]; } }\n    w[i] = s;\n}\n");
+    o.unchecked = false;
+    assert_true(vy_optimize(m, &o));
+    assert_int_equal(count(m, VY_OP_IF), 1);
     vy_module_free(m);
 }
 
