@@ -65,12 +65,15 @@ static const sharing some[] = {
              "    for j in rev(1..N) step 3 { s = s * 3 + x[j - 1] + x[N - j]; t = t * 5 + s; }\n"
              "    w[i] = s + t;\n}\n"},
     {1, LINE "    for j in -3..i32(N) - 3 { s = s * 5 + x[j + 3] + u32(j); }\n    w[i] = s;\n}\n"},
-    {1, LINE "    for j in rev(-3..i32(N) - 3) step 2 { s = s * 5 + x[j + 3]; }\n    w[i] = s;\n}\n"},
+    {1,
+     LINE "    for j in rev(-3..i32(N) - 3) step 2 { s = s * 5 + x[j + 3]; }\n    w[i] = s;\n}\n"},
     {1, LINE "    for j in 5..N - min(N, 2) { s = s * 3 + x[j]; }\n    w[i] = s;\n}\n"},
     // An outer loop that loads, too; of a loop that ends at once.
-    {1, LINE "    for k in 0..N { s = s * 7 + x[k]; for j in k..N { s = s * 3 + x[j]; } }\n    w[i] = s;\n}\n"},
+    {1, LINE
+     "    for k in 0..N { s = s * 7 + x[k]; for j in k..N { s = s * 3 + x[j]; } }\n    w[i] = s;\n}\n"},
     // Outer loops and conditions that the workgroup has in common, also of an outer counter.
-    {1, LINE "    for k in 0..M { for j in k * 7..N { s = s * 3 + x[j - k]; } }\n    w[i] = s;\n}\n"},
+    {1,
+     LINE "    for k in 0..M { for j in k * 7..N { s = s * 3 + x[j - k]; } }\n    w[i] = s;\n}\n"},
     {1, LINE "    if N % 2 == 1 { for j in 0..N { s = s * 3 + x[j]; } }\n    w[i] = s;\n}\n"},
     {1, LINE "    var k = 0u32;\n"
              "    while k < 3 { for j in 0..N { s = s * 3 + x[j] + k; } k = k * 2 + 1; }\n"
@@ -107,8 +110,9 @@ static const sharing some[] = {
     // Three axes, of which one is a constant; a constant alone.
     {1, HEAD "    over(b: 3, i: M, j: L) {\n    var s = a[j] + b;\n"
              "    for k in 0..N { s = s * 3 + q[i, k]; }\n    atomic_add(y[i, j], s);\n}\n"},
-    {1, HEAD "    workgroup(8, 2, 2) over(c: 3, b: M, i: 5, j: L) {\n    var s = a[j] + b * 5 + i * c;\n"
-             "    for k in 0..N { s = s * 3 + q[b, k]; }\n    atomic_add(y[b, j], s);\n}\n"},
+    {1, HEAD
+     "    workgroup(8, 2, 2) over(c: 3, b: M, i: 5, j: L) {\n    var s = a[j] + b * 5 + i * c;\n"
+     "    for k in 0..N { s = s * 3 + q[b, k]; }\n    atomic_add(y[b, j], s);\n}\n"},
     // Sizes that invocations cannot compute, where they need not; sizes that are divided.
     {1, HEAD "    workgroup(64) over(i: M * M, j: L) {\n    var s = a[j] + i;\n"
              "    for k in 0..N { s = s * 3 + x[k]; }\n    atomic_add(w[j], s);\n}\n"},
@@ -126,14 +130,16 @@ static const char *const none[] = {
          "    if L > 0 { y[i, 0] = s; }\n}\n",
     HEAD "    over(i: 64) {\n    var s = i;\n    for j in 0..N { s = s * 3 + q[i, j]; }\n"
          "    if i < L { w[i] = s; }\n}\n",
-    LINE "    local v: u32[4];\n    v[i % 4] = i;\n    v[i / 2 % 4] += 1;\n    let k = v[3] + v[2];\n"
-         "    for j in 0..N { s = s * 3 + x[(j + k) % N]; }\n    w[i] = s;\n}\n",
+    LINE
+    "    local v: u32[4];\n    v[i % 4] = i;\n    v[i / 2 % 4] += 1;\n    let k = v[3] + v[2];\n"
+    "    for j in 0..N { s = s * 3 + x[(j + k) % N]; }\n    w[i] = s;\n}\n",
     // The loop is not that of the whole workgroup.
     LINE "    for j in i..N { s = s * 3 + x[j]; }\n    w[i] = s;\n}\n",
     LINE "    if i % 2 == 0 { for j in 0..N { s = s * 3 + x[j]; } }\n    w[i] = s;\n}\n",
     TILE "    for k in i..N { s = s * 3 + q[i, k]; }\n    y[i, j] = s;\n}\n",
-    LINE "    var k = 0u32;\n"
-         "    while k < i % 3 { for j in 0..N { s = s * 3 + x[j]; } k = k + 1; }\n    w[i] = s;\n}\n",
+    LINE
+    "    var k = 0u32;\n"
+    "    while k < i % 3 { for j in 0..N { s = s * 3 + x[j]; } k = k + 1; }\n    w[i] = s;\n}\n",
     // It may end early.
     LINE "    for j in 0..N { s = s * 3 + x[j]; if s % 64 == 0 { break; } }\n    w[i] = s;\n}\n",
     LINE "    for j in 0..N { s = s * 3 + x[j]; if x[j] == 7 { break; } }\n    w[i] = s;\n}\n",
@@ -148,15 +154,19 @@ static const char *const none[] = {
     HEAD "    workgroup(20, 7) over(i: M, j: L) {\n    var s = a[j];\n"
          "    for k in 0..N { s = s * 3 + x[k]; }\n    y[i, j] = s;\n}\n",
     // Sizes that invocations cannot compute.
-    HEAD "    over(i: (L + 1) / 3) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    w[i] = s;\n}\n",
-    HEAD "    over(i: L * M) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    atomic_add(w[i / M], s);\n}\n",
+    HEAD
+    "    over(i: (L + 1) / 3) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    w[i] = s;\n}\n",
+    HEAD
+    "    over(i: L * M) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    atomic_add(w[i / M], s);\n}\n",
     // Invocations that have no place in the domain.
-    HEAD "    workgroup(64, 2) over(i: L) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    w[i] = s;\n}\n",
+    HEAD
+    "    workgroup(64, 2) over(i: L) {\n    var s = i;\n    for k in 0..N { s = s * 3 + x[k]; }\n    w[i] = s;\n}\n",
     // The workgroup is observed.
     LINE "    for j in 0..N { s = s * 3 + x[j]; }\n    w[i] = s + lane;\n}\n",
     // Few iterations; mostly other loads.
     LINE "    for j in 0..15 { s = s * 3 + x[j]; }\n    w[i] = s;\n}\n",
-    LINE "    for j in 0..N { s = s * 3 + x[j] + x[(i + j) % N] * x[(i * j) % N]; }\n    w[i] = s;\n}\n",
+    LINE
+    "    for j in 0..N { s = s * 3 + x[j] + x[(i + j) % N] * x[(i * j) % N]; }\n    w[i] = s;\n}\n",
     // Words that are no 32 bits: not every device hands them over.
     "program f(x: in f64[N], w: inout f64[L], N: u32, L: u32) over(i: L) {\n"
     "    var s = 0.0f64; for j in 0..N { s = s * 0.5f64 + x[j]; } w[i] = s; }\n",
@@ -200,8 +210,9 @@ static void domains(void **state)
 {
     (void)state;
     check_domain(some[0].text, "workgroup(64) over(i: (L + 63) / 64 * 64)", 1);
-    check_domain(HEAD "    workgroup(8, 2, 4) over(b: M, i: 6, j: L) {\n    var s = a[j];\n"
-                      "    for k in 0..N { s = s * 3 + q[b, k]; }\n    atomic_add(y[b, j], s);\n}\n",
+    check_domain(HEAD
+                 "    workgroup(8, 2, 4) over(b: M, i: 6, j: L) {\n    var s = a[j];\n"
+                 "    for k in 0..N { s = s * 3 + q[b, k]; }\n    atomic_add(y[b, j], s);\n}\n",
                  "over(b: (M + 3) / 4 * 4, i: 6, j: (L + 7) / 8 * 8)", 1);
     // What an invocation keeps for itself is written beyond the domain, too.
     check_domain(LINE "    local v: u32[99];\n"
@@ -236,8 +247,10 @@ static bool few(void *user, const vy_program *p)
 static void options_decide(void **state)
 {
     (void)state;
-    const vy_opt_options all = {
-        .level = 2, .lanes = 8, .subgroup_size = 8, .subgroup_shuffle = true};
+    const vy_opt_options all = {.level = 2,
+                                .lanes = 8,
+                                .subgroup_size = 8,
+                                .subgroup_shuffle = true};
     vy_opt_options o = all;
     assert_true(shares(all, 4096));
     assert_true(shares(all, 57));
@@ -298,10 +311,10 @@ static uint64_t run(const vy_module *m, data *d, uint32_t subgroup)
     const vy_eval_buffer all[] = {{"x", d->x, &n[N], 1}, {"q", d->q, q, 2},
                                   {"a", d->a, &n[L], 1}, {"y", d->y, y, 2},
                                   {"z", d->z, &n[N], 1}, {"w", d->w, &n[L], 1}};
-    const vy_eval_scalar scalars[] = {
-        {"N", {.u = n[N]}}, {"M", {.u = n[M]}}, {"L", {.u = n[L]}}};
-    const vy_eval_options o = {
-        .report_races = true, .report_out_of_range = true, .subgroup_size = subgroup};
+    const vy_eval_scalar scalars[] = {{"N", {.u = n[N]}}, {"M", {.u = n[M]}}, {"L", {.u = n[L]}}};
+    const vy_eval_options o = {.report_races = true,
+                               .report_out_of_range = true,
+                               .subgroup_size = subgroup};
     vy_eval_report report = {0};
     vy_diag diag = {0};
     if (!vy_eval(vy_module_find(m, "f"), all, 6, scalars, 3, &o, &report, &diag))
@@ -398,12 +411,9 @@ static void texts_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choice),
-        cmocka_unit_test(domains),
-        cmocka_unit_test(options_decide),
-        cmocka_unit_test(marks_of_arms),
-        cmocka_unit_test(same_bits),
-        cmocka_unit_test(texts_read_back),
+        cmocka_unit_test(choice),         cmocka_unit_test(domains),
+        cmocka_unit_test(options_decide), cmocka_unit_test(marks_of_arms),
+        cmocka_unit_test(same_bits),      cmocka_unit_test(texts_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
