@@ -16,8 +16,8 @@
 // nearly all lanes enter saves nothing there, and each value that it yields is chosen by lane.  It
 // takes what `i != j` guards, with loads of `in` buffers, as long as it is no function of the
 // library.  (Mesa 25's lavapipe jumps over an arm that no lane enters, 22.3's does not, so other
-// conditions stay.)  What holds of an access in an arm may not hold outside: such loads lose the mark
-// that they are in range, which `mark_in_range` proves again, and stay where it proves nothing
+// conditions stay.)  What holds of an access in an arm may not hold outside: such loads lose the
+// mark that they are in range, which `mark_in_range` proves again, and stay where it proves nothing
 // because the caller has (options->unchecked).
 //
 // Needs valid structure; keeps lines and names.

@@ -183,8 +183,6 @@ UNITS = {
         ("ir/pass/sums/meeting_sums.c", None, "registers || p->exact)", "registers)"),
         ("ir/pass/sums/meeting_sums.c", None, "if (!c->options || !c->options->registers ||", "if ("),
         ("ir/pass/scalar/sum_order.c", None, "if (!is_linear(o->p, user, id)) return false;", ""),
-        ("ir/pass/scalar/sum_order.c", None, "case VY_OP_DIV: return vy_arg(p, id, 1) != x;", "case VY_OP_DIV: return true;"),
-        ("ir/pass/scalar/sum_order.c", None, "return vy_is_gradient(p->buffers.data[i->aux].role.kind);", "return true;"),
         ("ir/pass/scalar/adjoint_terms.c", None, "vy_neg(x->w.b, (vy_value){other})", "(vy_value){other}"),
         ("ir/pass/scalar/adjoint_terms.c", None, "x->w.p->insts.data[id].type, b, a);", "x->w.p->insts.data[id].type, a, b);"),
         ("ir/pass/scalar/adjoint_terms.c", None, "if (!other || !may_differ(x, id)) return 0;", "if (!other) return 0;"),
