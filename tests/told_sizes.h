@@ -42,4 +42,13 @@ static inline void tell_long_rows(vy_opt_options *o)
     o->extent = told_rows, o->number = told_length, o->rows = 1000;
 }
 
+// A CPU driver with vectors of so many lanes: loads that they make for each other (lane_loads.c),
+// terms and sums of gradients that become one (adjoint_terms.c, meeting_sums.c).
+static inline void tell_lanes(vy_opt_options *o, uint32_t lanes)
+{
+    o->extent = told_extent;
+    o->lanes = o->subgroup_size = lanes;
+    o->subgroup_shuffle = o->registers = true;
+}
+
 #endif

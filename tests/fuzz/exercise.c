@@ -164,6 +164,7 @@ void exercise(const vy_module *m, uint32_t choice)
                         .adjacent = choice >> 19 & 1};
     if (choice >> 20 & 1) tell_few_elements(&o);
     if (choice >> 20 & 2) tell_long_rows(&o);
+    if (choice >> 22 & 1) tell_lanes(&o, 8);
     const bool sound = vy_optimize(copy, &o) && vy_module_check(copy);
     require(sound || is_own_race(m, vy_module_diag(copy)), "-O%d: %s", o.level,
             vy_module_diag(copy)->text);

@@ -6,6 +6,7 @@
 // those that run too long (max_steps).  The results of programs with data races or reads of
 // undefined memory may depend on optimisation; all others must give the same bits.
 #include "tests/fuzz/fuzz.h"
+#include "tests/told_sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,9 @@ enum {
     MOST_BUFFERS = 16,
     MOST_SCALARS = 32,
     MOST_STEPS = 60000,
-    UNKNOWN = 5
-}; // elements of a buffer declared `?`
+    UNKNOWN = 5, // elements of a buffer declared `?`
+    SUBGROUP = 4 // lanes
+};
 
 typedef struct dispatch {
     vy_eval_buffer buffers[MOST_BUFFERS];
@@ -123,7 +125,7 @@ static bool dispatch_run(const vy_program *p, dispatch *d, uint64_t *races)
                          .report_races = true,
                          .report_out_of_range = true,
                          .report_uninitialised = true,
-                         .subgroup_size = 4,
+                         .subgroup_size = SUBGROUP,
                          .max_steps = MOST_STEPS};
     vy_eval_report report = {0};
     vy_diag diag = {0};
@@ -166,6 +168,7 @@ void exercise_eval(const vy_module *m, uint32_t program, int level)
     if (dispatch_run(p, &a, NULL)) {
         vy_module *copy = reparsed(m, "program");
         vy_opt_options o = {.level = level};
+        if (level == 3) tell_lanes(&o, SUBGROUP);
         require(vy_optimize(copy, &o), "-O%d: %s", level, vy_module_diag(copy)->text);
         p = vy_module_program(copy, program);
         // Where a loop exits early, the unrolled code may take more steps.

@@ -14,7 +14,7 @@
 // The builder does not do this, because it keeps the sign of zero, and of a product whose factor is
 // subnormal the last bits.  A value that is used linearly and ends in gradients may differ in
 // those (sum_order.h).  The scale moves only where it makes the factor smaller, so nothing
-// overflows.
+// overflows, and only a scale of a half.
 //
 // Runs only for programs that a device is to run (options->registers): text stays as it is.  Needs
 // valid structure; keeps lines and names.
@@ -60,12 +60,9 @@ static uint32_t difference(terms *x, uint32_t id)
     return take(x, id, vy_neg(x->w.b, (vy_value){other}));
 }
 
-// ±2^-n, n > 0.
-static bool is_scale(const vy_scalar *k)
-{
-    int exponent;
-    return k && fabs(k->f) < 1 && fabs(frexp(k->f, &exponent)) == 0.5 && exponent > -20;
-}
+// ±1/2.  A smaller scale would make factors subnormal, which many devices take as 0, that are not
+// near the end of the range; here those of its last binade.
+static bool is_scale(const vy_scalar *k) { return k && fabs(k->f) == 0.5; }
 
 // (u · v) · scale where u · scale is computed before.
 static uint32_t scaled_product(terms *x, uint32_t id)

@@ -16,8 +16,9 @@
 // nearly all lanes enter saves nothing there, and each value that it yields is chosen by lane.  It
 // takes what `i != j` guards, with loads of `in` buffers, as long as it is no function of the
 // library.  (Mesa 25's lavapipe jumps over an arm that no lane enters, 22.3's does not, so other
-// conditions stay.)  It runs before accesses are proved in range: what was proved in an arm may not
-// hold outside.
+// conditions stay.)  What holds of an access in an arm may not hold outside: such loads lose the
+// mark that they are in range, which `mark_in_range` proves again, and stay where it proves nothing
+// because the caller has (options->unchecked).
 //
 // Needs valid structure; keeps lines and names.
 #include "ir/pass/pass.h"
@@ -31,6 +32,7 @@ typedef struct ifconvert {
     uint8_t *flat; // by IF: it becomes selects
     bool any;
     bool in_lock_step; // `flatten_ifs`
+    bool unchecked;    // … where accesses get no guards
 } ifconvert;
 
 // Is it an integer condition that few lanes do not meet?
@@ -52,7 +54,8 @@ static uint32_t cost_of(const ifconvert *c, uint32_t id)
     if (vy_is_cheap((vy_op)i->op)) return 1;
     if (!c->in_lock_step) return TOO_MUCH;
     switch ((vy_op)i->op) {
-    case VY_OP_LOAD: return c->w.p->buffers.data[i->aux].cls == VY_IN ? LOAD : TOO_MUCH;
+    case VY_OP_LOAD:
+        return c->w.p->buffers.data[i->aux].cls == VY_IN && !c->unchecked ? LOAD : TOO_MUCH;
     case VY_OP_DIV:
     case VY_OP_SQRT:
     case VY_OP_RSQRT: return vy_type_is_float((vy_type)i->type) ? ROOT : TOO_MUCH;
@@ -116,6 +119,10 @@ static uint32_t instead(void *pass, uint32_t id)
 {
     ifconvert *c = pass;
     vy_op op = (vy_op)c->w.p->insts.data[id].op;
+    if (op == VY_OP_LOAD && c->flat[c->w.s.parent[id]]) {
+        vy_rewrite_moved(&c->w, id, NULL, c->w.map);
+        return id;
+    }
     if (!vy_is_marker(op) || !c->flat[vy_opener(c->w.p, &c->w.s, id)]) return 0;
     if (op == VY_OP_ENDIF) emit_selects(c, id);
     return id;
@@ -123,8 +130,9 @@ static uint32_t instead(void *pass, uint32_t id)
 
 static bool convert(vy_program *p, bool in_lock_step, vy_pass_context *context)
 {
+    const vy_opt_options *o = context->options;
     if (!(vy_constructs(p) & VY_IFS)) return true;
-    ifconvert c = {.in_lock_step = in_lock_step};
+    ifconvert c = {.in_lock_step = in_lock_step, .unchecked = o && o->unchecked};
     bool ok = vy_rewrite_begin(&c.w, p) && (c.flat = vy_rewrite_bytes(&c.w)) && choose_ifs(&c);
     if (ok && c.any) vy_rewrite_run(&c.w, instead, &c);
     return vy_rewrite_end(&c.w, ok, &context->changed);

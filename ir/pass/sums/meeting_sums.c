@@ -45,18 +45,18 @@ typedef struct meeting {
 } meeting;
 
 // ----------------------------------------------------------------------------------------- finding
-static bool is_sum(const meeting *x, uint32_t loop, uint32_t id)
+static bool is_sum(const meeting *x, uint32_t id)
 {
-    if (VY_IS_LEAF(id) || x->uses[id] != 1 || x->w.s.parent[id] != loop) return false;
+    if (VY_IS_LEAF(id) || x->uses[id] != 1) return false;
     const vy_op op = (vy_op)x->w.p->insts.data[id].op;
     return op == VY_OP_ADD || op == VY_OP_SUB;
 }
 
 // Is `id` the carried value and up to MAX_TERMS terms?
-static bool follow(const meeting *x, uint32_t loop, uint32_t id, sum *s)
+static bool follow(const meeting *x, uint32_t id, sum *s)
 {
     if (id == s->carry) return true;
-    if (!is_sum(x, loop, id) || s->n == MAX_TERMS) return false;
+    if (!is_sum(x, id) || s->n == MAX_TERMS) return false;
     const bool adds = x->w.p->insts.data[id].op == VY_OP_ADD;
     const uint32_t k = s->n++;
     for (uint32_t side = 0; side < (adds ? 2 : 1); side++) {
@@ -64,7 +64,7 @@ static bool follow(const meeting *x, uint32_t loop, uint32_t id, sum *s)
         s->term[k] = vy_arg(x->w.p, id, 1 - side);
         s->minus[k] = !adds;
         s->n = k + 1;
-        if (follow(x, loop, vy_arg(x->w.p, id, side), s)) return true;
+        if (follow(x, vy_arg(x->w.p, id, side), s)) return true;
     }
     return false;
 }
@@ -77,14 +77,13 @@ static bool find_sum(const meeting *x, uint32_t result, sum *s)
     uint32_t next = vy_slot_next(p, &x->w.s, loop, slot);
     *s = (sum){.carry = vy_carry(loop, slot)};
     const bool chosen = !VY_IS_LEAF(next) && p->insts.data[next].op == VY_OP_SELECT &&
-                        x->uses[next] == 1 && x->w.s.parent[next] == loop &&
-                        vy_arg(p, next, 2) == s->carry;
+                        x->uses[next] == 1 && vy_arg(p, next, 2) == s->carry;
     if (chosen) {
         s->choice = next;
         s->condition = vy_arg(p, next, 0);
         next = vy_arg(p, next, 1);
     }
-    return x->uses[s->carry] == (chosen ? 2 : 1) && next != s->carry && follow(x, loop, next, s);
+    return x->uses[s->carry] == (chosen ? 2 : 1) && follow(x, next, s);
 }
 
 // The loop that `id` is a result of, if that is used once; else 0.
@@ -106,7 +105,7 @@ static bool meet(meeting *x, uint32_t id)
     if (i->type != VY_F32 && i->type != VY_F64) return false;
     const uint32_t first = vy_arg(x->w.p, id, 0), second = vy_arg(x->w.p, id, 1);
     const uint32_t loop = loop_of(x, first);
-    if (first == second || !loop || loop_of(x, second) != loop) return false;
+    if (!loop || loop_of(x, second) != loop) return false;
     return find_sum(x, first, &a) && find_sum(x, second, &b) && a.condition == b.condition &&
            vy_is_adjoint(&x->order, id, &x->w.arena, &x->w.oom);
 }

@@ -82,8 +82,7 @@ static void find_computable(lane_loads *x, uint32_t loop)
     x->computable[loop] = 1;
     for (uint32_t id = loop + 1; id < x->w.s.partner[loop]; id++) {
         const vy_inst *i = &p->insts.data[id];
-        bool ok = !vy_is_marker((vy_op)i->op) && vy_op_infos[i->op].effect == VY_PURE &&
-                  x->w.s.parent[id] == loop;
+        bool ok = vy_op_infos[i->op].effect == VY_PURE;
         for (uint32_t k = 0; ok && k < i->nargs; k++) {
             const uint32_t a = vy_arg(p, id, k);
             ok = VY_IS_LEAF(a) || a < loop || x->computable[a];
@@ -100,15 +99,12 @@ static bool load_suits(const lane_loads *x, uint32_t loop, uint32_t id)
     const vy_inst *i = &p->insts.data[id];
     const vy_buf *b = &p->buffers.data[i->aux];
     if (b->cls != VY_IN || !is_word(b->type) || x->w.s.parent[id] != loop) return false;
-    bool follows = false;
     for (uint32_t k = 0; k < b->rank; k++) {
         const uint32_t a = vy_arg(p, id, k);
         if (VY_IS_LEAF(a) ? vy_leaf_along(p, a, 0) : x->along[a] != 0) return false;
-        if (VY_IS_LEAF(a) || a < loop) continue;
-        if (!x->computable[a]) return false;
-        follows = true;
+        if (!VY_IS_LEAF(a) && a > loop && !x->computable[a]) return false;
     }
-    return follows;
+    return true;
 }
 
 // From the last one: what an index is made of comes before it.
@@ -266,11 +262,9 @@ static uint32_t instead(void *pass, uint32_t id)
 }
 
 // ------------------------------------------------------------------------------------------ pass
-static bool is_power_of_two(uint32_t n) { return n > 1 && !(n & (n - 1)); }
-
 static bool program_suits(const vy_program *p, const vy_opt_options *o)
 {
-    if (!o || !o->lanes || o->lanes != o->subgroup_size || !is_power_of_two(o->lanes)) return false;
+    if (!o || o->lanes < 2 || o->lanes != o->subgroup_size) return false;
     if (!o->subgroup_shuffle || !vy_program_row_fills(p, o->lanes)) return false;
     if (vy_is_chunked(p, o) || !vy_domain_rounds_up(p)) return false;
     const double share = vy_rounded_up_share(p, o);

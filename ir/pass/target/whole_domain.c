@@ -22,7 +22,7 @@ typedef struct whole {
 } whole;
 
 // The workgroup's size along a variable of the domain.  Of more than three, all but the last two
-// are along z.
+// are along z, together: it is enough that each is a multiple.
 static uint32_t width(const vy_program *p, uint32_t axis)
 {
     const uint32_t from_last = p->overs.count - 1 - axis;
@@ -104,8 +104,7 @@ static bool writes_suit(const vy_program *p)
 bool vy_domain_rounds_up(const vy_program *p)
 {
     const uint32_t n = p->overs.count;
-    if (!n || (n > 3 && p->workgroup[2] > 1) || vy_sees_workgroup(p) || !writes_suit(p))
-        return false;
+    if (!n || vy_sees_workgroup(p) || !writes_suit(p)) return false;
     for (uint32_t axis = n; axis < 3; axis++)
         if (p->workgroup[axis] > 1) return false;
     for (uint32_t axis = 0; axis < n; axis++)

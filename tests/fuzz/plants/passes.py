@@ -50,16 +50,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/rewrite/own_atomics.c", None, "sites[id] = o->group[id] &&", "sites[id] = o->chosen[id] &&"),
         ("autodiff/facts/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
     )),
-    # Sums of a gradient that meet, and its equal terms.
-    ("text/opt/meeting_sums.vyre", (
-        ("ir/pass/sums/meeting_sums.c", None, "vy_is_adjoint(&x->order, id, &x->w.arena, &x->w.oom);", "true;"),
-        ("ir/pass/sums/meeting_sums.c", None, "s->minus[k] = !adds;", "s->minus[k] = false;"),
-    )),
-    ("text/opt/adjoint_terms.vyre", (
-        ("ir/pass/scalar/adjoint_terms.c", None, "vy_neg(x->w.b, (vy_value){other})", "(vy_value){other}"),
-        ("ir/pass/scalar/adjoint_terms.c", None, "vy_mul(x->w.b, (vy_value){smaller}, (vy_value){v})", "vy_mul(x->w.b, (vy_value){smaller}, (vy_value){smaller})"),
-        ("ir/pass/scalar/adjoint_terms.c", None, "if (!other || !may_differ(x, id)) return 0;", "if (!other) return 0;"),
-    )),
     # Loops of opposite directions.
     ("text/opt/fuse_directions_apart.vyre", (
         ("ir/pass/scalar/sum_order.c", None, "if (VY_IS_LEAF(id) || o->uses[id] != 1) continue;", "if (VY_IS_LEAF(id)) continue;"),

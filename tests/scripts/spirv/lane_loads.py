@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # DEVICE
 # TIMEOUT: 400
-"""What lanes load for each other (ir/pass/device/lane_loads.c, whole_domain.c): programs as the pass leaves
+"""What lanes load for each other (ir/pass/target/lane_loads.c, whole_domain.c): programs as the pass leaves
 them, in the interpreter with subgroups of 8 to 64 and on the device, against the programs themselves, bit
 for bit, at sizes that the pass would not choose, too.  And the device's roots (spirv/target/lavapipe_roots.c).
 """
@@ -112,6 +112,24 @@ def compare(name, path, low, given, sizes):
                 sys.exit("%s, M=%d N=%d, %s on the device:\n%s\n%s" % (name, m, n, file, got, want))
 
 
+def check_lanes():
+    """Lanes that a loop counts, of subgroups that the workgroup fills or does not (spirv/emit/emit_subgroup.c)."""
+    for width in (8, 12, 20, 32):
+        for lane in ("0..8: k", "0..9: k", "0..min(N, 8): k", "0..min(N, 9): k", "3..N: k", "rev(0..8) step 3: k", "0..8: k + (lane - lane % 8)",
+                     "0..8: k + (lane - lane % 4)", "0..8: k + lane % 8", "0..8: k + 1"):
+            bounds, which = lane.split(": ")
+            with open("lanes.vyre", "w") as f:
+                f.write("program lanes(x: in u32[M], o: out u32[M], M: u32, N: u32)\n    workgroup(%d) over(i: M)\n{\n    var s = 1u32;\n"
+                        "    let v = x[i];\n    for k in %s { s = s * 3 + subgroup_shuffle(v, %s); }\n    o[i] = s;\n}\n" % (width, bounds, which))
+            for n in (2, 8, 11):
+                o = ("--in", "x=cycle:97", "--set", "M=%d" % (2 * width), "--set", "N=%d" % n)
+                got, want = (run("lanes.vyre", *o, what=more).stdout for more in ((), ("--engine", "eval", "--subgroup-size", "8")))
+                if got != want:
+                    sys.exit("subgroups of a workgroup of %d, %s, N=%d:\n%s\n%s" % (width, lane, n, got, want))
+                if "N" not in bounds:
+                    break
+
+
 def check_roots():
     with open("roots.vyre", "w") as f:
         f.write("program roots(x: in f32[N], r: out f32[N], s: out f32[N], N: u32) over(i: N)\n"
@@ -137,4 +155,5 @@ for name, given, text in PROGRAMS:
         f.write(lowered(name + ".vyre", name, given, 64))
     compare(name, name + ".vyre", name + "_low.vyre", given, shares.drawn(sizes, 8))
 check_roots()
-print("ok: %d programs" % len(PROGRAMS))
+check_lanes()
+print("ok: %d programs share loads" % len(PROGRAMS))

@@ -127,6 +127,15 @@ static vy_module *parsed(const char *text, const char *what)
     return NULL;
 }
 
+// May lanes load for each other?  Where subgroups have as many as is told, and for every other
+// program, which then has no sums in shared memory.
+static bool has_vectors(const vy_module *m)
+{
+    enum { LANES = 8 };
+    const bool wide = !launch.subgroup_size || launch.subgroup_size >= LANES;
+    return wide && vy_program_instruction_count(m->programs.data[0]) % 2;
+}
+
 // as_run: with the options that `run` sets beside the level, for one device or another, and several
 // elements per invocation wherever possible.
 static bool optimised(vy_module *m, int level, bool as_run)
@@ -140,6 +149,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
     if (as_run && level == 3)
         o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = o.adjacent = true;
     if (as_run && level == 3 && vy_module_program_count(m) % 2) o.subgroup_size = 32;
+    if (as_run && level == 3 && has_vectors(m)) tell_lanes(&o, 8);
     bool ok = vy_optimize(m, &o);
     for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++) {
         vy_program *p = m->programs.data[i];
