@@ -329,7 +329,7 @@ class Pipeline:
         self.used.update(("count", "mix_rows", "sum_rows"))
         often = r.choice(("0..T", "rev(0..T)", "1..T", "0..2")) if t is None else r.choice(("0..2", "0..%s + 1" % t, "rev(%s..T)" % t, "0..T"))
         keep = r.choice(("", "", "", "", " checkpoint(sqrt)", " checkpoint(2)"))
-        c = "c%d" % self.made if self.summed.random() < 0.3 else None
+        c = "turns%d" % self.made if self.summed.random() < 0.3 else None
         if c:
             self.line(depth, "buffer %s: u32[2];" % c)
         if r.random() < 0.3:
@@ -343,8 +343,6 @@ class Pipeline:
         more = r.choice(("", " + %s" % v, " * 2"))
         size = "value(%s[0])%s" % (n, more) + (self.turning(depth + 1, c) if c else "")
         self.line(depth + 1, "buffer %s: f32[%s, N];" % (b, size))
-        if c:
-            self.line(depth + 1, "turn(%s);" % c)
         self.sized.append(b)
         self.line(depth + 1, "mix_rows(%s, %s);" % (r.choice(self.whole), b))
         if self.filled.random() < 0.5:
@@ -361,6 +359,8 @@ class Pipeline:
             self.block(depth + 1, "t" if v == "t" else None, r.randint(1, 3))
         self.line(depth + 1, "sum_rows(%s, %s);" % (b, r.choice(self.written)))
         self.sized.remove(b)
+        if c:  # at the end: flat(…) is passed the size once more
+            self.line(depth + 1, "turn(%s);" % c)
         if v[0] == "g":
             self.line(depth + 1, "%s += 1;" % v)
         self.line(depth, "}")
