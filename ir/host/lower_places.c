@@ -47,11 +47,12 @@ static void find_last_uses(lowering *w)
 }
 
 // ---------------------------------------------------------------------------------- direct results
-// The instruction that makes the stored tensor, or 0.
+// The instruction that makes the stored tensor, or 0.  A sum of integers is none: it is a dimension
+// expression, which no step stores anywhere but the STORE itself.
 static uint32_t maker_of(const lowering *w, uint32_t store)
 {
     const uint32_t v = vy_arg(w->h, store, w->h->insts.data[store].nargs - 1);
-    if (VY_IS_LEAF(v)) return 0;
+    if (!lower_is_tensor(w, v)) return 0;
     const vy_op op = (vy_op)w->h->insts.data[v].op;
     return op == VY_OP_PICK ? vy_arg(w->h, v, 0) : op == VY_OP_ADD ? v : 0;
 }

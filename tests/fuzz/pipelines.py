@@ -61,6 +61,7 @@ PROGRAMS = {
 }
 VECTORS = [name for name, (kinds, _) in PROGRAMS.items() if not any(k.endswith((" s", " m")) for k in kinds.split(", "))]
 MATRICES = ["rows", "mix_rows", "sum_rows"]
+TURN = "program turn(n: inout u32[2]) over(i: 2) { n[i] = (n[i] + i + 1) % 3; }\n"
 # Rows of a number that no scalar tells.
 WIDE = "program wide(x: inout f32[N], u: out f32[?, N], N: u32) over(i: N) {\n" \
        "    for j in 0..len(u, 0) { u[j, i] = sin(x[i] * f32(j + 1)); }\n    x[i] = cos(x[i] * x[i]);\n}\n"
@@ -109,8 +110,8 @@ INNER = "in v, in v, in p, inout v, out v"
 
 
 class Pipeline:
-    def __init__(self, r, inners, own=None, walled=None, kept=None, filled=None):
-        self.r, self.inners, self.own, self.walled, self.kept, self.filled = r, inners, own, walled, kept, filled
+    def __init__(self, r, inners, own=None, walled=None, kept=None, filled=None, summed=None):
+        self.r, self.inners, self.own, self.walled, self.kept, self.filled, self.summed = r, inners, own, walled, kept, filled, summed
         self.used, self.lines, self.made = set(), [], 0
         self.whole = ["x", "k"]          # vectors that can be read
         self.written = []                # and written
@@ -328,6 +329,9 @@ class Pipeline:
         self.used.update(("count", "mix_rows", "sum_rows"))
         often = r.choice(("0..T", "rev(0..T)", "1..T", "0..2")) if t is None else r.choice(("0..2", "0..%s + 1" % t, "rev(%s..T)" % t, "0..T"))
         keep = r.choice(("", "", "", "", " checkpoint(sqrt)", " checkpoint(2)"))
+        c = "turns%d" % self.made if self.summed.random() < 0.3 else None
+        if c:
+            self.line(depth, "buffer %s: u32[2];" % c)
         if r.random() < 0.3:
             v = "g%d" % self.made
             self.line(depth, "var %s = 0;" % v)
@@ -336,7 +340,9 @@ class Pipeline:
             self.line(depth, "repeat %s in %s%s {" % (v, often, keep))
         self.line(depth + 1, "buffer %s: u32[1];" % n)
         self.line(depth + 1, "count(%s, %s);" % (r.choice(self.whole), n))
-        self.line(depth + 1, "buffer %s: f32[value(%s[0])%s, N];" % (b, n, r.choice(("", " + %s" % v, " * 2"))))
+        more = r.choice(("", " + %s" % v, " * 2"))
+        size = "value(%s[0])%s" % (n, more) + (self.turning(depth + 1, c) if c else "")
+        self.line(depth + 1, "buffer %s: f32[%s, N];" % (b, size))
         self.sized.append(b)
         self.line(depth + 1, "mix_rows(%s, %s);" % (r.choice(self.whole), b))
         if self.filled.random() < 0.5:
@@ -353,9 +359,20 @@ class Pipeline:
             self.block(depth + 1, "t" if v == "t" else None, r.randint(1, 3))
         self.line(depth + 1, "sum_rows(%s, %s);" % (b, r.choice(self.written)))
         self.sized.remove(b)
+        if c:  # at the end: flat(…) is passed the size once more
+            self.line(depth + 1, "turn(%s);" % c)
         if v[0] == "g":
             self.line(depth + 1, "%s += 1;" % v)
         self.line(depth, "}")
+
+    def turning(self, depth, c):
+        """Numbers that iterations change: their sum is what is kept of a size; something kept may come before it."""
+        r = self.summed
+        self.used.add("turn")
+        if len(self.written) > 1 and r.random() < 0.8:
+            self.used.add("both")
+            self.line(depth, "both(%s, %s);" % tuple(r.sample(self.written, 2)))
+        return " + value(%s[0]) + value(%s[1])" % (c, c)
 
     def refill(self, depth, b, t):
         """In a block of its own an intermediate is read, and written as a whole."""
@@ -451,7 +468,7 @@ class Pipeline:
 
 
 def text_of(name):
-    return {"count": COUNT, "wide": WIDE}.get(name) or {**PARTIAL, **AROUND}.get(name) or PROGRAMS[name][1]
+    return {"count": COUNT, "turn": TURN, "wide": WIDE}.get(name) or {**PARTIAL, **AROUND}.get(name) or PROGRAMS[name][1]
 
 
 def begin(texts, r):
@@ -492,7 +509,7 @@ def make(seed, flat=True):
         inners.append(name)
         used |= q.used
     q = Pipeline(r, inners, random.Random("sizes %s" % seed), random.Random("walls %s" % seed), random.Random("kept %s" % seed),
-                 random.Random("filled %s" % seed))
+                 random.Random("filled %s" % seed), random.Random("summed %s" % seed))
     texts.insert(r.randint(0, len(texts)), flatten(q.outer(), own) if flat else q.outer())  # in any order
     begun = begin(texts, random.Random("begun %s" % seed))
     programs = "".join(begun) + "".join(text_of(n) for n in sorted(used | q.used))

@@ -80,6 +80,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/host/raise.c", None, "args[call->extents++] = raise_number(r, own);", "(void)own;"),
         ("ir/host/raise.c", None, "rest += raise_numbers(r, 3, s->groups, rest);", "raise_numbers(r, 3, s->groups, rest);"),
     )),
+    ("text/grad/pipeline/kept_sums.vyre", (
+        ("ir/host/lower_places.c", None, "if (!lower_is_tensor(w, v)) return 0;", "if (VY_IS_LEAF(v)) return 0;"),
+    )),
     ("text/grad/pipeline/unused_scalar.vyre", (
         ("ir/host/raise.c", None, "with_scalar_leaves(vy_rebuild_begin(p))", "vy_rebuild_begin(p)"),
     )),
