@@ -190,20 +190,15 @@ static void given_up(void **state)
 static void ask_within(world *w, uint32_t what, uint32_t most, isl_pw_aff *const *f, isl_set *s)
 {
     isl_pw_aff *x = isl_pw_aff_copy(f[0]), *y = isl_pw_aff_copy(f[1]);
-    isl_set *a = isl_set_copy(s), *b = copy(w->set[3]), *found = NULL;
+    isl_set *a = copy(s);
     isl_ctx_set_max_operations(w->m.ctx, most);
     isl_ctx_reset_operations(w->m.ctx);
     const uint32_t before = vy_isl_known_count(&w->m);
     switch (what) {
-    case 0:
-        found = isl_pw_aff_domain(vy_isl_pw_aff_add(isl_pw_aff_copy(x), isl_pw_aff_copy(y)));
-        break;
-    case 1:
-        found = isl_pw_aff_domain(vy_isl_pw_aff_max(isl_pw_aff_copy(x), isl_pw_aff_copy(y)));
-        break;
-    case 2: found = vy_isl_set_gist(isl_set_copy(a), isl_set_copy(b)); break;
-    case 3: found = vy_isl_set_remove_divs(isl_set_copy(a)); break;
-    default: (void)vy_isl_set_is_subset(a, b); break;
+    case 0: x = vy_isl_pw_aff_add(x, isl_pw_aff_copy(y)); break;
+    case 1: x = vy_isl_pw_aff_max(x, isl_pw_aff_copy(y)); break;
+    case 2: a = vy_isl_set_remove_divs(a); break;
+    default: (void)vy_isl_set_is_subset(a, w->set[3]); break;
     }
     if (isl_ctx_last_error(w->m.ctx) != isl_error_none)
         assert_int_equal(vy_isl_known_count(&w->m), before);
@@ -212,11 +207,10 @@ static void ask_within(world *w, uint32_t what, uint32_t most, isl_pw_aff *const
     isl_pw_aff_free(x);
     isl_pw_aff_free(y);
     isl_set_free(a);
-    isl_set_free(b);
-    isl_set_free(found);
 }
 
-// Some functions give something when isl had too few operations: that is no answer.
+// Some functions give something when isl had too few operations, in the last steps: that is no
+// answer.  (isl_set_gist leaks then, in isl 0.25.)
 static void within_budgets(void **state)
 {
     world *w = *state;
@@ -228,8 +222,8 @@ static void within_budgets(void **state)
     isl_set *s =
         isl_set_read_from_str(w->m.ctx,
                               "[n, m] -> {[i, j] : 0 <= i < n and exists a : 3a <= j <= 2a + m}");
-    for (uint32_t what = 0; what < 5; what++)
-        for (uint32_t most = 1; most < 4000; most += 1 + most / 64) {
+    for (uint32_t what = 0; what < 4; what++)
+        for (uint32_t most = 1; most < 1200; most++) {
             ask_within(w, what, most, f, s);
             vy_isl_forget(&w->m);
         }
