@@ -20,7 +20,11 @@ class Model:
     are 0 of the other sign ("signs")."""
 
     def __init__(self, mode):
-        self.mode, self.nodes, self.noise = mode, [], random.Random(5)
+        self.mode, self.nodes, self.noise, self.extreme = mode, [], random.Random(5), False
+
+    def note(self, v):
+        """Products within a rule of numbers that are not extreme are within f32; of others they may be 0 or infinite."""
+        self.extreme |= math.isfinite(v) and v != 0 and not 1e-9 < abs(v) < 1e9
 
     def rounded(self, v):
         if self.mode == "exact" or v != v or math.isinf(v):
@@ -36,6 +40,7 @@ class Model:
             value *= 1 + self.noise.choice((-1, 1)) * 4e-7
         if summed and self.mode == "signs" and value == 0:
             value = -value
+        self.note(value)
         n = [self.rounded(value), parents, None]
         self.nodes.append(n)
         return n
@@ -50,6 +55,7 @@ class Model:
                 zero, add = not parent[2], partial(parent[2] or 0.0)
                 lucky |= zero and add is not None and add != add
                 if add is not None and parent[2] is not None:
+                    self.note(add)
                     n[2] = self.rounded(add if n[2] is None else n[2] + add)
         return None if lucky else 0.0 if of[2] is None else of[2]
 
@@ -59,6 +65,7 @@ class Model:
             for parent, partial in parents:
                 add = None if g is None else partial(g)
                 if add is not None:
+                    self.note(add)
                     parent[2] = self.rounded(add if parent[2] is None else parent[2] + add)
 
 
@@ -307,7 +314,8 @@ class Program:
         result = m.node(last[0], (last, lambda g: g))
         m.reverse(result)
         slopes = [0.0 if n[2] is None else n[2] for n in inputs]
-        return [result[0], *slopes, m.forward(result, inputs[0])]
+        found = [*slopes, m.forward(result, inputs[0])]
+        return [result[0], *[None if m.extreme else v for v in found]]
 
 
 def alike(a, b, tolerance=2e-3):
