@@ -32,7 +32,8 @@
 #include <stdint.h>
 
 // TAKES1(result, function, operand), TAKES2: two operands.  N1 … N5: numbers after the operands.
-// VALUE, BOUND: a number as an isl_val.  KEEPS1, KEEPS2: a bool, of operands that stay the caller's.
+// VALUE, BOUND: a number as an isl_val.  KEEPS1, KEEPS2: a bool, of operands that stay the
+// caller's.
 #define VY_ISL_KNOWN(TAKES1, TAKES2, N1, N2, N3, N4, N5, ID, VALUE, BOUND, KEEPS1, KEEPS2)         \
     /* spaces */                                                                                   \
     N2(space, space_add_dims, space)                                                               \
@@ -161,8 +162,8 @@ isl_ast_node *vy_isl_known_tree(isl_map *of, isl_set *context, isl_space *names,
 void vy_isl_remember_tree(isl_map *of, isl_set *context, isl_space *names, int64_t number,
                           isl_ast_node *tree);
 
-// When there are as many, all are forgotten, so that memory does not grow with time: a set of twenty
-// variables takes 20 kB.
+// When there are as many, all are forgotten, so that memory does not grow with time: a set of
+// twenty variables takes 20 kB.
 enum { VY_ISL_MOST_ANSWERS = 8192 };
 // How many answers the context has, for tests.
 uint32_t vy_isl_known_count(const vy_isl_memory *m);
