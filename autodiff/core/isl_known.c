@@ -204,11 +204,16 @@ static const answer *known(asking *k, isl_ctx *ctx)
     return NULL;
 }
 
-// Remembers the result (kept), or that it `holds`.
+// Remembers the result (kept), or that it `holds`; but not what isl gave although it had too few
+// operations: some of its functions (0.25) then give an approximation, or an operand.
 static void remember(asking *k, object result, bool holds)
 {
     vy_isl_memory *m = k->m;
     if (!m) return;
+    if (isl_ctx_last_error(m->ctx) != isl_error_none) {
+        drop_operands(&k->q);
+        return;
+    }
     if (vy_isl_known_count(m) == VY_ISL_MOST_ANSWERS) vy_isl_forget(m);
     if (!m->answers) m->answers = vy_zeroed(sizeof *m->answers);
     m->forget = vy_isl_forget;

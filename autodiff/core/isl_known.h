@@ -12,9 +12,9 @@
 // questions that differ share no answer.
 //
 // Answers belong to the context (vy_isl_memory), which the attempts at one program share.  Nothing
-// is remembered of what isl gave up, and after an error nothing is recalled, so that a function
-// fails wherever isl's does.  The rows below are isl's functions of these names; they take and keep
-// what isl's do (`KEEPS`).
+// is remembered of what isl gave up, or gave with an error, and after an error nothing is recalled,
+// so that a function fails wherever isl's does.  The rows below are isl's functions of these names;
+// they take and keep what isl's do (`KEEPS`).
 #ifndef VYRE_ISL_KNOWN_H
 #define VYRE_ISL_KNOWN_H
 

@@ -20,7 +20,11 @@ class Model:
     are 0 of the other sign ("signs")."""
 
     def __init__(self, mode):
-        self.mode, self.nodes, self.noise = mode, [], random.Random(5)
+        self.mode, self.nodes, self.noise, self.extreme = mode, [], random.Random(5), False
+
+    def note(self, v):
+        """Products within a rule of numbers that are not extreme are within f32; of others they may be 0 or infinite."""
+        self.extreme |= math.isfinite(v) and v != 0 and not 1e-9 < abs(v) < 1e9
 
     def rounded(self, v):
         if self.mode == "exact" or v != v or math.isinf(v):
@@ -36,6 +40,7 @@ class Model:
             value *= 1 + self.noise.choice((-1, 1)) * 4e-7
         if summed and self.mode == "signs" and value == 0:
             value = -value
+        self.note(value)
         n = [self.rounded(value), parents, None]
         self.nodes.append(n)
         return n
@@ -50,6 +55,7 @@ class Model:
                 zero, add = not parent[2], partial(parent[2] or 0.0)
                 lucky |= zero and add is not None and add != add
                 if add is not None and parent[2] is not None:
+                    self.note(add)
                     n[2] = self.rounded(add if n[2] is None else n[2] + add)
         return None if lucky else 0.0 if of[2] is None else of[2]
 
@@ -59,6 +65,7 @@ class Model:
             for parent, partial in parents:
                 add = None if g is None else partial(g)
                 if add is not None:
+                    self.note(add)
                     parent[2] = self.rounded(add if parent[2] is None else parent[2] + add)
 
 
@@ -88,8 +95,25 @@ def cosine(x):
     return NAN if math.isinf(x) else math.cos(x)
 
 
-def sigmoid(x):
-    return 1 / (1 + exp(-x))
+def power(a, b):
+    """C's pow."""
+    odd = b % 2 == 1 if math.isfinite(b) else False
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -INF if a < 0 and odd else INF
+    except ValueError:  # 0 to a negative power, or a negative base with an exponent that is no integer
+        return NAN if a else math.copysign(INF, a) if odd else INF
+
+
+def clamp(x, low, high):
+    at_least = x if x > low else low
+    return at_least if at_least < high else high
+
+
+def clamped_to(x, low, high):
+    """Which operand of clamp gets the derivative."""
+    return (0 if x <= high else 2) if low <= x else (1 if low < high else 2)
 
 
 # name → value and derivative: of g, x, y; None: zero by a rule
@@ -118,10 +142,19 @@ TWO = {
     "max": (lambda a, b: a if a > b else b, lambda g, a, b: g if a > b else None,
             lambda g, a, b: None if a > b else g),
     "step": (lambda a, b: 0.0 if b < a else 1.0, lambda g, a, b: None, lambda g, a, b: None),
+    "pow": (power, lambda g, a, b: None if b == 0 else g * b * power(a, b - 1),
+            lambda g, a, b: None if a < 0 or a == 0 < b else g * power(a, b) * log(a)),
+    "hypot": (math.hypot, lambda g, a, b: None if a == 0 == b else g * div(a, math.hypot(a, b)),
+              lambda g, a, b: None if a == 0 == b else g * div(b, math.hypot(a, b))),
+    "atan2": (math.atan2, lambda g, a, b: None if a == 0 == b else div(g * div(b, math.hypot(a, b)), math.hypot(a, b)),
+              lambda g, a, b: None if a == 0 == b else -div(g * div(a, math.hypot(a, b)), math.hypot(a, b))),
 }
+# Operations whose derivative is zero by a rule at some values, and what may have an infinite or unknown partial there.
+DROPS = ("abs", "abs", "relu", "pow", "pow", "hypot", "atan2", "min", "max", "clamp", "select")
+STEEP = ("sqrt", "sqrt", "recip", "log", "*", "*", "/", "pow")
 COMPARE = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
            "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
-EXACT = ("abs", "sign", "floor", "relu", "-", "stop_grad")
+EXACT = ("abs", "sign", "floor", "relu", "-", "stop_grad", "+", "*", "/", "min", "max", "step")
 
 
 class Program:
@@ -132,12 +165,17 @@ class Program:
         names = ["x", "z"]
         self.body = [("let", "a", self.expression(names, 2))]
         names.append("a")
-        self.body += self.statements(names, 3, 0)
-        self.result = self.expression(names, 2)
+        if seed % 2:  # nothing hides what is dropped
+            self.result = self.dropping(names)
+        else:
+            self.body += self.statements(names, 3, 0)
+            self.result = self.expression(names, 2)
 
     # ---- generation
     def expression(self, names, depth):
         r = self.r
+        if depth == 2 and r.random() < 0.4:
+            return self.dropping(names)
         kind = r.randrange(10) if depth else r.randrange(3)
         if kind == 0 and depth < 2:
             return ("const", r.choice((0.0, 1.0, 2.0, -1.0, 0.5)))
@@ -150,6 +188,20 @@ class Program:
                     self.expression(names, depth - 1))
         return (r.choice(("select", "choose")), self.condition(names, depth), self.expression(names, depth - 1),
                 self.expression(names, depth - 1))
+
+    def applied(self, f, argument):
+        if f == "select":
+            return ("select", (self.r.choice(("<", ">", "!=")), argument(), ("const", 0.0)), argument(), argument())
+        if f == "clamp":
+            return ("clamp", argument(), argument(), argument())
+        return ("one", f, argument()) if f in ONE else ("two", f, argument(), argument())
+
+    def dropping(self, names):
+        """A derivative that is dropped at some values, of what is steep at some: abs(sqrt(x)), pow(x * z, a)."""
+        def steep():
+            some = self.r.random() < 0.2
+            return self.expression(names, 0) if some else self.applied(self.r.choice(STEEP), lambda: self.expression(names, 0))
+        return self.applied(self.r.choice(DROPS), steep)
 
     def condition(self, names, depth):
         op, left = self.r.choice(list(COMPARE)), self.expression(names, depth - 1)
@@ -185,7 +237,9 @@ class Program:
             return ("(-%s)" if e[1] == "-" else e[1] + "(%s)") % self.text_of(e[2])
         if e[0] == "two":
             a, b = self.text_of(e[2]), self.text_of(e[3])
-            return "%s(%s, %s)" % (e[1], a, b) if e[1].isalpha() else "(%s %s %s)" % (a, e[1], b)
+            return "%s(%s, %s)" % (e[1], a, b) if e[1].isidentifier() else "(%s %s %s)" % (a, e[1], b)
+        if e[0] == "clamp":
+            return "clamp(%s)" % ", ".join(map(self.text_of, e[1:]))
         c, a, b = self.text_of_condition(e[1]), self.text_of(e[2]), self.text_of(e[3])
         return "select(%s, %s, %s)" % (c, a, b) if e[0] == "select" else "(%s ? %s : %s)" % (c, a, b)
 
@@ -229,7 +283,11 @@ class Program:
         if e[0] == "two":
             a, b = self.value(m, e[2], env), self.value(m, e[3], env)
             f, da, db = TWO[e[1]]
-            return m.node(f(a[0], b[0]), (a, lambda g: da(g, a[0], b[0])), (b, lambda g: db(g, a[0], b[0])), summed=e[1] in "+-")
+            return m.node(f(a[0], b[0]), (a, lambda g: da(g, a[0], b[0])), (b, lambda g: db(g, a[0], b[0])), function=e[1] not in EXACT, summed=e[1] in "+-")
+        if e[0] == "clamp":
+            of = [self.value(m, x, env) for x in e[1:]]
+            to = clamped_to(*[n[0] for n in of])
+            return m.node(clamp(*[n[0] for n in of]), (of[to], lambda g: g))
         taken = self.value(m, e[2] if self.holds(m, e[1], env) else e[3], env)
         return m.node(taken[0], (taken, lambda g: g))
 
@@ -256,12 +314,15 @@ class Program:
         result = m.node(last[0], (last, lambda g: g))
         m.reverse(result)
         slopes = [0.0 if n[2] is None else n[2] for n in inputs]
-        return [result[0], *slopes, m.forward(result, inputs[0])]
+        found = [*slopes, m.forward(result, inputs[0])]
+        return [result[0], *[None if m.extreme else v for v in found]]
 
 
 def alike(a, b, tolerance=2e-3):
     if a != a or b != b:
         return a != a and b != b
+    if math.isinf(a) or math.isinf(b):  # whose difference from anything is within any share of itself
+        return a == b
     return a == b or abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
 
 

@@ -21,6 +21,15 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/affine/access.c", None, "const bool same = operand == vy_arg(a->p, like->id, axis);", "const bool same = true;"),
         ("autodiff/gather/gather_assume.c", None, "d->value < 256 && n < 256) n *= d->value;", "d->value < 256 && n < 256) n *= 1;"),
     )),
+    # What is zero by a rule meets infinities of the data.
+    ("special_values.py", (
+        ("autodiff/reverse/sweep.c", None, "if (vy_rule_drops(r->p, id, k)) edge", "if (false) edge"),
+        ("autodiff/reverse/sweep.c", None, "if (kind == RULE_PICK) edge", "if (false) edge"),
+        ("autodiff/reverse/sweep.c", None, "const uint32_t seen = both(r, mask, c);", "const uint32_t seen = mask;"),
+        ("autodiff/core/rules.c", None, "    case VY_OP_ABS:\n    case VY_OP_CLAMP:", "    case VY_OP_CLAMP:"),
+        ("autodiff/core/rules.c", None, "return !other || (k == 0 ? other->f == 0 : other->f <= 0);", "return false;"),
+        ("autodiff/facts/masks.c", None, "vy_rule_drops(f->p, id, k);", "false;"),
+    )),
     # Elements of shared arrays to which all invocations of a workgroup add, summed in order.
     ("text/grad/shared/lane_sums.vyre", (
         ("autodiff/facts/phase_sum.c", None, ".loads & ~summed) summed &=", ".loads & 0) summed &="),

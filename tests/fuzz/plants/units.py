@@ -425,6 +425,7 @@ UNITS = {
         ("autodiff/core/isl_known.c", None, "if (x->of[k].is != y->of[k].is) return false;", ";"),
         ("autodiff/core/isl_known.c", None, "k->q.of[i].is = copy_of(k->q.of[i]);", "(void)copy_of;"),
         ("autodiff/core/isl_known.c", None, "isl_ctx_last_error(ctx) != isl_error_none) return NULL;", "false) return NULL;"),
+        ("autodiff/core/isl_known.c", None, "if (isl_ctx_last_error(m->ctx) != isl_error_none) {", "if (false) {"),
         ("autodiff/core/isl_known.c", None, "    m->failed = true;\n", ""),
         ("autodiff/core/isl_known.c", None, "== VY_ISL_MOST_ANSWERS) vy_isl_forget(m);", "== 0) vy_isl_forget(m);"),
     ),

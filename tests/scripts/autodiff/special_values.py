@@ -51,27 +51,28 @@ def wrong_in(want, got):
 
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
-    count = int(os.environ.get("VYRE_COUNT", "14"))
+    count = int(os.environ.get("VYRE_COUNT", "28"))
     devices = subprocess.run([COMMAND, "devices"], capture_output=True, text=True, check=False).stdout
     kept = "signed_zero_inf_nan_preserve_float32" in devices
     for k, name in enumerate("xz"):
         with open(name + ".bin", "wb") as f:
             f.write(struct.pack("%df" % len(POINTS), *[p[k] for p in POINTS]))
-    failed = known = 0
+    failed, known = 0, [0] * len(RESULTS)
     for n in range(count):
         p = specials.Program(seed * 1000 + n)
         want = [[specials.expected(p, *point, device) for point in POINTS] for device in (False, True)]
-        known += sum(v is not None for w in want[True] for v in w)
+        known = [k + sum(w[r] is not None for w in want[True]) for r, k in enumerate(known)]
         for way in WAYS + ON_DEVICE * kept:
             found = list(wrong_in(want[way in ON_DEVICE], run(p.text(), way)))
             if found:
                 failed += 1
                 print("VYRE_SEED=%d, program %d, %s: %d differ, such as\n%s\n%s" % (
                     seed, n, " ".join(way), len(found), "\n".join(found[:4]), p.text()))
-    share = known / (count * len(POINTS) * len(RESULTS))
-    print("VYRE_SEED=%d: %d programs, %.0f %% of the results are known%s" % (
-        seed, count, 100 * share, "" if kept else "; no device that keeps NaN"))
-    if share < 0.8:
+    shares = [k / (count * len(POINTS)) for k in known]
+    print("VYRE_SEED=%d: %d programs, known are %s%s" % (
+        seed, count, ", ".join("%.0f %% of %s" % (100 * s, name) for name, s in zip(RESULTS, shares)),
+        "" if kept else "; no device that keeps NaN"))
+    if min(shares[:3]) < 0.9 or shares[3] < 0.1:  # tangents meet what is only sometimes dropped: Model.forward
         sys.exit("the model decides too little")
     sys.exit(failed != 0)
 

@@ -137,10 +137,12 @@ def equal(a, b, scale):
     a, b = number(a), number(b)
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) and math.isnan(b)
+    if math.isinf(a) or math.isinf(b):  # any difference from it is within a share of it
+        return a == b
     return a == b or abs(a - b) <= 2e-5 * max(scale, abs(a), abs(b))
 
 
-def differ(want, got):
+def differ(want, got, whose="on the device"):
     for name, o in want.items():
         if name not in got:
             continue
@@ -148,7 +150,7 @@ def differ(want, got):
         scale = max(finite, default=0)
         for k, (a, b) in enumerate(zip(o["data"], got[name]["data"])):
             if not equal(a, b, scale):
-                return "%s[%d]: %r on the device, %r as read" % (name, k, a, b)
+                return "%s[%d]: %r %s, %r as read" % (name, k, a, whose, b)
     return None
 
 
@@ -167,7 +169,7 @@ def gradients_differ(text, argv, given):
         return "its gradient is refused, not that of the program: %s" % both[1].stderr
     want, got = [{n: o for n, o in json.loads(b.stdout)["outputs"].items() if n.startswith("grad_")} for b in both]
     COMPARED[0] += any(n in got for n in want)
-    return differ(want, got)
+    return differ(want, got, "of the program")
 
 
 def damaged(words, r):
