@@ -161,6 +161,8 @@ def cases_of(path):
                 continue
             if line.startswith("vyre-grad check "):  # compares with differences itself
                 unchecked.discard(name)
+            if any("{" in word for word in options.get("--in", []) + options.get("--of", []) + options.get("--wrt", [])):
+                continue  # a choice for each of several programs
             for found in case(parts, programs[name], options):
                 unchecked.discard(name)
                 cases.append((name, found))
