@@ -14,5 +14,5 @@ bool vy_pass_algebra(vy_program *p, vy_pass_context *c)
     vy_rewrite w;
     bool ok = vy_rewrite_begin(&w, p);
     if (ok) vy_rewrite_run(&w, NULL, NULL);
-    return vy_rewrite_end(&w, ok, &c->changed);
+    return vy_rewrite_end(&w, ok, &c->changed) && vy_pass_cleanup(p, c); // arms that became equal
 }
