@@ -210,6 +210,7 @@ static void declare(rows *r)
     r->first = vy_eq(b, r->lane, u32(r, 0));
     q->workgroup[0] = VY_ROW_LANES, q->workgroup[1] = q->workgroup[2] = 1;
     q->has_workgroup = true;
+    for (uint32_t i = 1; i < q->buffers.count; i++) q->buffers.data[i].owned = false; // all load
     for (uint32_t t = 0; t < VY_TYPE_COUNT; t++)
         for (uint32_t k = 0; k < r->plan.parts[t]; k++) {
             const char *row = vy_free_name(q, "row", vy_type_name((vy_type)t), text);

@@ -150,6 +150,11 @@ static void find_places(whole *x)
         x->at[axis] = vy_min(b, i, last).id;
         round_extent(x, axis);
     }
+    // Invocations beyond the end load what the last one inside does.
+    if (!vy_builder_failed(b))
+        for (uint32_t i = 1; i < p->buffers.count; i++)
+            if (p->buffers.data[i].cls == VY_IN)
+                vy_builder_program(b)->buffers.data[i].owned = false;
     // The extents are multiples of these sizes.
     if (!vy_builder_failed(b)) vy_builder_program(b)->has_workgroup = true;
 }

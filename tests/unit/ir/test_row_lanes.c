@@ -75,6 +75,11 @@ static const char *const walked[] = {
          "    }\n"
          "    z[r] = s;\n"
          "}\n",
+    // What belonged to one invocation all lanes load.
+    "program f(@owned x: in f32[R, C], w: in f32[C], y: inout f32[R, C], @owned z: inout f32[R],\n"
+    "          R: u32, C: u32) over(r: R) {\n"
+    "    var s = x[r, 0]; for c in 0..C { s = 0.5 * s + x[r, c]; } z[r] = s;\n"
+    "}\n",
     // A flat matrix.
     "program f(x: in f32[R * C], w: in f32[C], y: inout f32[R * C], z: inout f32[R], R: u32, C: u32)\n"
     "    over(a: R, b: 1) {\n"
