@@ -17,19 +17,20 @@ extern "C" {
 #endif
 
 // X(ID, name, drivers: MESA (all of Mesa's) or LAVAPIPE, first fixed major version or NEVER, text)
-#define VY_QUIRKS(X)                                                                               \
-    X(GUESSED_BOUNDS, "guessed_bounds", MESA, 25,                                                  \
-      "the constant operand of a minimum is taken for a loop's trip count")                        \
-    X(GUESSED_LENGTHS, "guessed_lengths", MESA, 25,                                                \
-      "loops tested at the end, unrolled by an array's length, read wrong elements")               \
-    X(WIDENED_SIGNS, "widened_signs", MESA, 25, "i64(x) < 0 is wrong after OpSConvert")            \
-    X(MANY_WAYS, "many_ways", LAVAPIPE, NEVER,                                                     \
-      "compiling an index with very many operand paths never ends")                                \
-    X(ROUNDED_DOUBLES, "rounded_doubles", LAVAPIPE, NEVER,                                         \
-      "f64 without AVX-512: round(3.5) is 3, trunc(33554432.5) is that itself")                    \
-    X(FOLDED_ZEROS, "folded_zeros", LAVAPIPE, NEVER,                                               \
-      "x * 0 and 0 / x of an infinity or NaN are 0, not NaN; of a negative x, 0 and not -0")       \
-    X(DEEP_UNROLLING, "deep_unrolling", LAVAPIPE, NEVER,                                           \
+#define VY_QUIRKS(X)                                                                                \
+    X(GUESSED_BOUNDS, "guessed_bounds", MESA, 25,                                                   \
+      "the constant operand of a minimum is taken for a loop's trip count")                         \
+    X(GUESSED_LENGTHS, "guessed_lengths", MESA, 25,                                                 \
+      "loops tested at the end, unrolled by an array's length, read wrong elements")                \
+    X(WIDENED_SIGNS, "widened_signs", MESA, 25, "i64(x) < 0 is wrong after OpSConvert")             \
+    X(MANY_WAYS, "many_ways", LAVAPIPE, NEVER,                                                      \
+      "compiling an index with very many operand paths never ends")                                 \
+    X(ROUNDED_DOUBLES, "rounded_doubles", LAVAPIPE, NEVER,                                          \
+      "f64 without AVX-512: round(3.5) is 3, trunc(33554432.5) is that itself")                     \
+    X(FOLDED_ZEROS, "folded_zeros", LAVAPIPE, NEVER,                                                \
+      "x * 0 and 0 / x of an infinity or NaN are 0, not NaN; of a negative x, 0 and not -0; x / 0 " \
+      "is anything")                                                                                \
+    X(DEEP_UNROLLING, "deep_unrolling", LAVAPIPE, NEVER,                                            \
       "unrolled iterations are nested in one another, beyond the depth that it supports")
 
 typedef enum vy_quirk {

@@ -36,7 +36,7 @@ uint32_t vy_emit_div(vy_fn *f, uint32_t i)
 {
     vy_type t = (vy_type)f->p->insts.data[i].type;
     uint32_t type = vy_spv_type(f->m, t), a = vy_factor(f, i, 0);
-    if (vy_type_is_float(t)) return VY_DO(f, SpvOpFDiv, type, a, arg(f, i, 1));
+    if (vy_type_is_float(t)) return VY_DO(f, SpvOpFDiv, type, a, vy_factor(f, i, 1));
     divisor d = safe_divisor(f, i, t);
     uint32_t q = VY_DO(f, vy_type_is_signed(t) ? SpvOpSDiv : SpvOpUDiv, type, a, d.safe);
     if (d.minus_one)

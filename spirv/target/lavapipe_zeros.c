@@ -3,9 +3,11 @@
 //
 //   x * 0.0    0 on llvmpipe whatever x is; −0, or NaN of an infinity or NaN, by IEEE
 //   0.0 / x    likewise, also of Mesa 25
+//   x / 0.0    anything: its result is undefined there; an infinity, or NaN, by IEEE
 //
-// Its code generator (lp_build_mul, lp_build_div) takes a constant +0 for the result, under
-// SignedZeroInfNanPreserve and NoContraction too.  So it gets one that it does not recognise.
+// Its code generator (lp_build_mul, lp_build_div) takes a constant +0 for the result, or does not
+// divide by one, under SignedZeroInfNanPreserve and NoContraction too.  So it gets one that it does
+// not recognise.
 // Derivatives of real programs have none: what they multiply by zero is left out before.  Sums of a
 // zero lose the sign of a zero alone there (−0 + 0 is −0), and are left as they are.
 #include "spirv/target/target.h"

@@ -561,6 +561,7 @@ UNITS = {
         ("spirv/target/target.c", None, "VY_QUIRKS_ALL & ~o->spared;", "VY_QUIRKS_ALL;"),
         ("spirv/target/target.c", None, ".answer = bounds ? vy_mesa_answer : NULL,", ""),
         ("spirv/target/target.c", None, "have & VY_QUIRK_BIT(WIDENED_SIGNS) ?", "have & VY_QUIRK_BIT(MANY_WAYS) ?"),
+        ("spirv/emit/emit_int.c", None, "SpvOpFDiv, type, a, vy_factor(f, i, 1));", "SpvOpFDiv, type, a, arg(f, i, 1));"),
         ("spirv/target/lavapipe_zeros.c", None, "if (f->library || x != vy_spv_zero(f->m, t)) return x;", "if (f->library || x == vy_spv_zero(f->m, t)) return x;"),
         ("spirv/emit/emit_ops.c", None, "in->op == VY_OP_MUL ? vy_factor(f, i, k) : arg(f, i, k);", "arg(f, i, k);"),
         ("spirv/emit/emit_ops.c", None, "const uint32_t x = vy_factor(f, i, 0), y = vy_factor(f, i, 1);", "const uint32_t x = arg(f, i, 0), y = arg(f, i, 1);"),

@@ -70,6 +70,10 @@ static const struct {
      " OpShiftRightLogical ", true},
     {VY_QUIRK_BIT(FOLDED_ZEROS),
      "program t(x: in i32[N], y: out i32[N], N: u32) over(i: N) {"
+     "  y[i] = isinf(f32(x[i]) / 0.0) ? 1i32 : 0i32; }",
+     " OpShiftRightLogical ", true},
+    {VY_QUIRK_BIT(FOLDED_ZEROS),
+     "program t(x: in i32[N], y: out i32[N], N: u32) over(i: N) {"
      "  y[i] = isnan(fma(1.0 / f32(x[i]), 0.0, 1.0)) ? 1i32 : 0i32; }",
      " OpShiftRightLogical ", true},
     {VY_QUIRK_BIT(DEEP_UNROLLING), deep, " DontUnroll", false},
