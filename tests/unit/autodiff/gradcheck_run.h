@@ -133,7 +133,9 @@ static bool has_vectors(const vy_module *m)
 {
     enum { LANES = 8 };
     const bool wide = !launch.subgroup_size || launch.subgroup_size >= LANES;
-    return wide && vy_program_instruction_count(m->programs.data[0]) % 2;
+    // A pipeline without parameters of floats has a gradient without programs.
+    return wide && vy_module_program_count(m) &&
+           vy_program_instruction_count(m->programs.data[0]) % 2;
 }
 
 // as_run: with the options that `run` sets beside the level, for one device or another, and several
