@@ -13,8 +13,8 @@ enum {
     GPU_ELEMENTS = 64,       // of its domain that an invocation computes at most: 8 × 8
     GPU_INVOCATIONS = 65536, // … as long as it keeps that many
     GPU_CARRIED = 72,        // values that a loop carries at most
-    // Rows that a workgroup each walks together, at most: as many invocations as keep it busy
-    // (../shared/TILES.md 4.8).
+    // Rows that a workgroup each walks together, at most: more of them fill the device with an
+    // invocation each.
     GPU_ROWS = 16384,
 };
 

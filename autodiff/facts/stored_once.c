@@ -19,6 +19,7 @@
 // that are axes say of all invocations that they differ.
 #include "autodiff/facts/facts.h"
 #include "ir/core/access.h"
+#include "ir/core/divisor.h"
 
 enum { MOST_TERMS = 8, MOST_STEPS = 64 };
 
@@ -240,16 +241,6 @@ static bool cancel(sum *x, sum *y)
     return true;
 }
 
-static int64_t common_factor(int64_t a, int64_t b)
-{
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 // Is constant + Σ by · digit never a multiple of 2³²?
 static bool is_never_zero(uint32_t constant, const digit *d, uint32_t n)
 {
@@ -260,7 +251,7 @@ static bool is_never_zero(uint32_t constant, const digit *d, uint32_t n)
         if (!d[k].last || !by) continue;
         if (d[k].last >= WRAP / by) return false;
         *(d[k].by < 0 ? &low : &high) += d[k].by * d[k].last;
-        factor = common_factor(factor, by);
+        factor = vy_common_divisor(factor, by);
     }
     if (low <= -WRAP || high >= WRAP) return false;
     return low > 0 || high < 0 || (factor && c % factor != 0);

@@ -13,6 +13,7 @@
 // the inner one in any case.  Of another order only the condition does not hold.
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/gather/gather_build.h"
+#include "ir/core/divisor.h"
 
 #include <string.h>
 
@@ -22,16 +23,6 @@ enum {
 };
 
 // ----------------------------------------------------------------------------------------- strides
-static int64_t common_divisor(int64_t x, int64_t y)
-{
-    while (y) {
-        const int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return x;
-}
-
 // Of the terms of one product the stride is the greatest that they all are multiples of: it is at
 // most 1 for what has no factors.
 static bool add_stride(vy_affine_rows *r, const vy_flat_term *t)
@@ -49,7 +40,7 @@ static bool add_stride(vy_affine_rows *r, const vy_flat_term *t)
         x->count = t->count;
         r->axes++;
     }
-    x->constant = common_divisor(constant, x->constant);
+    x->constant = vy_common_divisor(constant, x->constant);
     return true;
 }
 

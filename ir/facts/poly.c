@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // poly.c: the arithmetic of poly.h.
 #include "ir/facts/poly.h"
+#include "ir/core/divisor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,16 +48,6 @@ static vy_poly within(vy_poly_space *s, vy_poly r, bool known, double value, boo
 }
 
 // ------------------------------------------------------------------------------------ coefficients
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a < 0 ? -a : a;
-}
-
 static void reduce(vy_poly_space *s, vy_poly_term *t, __int128 num, __int128 den)
 {
     __int128 a = num < 0 ? -num : num, b = den;
@@ -325,7 +316,7 @@ static bool integral_at(vy_poly x, int64_t c, const uint32_t *vars, const int64_
             for (uint32_t v = 0; v < n; v++)
                 for (uint32_t e = 0; vars[v] == t->factors[k].var && e < t->factors[k].power; e++)
                     value *= at[v];
-        int64_t common = (int64_t)den / gcd((int64_t)den, t->den) * t->den;
+        int64_t common = (int64_t)den / vy_common_divisor((int64_t)den, t->den) * t->den;
         num = num * (common / den) + value * (common / t->den);
         den = common;
     }

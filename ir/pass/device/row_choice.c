@@ -160,7 +160,7 @@ static bool loop_suits(choice *c, uint32_t loop)
            hand_over_all(c, loop);
 }
 
-// Also whether each innermost loop is shared, or in one that is: what all lanes repeat is short.
+// All outermost loops, or none: what all lanes would repeat is then short.
 static bool choose_loops(choice *c)
 {
     const vy_structure *s = &c->w->s;

@@ -21,8 +21,8 @@
 //                                           }
 //
 // (end is the least of C and (block + 1)·256.)  For GPUs, and few rows that are long: neighbouring
-// lanes then load neighbouring words, and there are 64 times as many of them (64 lanes a row where
-// rows are long; measured in docs/performance.md).
+// lanes then load neighbouring words, and there are 64 times as many of them (docs/performance.md,
+// "Rows walked by 64 lanes").
 //
 // What depends on carried values, the *steps*, all lanes do for all iterations in the order of the
 // program, so that each of them has the value after the loop, and it is the same, bit for bit: no
@@ -35,7 +35,7 @@
 
 #include <string.h>
 
-enum { BLOCK = VY_ROW_LANES * VY_ROW_TURNS, TOGETHER = 8 };
+enum { BLOCK = VY_ROW_LANES * VY_ROW_PER_LANE, TOGETHER = 8 };
 
 typedef struct rows {
     vy_rewrite w;

@@ -6,9 +6,9 @@
 #include "ir/pass/pass.h"
 
 enum {
-    VY_ROW_LANES = 64, // every device has them
-    VY_ROW_TURNS = 4,  // iterations of a lane between two barriers
-    VY_ROW_PARTS = 4,  // values that an iteration hands over, at most: 4 KiB of 32 bits
+    VY_ROW_LANES = 64,   // every device has them
+    VY_ROW_PER_LANE = 4, // iterations of a lane between two barriers
+    VY_ROW_PARTS = 4,    // values that an iteration hands over, at most: 4 KiB of 32 bits
 };
 
 // What becomes of an instruction.

@@ -191,7 +191,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/grad/gather/packed.vyre", (
         ("autodiff/affine/flat_terms.c", None, "    along.constant /= x->constant;\n", ""),
         ("autodiff/affine/flat_terms.c", None, "t->constant % r->axis[k].constant))", "false))"),
-        ("autodiff/gather/gather_strides.c", None, "x->constant = common_divisor(constant, x->constant);", "x->constant = constant;"),
+        ("autodiff/gather/gather_strides.c", None, "x->constant = vy_common_divisor(constant, x->constant);", "x->constant = constant;"),
         ("autodiff/gather/gather_assume.c", None, "    if (r->axis[k].constant != 1)\n", "    if (false)\n"),
         ("autodiff/gather/gather_assume.c", None, "gather_is_beside(g, x->id, y->id) &&", "true &&"),
         ("autodiff/gather/gather_site.c", None, "gather_is_beside(g, like->id, site->id) &&", "true &&"),

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/reads_back.h"
+
 static uint32_t count(const vy_module *m, vy_op op)
 {
     const vy_program *p = vy_module_find(m, "f");
@@ -397,13 +399,7 @@ static void texts_read_back(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
         vy_module *m = optimised(some[k].text, 8, 1);
-        char *text = vy_print(m, NULL);
-        vy_module *back = parsed(text);
-        char *again = vy_print(back, NULL);
-        assert_string_equal(text, again);
-        vy_free(again);
-        vy_module_free(back);
-        vy_free(text);
+        assert_reads_back(m);
         vy_module_free(m);
     }
 }
