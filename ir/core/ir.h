@@ -173,12 +173,11 @@ typedef struct vy_tensor {
 typedef struct vy_host_call {
     uint32_t callee; // in the module
     bool pipeline;   // a pipeline, or a program
-    bool groups;     // the last three operands are numbers of workgroups
-    uint32_t tensors, scalars;
-    uint32_t count;          // parameters that are bound
-    const vy_tensor *shapes; // of their arguments
-    uint32_t extents;        // the last operands: extents of results, as numbers
-    const uint32_t *keys;    // theirs
+    bool groups;     // three operands after the scalars are numbers of workgroups
+    uint32_t tensors, scalars, extents; // operands of each kind; extents of results, as numbers
+    uint32_t count;                     // parameters that are bound
+    const vy_tensor *shapes;            // of their arguments
+    const uint32_t *keys;               // of the extents
 } vy_host_call;
 
 VY_VEC_TYPE(vy_inst_vec, vy_inst);
@@ -335,8 +334,7 @@ static inline bool vy_clears_shared(const vy_program *p, uint32_t id)
     return i->op == VY_OP_ZERO && p->buffers.data[i->aux].cls == VY_SHARED;
 }
 void vy_program_drop_marks(vy_program *p); // vy_drop_marks of one
-// What an earlier run of the optimiser has proved of its buffers need not hold of what was made of
-// it since.
+// What the optimiser once proved of its buffers need not hold of what was made of it since.
 void vy_program_forget_stored(vy_program *p);
 
 // ---------------------------------------------------------------------------------- diagnostics

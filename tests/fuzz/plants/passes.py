@@ -51,6 +51,16 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/facts/injective.c", None, "b->plain &= plain == all;", "b->plain &= plain != 0;"),
     )),
     # Loops of opposite directions.
+    # Workgroups outside of the domain; sizes that written code is made fast for.
+    ("text/device/group_outside.vyre", (
+        ("spirv/emit/leaves.c", None, "f->p->workgroup[axis] == 1) {", "f->p->workgroup[axis] == 0) {"),
+        ("spirv/emit/emit.c", None, "vy_guard_begin(f, vy_and_bool(f, lanes, group));", "vy_guard_begin(f, lanes);"),
+    )),
+    ("text/device/row_lanes.vyre", (
+        ("session/tuned.c", None, "if (!is_size(m, text))", "if (0)"),
+        ("session/tuned.c", None, "known[k] = number_of(s->tune[i], &numbers[k]);", "known[k] = false;"),
+        ("session/target.c", None, "(f->known ? !f->cpu : is_for_gpu(asked->settings, f))) opt->rows", "true) opt->rows"),
+    )),
     ("text/opt/fuse_directions_apart.vyre", (
         ("ir/pass/scalar/sum_order.c", None, "if (VY_IS_LEAF(id) || o->uses[id] != 1) continue;", "if (VY_IS_LEAF(id)) continue;"),
         ("ir/pass/scalar/sum_order.c", None, "if (i->op != VY_OP_ADD && i->op != VY_OP_SUB) continue;", ""),
