@@ -227,5 +227,5 @@ bool vy_pass_row_lanes(vy_program *p, vy_pass_context *c)
         if (!r.w.oom) vy_rewrite_range(&r.w, 1, p->insts.count, instead, &r);
     }
     if (!vy_rewrite_end(&r.w, ok, &c->changed)) return false;
-    return !r.plan.loops || (vy_pass_cleanup(p, c) && vy_pass_dce(p, c));
+    return !r.plan.loops || vy_pass_tidy(p, c);
 }

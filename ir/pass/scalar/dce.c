@@ -20,3 +20,10 @@ bool vy_pass_dce(vy_program *p, vy_pass_context *c)
     bool ok = vy_sweep_begin(&w, p) && vy_sweep_mark(&w, false);
     return vy_sweep_end(&w, ok, &c->changed);
 }
+
+// Cleanup first: it makes more values dead.  And last: an arm that dce emptied is a select to the
+// parser, and a program must read back as the one that was printed.
+bool vy_pass_tidy(vy_program *p, vy_pass_context *c)
+{
+    return vy_pass_cleanup(p, c) && vy_pass_dce(p, c) && vy_pass_cleanup(p, c);
+}

@@ -158,7 +158,7 @@ static bool optimised(vy_module *m, int level, bool as_run)
         vy_pass_context c = {.options = &o};
         ok = vy_coarsen_all(p, level == 2 ? 3 : 2, level == 3);
         // Fold what became constant, as parsing the text does: texts are compared.
-        ok = ok && vy_pass_cleanup(p, &c) && vy_pass_dce(p, &c) && vy_pass_schedule_uses(p, &c);
+        ok = ok && vy_pass_tidy(p, &c) && vy_pass_schedule_uses(p, &c);
     }
     if (ok && vy_module_check(m)) return true;
     snprintf(message, sizeof message, "-O%d: %s [%s]", level, vy_module_diag(m)->text,
