@@ -138,9 +138,14 @@ static void store_number(lowering *w, uint32_t id, uint32_t v)
 
 static void store(lowering *w, uint32_t id)
 {
-    if (w->is_direct[id] || w->dead[id] || w->nothing[id]) return;
-    const lower_place to = lower_slice(w, id);
+    if (w->dead[id] || w->nothing[id]) return;
     const uint32_t v = vy_arg(w->h, id, w->h->insts.data[id].nargs - 1);
+    if (w->is_direct[id]) { // else the tape would stay without a writer, and gradients wrong
+        if (w->place[v].buffer != w->current[w->h->insts.data[id].aux])
+            vy_build_fail(w->b, VY_E_INTERNAL, "a result was not written where it is stored");
+        return;
+    }
+    const lower_place to = lower_slice(w, id);
     const vy_scalar *c = vy_id_const(w->h, v);
     const bool is_float = vy_type_is_float((vy_type)to.shape.type);
     const bool whole = w->h->insts.data[id].nargs == 1; // integers of tapes are single elements
