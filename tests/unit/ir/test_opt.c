@@ -413,7 +413,7 @@ static void test_pass_names(void **state)
         assert_true(found);
     }
     // Each pass has a test; some have others (test_strip_mine, test_mark_owned, text/opt:
-    // fast_math, promote_rows, subgroup_runs, coarsen, drop_ad_marks, inline_calls, count_loops, group_vectors,
+    // fast_math, lengths, promote_rows, subgroup_runs, coarsen, drop_ad_marks, inline_calls, count_loops, group_vectors,
     // hoist_first, place_workspaces, unit/spirv/test_places, unit/ir/test_stored,
     // unit/ir/test_shared_copies and unit/ir/test_row_lanes).
     static const char *const elsewhere[] = {"strip_mine",    "algebra",          "registers",
@@ -421,7 +421,8 @@ static void test_pass_names(void **state)
                                             "inline_calls",  "count_loops",      "group_vectors",
                                             "hoist_first",   "place_workspaces", "mark_stored",
                                             "shared_copies", "lane_loads",       "flatten_ifs",
-                                            "meeting_sums",  "adjoint_terms",    "row_lanes"};
+                                            "meeting_sums",  "adjoint_terms",    "row_lanes",
+                                            "lengths"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
@@ -1259,6 +1260,7 @@ static void test_random(void **state)
                                          "implied",
                                          "share_arms",
                                          "nested_selects",
+                                         "lengths",
                                          "promote_sums",
                                          "promote_rows",
                                          "fuse_loops",
