@@ -25,6 +25,7 @@ bool vy_pass_mark_in_range(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c);        // inexact rules, if fast_math
 bool vy_pass_implied(vy_program *p, vy_pass_context *c);        // conditions whose value is known
 bool vy_pass_lengths(vy_program *p, vy_pass_context *c);        // computed lengths of buffers
+bool vy_pass_sliding_loads(vy_program *p, vy_pass_context *c);  // neighbours that a loop keeps
 bool vy_pass_nested_selects(vy_program *p, vy_pass_context *c); // choices inside of choices
 bool vy_pass_share_arms(vy_program *p, vy_pass_context *c);     // of later ifs on one condition
 bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition

@@ -65,6 +65,7 @@ static const struct {
     {"row_lanes",          vy_pass_row_lanes,          2}, // only where options->rows
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
     {"lane_loads",         vy_pass_lane_loads,         2}, // only where options->lanes
+    {"sliding_loads",      vy_pass_sliding_loads,      2}, // of blocks, too
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1}, // only where options->subgroup_add
     {"shared_copies",      vy_pass_shared_copies,      1}, // only where options->number

@@ -8,10 +8,11 @@
 // division.  As a length they prove that the access is in range (ir/facts/range.c), and need no
 // arithmetic but what finds the element.
 //
-// A length is not negative, or the launch is an error (docs/language.md 3.1), and len() is its lowest
-// 32 bits.  So a u32 that equals it modulo 2³² equals it.  Sums and products by constants of scalars are compared as
-// linear forms, modulo 2⁶⁴ in 64 bits, modulo 2³² in 32; quotients of forms by constants are
-// variables of such forms, where both sides compute them from equal numbers of 64 bits.
+// A length is not negative, or the launch is an error (docs/language.md 3.1), and len() is its
+// lowest 32 bits.  So a u32 that equals it modulo 2³² equals it.  Sums and products by constants of
+// scalars are compared as linear forms, modulo 2⁶⁴ in 64 bits, modulo 2³² in 32; quotients of forms
+// by constants are variables of such forms, where both sides compute them from equal numbers of 64
+// bits.
 //
 // Only lengths of buffers that the program accesses, which are parameters in any case.  Linear in
 // the program, up to the sorting of its lengths.

@@ -6,7 +6,7 @@ all ways to the gradient.
 
 Memory that loops both read and write (tests/fuzz/rounds.py), and loops controlled by integers that
 other loops compute (strides.py); local arrays that loops fill several times (refills.py); rows that
-invocations walk (walks.py).  From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT
+invocations walk (walks.py); neighbours that loops load (windows.py).  From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT
 the number of each.
 """
 import os
@@ -20,6 +20,7 @@ import refills  # noqa: E402
 import rounds  # noqa: E402
 import strides  # noqa: E402
 import walks  # noqa: E402
+import windows  # noqa: E402
 
 
 def wrong_of(bench, maker, seeds):
@@ -45,7 +46,7 @@ def main():
     seeds = range(seed, seed + count)
     with tempfile.TemporaryDirectory() as folder:
         bench = oracle.Bench(os.path.abspath(os.environ["BUILD"]), folder)
-        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, walks)])
+        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, walks, windows)])
 
 
 if __name__ == "__main__":
