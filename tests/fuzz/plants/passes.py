@@ -93,6 +93,23 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/opt/forward_loads.vyre", (
         ("ir/pass/scalar/forward.c", None, "seen[i->aux] = 1;", "seen[i->aux] |= i->op != VY_OP_LOAD;"),
     )),
+    ("text/opt/lengths.vyre", (
+        ("ir/pass/scalar/lengths.c", None, "return x->wide && !y->count && divide(", "return !y->count && divide("),
+        ("ir/pass/scalar/lengths.c", None, "a->quotients[k].by != by ||", ""),
+        ("ir/pass/scalar/lengths.c", None, "accessed[i] &= vy_is_global", "accessed[i] = vy_is_global"),
+        ("ir/pass/scalar/lengths.c", None, "if (x.wide || !VY_IS_LEAF(from)) {\n        *out = x;\n        return x.wide;", "if (x.wide || !VY_IS_LEAF(from)) {\n        *out = x;\n        out->wide = true;\n        return true;"),
+        ("ir/pass/scalar/lengths.c", None, "constant - l->form.constant);", "constant);"),
+        ("ir/pass/scalar/lengths.c", None, "return l || !was_wide ? l", "return l ? l"),
+    )),
+    ("text/opt/sliding_loads.vyre", (
+        ("ir/pass/scalar/sliding_loads.c", None, "|| (i->flags & VY_FLAG_REVERSE)", ""),
+        ("ir/pass/scalar/sliding_loads.c", None, "|| step != 1) return false;", ") return false;"),
+        ("ir/pass/scalar/sliding_loads.c", None, "y->offset == x->offset + 1;", "y->offset > x->offset;"),
+        ("ir/pass/scalar/sliding_loads.c", None, "if (vy_op_is_memory(op) && op != VY_OP_LOAD)", "if (false)"),
+        ("ir/pass/scalar/sliding_loads.c", None, "case VY_OP_SUB: return is_before(vy_arg(p, id, 1), loop) && follows(p, x, loop, depth - 1);", "case VY_OP_MUL:\n    case VY_OP_SUB: return true;"),
+        ("ir/pass/scalar/sliding_loads.c", None, "const bool sure = known && known->u;", "const bool sure = true;"),
+        ("ir/pass/scalar/sliding_loads.c", None, "l->carried - 1] = vy_new(&s->w, l[1].load);", "l->carried - 1] = vy_new(&s->w, l->load);"),
+    )),
     ("text/opt/count_do_loops.vyre", (
         ("ir/core/flow.c", None, "vy_is_loop(op) ? VY_LOOPS", "op == VY_OP_LOOP ? VY_LOOPS"),
     )),
