@@ -27,6 +27,7 @@ bool vy_pass_implied(vy_program *p, vy_pass_context *c);        // conditions wh
 bool vy_pass_lengths(vy_program *p, vy_pass_context *c);        // computed lengths of buffers
 bool vy_pass_sliding_loads(vy_program *p, vy_pass_context *c);  // neighbours that a loop keeps
 bool vy_pass_nested_selects(vy_program *p, vy_pass_context *c); // choices inside of choices
+bool vy_pass_select_factors(vy_program *p, vy_pass_context *c); // of products on one condition
 bool vy_pass_share_arms(vy_program *p, vy_pass_context *c);     // of later ifs on one condition
 bool vy_pass_fuse_ifs(vy_program *p, vy_pass_context *c);       // neighbouring ifs on one condition
 bool vy_pass_fuse_loops(vy_program *p, vy_pass_context *c);     // neighbouring loops over one range

@@ -64,6 +64,7 @@ static const struct {
     {"place_workspaces",   vy_pass_place_workspaces,   1}, // only where options->by_invocation
     {"row_lanes",          vy_pass_row_lanes,          2}, // only where options->rows
     {"coarsen",            vy_pass_coarsen,            2}, // copies flagged accesses
+    {"select_factors",     vy_pass_select_factors,     2}, // of blocks
     {"lane_loads",         vy_pass_lane_loads,         2}, // only where options->lanes
     {"sliding_loads",      vy_pass_sliding_loads,      2}, // of blocks, too
     {"strip_mine",         vy_pass_strip_mine,         0}, // copies flagged accesses; proves none

@@ -93,6 +93,14 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/opt/forward_loads.vyre", (
         ("ir/pass/scalar/forward.c", None, "seen[i->aux] = 1;", "seen[i->aux] |= i->op != VY_OP_LOAD;"),
     )),
+    ("text/opt/select_factors.vyre", (
+        ("ir/pass/scalar/select_factors.c", None, "c && c->f == 0 && !__builtin_signbit(c->f)", "c && c->f == 0"),
+        ("ir/pass/scalar/select_factors.c", None, "c && c->f == 0 && !__builtin_signbit(c->f)", "c && !__builtin_signbit(c->f)"),
+        ("ir/pass/scalar/select_factors.c", None, "|| f->uses[m] != 1) return 0;", ") return 0;"),
+        ("ir/pass/scalar/select_factors.c", None, "if (one->value != f->all.data[first].value) first = k;", ""),
+        ("ir/pass/scalar/select_factors.c", None, "return a->condition == b->condition && a->block == b->block;", "return a->block == b->block;"),
+        ("ir/pass/scalar/select_factors.c", None, "vy_value y = selected(f, f->of[1][id] - 1, condition);", "vy_value y = {vy_new_arg(&f->w, vy_arg(f->w.p, id, 1), 1)};"),
+    )),
     ("text/opt/lengths.vyre", (
         ("ir/pass/scalar/lengths.c", None, "return x->wide && !y->count && divide(", "return !y->count && divide("),
         ("ir/pass/scalar/lengths.c", None, "a->quotients[k].by != by ||", ""),
