@@ -3,7 +3,8 @@
 the buffer, of buffers that the program writes to or not, over lengths that are computed.
 
 A loop may keep what the next iteration loads again (ir/pass/scalar/sliding_loads.c), and what
-computes the length of a buffer is that length (lengths.c).  Some loops go backwards, begin late, take
+computes the length of a buffer is that length (lengths.c); products on one condition may be of
+selected factors (select_factors.c).  Some loops go backwards, begin late, take
 steps, have loops inside, or no iteration at all.  make(seed) is a program of f64.
 """
 import random
@@ -48,8 +49,24 @@ class Maker:
             out.append(r.choice(("%s", "0.3 * %s", "sin(%s)", "w * %s", "%s * %s" % (buffer, "%s"))) % buffer)
         return " + ".join(out) or "0.1f64"
 
+    def terms(self, c):
+        """Products of few factors that count under one condition, or nearly so."""
+        r = self.r
+        condition = r.choice(("%s %% 2 == 0" % c, "t > 0.4", "i > 0", "%s > 1" % c))
+        left = ["w", "(t + 0.5)", "x[i, u32(%s)]" % c][:r.randrange(1, 4)]
+        right = ["v[u32(%s)]" % c, "sin(t)", "x[i, u32(%s) + 1]" % c, "(w - 0.2)"][:r.randrange(1, 5)]
+        out = ["let c_%s = %s;" % (self.name("c"), condition)]
+        name = out[0].split()[1]
+        for a in left:
+            for b in right:
+                where = r.choice((name,) * 8 + ("!%s" % name,))
+                out.append("s += select(%s, %s * %s, %s);" % (where, a, b, r.choice(("0.0",) * 8 + ("-0.0", "1.0"))))
+        return " ".join(out)
+
     def line(self, c):
         r = self.r
+        if r.random() < 0.15:
+            return self.terms(c)
         return r.choice(("s += {e};", "s += {e};", "s += {e};", "t = t * 0.5 + {e};", "s = max(s, {e});", "if {c} % 2 == 0 {{ s += {e}; }}",
                          "if t > 0.4 {{ t -= {e}; }}", "z[i, u32({c}) % 5] = s * 0.1;", "w = 0.5 * w + x[i, u32({c})];", "a[u32({c}) & 3] = {e};",
                          "s += a[(u32({c}) + 1) & 3] + a[u32({c}) & 3];")).format(e=self.taps(c), c=c)
