@@ -7,7 +7,7 @@
 #include "ir/build/rewrite.h"
 
 bool vy_pass_dce(vy_program *p, vy_pass_context *c);
-// For a pass behind the last `cleanup` of the pipeline that leaves dead values.
+// Behind passes that rewrite a program after the last `cleanup` of the pipeline (passes.c).
 bool vy_pass_tidy(vy_program *p, vy_pass_context *c);
 bool vy_pass_forward(vy_program *p, vy_pass_context *c); // store→load, redundant loads
 bool vy_pass_dse(vy_program *p, vy_pass_context *c);     // dead stores

@@ -16,11 +16,12 @@ VALUES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 40.0, INF, -INF, NAN]
 
 
 class Model:
-    """One run: of floats rounded to f32, or to f64 ("exact"), with functions a little off ("noisy"), or with sums that
-    are 0 of the other sign ("signs")."""
+    """One run: of floats rounded to f32, or to f64 ("exact"), with functions a little off ("noisy"), with sums that
+    are 0 of the other sign ("signs"), or with products that are 0 by a zero that was chosen ("zeros")."""
 
     def __init__(self, mode):
         self.mode, self.nodes, self.noise, self.extreme = mode, [], random.Random(5), False
+        self.chosen = set()  # zeros that are one operand of a choice, and what is made of them
 
     def note(self, v):
         """Products within a rule of numbers that are not extreme are within f32; of others they may be 0 or infinite."""
@@ -44,6 +45,16 @@ class Model:
         n = [self.rounded(value), parents, None]
         self.nodes.append(n)
         return n
+
+    def choose(self, n):
+        """Where a driver sees by signs what a choice takes, min(sqrt(x), 0), it has a constant zero that
+        spirv/target/lavapipe_zeros.c could not know."""
+        if self.mode == "zeros" and n[0] == 0:
+            self.chosen.add(id(n))
+        return n
+
+    def times(self, a, b):
+        return 0.0 if id(b) in self.chosen else a * b[0]
 
     def forward(self, of, along):
         """The tangent of a node along an input; None: a tangent that is 0 meets an infinite or unknown partial, which
@@ -154,6 +165,7 @@ DROPS = ("abs", "abs", "relu", "pow", "pow", "hypot", "atan2", "min", "max", "cl
 STEEP = ("sqrt", "sqrt", "recip", "log", "*", "*", "/", "pow")
 COMPARE = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
            "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+CHOICES = ("min", "max", "relu", "step")
 EXACT = ("abs", "sign", "floor", "relu", "-", "stop_grad", "+", "*", "/", "min", "max", "step")
 
 
@@ -279,17 +291,20 @@ class Program:
             f, d = ONE[e[1]]
             n = m.node(f(a[0]), function=e[1] not in EXACT)
             n[1] = ((a, lambda g: d(g, a[0], n[0])),)
-            return n
+            return m.choose(n) if e[1] in CHOICES or id(a) in m.chosen else n
         if e[0] == "two":
             a, b = self.value(m, e[2], env), self.value(m, e[3], env)
             f, da, db = TWO[e[1]]
-            return m.node(f(a[0], b[0]), (a, lambda g: da(g, a[0], b[0])), (b, lambda g: db(g, a[0], b[0])), function=e[1] not in EXACT, summed=e[1] in "+-")
+            if e[1] == "*" and {id(a), id(b)} & m.chosen:
+                return m.choose(m.node(0.0, (a, lambda g: m.times(g, b)), (b, lambda g: m.times(g, a))))
+            n = m.node(f(a[0], b[0]), (a, lambda g: da(g, a[0], b[0])), (b, lambda g: db(g, a[0], b[0])), function=e[1] not in EXACT, summed=e[1] in "+-")
+            return m.choose(n) if e[1] in CHOICES else n
         if e[0] == "clamp":
             of = [self.value(m, x, env) for x in e[1:]]
             to = clamped_to(*[n[0] for n in of])
-            return m.node(clamp(*[n[0] for n in of]), (of[to], lambda g: g))
+            return m.choose(m.node(clamp(*[n[0] for n in of]), (of[to], lambda g: g)))
         taken = self.value(m, e[2] if self.holds(m, e[1], env) else e[3], env)
-        return m.node(taken[0], (taken, lambda g: g))
+        return m.choose(m.node(taken[0], (taken, lambda g: g)))
 
     def holds(self, m, c, env):
         return COMPARE[c[0]](self.value(m, c[1], env)[0], self.value(m, c[2], env)[0])
@@ -328,6 +343,6 @@ def alike(a, b, tolerance=2e-3):
 
 def expected(p, x, z, device):
     """What a run should give: y, grad_x, grad_z, dot_y; None for what rounding decides, on a device also the sign of a zero sum:
-    −0 + 0 is −0 on lavapipe."""
-    ways = list(zip(*(p.run(mode, x, z) for mode in ("rounded", "exact", "noisy") + ("signs",) * device)))
+    −0 + 0 is −0 on lavapipe, and a product with a zero that was chosen."""
+    ways = list(zip(*(p.run(mode, x, z) for mode in ("rounded", "exact", "noisy") + ("signs", "zeros") * device)))
     return [w[0] if None not in w and all(alike(w[0], v, 2e-4) for v in w) else None for w in ways]

@@ -226,6 +226,5 @@ bool vy_pass_row_lanes(vy_program *p, vy_pass_context *c)
         declare(&r);
         if (!r.w.oom) vy_rewrite_range(&r.w, 1, p->insts.count, instead, &r);
     }
-    if (!vy_rewrite_end(&r.w, ok, &c->changed)) return false;
-    return !r.plan.loops || vy_pass_tidy(p, c);
+    return vy_rewrite_end(&r.w, ok, &c->changed);
 }

@@ -134,5 +134,5 @@ bool vy_pass_adjoint_terms(vy_program *p, vy_pass_context *c)
     if (!x.count) vy_rewrite_drop(&x.w);
     ok = vy_rewrite_end(&x.w, ok, &changed);
     c->changed |= x.count > 0;
-    return ok && (!x.count || vy_pass_tidy(p, c));
+    return ok;
 }

@@ -287,8 +287,7 @@ bool vy_pass_sliding_loads(vy_program *p, vy_pass_context *c)
     sliding s = {.loop = 0};
     bool ok = vy_rewrite_begin(&s.w, p);
     if (ok && (vy_constructs(p) & VY_LOOPS)) ok = find_windows(&s);
-    const bool any = ok && s.loads.count;
-    if (any) vy_rewrite_run(&s.w, instead, &s);
+    if (ok && s.loads.count) vy_rewrite_run(&s.w, instead, &s);
     vy_vec_free(&s.loads);
-    return vy_rewrite_end(&s.w, ok, &c->changed) && (!any || vy_pass_tidy(p, c));
+    return vy_rewrite_end(&s.w, ok, &c->changed);
 }

@@ -21,6 +21,7 @@
 //            options that devices need: chunked loops, workgroup rows padded to full subgroups,
 //            subgroup sums
 //   text     the gradient's text, parsed again, gives the same bits
+//   told     whatever passes are told of launches and devices: gradcheck_told.h
 //   twice    a second run gives the same; inputs are unchanged
 //   order    workgroups in another order give the same, to rounding, primal and gradient
 //   value    outputs requested together with the gradient are the program's
@@ -81,6 +82,7 @@ enum { MOST_ELEMENTS = 40, FEW_ELEMENTS = 5 };
 #include "tests/unit/autodiff/gradcheck_permute.h"
 
 #include "tests/unit/autodiff/gradcheck_modes.h"
+#include "tests/unit/autodiff/gradcheck_told.h"
 #include "tests/unit/autodiff/gradcheck_forward.h"
 #include "tests/unit/autodiff/gradcheck_second.h"
 #include "tests/unit/autodiff/gradcheck_third.h"
@@ -271,7 +273,7 @@ static bool check_seed(job *j, const vy_module *m, bool first)
     if (ok && first && !j->ways_only) {
         const bool value = j->thorough || alternate(j, j->brief ? 2 : 4) == 0;
         ok = (!value || check_value(j, m, x)) && (j->brief || check_second(j, m)) &&
-             check_levels(j, m, gm);
+             check_told(j, m) && check_levels(j, m, gm);
     }
     for (uint32_t k = 0; k < j->launch_count; k++) {
         image_free(&j->launches[k].g);

@@ -8,7 +8,8 @@
 // defaults are kept, and the check reports what happens with them.  They are also kept where a data
 // race, or a read of an element that no invocation has written, occurs with all data at the default
 // sizes: sizes that hide it are reported, but not used.  Where there is none, each size plus one is
-// tried as well, so that sizes that were even are odd.
+// tried as well, so that sizes that were even are odd.  Where a buffer has no shape at the default
+// sizes, as the outputs of a filter with gaps, others are used at which all buffers have elements.
 #include "tools/verbs/check/check.h"
 
 #include <stdio.h>
@@ -162,7 +163,15 @@ static bool small(checking *k, const command *c)
 typedef struct search {
     choices best;
     liking how;
+    bool filled; // only sizes at which every buffer has elements
 } search;
+
+static bool is_filled(const binding *b)
+{
+    for (uint32_t i = 0; i < b->buffer_count; i++)
+        if (!b->buffers[i].value.count) return false;
+    return true;
+}
 
 // Choices that cannot be bound contradict what was given.
 static bool attempt(checking *k, const command *c, const choices *what, search *s, vy_diag *d)
@@ -171,9 +180,10 @@ static bool attempt(checking *k, const command *c, const choices *what, search *
     liking how = NO_RUN;
     k->what = *what;
     if (!small(k, c) || !check_start(k, c, &why)) return true;
+    if (s->filled && !is_filled(&k->start)) return true;
     if (!check_try(k, c, TRIED_STEPS, &how, &why, d)) return false;
     if (how >= s->how) return true;
-    *s = (search){*what, how};
+    *s = (search){*what, how, s->filled};
     return true;
 }
 
@@ -238,13 +248,32 @@ static bool look_beside(checking *k, const command *c, vy_diag *d)
     return check_start(k, c, d);
 }
 
+// With the default sizes some buffer has no shape, as where a filter with gaps is longer than its
+// signal.  d: why.
+static bool look_for_any(checking *k, const command *c, vy_diag *d)
+{
+    search s = {default_choices(), NO_RUN, true};
+    vy_diag other = {0};
+    text t = {0};
+    const chosen_counts counts = k->counts;
+    check_sizes_text(k, &t);
+    if (!t.failed && t.size)
+        snprintf(d->fix, sizeof d->fix, "`check` chose%.100s: give others with --set", t.data);
+    text_free(&t);
+    if (!counts.sizes) return false;
+    if (!look_further(k, c, true, &s, &other)) return *d = other, false;
+    if (s.how == NO_RUN) return false;
+    k->what = s.best;
+    return check_start(k, c, d);
+}
+
 bool check_choose(checking *k, const command *c, vy_diag *d)
 {
-    search s = {default_choices(), FINE};
+    search s = {default_choices(), FINE, false};
     vy_diag first = {0};
     k->chosen_data = k->in.count;
     k->what = s.best;
-    if (!check_start(k, c, d)) return false;
+    if (!check_start(k, c, d)) return look_for_any(k, c, d);
     const bool ours = check_chose(k, false) || k->counts.sizes || k->counts.others;
     if (!ours) return true;
     if (!check_try(k, c, CHOSEN_STEPS, &s.how, &first, d)) return false;
