@@ -78,7 +78,8 @@ static void note(const fuse_loops *f, touch *table, uint32_t loop, uint32_t id)
     const vy_program *p = f->w.p;
     uint32_t buffer = p->insts.data[id].aux;
     touch *t = &table[vy_memory_of(p, buffer)];
-    if (t->loop != loop) *t = (touch){.loop = loop, .buffer = buffer, .axes = UINT32_MAX, .adds = true};
+    if (t->loop != loop)
+        *t = (touch){.loop = loop, .buffer = buffer, .axes = UINT32_MAX, .adds = true};
     // Views of the same memory have other shapes.
     t->axes &= t->buffer == buffer ? counter_axes(p, loop, id) : 0;
     t->writes |= vy_op_infos[p->insts.data[id].op].effect == VY_WRITE;

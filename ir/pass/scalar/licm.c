@@ -56,8 +56,7 @@ static bool needs_iteration(licm *l, uint32_t load, uint32_t loop)
 {
     const vy_buf *b = &l->w.p->buffers.data[l->w.p->insts.data[load].aux];
     if (vy_loop_surely_runs(l->w.p, loop)) return false;
-    return b->cls == VY_SHARED || b->owned ||
-           (l->unchecked && !in_range_before(l, load, loop));
+    return b->cls == VY_SHARED || b->owned || (l->unchecked && !in_range_before(l, load, loop));
 }
 
 // Does an operand stand directly in the construct?
@@ -136,8 +135,7 @@ static uint32_t instead(void *pass, uint32_t id)
 
 static bool prepare_hoisting(licm *l)
 {
-    uint32_t **tables[] = {&l->place, &l->before, &l->first,
-                           &l->last,  &l->next,   &l->early};
+    uint32_t **tables[] = {&l->place, &l->before, &l->first, &l->last, &l->next, &l->early};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) *tables[k] = vy_rewrite_ids(&l->w);
     return !l->w.oom && vy_writes_make(&l->writes, l->w.p, VY_COUNT_WRITES, &l->w.arena);
 }

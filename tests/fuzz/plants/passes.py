@@ -167,6 +167,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/scalar/licm.c", None, "(l->unchecked && !in_range", "(false && !in_range"),
         ("ir/pass/scalar/licm.c", None, "(&l->prover, load, loop);", "(&l->prover, load, load);"),
     )),
+    ("text/deterministic/parts_range.vyre", (
+        ("autodiff/deterministic/ordered_partials.c", None, "        if (fixed[a])\n", "        if (false)\n"),
+    )),
     ("text/opt/licm_arms.vyre", (
         ("ir/pass/scalar/licm.c", None, "cls != VY_IN) return 0;", "cls == VY_SHARED) return 0;"),
         ("ir/pass/scalar/licm.c", None, "VY_OP_IF && !made_in(l, id, place))", "VY_OP_IF)"),
