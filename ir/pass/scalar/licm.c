@@ -84,12 +84,17 @@ static bool invariant(licm *l, uint32_t id, uint32_t loop)
 // place before that loop; else 0.
 static uint32_t around_arms(licm *l, uint32_t id, uint32_t place)
 {
-    enum { MOST_EARLY = 16 }; // they occupy registers all the while
+    enum {
+        MOST_EARLY = 16, // of a loop: they occupy registers all the while
+        MOST_ARMS = 16,  // around one load: each is looked at for each
+    };
     const vy_program *p = l->w.p;
     const vy_inst *i = &p->insts.data[id];
     if (i->op != VY_OP_LOAD || p->buffers.data[i->aux].cls != VY_IN) return 0;
-    while (place && p->insts.data[place].op == VY_OP_IF && !made_in(l, id, place))
+    for (int n = 0; n < MOST_ARMS && place && p->insts.data[place].op == VY_OP_IF; n++) {
+        if (made_in(l, id, place)) return 0;
         place = l->w.s.parent[place];
+    }
     if (!place || !vy_is_loop((vy_op)p->insts.data[place].op) || l->early[place] == MOST_EARLY)
         return 0;
     if (!invariant(l, id, place) || !in_range_before(l, id, place)) return 0;
