@@ -307,8 +307,8 @@ static vy_program *make_parts(vy_ordering *o, uint32_t id, const vy_buf *kept, v
     return vy_total_end(b);
 }
 
-// Are the indices in range that every addition has?  Perhaps there was none, so nothing has shown it,
-// and the total is stored even so: without checks (`unchecked`), too, only if they are.
+// Are the indices in range that every addition has?  Perhaps there was none, so nothing has shown
+// it, and the total is stored even so: without checks (`unchecked`), too, only if they are.
 static vy_value fixed_in_range(const vy_ordering *o, vy_builder *b, uint32_t id)
 {
     const uint32_t *fixed = o->partials[id].fixed;

@@ -12,8 +12,8 @@
 // been filled (E0711, E0715); nor does one from an `@owned` buffer: else the element may be another
 // invocation's; nor, where no access is checked (`unchecked`), does one that is not proved in range
 // before the loop.  Subgroup operations depend on which lanes are active and stay.
-// Values leave loops only, never the arm of an IF, which may guard an expensive computation; but for
-// loads from read-only buffers, proved in range before the loop, which leave the arms on their way:
+// Values leave loops only, never the arm of an IF, which may guard an expensive computation; but
+// for loads from read-only buffers, proved in range before the loop, which leave arms on their way:
 //
 //   for k in 0..K {                             w = load v[i]
 //     if near(k) { s += load v[i] }     →       for k in 0..K { if near(k) { s += w } }

@@ -18,7 +18,7 @@
 // are the same in any order.
 //
 // A sum may be added to in arms of an `if`, or by what a condition selects.  A flag that iterations
-// set to one and the same value, or that they join by `||` or by `&&`, is the same in any order, too.
+// set to one and the same value, or join by `||` or by `&&`, is the same in any order, too.
 //
 // Limits: sums in inner loops are not recognised.
 #include "ir/pass/scalar/sum_order.h"
@@ -93,7 +93,7 @@ static bool adds_along(const vy_sum_order *o, adding *a, uint32_t id, uint32_t p
     const adding before = *a;
     if (adds_along(o, a, vy_arg(p, id, 0), place)) return true;
     if (a->found != before.found || i->op == VY_OP_SUB) return false;
-    a->kind = before.kind, a->value = before.value; // of a term
+    a->value = before.value; // a choice in a term may have said one
     return adds_along(o, a, vy_arg(p, id, 1), place);
 }
 
