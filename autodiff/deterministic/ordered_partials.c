@@ -307,6 +307,18 @@ static vy_program *make_parts(vy_ordering *o, uint32_t id, const vy_buf *kept, v
     return vy_total_end(b);
 }
 
+// Are the indices in range that every addition has?  Perhaps there was none, so nothing has shown
+// it, and the total is stored even so: without checks (`unchecked`), too, only if they are.
+static vy_value fixed_in_range(const vy_ordering *o, vy_builder *b, uint32_t id)
+{
+    const uint32_t *fixed = o->partials[id].fixed;
+    vy_value in = vy_bool(b, true);
+    for (uint32_t a = 0; a < o->w.p->buffers.data[id].rank; a++)
+        if (fixed[a])
+            in = vy_and_in_range(b, in, (vy_value){fixed[a]}, vy_len(b, (vy_buffer){id}, a));
+    return in;
+}
+
 static vy_program *make_total(vy_ordering *o, uint32_t id, const vy_buf *parts)
 {
     vy_builder *b = vy_total_begin(o, id, "total");
@@ -324,11 +336,13 @@ static vy_program *make_total(vy_ordering *o, uint32_t id, const vy_buf *parts)
     vy_value one = u32(b, 1), parts_held = vy_len(b, from, n);
     vy_value sum = add_up(b, from, n, at, u32(b, 0), parts_held, one);
     for (uint32_t a = 0; a < of.rank; a++) to[a] = q->fixed[a] ? (vy_value){q->fixed[a]} : at[k++];
+    const bool guarded = vy_begin_if_unsure(b, fixed_in_range(o, b, id).id);
     if (!vy_total_starts(o, id)) {
         vy_value old = vy_load(b, (vy_buffer){id}, to);
         sum = vy_add(b, vy_cast(b, vy_value_type(b, sum), old), sum);
     }
     vy_store(b, (vy_buffer){id}, to, vy_cast(b, of.type, sum));
+    if (guarded) vy_end_plain_if(b);
     return vy_total_end(b);
 }
 

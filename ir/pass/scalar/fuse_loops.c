@@ -13,7 +13,8 @@
 // Iteration k of the second then runs before iterations k+1, k+2, … of the first.  This is
 // unobservable if
 //   - both are counted, with the same bounds, step and direction, and neither can be left early;
-//     the second may have the other direction if its iterations may run in either (sum_order.c)
+//     the second may have the other direction if its iterations may run in either (sum_order.c):
+//     what it writes is indexed by its counter, too, or only added to, and a gradient
 //   - the second uses no result of the first: neither in its body, nor as an initial value (a sum
 //     that continues the first one's sum would be added up in another order)
 //   - memory that one of them writes and both access is indexed by the loop's own counter on one
@@ -36,6 +37,7 @@ typedef struct touch {
     uint32_t buffer; // as which buffer the memory is accessed
     uint32_t axes;   // mask of axes on which every index is the counter
     bool writes;
+    bool adds; // to a gradient, and does nothing else with it
 } touch;
 
 typedef struct fuse_loops {
@@ -76,10 +78,13 @@ static void note(const fuse_loops *f, touch *table, uint32_t loop, uint32_t id)
     const vy_program *p = f->w.p;
     uint32_t buffer = p->insts.data[id].aux;
     touch *t = &table[vy_memory_of(p, buffer)];
-    if (t->loop != loop) *t = (touch){.loop = loop, .buffer = buffer, .axes = UINT32_MAX};
+    if (t->loop != loop)
+        *t = (touch){.loop = loop, .buffer = buffer, .axes = UINT32_MAX, .adds = true};
     // Views of the same memory have other shapes.
     t->axes &= t->buffer == buffer ? counter_axes(p, loop, id) : 0;
     t->writes |= vy_op_infos[p->insts.data[id].op].effect == VY_WRITE;
+    t->adds &= p->insts.data[id].op == VY_OP_ATOMIC_ADD &&
+               vy_is_gradient(p->buffers.data[buffer].role.kind);
 }
 
 // Notes what a loop accesses.  False: it does something that is ordered with other invocations.
@@ -129,7 +134,8 @@ static bool same_range(const fuse_loops *f, uint32_t x, uint32_t y)
 }
 
 // Do both run in one direction, or may the second take that of the first?  Each of its iterations
-// must then access elements of its own of what it writes.
+// must then access elements of its own of what it writes, or add to a gradient, as other
+// invocations do meanwhile.
 static bool same_direction(fuse_loops *f, uint32_t loop, uint32_t next)
 {
     const vy_program *p = f->w.p;
@@ -137,7 +143,7 @@ static bool same_direction(fuse_loops *f, uint32_t loop, uint32_t next)
     for (uint32_t id = next + 1; id < end_of(f, next); id++) {
         if (!vy_op_is_memory((vy_op)p->insts.data[id].op)) continue;
         const touch *t = &f->second[vy_memory_of(p, p->insts.data[id].aux)];
-        if (t->writes && !t->axes) return false;
+        if (t->writes && !t->axes && !t->adds) return false;
     }
     return vy_sums_commute(&f->order, next, &f->w.arena, &f->w.oom);
 }

@@ -17,10 +17,13 @@
 // chosen by something else, carried, and stored in a gradient or added to one.  Sums of integers
 // are the same in any order.
 //
-// Limits: sums in arms of an `if` and in inner loops are not recognised.
+// A sum may be added to in arms of an `if`, or by what a condition selects.  A flag that iterations
+// set to one and the same value, or join by `||` or by `&&`, is the same in any order, too.
+//
+// Limits: sums in inner loops are not recognised.
 #include "ir/pass/scalar/sum_order.h"
 
-enum { MAX_TERMS = 16, MAX_USERS = 256 };
+enum { MAX_STEPS = 48, MAX_USERS = 256 };
 
 static bool make_tables(vy_sum_order *o, vy_arena *arena)
 {
@@ -36,24 +39,71 @@ static bool make_tables(vy_sum_order *o, vy_arena *arena)
     return true;
 }
 
-// Is slot k of the loop the sum of what it carries and of terms?  The carried value and the sums on
-// the way have no other use, and are in no inner construct.
-static bool adds_up(const vy_sum_order *o, uint32_t loop, uint32_t k)
+// What an iteration does to the value that it carries.
+typedef struct adding {
+    uint32_t carry;
+    uint32_t kind;  // the operation; 0: none yet
+    uint32_t value; // it is set to this leaf; 0: it is not
+    uint32_t found; // how many of the carry's uses are those on the way
+    uint32_t steps;
+} adding;
+
+static bool joins(adding *a, vy_op op)
+{
+    if (op == VY_OP_SUB) op = VY_OP_ADD;
+    if (op != VY_OP_ADD && op != VY_OP_OR && op != VY_OP_AND) return false;
+    if (a->kind && a->kind != op) return false;
+    a->kind = op;
+    return true;
+}
+
+static bool is_set(adding *a, uint32_t leaf)
+{
+    if (a->value && a->value != leaf) return false;
+    a->value = leaf;
+    return true;
+}
+
+static bool adds_along(const vy_sum_order *o, adding *a, uint32_t id, uint32_t place);
+
+// Both alternatives must be what is carried, or that and terms, or the value that it is set to.
+static bool either(const vy_sum_order *o, adding *a, const uint32_t to[2], uint32_t place)
+{
+    for (uint32_t k = 0; k < 2; k++)
+        if (VY_IS_LEAF(to[k]) ? !is_set(a, to[k]) : !adds_along(o, a, to[k], place)) return false;
+    return true;
+}
+
+// Is the value, which stands in the construct `place`, what is carried, and terms?  What is carried
+// and the sums on the way have no other use, so that no term depends on them.  Recursion is as deep
+// as the number of steps.
+static bool adds_along(const vy_sum_order *o, adding *a, uint32_t id, uint32_t place)
 {
     const vy_program *p = o->p;
+    if (id == a->carry) return ++a->found;
+    if (VY_IS_LEAF(id) || o->uses[id] != 1 || ++a->steps > MAX_STEPS) return false;
+    const vy_inst *i = &p->insts.data[id];
+    if (o->s->parent[id] != place) return false;
+    uint32_t to[2];
+    const uint32_t branch = vy_choice(p, o->s, id, &to[0], &to[1]);
+    if (branch) return either(o, a, to, branch);
+    if (i->op == VY_OP_SELECT)
+        return either(o, a, (uint32_t[]){vy_arg(p, id, 1), vy_arg(p, id, 2)}, place);
+    if (!joins(a, (vy_op)i->op)) return false;
+    const adding before = *a;
+    if (adds_along(o, a, vy_arg(p, id, 0), place)) return true;
+    if (a->found != before.found || i->op == VY_OP_SUB) return false;
+    a->value = before.value; // a choice in a term may have said one
+    return adds_along(o, a, vy_arg(p, id, 1), place);
+}
+
+// Is slot k of the loop the sum of what it carries and of terms, or a flag?
+static bool adds_up(const vy_sum_order *o, uint32_t loop, uint32_t k)
+{
     const uint32_t carry = vy_carry(loop, k);
-    uint32_t stack[MAX_TERMS] = {vy_slot_next(p, o->s, loop, k)}, n = 1;
-    while (n) {
-        const uint32_t id = stack[--n];
-        if (VY_IS_LEAF(id) || o->uses[id] != 1) continue;
-        if (id == carry) return true;
-        const vy_inst *i = &p->insts.data[id];
-        if (o->s->parent[id] != loop || n + 2 > MAX_TERMS) continue;
-        if (i->op != VY_OP_ADD && i->op != VY_OP_SUB) continue;
-        if (i->op == VY_OP_ADD) stack[n++] = vy_arg(p, id, 1);
-        stack[n++] = vy_arg(p, id, 0);
-    }
-    return false;
+    adding a = {.carry = carry};
+    return adds_along(o, &a, vy_slot_next(o->p, o->s, loop, k), loop) &&
+           a.found == o->uses[carry] && !(a.kind && a.value);
 }
 
 // Is what the operation computes linear in the value x, if the other operands are given?
