@@ -4,6 +4,7 @@
 //
 //   by cases of scalars (gather_cases.c)               if all is gathered then
 //   with scalars that are 1 (gather_units.c)           if all is gathered then
+//   with cotangents read in place (gather_apart.c)     if all is gathered then
 //   … each with quotients of multiples (gather_multiples.c)   if all is
 //   … or with maxima's additions (gather_winner.c)     if all of those are
 //   … and over coordinates (gather_split.c)            if anything is
@@ -137,6 +138,13 @@ static bool gather_first(gather *begin)
     return begin->probe || !left.r || !gather_has_additions(left.r) || own(&left);
 }
 
+// The same, with cotangents read in place where a launch shows that they can be.
+static bool gather_apart_first(gather *begin)
+{
+    bool done = false;
+    return gather_by_apart(begin, gather_first, &done) && (done || gather_first(begin));
+}
+
 // The same, and if nothing is gathered all of it.
 static bool gather_or_own(gather *begin)
 {
@@ -149,8 +157,9 @@ static bool gather_simply(gather *begin)
 {
     bool done = false;
     gather_known_cases known = {.otherwise = own};
-    if (!gather_by_cases(begin, gather_first, true, &known, &done)) return false;
-    if (!done && !gather_by_units(begin, gather_first, &done)) return false;
+    if (!gather_by_cases(begin, gather_apart_first, true, &known, &done)) return false;
+    if (!done && !gather_by_units(begin, gather_apart_first, &done)) return false;
+    if (!done && !gather_by_apart(begin, gather_first, &done)) return false;
     if (!done && !gather_first(begin)) return false;
     if (done || begin->made->any) return true;
     return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
