@@ -111,6 +111,7 @@ typedef struct vy_affine_rows {
     bool partly; // a launch may reach fewer rows than there are: elements may not exist
     bool wraps;  // nothing is assumed of strides, only that no index wraps: if nothing shows that
     bool summed; // what is added is none of the strides, vy_take_strides
+    bool steps;  // what is added and decided by the launch is a stride, by itself: a[i + n / 4]
 } vy_affine_rows;
 // The outermost axis whose condition is reported: that nothing wraps goes without saying where
 // strides are assumed.

@@ -138,7 +138,7 @@ static bool make(gather *g)
     x->holds = gather_holds(g);
     if (g->failed || !take_dims(g, x) || !take_text(g, x)) return false;
     vy_program *version = version_of(g, x, &all);
-    if (version && gather_probe_version(&all, version, true, x->one).all) {
+    if (version && gather_probe_version(&all, version, false, x->one).all) {
         x->version = version;
         return !x->whole->failed && (x->whole->probe || gather_note_conditions(g));
     }
