@@ -123,7 +123,7 @@ static bool knows(const vy_affine *a, uint32_t id, bool holds, uint32_t conditio
 
 // Where `id` is one of two values, of which a condition around the place knows the one: that; else
 // `id`.  (Indices that a reverse needs are values of the forward sweep's arms.)
-static uint32_t chosen(const collecting *l, uint32_t id)
+static uint32_t chosen_once(const collecting *l, uint32_t id)
 {
     const vy_affine *a = l->a;
     uint32_t then, other, condition = l->place ? choice_of(a, id, &then, &other) : 0;
@@ -133,6 +133,16 @@ static uint32_t chosen(const collecting *l, uint32_t id)
             knows(a, vy_arg(a->p, up, 0), vy_in_then(a->s, up, l->place), condition, KNOWN, &holds))
             return holds ? then : other;
     return id;
+}
+
+static uint32_t chosen(const collecting *l, uint32_t id)
+{
+    uint32_t one = chosen_once(l, id);
+    for (int k = 0; k < KNOWN && one != id; k++) {
+        id = one;
+        one = chosen_once(l, plain(l->a, id));
+    }
+    return one;
 }
 
 static bool collect(collecting *l, uint32_t id, vy_flat_term t, int depth);
