@@ -140,6 +140,7 @@ typedef struct vy_affine {
     bool calm_extents;               // extents of the domain that are products are calm, too
     const vy_launch_number *numbers; // or NULL
     bool multiples;                  // strides of flat indices may have constant factors, 4 · M
+    bool quotients;                  // extents of the domain that are (w + 1) / 2 say what w bounds
     vy_interval *number_range;       // by base of a dimension, if there are numbers
     isl_set *context;                // constraints on the parameters
     // Sizes of what the program itself need not have: of outputs of a program that it is made from.
