@@ -176,13 +176,13 @@ static bool is_below(isl_set *reached, unsigned at)
 }
 
 // A parameter that everything in `reached` is below; id 0: there is none.
-static vy_dim parameter_above(bound *b, isl_set *reached)
+static vy_dim parameter_above(bound *b, isl_set *reached, bool scalars)
 {
     vy_affine *a = b->a;
     for (uint32_t i = 0; i < a->params.count; i++) {
         const vy_affine_param *q = &a->params.data[i];
         const int at = isl_set_find_dim_by_id(reached, isl_dim_param, q->id);
-        if (q->as_i32 || at < 0 || !is_below(reached, (unsigned)at)) continue;
+        if (q->as_i32 || (scalars && q->is_dim) || at < 0 || !is_below(reached, (unsigned)at)) continue;
         return q->is_dim ? (vy_dim){q->index}
                          : node(b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
     }
@@ -227,7 +227,7 @@ static isl_stat see_constraint(isl_constraint *c, void *user)
 vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
 {
     above x = {.b = {.a = a, .p = p}};
-    x.end = parameter_above(&x.b, reached);
+    x.end = parameter_above(&x.b, reached, false);
     if (!x.end.id) {
         isl_basic_set *hull = vy_isl_set_simple_hull(vy_isl_set_remove_divs(isl_set_copy(reached)));
         for (x.times = 1; x.times <= MOST_TIMES && !x.end.id; x.times *= MOST_TIMES)
@@ -235,6 +235,13 @@ vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
         isl_basic_set_free(hull);
     }
     return vy_affine_ok(a) ? x.end : (vy_dim){0};
+}
+
+vy_dim vy_affine_scalar_above(vy_affine *a, vy_program *p, isl_set *reached)
+{
+    bound b = {.a = a, .p = p};
+    const vy_dim end = parameter_above(&b, reached, true);
+    return vy_affine_ok(a) ? end : (vy_dim){0};
 }
 
 vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round)

@@ -18,4 +18,7 @@ vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool roun
 // use.)  id 0: there is none, or memory.
 vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached);
 
+// A scalar that all elements are below; id 0: there is none.
+vy_dim vy_affine_scalar_above(vy_affine *a, vy_program *p, isl_set *reached);
+
 #endif
