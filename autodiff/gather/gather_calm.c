@@ -223,7 +223,6 @@ bool gather_begin_affine(gather *g)
                        .numbers = g->numbers,
                        .multiples = g->owns,
                        .quotients = g->owns,
-                       .quotients = g->owns,
                        .memory = g->isl};
     const bool ok = !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
     g->a.thrifty = g->thrifty;
