@@ -59,14 +59,31 @@ static bool is_step(const gather *g, const vy_flat_term *t, vy_flat_term *step)
     return !t->count && t->value && vy_flat_constant(&g->a, t->value, &step->factor[0]);
 }
 
+// Is what the term adds by itself a quotient, or what a place multiplies by a greater constant?
+// (Anything else may as well be an offset within a row.)
+static bool needs_step(const gather *g, uint32_t buffer, const vy_flat_term *t)
+{
+    vy_flat_term step;
+    vy_flat_terms all;
+    if (!is_step(g, t, &step)) return false;
+    bool needs = g->r->dims.data[step.factor[0].base].op == VY_DIM_DIV;
+    for (uint32_t k = 0; k < g->site_count && !needs; k++) {
+        if (g->sites[k].access.buffer != buffer || !gather_terms_of(g, &g->sites[k], &all))
+            continue;
+        for (uint32_t i = 0; i < all.count && !needs; i++)
+            needs = all.term[i].count == 1 && all.term[i].constant > step.constant &&
+                    vy_same_form(all.term[i].factor[0], step.factor[0]);
+    }
+    return needs;
+}
+
 bool gather_has_steps(const gather *g, uint32_t buffer)
 {
     vy_flat_terms t;
-    vy_flat_term step;
     bool any = false;
     for (uint32_t k = 0; k < g->site_count && !any; k++) {
         if (g->sites[k].access.buffer != buffer || !gather_terms_of(g, &g->sites[k], &t)) continue;
-        for (uint32_t i = 0; i < t.count && !any; i++) any = is_step(g, &t.term[i], &step);
+        for (uint32_t i = 0; i < t.count && !any; i++) any = needs_step(g, buffer, &t.term[i]);
     }
     return any;
 }
@@ -75,7 +92,8 @@ bool gather_has_steps(const gather *g, uint32_t buffer)
 static bool add_step(const gather *g, vy_affine_rows *r, const vy_flat_term *t)
 {
     vy_flat_term step;
-    return !r->steps || !is_step(g, t, &step) || add_stride(r, &step);
+    return !r->steps || !needs_step(g, r->buffer, t) || !is_step(g, t, &step) ||
+           add_stride(r, &step);
 }
 
 bool gather_find_strides(const gather *g, vy_affine_rows *r)
