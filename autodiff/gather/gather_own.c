@@ -289,7 +289,6 @@ bool gather_prove(gather *begin, bool split, bool *made)
     *made = false;
     begin->owns = true;
     begin->vain = false;
-    begin->thrifty |= split;
     if (split) ok = attempt(begin, true, made, &tried);
     if (ok && !tried) ok = attempt(begin, false, made, &tried);
     return ok;
@@ -317,6 +316,7 @@ bool gather_own(const gather *before, bool split, bool *made)
     ok = ok && owners.why;
     *made = false;
     begin.owners = &owners;
+    begin.thrifty |= split;
     if (!begin.r->overs.count) begin.assume_count = 0; // of workgroups none can be stated
     begin.winners = all.before ? &all : NULL;
     if (ok) ok = gather_prove(&begin, split, made);
