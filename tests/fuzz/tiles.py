@@ -12,14 +12,14 @@ import random
 
 LENGTH = 700  # of what is stored to
 VALUES = ("%s", "%s * %s", "sin(%s)", "max(%s, 0.1)", "sqrt(%s * %s + 1.0)", "sqrt(abs(%s))")
-INPUT = {"Y": 12, "X": 60}  # planes and rows of what is summed
+INPUT = {"B": 24, "Y": 12, "X": 60}  # planes and rows of what is summed
 STEPS = ("P", "P / 4", "Q", "2 * Q", "P / 2")  # from one channel of four to the next
 
 
 class Tile:
     def __init__(self, seed):
         r = self.r = random.Random(seed)
-        self.size = r.choice(((2, 2, 1, 4), (4, 1, 1, 4), (2, 2, 2, 2), (2, 2, 2, 4), (4, 4, 1, 1), (1, 4, 2, 2), (3, 3, 2, 1)))
+        self.size = r.choice(((2, 2, 1, 4), (2, 1, 2, 4), (2, 2, 2, 2), (2, 2, 2, 4), (2, 2, 2, 4), (1, 2, 2, 4), (4, 2, 2, 1)))
         self.guarded = r.random() < 0.8
         self.channels = r.random() < 0.6
         self.step = r.choice(STEPS)
@@ -108,8 +108,8 @@ def make(seed):
     body += " ".join("var s%d%d%d%d = 0.1;" % s for s in sums)
     body += "\n    for k in 0..K {\n        "
     for c, dz, dy, dx in sums:
-        body += "s%d%d%d%d += a[k * X + (y * %d + %d) * Y + x * %d + %d] * b[((z * %d + %d) * %d + %d) * K + k];\n        " % (
-            c, dz, dy, dx, ay, dy, ax, dx, az, dz, ac, c)
+        body += "s%d%d%d%d += a[k * X + (y * %d + %d) * Y + x * %d + %d] * b[(z * %d + %d) * K + k + %d * B];\n        " % (
+            c, dz, dy, dx, ay, dy, ax, dx, az, dz, c)
     body += "}\n    " + "\n    ".join(store(tile, p, "s%d%d%d%d" % p, r) for p in places)
     used = " ".join("%s=%d" % item for item in sizes.items())
     return ("// set: %s\n@shader program p(a: in f32[300], b: in f32[120], o: out f32[%d], %s) over(i: %s, j: %s, l: %s) {\n    %s\n}\n"
