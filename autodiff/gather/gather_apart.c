@@ -45,17 +45,38 @@ static uint32_t origin_of(const vy_program *p, const vy_buf *b)
     return 0;
 }
 
+static bool is_as_long(const vy_program *p, vy_dim d, vy_dim of)
+{
+    const vy_dim_node *n = &p->dims.data[d.id];
+    const bool natural = n->op == VY_DIM_MAX && p->dims.data[n->b].op == VY_DIM_CONST &&
+                         p->dims.data[n->b].value == 0; // max(len(y), 0) of a workspace
+    return vy_equal_dims(p, d, of) || (natural && vy_equal_dims(p, (vy_dim){n->a}, of));
+}
+
+// The length of an axis of the adjoint, as that of a buffer that is there in any case.
+static vy_value length_of(reading *x, uint32_t buffer, uint32_t axis)
+{
+    const vy_program *p = x->w.p;
+    for (uint32_t i = 1; i < p->buffers.count; i++) {
+        const vy_buf *b = &p->buffers.data[i];
+        if (b->workspace || !vy_is_global(b->cls) || axis >= b->rank) continue;
+        if (!is_as_long(p, p->buffers.data[buffer].dims[axis], b->dims[axis])) continue;
+        return (vy_value){vy_extent_leaf(x->w.b, i, axis)};
+    }
+    return (vy_value){vy_extent_leaf(x->w.b, buffer, axis)};
+}
+
 // One, of an element that exists.
 static uint32_t one_in_range(reading *x, uint32_t id)
 {
-    const vy_buf *b = &x->w.p->buffers.data[x->w.p->insts.data[id].aux];
+    const uint32_t buffer = x->w.p->insts.data[id].aux;
+    const vy_buf *b = &x->w.p->buffers.data[buffer];
     const bool within = x->w.p->insts.data[id].flags & VY_FLAG_INRANGE;
     vy_builder *to = x->w.b;
     vy_value all = vy_bool(to, true);
     for (uint32_t k = 0; k < b->rank && !within; k++)
-        all = vy_and_in_range(
-            to, all, (vy_value){vy_new_arg(&x->w, id, k)},
-            (vy_value){vy_extent_leaf(to, x->w.p->insts.data[id].aux, k)});
+        all = vy_and_in_range(to, all, (vy_value){vy_new_arg(&x->w, id, k)},
+                              length_of(x, buffer, k));
     const bool is_float = vy_type_is_float(b->type);
     const vy_value one = is_float ? vy_float(to, b->type, 1) : vy_int(to, b->type, 1);
     return vy_select(to, all, one, vy_zero(to, b->type)).id;

@@ -19,7 +19,7 @@ STEPS = ("P", "P / 4", "Q", "2 * Q", "P / 2")  # from one channel of four to the
 class Tile:
     def __init__(self, seed):
         r = self.r = random.Random(seed)
-        self.size = r.choice(((2, 2, 1, 4), (2, 1, 2, 4), (2, 2, 2, 2), (2, 2, 2, 4), (2, 2, 2, 4), (1, 2, 2, 4), (4, 2, 2, 1)))
+        self.size = r.choice(((2, 2, 1, 4), (2, 1, 2, 4), (2, 1, 2, 4), (2, 2, 2, 2), (1, 2, 2, 4)))
         self.guarded = r.random() < 0.8
         self.channels = r.random() < 0.6
         self.step = r.choice(STEPS)

@@ -555,7 +555,7 @@ def main():
     table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *cells(), *shares(), *addends(), *totals(), *exchanges(),
              *(("borders %d" % k, borders.make(k)) for k in range(120)),
              *(("stored %d" % k, once.make(k)) for k in range(120)),
-             *(("tiles %d" % k, tiles.make(k)) for k in range(60))]
+             *(("tiles %d" % k, tiles.make(k)) for k in range(40))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
