@@ -182,7 +182,8 @@ static vy_dim parameter_above(bound *b, isl_set *reached, bool scalars)
     for (uint32_t i = 0; i < a->params.count; i++) {
         const vy_affine_param *q = &a->params.data[i];
         const int at = isl_set_find_dim_by_id(reached, isl_dim_param, q->id);
-        if (q->as_i32 || (scalars && q->is_dim) || at < 0 || !is_below(reached, (unsigned)at)) continue;
+        if (q->as_i32 || (scalars && q->is_dim) || at < 0 || !is_below(reached, (unsigned)at))
+            continue;
         return q->is_dim ? (vy_dim){q->index}
                          : node(b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
     }
@@ -237,11 +238,13 @@ vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
     return vy_affine_ok(a) ? x.end : (vy_dim){0};
 }
 
-vy_dim vy_affine_scalar_above(vy_affine *a, vy_program *p, isl_set *reached)
+// Is something in it divided?
+static bool has_quotient(const vy_program *p, vy_dim d)
 {
-    bound b = {.a = a, .p = p};
-    const vy_dim end = parameter_above(&b, reached, true);
-    return vy_affine_ok(a) ? end : (vy_dim){0};
+    const vy_dim_node *n = &p->dims.data[d.id];
+    if (n->op == VY_DIM_DIV) return true;
+    return n->op >= VY_DIM_ADD && n->op != VY_DIM_SQRT &&
+           (has_quotient(p, (vy_dim){n->a}) || has_quotient(p, (vy_dim){n->b}));
 }
 
 vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round)
@@ -253,7 +256,11 @@ vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool roun
     isl_pw_aff *simple = vy_isl_pw_aff_gist_params(isl_pw_aff_copy(b.most), context);
     simple = vy_isl_pw_aff_coalesce(simple);
     const bool ok = isl_pw_aff_foreach_piece(simple, add_piece, &b) == isl_stat_ok;
-    const vy_dim end = ok && b.pieces ? extremum(&b) : (vy_dim){0};
+    vy_dim end = ok && b.pieces ? extremum(&b) : (vy_dim){0};
+    if (a->quotients && end.id && has_quotient(p, end)) {
+        const vy_dim scalar = parameter_above(&b, reached, true);
+        end = scalar.id ? scalar : end;
+    }
     for (uint32_t k = 0; k < b.pieces; k++) isl_aff_free(b.piece[k]);
     isl_pw_aff_free(simple);
     isl_pw_aff_free(b.most);

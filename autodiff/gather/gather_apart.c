@@ -75,8 +75,8 @@ static uint32_t one_in_range(reading *x, uint32_t id)
     vy_builder *to = x->w.b;
     vy_value all = vy_bool(to, true);
     for (uint32_t k = 0; k < b->rank && !within; k++)
-        all = vy_and_in_range(to, all, (vy_value){vy_new_arg(&x->w, id, k)},
-                              length_of(x, buffer, k));
+        all =
+            vy_and_in_range(to, all, (vy_value){vy_new_arg(&x->w, id, k)}, length_of(x, buffer, k));
     const bool is_float = vy_type_is_float(b->type);
     const vy_value one = is_float ? vy_float(to, b->type, 1) : vy_int(to, b->type, 1);
     return vy_select(to, all, one, vy_zero(to, b->type)).id;
@@ -98,7 +98,8 @@ static uint32_t read_in_place(void *pass, uint32_t id)
         vy_rewrite_as(&x->w, id, one_in_range(x, id));
     } else if (origin) {
         vy_new_args(&x->w, id, b->rank, args);
-        vy_rewrite_as(&x->w, id, vy_emit(x->w.b, VY_OP_LOAD, (vy_type)i->type, origin, b->rank, args));
+        vy_rewrite_as(&x->w, id,
+                      vy_emit(x->w.b, VY_OP_LOAD, (vy_type)i->type, origin, b->rank, args));
     } else {
         return 0;
     }

@@ -217,24 +217,6 @@ static bool covers_domain(gather *g, const vy_affine_rows *r)
     return any;
 }
 
-// Is something in it divided?
-static bool has_quotient(const vy_program *p, vy_dim d)
-{
-    const vy_dim_node *n = &p->dims.data[d.id];
-    return n->op == VY_DIM_DIV || (n->op >= VY_DIM_ADD && n->op != VY_DIM_SQRT &&
-                                   (has_quotient(p, (vy_dim){n->a}) || has_quotient(p, (vy_dim){n->b})));
-}
-
-// One more than the greatest index along an axis.  What reaches no more than w of (w + 1) / 2 · 2
-// does so in the last iteration alone: then it is w.
-static vy_dim end_of(gather *g, isl_set *reached)
-{
-    const vy_dim end = vy_affine_end_of(&g->a, g->r, reached, true);
-    const bool divided = g->a.quotients && end.id && !g->failed && has_quotient(g->r, end);
-    const vy_dim scalar = divided ? vy_affine_scalar_above(&g->a, g->r, reached) : (vy_dim){0};
-    return scalar.id ? scalar : end;
-}
-
 // The extent of the axis, and that its index stays within the next greater stride.
 static void bound_axis(assuming *s, uint32_t k)
 {
@@ -250,7 +232,7 @@ static void bound_axis(assuming *s, uint32_t k)
     vy_affine_reset(&g->a);
     s->reached[k] = vy_isl_set_intersect_params(vy_rows_signed(&g->a, r, s->reached[k]),
                                                 isl_set_copy(g->a.context)); // also of later places
-    r->axis[k].extent = end_of(g, s->reached[k]);
+    r->axis[k].extent = vy_affine_end_of(&g->a, g->r, s->reached[k], true);
     if (!r->axis[k].extent.id) {
         r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);
         r->partly = true;

@@ -66,10 +66,10 @@ typedef struct gather_versions {
     vy_dim holds[GATHER_VERSIONS];     // 1 where that one runs, else 0
     const char *name[GATHER_VERSIONS]; // once they are in the place of the whole
     uint32_t count;
-    bool general; // the first is for launches that none of the others is for
-    bool bare;    // … and nothing of it can be gathered
-    bool calmly;  // the last takes scalars to be calm from the first attempt on
-    bool refused; // there are to be none
+    bool general;           // the first is for launches that none of the others is for
+    bool bare;              // … and nothing of it can be gathered
+    bool calmly;            // the last takes scalars to be calm from the first attempt on
+    bool refused;           // there are to be none
     const uint8_t *cleared; // by buffer: a workspace that a version need not write to; or NULL
 } gather_versions;
 // Takes q, a version of `of` in which something is known, and makes that of it which it needs.

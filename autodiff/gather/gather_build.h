@@ -233,8 +233,7 @@ vy_dim gather_signs_hold(gather *g, const vy_affine_rows *r);
 bool gather_terms_of(const gather *g, const gather_site *site, vy_flat_terms *t);
 // The strides of all places that add to the buffer of the rows; false: they are of no use.
 bool gather_find_strides(const gather *g, vy_affine_rows *r);
-// Is something that the launch decides added to the index of a place, by itself?
-bool gather_has_steps(const gather *g, uint32_t buffer);
+bool gather_has_steps(const gather *g, uint32_t buffer); // is a stride added by itself?
 // Is stride x of the rows more likely inside stride y than the other way round?
 bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y);
 // ---- gather_assume.c

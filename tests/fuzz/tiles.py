@@ -11,7 +11,7 @@ import itertools
 import random
 
 LENGTH = 700  # of what is stored to
-VALUES = ("%s", "%s * %s", "sin(%s)", "max(%s, 0.1)", "sqrt(%s * %s + 1.0)", "sqrt(abs(%s))")
+VALUES = ("%s", "%s * %s", "max(%s, 0.1)", "%s * abs(%s)", "sqrt(%s * %s + 1.0)")
 INPUT = {"B": 24, "Y": 12, "X": 60}  # planes and rows of what is summed
 STEPS = ("P", "P / 4", "Q", "2 * Q", "P / 2")  # from one channel of four to the next
 
