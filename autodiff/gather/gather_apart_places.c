@@ -5,8 +5,8 @@
 //
 // Accesses at one index in the same arms and loops are one place.  What an invocation has at
 // different places, and in different iterations at one, are to be different elements.  isl is asked
-// with the rows that gather_assume.c makes under conditions of the launch.  Other invocations do not
-// matter: accesses are those of the primal's stores, which would be a race.
+// with the rows that gather_assume.c makes under conditions of the launch.  Other invocations do
+// not matter: accesses are those of the primal's stores, which would be a race.
 #include "autodiff/gather/gather_apart.h"
 #include "ir/core/access.h"
 #include "ir/core/flow.h"
