@@ -219,7 +219,7 @@ static bool replace_all(gather *begin, gather_apart *x, bool *done)
 // Does the program that r is the derivative of update elements that several invocations may have?
 static bool may_share(const gather *g)
 {
-    bool any = !g->source;
+    bool any = !g->source || g->staged;
     for (uint32_t id = 1; !any && id < g->source->insts.count; id++)
         any = vy_is_extremum((vy_op)g->source->insts.data[id].op);
     return any;

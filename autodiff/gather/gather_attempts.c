@@ -165,6 +165,20 @@ static bool gather_simply(gather *begin)
     return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
 }
 
+// Has another program of the module a workspace of r, too?  It may see what is stored there.
+static bool is_staged(const vy_module *m, const vy_program *r)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < m->programs.count && !any; k++) {
+        const vy_program *q = m->programs.data[k];
+        for (uint32_t i = 1; i < q->buffers.count && q != r; i++)
+            for (uint32_t j = 1; j < r->buffers.count && q->buffers.data[i].workspace; j++)
+                any |= r->buffers.data[j].workspace && r->buffers.data[j].link &&
+                       r->buffers.data[j].link == q->buffers.data[i].link;
+    }
+    return any;
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
     gather_made made = {0};
@@ -183,6 +197,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .made = &made,
                     .isl = &isl};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
+    begin.staged = is_staged(m, whole);
     if (!gather_guard_once(whole))
         ok = false;
     else if (is_plain(whole))

@@ -192,6 +192,7 @@ typedef struct gather {
     bool vain;                    // … without `winners`
     bool calmly;                  // scalars are calm from the first attempt on
     bool owns;                    // it is the one of gather_own.c
+    bool staged;                  // other programs of the module have its workspaces, too
     bool thrifty;                 // with less of isl: a probe, or gathers were tried before
     bool grid;                    // the domain is that of gather_grid.c
     struct gather_made *made;     // what came of it
