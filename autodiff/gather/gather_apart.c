@@ -228,10 +228,11 @@ static bool may_share(const gather *g)
 // Finds the buffers, without isl.
 static bool find(gather *g, gather_apart *x)
 {
-    bool any = !may_share(g) && vy_structure_make(g->r, &g->s);
+    if (may_share(g)) return false;
+    g->failed |= !vy_structure_make(g->r, &g->s);
     g->sites = NULL;
     g->site_count = 0;
-    any = any && gather_find_cleared(g, x);
+    const bool any = !g->failed && gather_find_cleared(g, x);
     g->site_count = 0;
     vy_structure_free(&g->s);
     return any;
