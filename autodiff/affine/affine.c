@@ -355,6 +355,7 @@ bool vy_affine_begin_with(vy_affine *a, const vy_program *p, const vy_structure 
                      .calm_extents = a->calm_extents,
                      .numbers = a->numbers,
                      .multiples = a->multiples,
+                     .quotients = a->quotients,
                      .memory = a->memory};
     a->extent = vy_arena_alloc(&a->arena, p->scalars.count + 1);
     a->most = vy_arena_alloc(&a->arena, (p->scalars.count + 1) * sizeof *a->most);

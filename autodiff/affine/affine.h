@@ -111,6 +111,7 @@ typedef struct vy_affine_rows {
     bool partly; // a launch may reach fewer rows than there are: elements may not exist
     bool wraps;  // nothing is assumed of strides, only that no index wraps: if nothing shows that
     bool summed; // what is added is none of the strides, vy_take_strides
+    bool steps;  // what is added and decided by the launch is a stride, by itself: a[i + n / 4]
 } vy_affine_rows;
 // The outermost axis whose condition is reported: that nothing wraps goes without saying where
 // strides are assumed.
@@ -139,6 +140,7 @@ typedef struct vy_affine {
     bool calm_extents;               // extents of the domain that are products are calm, too
     const vy_launch_number *numbers; // or NULL
     bool multiples;                  // strides of flat indices may have constant factors, 4 · M
+    bool quotients;                  // extents of the domain that are (w + 1) / 2 say what w bounds
     vy_interval *number_range;       // by base of a dimension, if there are numbers
     isl_set *context;                // constraints on the parameters
     // Sizes of what the program itself need not have: of outputs of a program that it is made from.

@@ -6,7 +6,7 @@
 #include "autodiff/affine/flat_terms.h"
 #include "ir/core/flow.h"
 
-enum { DEEPEST = 24, MOST_STEPS = 1024 };
+enum { DEEPEST = 24, MOST_STEPS = 1024, KNOWN = 4 };
 
 typedef struct collecting {
     const vy_affine *a;
@@ -100,16 +100,49 @@ static uint32_t choice_of(const vy_affine *a, uint32_t id, uint32_t *then, uint3
     return opener ? vy_arg(a->p, opener, 0) : 0;
 }
 
+// Of condition `id`, which is as `holds` says: is `condition` known by it, and to be what?
+static bool knows(const vy_affine *a, uint32_t id, bool holds, uint32_t condition, int depth,
+                  bool *is)
+{
+    uint32_t then, other;
+    *is = holds;
+    if (id == condition) return true;
+    if (VY_IS_LEAF(id) || depth == 0) return false;
+    const vy_op op = (vy_op)a->p->insts.data[id].op;
+    if (op == VY_OP_NOT) return knows(a, vy_arg(a->p, id, 0), !holds, condition, depth - 1, is);
+    if ((op == VY_OP_AND && holds) || (op == VY_OP_OR && !holds))
+        return knows(a, vy_arg(a->p, id, 0), holds, condition, depth - 1, is) ||
+               knows(a, vy_arg(a->p, id, 1), holds, condition, depth - 1, is);
+    // c ? x : false, and c ? x : c, hold where both c and x do.
+    const uint32_t c = choice_of(a, id, &then, &other);
+    const vy_scalar *none = c ? vy_id_const(a->p, other) : NULL;
+    return c && holds && ((none && !none->u) || other == c) &&
+           (knows(a, c, true, condition, depth - 1, is) ||
+            knows(a, then, true, condition, depth - 1, is));
+}
+
 // Where `id` is one of two values, of which a condition around the place knows the one: that; else
 // `id`.  (Indices that a reverse needs are values of the forward sweep's arms.)
-static uint32_t chosen(const collecting *l, uint32_t id)
+static uint32_t chosen_once(const collecting *l, uint32_t id)
 {
     const vy_affine *a = l->a;
     uint32_t then, other, condition = l->place ? choice_of(a, id, &then, &other) : 0;
+    bool holds;
     for (uint32_t up = a->s->parent[l->place]; up && condition; up = a->s->parent[up])
-        if (a->p->insts.data[up].op == VY_OP_IF && vy_arg(a->p, up, 0) == condition)
-            return vy_in_then(a->s, up, l->place) ? then : other;
+        if (a->p->insts.data[up].op == VY_OP_IF &&
+            knows(a, vy_arg(a->p, up, 0), vy_in_then(a->s, up, l->place), condition, KNOWN, &holds))
+            return holds ? then : other;
     return id;
+}
+
+static uint32_t chosen(const collecting *l, uint32_t id)
+{
+    uint32_t one = chosen_once(l, id);
+    for (int k = 0; k < KNOWN && one != id; k++) {
+        id = one;
+        one = chosen_once(l, plain(l->a, id));
+    }
+    return one;
 }
 
 static bool collect(collecting *l, uint32_t id, vy_flat_term t, int depth);

@@ -77,6 +77,21 @@ static void constrain(vy_nest *n, isl_set *set)
     vy_affine_weigh(n->a, n->domain);
 }
 
+// Of an extent (w + 1) / 2, which is a parameter if w + 1 may be negative: where the variable has a
+// value at all w + 1 is positive, and twice the next value is at most that.
+static void add_quotient(vy_nest *n, uint32_t k)
+{
+    const vy_program *p = n->a->p;
+    const vy_dim_node *d = &p->dims.data[p->overs.data[k].extent.id];
+    const vy_dim_node *by = d->op == VY_DIM_DIV ? &p->dims.data[d->b] : NULL;
+    if (!n->a->quotients || !by || by->op != VY_DIM_CONST || by->value < 2 || by->value > 1 << 20)
+        return;
+    vy_number of = vy_affine_dim_number(n->a, isl_space_copy(n->space), d->a);
+    isl_pw_aff *v = vy_isl_variable(isl_space_copy(n->space), isl_dim_set, k);
+    v = vy_isl_pw_aff_scale_val(vy_isl_pw_aff_add_constant_val(v, 1), by->value);
+    constrain(n, vy_affine_at_least(of.pa, v));
+}
+
 static void add_over(vy_nest *n, uint32_t k)
 {
     vy_number extent =
@@ -201,7 +216,10 @@ static bool add_chain(vy_nest *n, const chain *c, uint32_t *done)
     uint32_t next = n->overs;
     n->inexact_count = 0;
     n->inner = 0;
-    for (uint32_t k = 0; k < n->overs; k++) add_over(n, k);
+    for (uint32_t k = 0; k < n->overs; k++) {
+        add_over(n, k);
+        add_quotient(n, k);
+    }
     for (uint32_t k = 0; k < c->count; k++) {
         uint32_t opener = c->opener[k];
         vy_op op = (vy_op)p->insts.data[opener].op;

@@ -176,13 +176,14 @@ static bool is_below(isl_set *reached, unsigned at)
 }
 
 // A parameter that everything in `reached` is below; id 0: there is none.
-static vy_dim parameter_above(bound *b, isl_set *reached)
+static vy_dim parameter_above(bound *b, isl_set *reached, bool scalars)
 {
     vy_affine *a = b->a;
     for (uint32_t i = 0; i < a->params.count; i++) {
         const vy_affine_param *q = &a->params.data[i];
         const int at = isl_set_find_dim_by_id(reached, isl_dim_param, q->id);
-        if (q->as_i32 || at < 0 || !is_below(reached, (unsigned)at)) continue;
+        if (q->as_i32 || (scalars && q->is_dim) || at < 0 || !is_below(reached, (unsigned)at))
+            continue;
         return q->is_dim ? (vy_dim){q->index}
                          : node(b, (vy_dim_node){.op = VY_DIM_SCALAR, .value = q->index});
     }
@@ -227,7 +228,7 @@ static isl_stat see_constraint(isl_constraint *c, void *user)
 vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
 {
     above x = {.b = {.a = a, .p = p}};
-    x.end = parameter_above(&x.b, reached);
+    x.end = parameter_above(&x.b, reached, false);
     if (!x.end.id) {
         isl_basic_set *hull = vy_isl_set_simple_hull(vy_isl_set_remove_divs(isl_set_copy(reached)));
         for (x.times = 1; x.times <= MOST_TIMES && !x.end.id; x.times *= MOST_TIMES)
@@ -235,6 +236,15 @@ vy_dim vy_affine_above(vy_affine *a, vy_program *p, isl_set *reached)
         isl_basic_set_free(hull);
     }
     return vy_affine_ok(a) ? x.end : (vy_dim){0};
+}
+
+// Is something in it divided?
+static bool has_quotient(const vy_program *p, vy_dim d)
+{
+    const vy_dim_node *n = &p->dims.data[d.id];
+    if (n->op == VY_DIM_DIV) return true;
+    return n->op >= VY_DIM_ADD && n->op != VY_DIM_SQRT &&
+           (has_quotient(p, (vy_dim){n->a}) || has_quotient(p, (vy_dim){n->b}));
 }
 
 vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round)
@@ -246,7 +256,11 @@ vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool roun
     isl_pw_aff *simple = vy_isl_pw_aff_gist_params(isl_pw_aff_copy(b.most), context);
     simple = vy_isl_pw_aff_coalesce(simple);
     const bool ok = isl_pw_aff_foreach_piece(simple, add_piece, &b) == isl_stat_ok;
-    const vy_dim end = ok && b.pieces ? extremum(&b) : (vy_dim){0};
+    vy_dim end = ok && b.pieces ? extremum(&b) : (vy_dim){0};
+    if (a->quotients && end.id && has_quotient(p, end)) {
+        const vy_dim scalar = parameter_above(&b, reached, true);
+        end = scalar.id ? scalar : end;
+    }
     for (uint32_t k = 0; k < b.pieces; k++) isl_aff_free(b.piece[k]);
     isl_pw_aff_free(simple);
     isl_pw_aff_free(b.most);

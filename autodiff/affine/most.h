@@ -8,9 +8,10 @@
 #include "autodiff/affine/affine.h"
 
 // What all elements of `reached` (kept), a set of one dimension, are below, and no less: one more
-// than the greatest, a sum of scalars, or the greatest or least of a few.  Its nodes are added to
-// p, which is a->p.  round: where that is a scalar less a few, the scalar.  id 0: it is something
-// else, or memory (a->failed).
+// than the greatest, a sum of scalars, or the greatest or least of a few; with a->quotients w in
+// place of (w + 1) / 2 · 2, if nothing reaches it.  Its nodes are added to p, which is a->p.
+// round: where that is a scalar less a few, the scalar.  id 0: it is something else, or memory
+// (a->failed).
 vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool round);
 // What all elements of `reached` (kept) are below, not necessarily the least: a scalar or
 // dimension, or else a sum of scalars, or the least of a few.  (Of clamped indices,

@@ -125,6 +125,7 @@
     KEEPS1(map_is_empty, map)                                                                      \
     KEEPS1(map_is_injective, map)                                                                  \
     KEEPS2(map_is_equal, map, map)                                                                 \
+    KEEPS2(map_is_disjoint, map, map)                                                              \
     KEEPS2(map_plain_is_equal, map, map)
 
 typedef enum isl_dim_type vy_isl_dim;

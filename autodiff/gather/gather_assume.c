@@ -303,8 +303,8 @@ static void note_refused(const assuming *s)
     if (s->g->owns) s->g->owners->why[s->rows->buffer] = why;
 }
 
-// Of a[y * w + x + w - n] the rows are those of y + 1, or the place is w - n further in its row.
-static bool assume(gather *g, vy_affine_rows *r)
+// With the rows' strides; *took: with a scalar that is added as a step to the next row.
+static bool assume_strides(gather *g, vy_affine_rows *r, bool *took)
 {
     assuming s = {.g = g, .rows = r};
     bool ok = true;
@@ -321,9 +321,24 @@ static bool assume(gather *g, vy_affine_rows *r)
     for (uint32_t k = 0; k < r->axes; k++) isl_set_free(s.reached[k]);
     g->failed |= g->a.failed;
     if (!ok) note_refused(&s);
-    if (ok || g->failed || !s.took) return ok && !g->failed;
+    *took = s.took;
+    return ok && !g->failed;
+}
+
+// Of a[y * w + x + w - n] the rows are those of y + 1, or the place is w - n further in its row; in
+// a[z * n + x + n / 4] there are rows of n / 4, too.
+static bool assume(gather *g, vy_affine_rows *r)
+{
+    bool took = false;
+    r->steps = g->owns && gather_has_steps(g, r->buffer);
+    if (assume_strides(g, r, &took)) return true;
+    if (r->steps && !g->failed) {
+        *r = (vy_affine_rows){.buffer = r->buffer};
+        if (assume_strides(g, r, &took)) return true;
+    }
+    if (g->failed || !took) return false;
     *r = (vy_affine_rows){.buffer = r->buffer, .summed = true};
-    return assume(g, r);
+    return assume_strides(g, r, &took);
 }
 
 // Bytes of an element of the first axis, at least.

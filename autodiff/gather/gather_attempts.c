@@ -4,6 +4,7 @@
 //
 //   by cases of scalars (gather_cases.c)               if all is gathered then
 //   with scalars that are 1 (gather_units.c)           if all is gathered then
+//   with cotangents read in place (gather_apart.c)     if all is gathered then
 //   … each with quotients of multiples (gather_multiples.c)   if all is
 //   … or with maxima's additions (gather_winner.c)     if all of those are
 //   … and over coordinates (gather_split.c)            if anything is
@@ -137,6 +138,13 @@ static bool gather_first(gather *begin)
     return begin->probe || !left.r || !gather_has_additions(left.r) || own(&left);
 }
 
+// The same, with cotangents read in place where a launch shows that they can be.
+static bool gather_apart_first(gather *begin)
+{
+    bool done = false;
+    return gather_by_apart(begin, gather_first, &done) && (done || gather_first(begin));
+}
+
 // The same, and if nothing is gathered all of it.
 static bool gather_or_own(gather *begin)
 {
@@ -149,11 +157,26 @@ static bool gather_simply(gather *begin)
 {
     bool done = false;
     gather_known_cases known = {.otherwise = own};
-    if (!gather_by_cases(begin, gather_first, true, &known, &done)) return false;
-    if (!done && !gather_by_units(begin, gather_first, &done)) return false;
+    if (!gather_by_cases(begin, gather_apart_first, true, &known, &done)) return false;
+    if (!done && !gather_by_units(begin, gather_apart_first, &done)) return false;
+    if (!done && !gather_by_apart(begin, gather_first, &done)) return false;
     if (!done && !gather_first(begin)) return false;
     if (done || begin->made->any) return true;
     return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
+}
+
+// Has another program of the module a workspace of r, too?  It may see what is stored there.
+static bool is_staged(const vy_module *m, const vy_program *r)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < m->programs.count && !any; k++) {
+        const vy_program *q = m->programs.data[k];
+        for (uint32_t i = 1; i < q->buffers.count && q != r; i++)
+            for (uint32_t j = 1; j < r->buffers.count && q->buffers.data[i].workspace; j++)
+                any |= r->buffers.data[j].workspace && r->buffers.data[j].link &&
+                       r->buffers.data[j].link == q->buffers.data[i].link;
+    }
+    return any;
 }
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
@@ -174,6 +197,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .made = &made,
                     .isl = &isl};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
+    begin.staged = is_staged(m, whole);
     if (!gather_guard_once(whole))
         ok = false;
     else if (is_plain(whole))

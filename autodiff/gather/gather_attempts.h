@@ -66,10 +66,11 @@ typedef struct gather_versions {
     vy_dim holds[GATHER_VERSIONS];     // 1 where that one runs, else 0
     const char *name[GATHER_VERSIONS]; // once they are in the place of the whole
     uint32_t count;
-    bool general; // the first is for launches that none of the others is for
-    bool bare;    // … and nothing of it can be gathered
-    bool calmly;  // the last takes scalars to be calm from the first attempt on
-    bool refused; // there are to be none
+    bool general;           // the first is for launches that none of the others is for
+    bool bare;              // … and nothing of it can be gathered
+    bool calmly;            // the last takes scalars to be calm from the first attempt on
+    bool refused;           // there are to be none
+    const uint8_t *cleared; // by buffer: a workspace that a version need not write to; or NULL
 } gather_versions;
 // Takes q, a version of `of` in which something is known, and makes that of it which it needs.
 // NULL: an error, or it cannot be one.
@@ -99,5 +100,10 @@ bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_ca
 // Where all additions are gathered if some scalars are 1: makes a program in which they are, which
 // is gathered by `one`, as is the other.  *done: it did.  False: m's diag, or memory.
 bool gather_by_units(gather *begin, gather_one *one, bool *done);
+// ---- gather_apart.c
+// Where all additions are gathered if cotangents of outputs are read in place, as elements are
+// stored once: makes a program that does, which is gathered by `one`, for launches that show it.
+// *done: it did, or would (a probe).  False: m's diag, or memory.
+bool gather_by_apart(gather *begin, gather_one *one, bool *done);
 
 #endif

@@ -192,6 +192,7 @@ typedef struct gather {
     bool vain;                    // … without `winners`
     bool calmly;                  // scalars are calm from the first attempt on
     bool owns;                    // it is the one of gather_own.c
+    bool staged;                  // other programs of the module have its workspaces, too
     bool thrifty;                 // with less of isl: a probe, or gathers were tried before
     bool grid;                    // the domain is that of gather_grid.c
     struct gather_made *made;     // what came of it
@@ -233,6 +234,7 @@ vy_dim gather_signs_hold(gather *g, const vy_affine_rows *r);
 bool gather_terms_of(const gather *g, const gather_site *site, vy_flat_terms *t);
 // The strides of all places that add to the buffer of the rows; false: they are of no use.
 bool gather_find_strides(const gather *g, vy_affine_rows *r);
+bool gather_has_steps(const gather *g, uint32_t buffer); // is a stride added by itself?
 // Is stride x of the rows more likely inside stride y than the other way round?
 bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint32_t y);
 // ---- gather_assume.c

@@ -222,6 +222,7 @@ bool gather_begin_affine(gather *g)
                        .calm_extents = g->calm.scalar != NULL,
                        .numbers = g->numbers,
                        .multiples = g->owns,
+                       .quotients = g->owns,
                        .memory = g->isl};
     const bool ok = !g->failed && vy_affine_begin_with(&g->a, g->r, &g->s);
     g->a.thrifty = g->thrifty;

@@ -31,7 +31,7 @@
 #include <string.h>
 
 // ------------------------------------------------------------------------------------------- proof
-static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
+bool gather_same_axes(const vy_affine_access *x, const vy_affine_access *y)
 {
     bool same = x->flat == y->flat && x->rows == y->rows && x->rank == y->rank;
     for (uint32_t k = 0; k < y->flat && same; k++)
@@ -39,9 +39,7 @@ static bool same_axes(const vy_affine_access *x, const vy_affine_access *y)
     return same;
 }
 
-// { invocation → elements } of one place, without the buffer's axes in `skip`; NULL: *site says why
-// not.
-static isl_map *map_of(gather *g, gather_site *site, uint32_t skip)
+isl_map *gather_elements(gather *g, gather_site *site, uint32_t skip, bool loops)
 {
     vy_affine_access *x = &site->access;
     uint32_t axes = 0;
@@ -60,11 +58,11 @@ static isl_map *map_of(gather *g, gather_site *site, uint32_t skip)
         return NULL;
     }
     isl_map *m = vy_access_map(x, axes);
+    if (loops) return m;
     return vy_isl_map_project_out(m, isl_dim_in, x->nest.overs, x->nest.count - x->nest.overs);
 }
 
-// The axes of the buffer on which all its places have constants: components of vectors.
-static uint32_t components(const gather *g, uint32_t buffer)
+uint32_t gather_components(const gather *g, uint32_t buffer)
 {
     const uint32_t rank = g->r->buffers.data[buffer].rank;
     uint32_t mask = 0;
@@ -101,9 +99,9 @@ static bool has_owners(gather *g, uint32_t buffer, uint32_t skip, const char **w
         gather_site *site = &g->sites[k];
         if (site->access.buffer != buffer || is_again(g, k, skip)) continue;
         vy_access_free(&site->access);
-        isl_map *m = map_of(g, site, skip);
+        isl_map *m = gather_elements(g, site, skip, false);
         if (!first) first = site;
-        ok = m && same_axes(&first->access, &site->access);
+        ok = m && gather_same_axes(&first->access, &site->access);
         *why = m ? "is in rows of another length than others" : site->why;
         all = all && ok ? vy_isl_map_union(all, m) : all ? (isl_map_free(m), all) : m;
     }
@@ -122,7 +120,7 @@ static bool all_have_owners(gather *g)
     for (uint32_t i = 1; i < g->r->buffers.count && !g->failed; i++) {
         bool any = false;
         for (uint32_t k = 0; k < g->site_count; k++) any |= g->sites[k].access.buffer == i;
-        const uint32_t skip = components(g, i);
+        const uint32_t skip = gather_components(g, i);
         const char **why = &g->owners->why[i];
         if (any && !has_owners(g, i, skip, why) && (!skip || !has_owners(g, i, 0, why)))
             return false;
@@ -234,8 +232,8 @@ static bool prove_calm(gather *g, gather_calm calm, bool *made)
     second.grid = g->grid;
     second.owners = g->owners;
     second.calm = calm;
-    const bool ok = gather_make_tables(&second) && gather_find(&second) &&
-                    gather_add_places(&second) && prove(&second, made);
+    const bool ok =
+        gather_make_tables(&second) && g->owners->proof->again(&second) && prove(&second, made);
     return gather_clean_up(&second) && ok;
 }
 
@@ -250,13 +248,13 @@ static bool prove(gather *g, bool *made)
         g->sites[k].wraps = true;
         g->sites[k].divides = g->vain && g->calm.scalar;
     }
-    const bool proved = ok && !g->vain && all_have_owners(g);
+    const bool proved = ok && !g->vain && g->owners->proof->holds(g);
     const uint32_t most = g->calm.scalar ? g->calm.left : UINT32_MAX,
                    n = proved ? count_conditions(g) : most;
     gather_calm calm = ok && n ? gather_calmer(g) : (gather_calm){0};
     calm.left = n;
     if (ok && calm.scalar && !g->failed) ok = prove_calm(g, calm, made);
-    if (ok && !*made && n < most) ok = *made = make(g);
+    if (ok && !*made && n < most) ok = *made = g->owners->proof->make(g);
     return ok && !g->failed;
 }
 
@@ -268,9 +266,10 @@ static bool attempt(const gather *begin, bool split, bool *made, bool *tried)
     bool ok = !split || gather_split_domain(&g);
     const uint32_t dims = g.r->dims.count;
     if (ok && (g.split.whole || !split)) {
+        bool vain = false;
         *tried = true;
-        ok = gather_begin_grid(&g) && gather_make_tables(&g) && gather_find(&g);
-        if (ok && !gather_owns_in_vain(&g)) {
+        ok = gather_begin_grid(&g) && gather_make_tables(&g) && g.owners->proof->find(&g, &vain);
+        if (ok && !vain) {
             gather_require_grid(&g);
             ok = vy_affine_name_scalars(g.r) && prove(&g, made);
         }
@@ -284,24 +283,43 @@ static bool attempt(const gather *begin, bool split, bool *made, bool *tried)
     return gather_clean_up(&g) && ok && !g.failed;
 }
 
+bool gather_prove(gather *begin, bool split, bool *made)
+{
+    bool tried = false, ok = true;
+    *made = false;
+    begin->owns = true;
+    begin->vain = false;
+    if (split) ok = attempt(begin, true, made, &tried);
+    if (ok && !tried) ok = attempt(begin, false, made, &tried);
+    return ok;
+}
+
+// --------------------------------------------------------------------------------------- the whole
+static bool find(gather *g, bool *vain)
+{
+    const bool ok = gather_find(g);
+    *vain = ok && gather_owns_in_vain(g);
+    return ok;
+}
+
+static bool find_again(gather *g) { return gather_find(g) && gather_add_places(g); }
+
 bool gather_own(const gather *before, bool split, bool *made)
 {
+    static const gather_proof proof = {find, find_again, all_have_owners, make};
     gather begin = *before;
     gather_winners all;
     vy_arena arena = {0};
-    gather_owners owners = {0};
-    bool tried = false, ok = gather_try_winners(begin.r, true, &all);
+    gather_owners owners = {.proof = &proof};
+    bool ok = gather_try_winners(begin.r, true, &all);
     owners.why = vy_arena_alloc(&arena, begin.r->buffers.count * sizeof *owners.why);
     ok = ok && owners.why;
     *made = false;
     begin.owners = &owners;
-    begin.owns = true;
-    begin.vain = false;
     begin.thrifty |= split;
     if (!begin.r->overs.count) begin.assume_count = 0; // of workgroups none can be stated
     begin.winners = all.before ? &all : NULL;
-    if (ok && split) ok = attempt(&begin, true, made, &tried);
-    if (ok && !tried) ok = attempt(&begin, false, made, &tried);
+    if (ok) ok = gather_prove(&begin, split, made);
     if (!*made && all.before) {
         vy_program_replace(begin.r, all.before);
         all.before = NULL;

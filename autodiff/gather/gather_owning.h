@@ -11,13 +11,34 @@ typedef struct gather_owners {
     uint8_t *alone;   // its additions become plain
     uint8_t *placed;  // … but it is not only added to, so all its accesses are sites
     const char **why; // what else keeps them atomic: completes "the access …"; or NULL
+    const struct gather_proof *proof;
 } gather_owners;
+
+// Something that is proved of the elements at places of a program, under conditions of the launch.
+typedef struct gather_proof {
+    // The places, once there are tables.  *vain: it is plain to see that there is no proof.  False:
+    // memory.
+    bool (*find)(gather *g, bool *vain);
+    bool (*again)(gather *g); // the same of another attempt
+    bool (*holds)(gather *g); // is it so, by the rows that there are?  Else sites[].why
+    bool (*make)(gather *g);  // what follows; false: m's diag, or memory
+} gather_proof;
 
 // ---- gather_own.c
 // Makes the additions plain where elements are one invocation's each under conditions of the
 // launch, if that leaves no atomics (*made).  False: m's diag, or memory.
 // split: over coordinates, too.
 bool gather_own(const gather *begin, bool split, bool *made);
+// Proves, over coordinates (gather_split.h) where there are some; if not, and split: also as it is.
+// begin->owners has the proof.  False: m's diag, or memory.
+bool gather_prove(gather *begin, bool split, bool *made);
+// { invocation → elements } of one place, without the buffer's axes in `skip`, loops projected out
+// unless `loops`; NULL: *site says why not.
+isl_map *gather_elements(gather *g, gather_site *site, uint32_t skip, bool loops);
+// Have the places the same axes?
+bool gather_same_axes(const vy_affine_access *x, const vy_affine_access *y);
+// The axes of the buffer on which all its places have constants: components of vectors.
+uint32_t gather_components(const gather *g, uint32_t buffer);
 // ---- gather_vain.c
 // Is it plain to see that there is no such condition, or an addition that stays atomic?  Fills
 // owners; the places of what is `placed` are added to the sites.

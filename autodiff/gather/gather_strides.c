@@ -51,6 +51,51 @@ bool gather_terms_of(const gather *g, const gather_site *site, vy_flat_terms *t)
            vy_flat_terms_of(&g->a, site->id, index, t);
 }
 
+// Is the term a multiple of what the launch decides, and of nothing else?  As a multiple of 1.
+static bool is_step(const gather *g, const vy_flat_term *t, vy_flat_term *step)
+{
+    *step = *t;
+    step->count = 1;
+    return !t->count && t->value && vy_flat_constant(&g->a, t->value, &step->factor[0]);
+}
+
+// Is what the term adds by itself a quotient, or what a place multiplies by a greater constant?
+// (Anything else may as well be an offset within a row.)
+static bool needs_step(const gather *g, uint32_t buffer, const vy_flat_term *t)
+{
+    vy_flat_term step;
+    vy_flat_terms all;
+    if (!is_step(g, t, &step)) return false;
+    bool needs = g->r->dims.data[step.factor[0].base].op == VY_DIM_DIV;
+    for (uint32_t k = 0; k < g->site_count && !needs; k++) {
+        if (g->sites[k].access.buffer != buffer || !gather_terms_of(g, &g->sites[k], &all))
+            continue;
+        for (uint32_t i = 0; i < all.count && !needs; i++)
+            needs = all.term[i].count == 1 && all.term[i].constant > step.constant &&
+                    vy_same_form(all.term[i].factor[0], step.factor[0]);
+    }
+    return needs;
+}
+
+bool gather_has_steps(const gather *g, uint32_t buffer)
+{
+    vy_flat_terms t;
+    bool any = false;
+    for (uint32_t k = 0; k < g->site_count && !any; k++) {
+        if (g->sites[k].access.buffer != buffer || !gather_terms_of(g, &g->sites[k], &t)) continue;
+        for (uint32_t i = 0; i < t.count && !any; i++) any = needs_step(g, buffer, &t.term[i]);
+    }
+    return any;
+}
+
+// Of a[i + n / 4] the step n / 4 is a stride, where r says so.
+static bool add_step(const gather *g, vy_affine_rows *r, const vy_flat_term *t)
+{
+    vy_flat_term step;
+    return !r->steps || !needs_step(g, r->buffer, t) || !is_step(g, t, &step) ||
+           add_stride(r, &step);
+}
+
 bool gather_find_strides(const gather *g, vy_affine_rows *r)
 {
     vy_flat_terms t;
@@ -60,20 +105,26 @@ bool gather_find_strides(const gather *g, vy_affine_rows *r)
         if (g->sites[k].access.buffer != r->buffer) continue;
         if (places++ == MOST_SITES || !gather_terms_of(g, &g->sites[k], &t)) return false;
         for (uint32_t i = 0; i < t.count; i++)
-            if (t.term[i].count && !add_stride(r, &t.term[i])) return false;
+            if ((t.term[i].count && !add_stride(r, &t.term[i])) || !add_step(g, r, &t.term[i]))
+                return false;
     }
     return r->axes && add_stride(r, &one);
 }
 
 // ------------------------------------------------------------------------------------------- order
 
-// The last scalar that a stride is a product of, from 1; 0: there is none.
-static uint32_t last_scalar(const vy_program *p, const vy_affine_axis *x)
+// The last scalar that a stride is a product of, or of quotients of it, from 1; 0: there is none.
+// *divided: it is a quotient.
+static uint32_t last_scalar(const vy_program *p, const vy_affine_axis *x, bool *divided)
 {
     uint32_t last = 0;
     for (uint32_t k = 0; k < x->count; k++) {
         const vy_dim_node *d = &p->dims.data[x->factor[k].base];
-        if (d->op == VY_DIM_SCALAR && d->value >= last) last = (uint32_t)d->value + 1;
+        const bool quotient = d->op == VY_DIM_DIV;
+        if (quotient) d = &p->dims.data[d->a];
+        if (d->op != VY_DIM_SCALAR || d->value < last) continue;
+        last = (uint32_t)d->value + 1;
+        *divided = quotient;
     }
     return last;
 }
@@ -133,7 +184,10 @@ bool gather_is_inner(const gather *g, const vy_affine_rows *r, uint32_t x, uint3
 {
     if (divides(&r->axis[x], &r->axis[y])) return true;
     if (divides(&r->axis[y], &r->axis[x])) return false;
-    const uint32_t a = last_scalar(g->r, &r->axis[x]), b = last_scalar(g->r, &r->axis[y]);
+    bool quotient = false, of = false;
+    const uint32_t a = last_scalar(g->r, &r->axis[x], &quotient),
+                   b = last_scalar(g->r, &r->axis[y], &of);
+    if (a == b && quotient != of) return quotient;
     if (!are_parts(g->r, a, b)) return a < b;
     const uint32_t u = variable(g, r, x), v = variable(g, r, y);
     return u && v && u != v ? u > v : a < b;

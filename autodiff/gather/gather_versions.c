@@ -33,7 +33,9 @@ static bool write_alike(gather_versions *all, const vy_program *p, const vy_prog
     find_written(p, x);
     find_written(q, y);
     for (uint32_t i = 1; i < n; i++)
-        if (x[i] != y[i] && vy_is_global(p->buffers.data[i].cls)) return false;
+        if (x[i] != y[i] && vy_is_global(p->buffers.data[i].cls) &&
+            !(all->cleared && all->cleared[i]))
+            return false;
     return true;
 }
 

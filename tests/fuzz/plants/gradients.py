@@ -211,6 +211,17 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_calm.c", None, "    require_extents(g, most, above);\n", ""),
         ("autodiff/gather/gather_calm.c", None, "if (!divided && !why.wraps) return none;", "if (g->calm.scalar || (!divided && !why.wraps)) return none;"),
     )),
+    # Elements that a launch shows to be stored once.
+    ("text/grad/gather/apart.vyre", (
+        ("autodiff/gather/gather_apart.c", None, "gather_take_version(&all, general, gather_else(g, x->holds));", "gather_take_version(&all, general, gather_number(g, 0));"),
+        ("autodiff/gather/gather_apart.c", None, "x->holds = gather_holds(g);", "x->holds = gather_number(g, 1);"),
+        ("autodiff/gather/gather_apart.c", None, "return vy_select(to, all, one,", "return vy_select(to, vy_bool(to, true), one,"),
+        ("autodiff/gather/gather_apart_places.c", None, "ok = ok && (!all || vy_isl_map_is_disjoint(all, m) == isl_bool_true);", ""),
+        ("autodiff/gather/gather_apart_places.c", None, "(loops && !is_once(m, overs, loops))", "false"),
+        ("autodiff/gather/gather_assume.c", None, "r->steps = g->owns && gather_has_steps(g, r->buffer);", ""),
+        ("autodiff/gather/gather_calm.c", None, ".quotients = g->owns,", ".quotients = false,"),
+        ("autodiff/affine/iteration_domain.c", None, "vy_isl_pw_aff_add_constant_val(v, 1), by->value);", "v, by->value);"),
+    )),
     # Scalars that are 1, and those that are met late.
     ("text/grad/gather/units.vyre", (
         ("autodiff/gather/gather_units.c", None, "gather_less(g, greatest, two)", "gather_number(g, 1)"),
