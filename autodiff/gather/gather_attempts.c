@@ -33,6 +33,7 @@ static bool is_plain(const vy_program *p)
 // With `split`, over coordinates where there are such (gather_split.h).  *again: in vain.
 static bool attempt(gather *g, bool split, bool *again)
 {
+    split = split && is_plain(g->r);
     bool ok = (!split || gather_split_domain(g)) && gather_make_tables(g) && gather_find(g);
     if (ok && g->site_count)
         ok = gather_run(g);
@@ -176,7 +177,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
     if (has_views(whole) || !gather_has_additions(whole)) return true;
     if (!gather_guard_once(whole))
         ok = false;
-    else if (is_plain(whole))
+    else if (whole->overs.count)
         ok = vy_affine_name_scalars(whole) && gather_simply(&begin);
     else
         ok = own(&begin);

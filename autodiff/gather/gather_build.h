@@ -289,7 +289,7 @@ void gather_leave_singles(gather *g);
 void gather_fill_holes(gather *g, gather_site *site);
 // ---- gather_cost.c
 // What adding atomically would cost one invocation, see gather_cost.c.
-double gather_adding(const gather *g, const gather_site *site);
+double gather_adding(const gather *g, gather_site *site);
 // Drops programs that cost more than they save.  True: there were some.
 bool gather_drop_expensive(gather *g);
 // Drops the program that needs the most values kept, where all together need too many buffers.

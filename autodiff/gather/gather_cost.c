@@ -35,14 +35,27 @@ static bool depends_on(const vy_affine_access *x, unsigned dims)
     return any;
 }
 
+// Does a loop of the nest begin at another number in each lane, as `for j in lid.x..n step 64`?
+static bool begins_apart(gather_site *site)
+{
+    vy_nest *n = &site->access.nest;
+    bool any = false;
+    for (uint32_t k = n->overs; k < n->count && !any; k++) {
+        vy_affine_why why;
+        const vy_number from = vy_affine_number(n, vy_arg(n->a->p, n->loop[k], 0), &why);
+        any = from.pa && isl_pw_aff_involves_dims(from.pa, isl_dim_in, 0, n->overs) != isl_bool_false;
+    }
+    return any;
+}
+
 // Where the index is the same in all invocations a subgroup adds up first
-// (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.  So they do to a constant element in
-// a shader's derivative, which others launch: of subgroups nothing is known there.
-double gather_adding(const gather *g, const gather_site *site)
+// (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.  So they do in a shader's
+// derivative, which others launch: of subgroups nothing is known there.
+double gather_adding(const gather *g, gather_site *site)
 {
     const vy_affine_access *x = &site->access;
-    const bool spread = depends_on(x, x->nest.overs);
-    const bool one_by_one = spread || (g->r->shader && !depends_on(x, x->nest.count));
+    const bool one_by_one =
+        g->r->shader || depends_on(x, x->nest.overs) || begins_apart(site);
     const double w = one_by_one ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
     return gather_repeated(g, site->id, w, 0, NULL);
 }
