@@ -194,6 +194,7 @@ typedef struct gather {
     bool owns;                    // it is the one of gather_own.c
     bool thrifty;                 // with less of isl: a probe, or gathers were tried before
     bool grid;                    // the domain is that of gather_grid.c
+    bool meets;                   // invocations meet at barriers or exchange values
     struct gather_made *made;     // what came of it
     struct gather_owners *owners; // of gather_own.c
     bool failed;                  // memory
