@@ -173,8 +173,13 @@ static bool own_or_gather(gather *begin)
     gather first = *begin;
     bool done = false;
     if (!own_all(&first, &done)) return false;
-    return done || !begin->r->overs.count ||
-           (vy_affine_name_scalars(begin->r) && gather_simply(begin));
+    if (done || !begin->r->overs.count) return true;
+    vy_gather_note_vec before = {0};
+    if (begin->notes) before = begin->notes->notes, begin->notes->notes = (vy_gather_note_vec){0};
+    const bool ok = vy_affine_name_scalars(begin->r) && gather_simply(begin) &&
+                    gather_note_before(begin, &before);
+    vy_vec_free(&before);
+    return ok;
 }
 
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)

@@ -87,6 +87,16 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_own.c", None, "gather_is_beside(g, x->id, y->id);\n        for (uint32_t j = 0;", "true;\n        for (uint32_t j = 0;"),
         ("autodiff/affine/flat_terms.c", None, "k < t->count && !r->summed; k++)", "k < t->count; k++)"),
     )),
+    # Sums over workgroups of what a workgroup has made together.
+    ("text/grad/gather/workgroups.vyre", (
+        ("autodiff/gather/gather_attempts.c", None, "if (done || !begin->r->overs.count) return true;", "if (true) return true;"),
+        ("autodiff/gather/gather_attempts.c", None, "if (!own_all(&first, &done)) return false;", ""),
+        ("autodiff/gather/gather_attempts.c", None, "    if (begin->notes) before =", "    if (false) before ="),
+        ("autodiff/gather/gather_attempts.c", None, "    split &= !g->meets;", "    "),
+        ("autodiff/gather/gather_need.c", None, "n->g->meets ? 0 : 1;", "1;"),
+        ("autodiff/gather/gather_need.c", None, "case VY_CONV: return keep(n, id);", "case VY_CONV: demand_args(n, id); return true;"),
+        ("autodiff/gather/gather_cost.c", None, " || begins_apart(site)", ""),
+    )),
     # What additions add, kept.
     ("text/grad/gather/addends.vyre", (
         ("autodiff/gather/gather_addend.c", None, "if (!is_all_gathered(g)) return false;", ""),
@@ -254,7 +264,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_sums.c", None, "if (all.id) vy_if(w->b, all);\n    return all.id != 0;", "return false;"),
         ("autodiff/gather/gather_forms.c", None, "        if (site->axes >> k & 1)\n            n -= n > 0 &&", "        if (site->axes >> k & 1)\n            n -= n > 0 ||"),
         ("autodiff/affine/scan_lanes.c", None, "count < MANY ? ROW : LONG_ROW", "ROW"),
-        ("autodiff/gather/gather_cost.c", None, "spread || (g->r->shader && !depends_on(x, x->nest.count))", "spread"),
+        ("autodiff/gather/gather_cost.c", None, "g->r->shader || depends_on(", "depends_on("),
     )),
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (
