@@ -40,8 +40,8 @@
 #include "autodiff/gather/gather.h"
 #include "ir/build/edit.h"
 
-// A value that the reverse program stores because a gather cannot recompute it; or the contents of
-// a local array, represented by the last instruction that writes to the array.
+// A value that the reverse program stores as a gather cannot recompute it; or the contents of a
+// local array, represented by the last instruction that writes to it.
 typedef struct gather_kept {
     uint32_t id;
     // Of the buffer: [loops around it …, domain]; of an array: [its axes …, domain].
@@ -291,7 +291,7 @@ void gather_fill_holes(gather *g, gather_site *site);
 // ---- gather_cost.c
 // What adding atomically would cost one invocation, see gather_cost.c.
 double gather_adding(const gather *g, gather_site *site);
-// Drops programs that cost more than they save.  True: there were some.
+// Drops programs that cost more than they save; true: there were some.
 bool gather_drop_expensive(gather *g);
 // Drops the program that needs the most values kept, where all together need too many buffers.
 bool gather_drop_wide(gather *g);

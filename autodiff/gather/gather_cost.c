@@ -43,7 +43,8 @@ static bool begins_apart(gather_site *site)
     for (uint32_t k = n->overs; k < n->count && !any; k++) {
         vy_affine_why why;
         const vy_number from = vy_affine_number(n, vy_arg(n->a->p, n->loop[k], 0), &why);
-        any = from.pa && isl_pw_aff_involves_dims(from.pa, isl_dim_in, 0, n->overs) != isl_bool_false;
+        any = isl_pw_aff_involves_dims(from.pa, isl_dim_in, 0, n->overs) == isl_bool_true;
+        isl_pw_aff_free(from.pa);
     }
     return any;
 }
@@ -54,8 +55,7 @@ static bool begins_apart(gather_site *site)
 double gather_adding(const gather *g, gather_site *site)
 {
     const vy_affine_access *x = &site->access;
-    const bool one_by_one =
-        g->r->shader || depends_on(x, x->nest.overs) || begins_apart(site);
+    const bool one_by_one = g->r->shader || depends_on(x, x->nest.overs) || begins_apart(site);
     const double w = one_by_one ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
     return gather_repeated(g, site->id, w, 0, NULL);
 }
