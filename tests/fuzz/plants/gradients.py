@@ -97,6 +97,12 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_need.c", None, "case VY_CONV: return keep(n, id);", "case VY_CONV: demand_args(n, id); return true;"),
         ("autodiff/gather/gather_cost.c", None, " || begins_apart(site)", ""),
     )),
+    # Rows of a block of 32 invocations are as many as the one that needs the most.
+    ("text/grad/control/counted_lanes.vyre", (
+        ("autodiff/stages/counting_stages.c", None, "for lane in 0..32 {", "for lane in 0..31 {"),
+        ("autodiff/stages/counting_stages.c", None, "        let most = base[c, k];\\n", "        let most = count[c, k, 0];\\n"),
+        ("autodiff/reverse/build.c", None, "lane = vy_rem(r->b, at, each).id;", "lane = vy_int(r->b, VY_U32, 0).id;"),
+    )),
     # What additions add, kept.
     ("text/grad/gather/addends.vyre", (
         ("autodiff/gather/gather_addend.c", None, "if (!is_all_gathered(g)) return false;", ""),
