@@ -18,6 +18,7 @@
 //   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
+//   gather_begun.c  what of it is memory as it began
 //   gather_kept.c, gather_later.c, gather_addend.h  what of that, or from that, the program keeps
 //   gather_leaf.c, gather_clone.c  built-ins, as they are at a point; copies a value to a point
 //   gather_programs.c  which additions one program gathers
@@ -161,6 +162,7 @@ typedef struct gather {
     vy_gather_notes *notes;                   // or NULL
     vy_lows lows;                             // of r
     uint32_t *last_write;                     // by buffer
+    struct gather_begun *begun;               // by buffer, or NULL: gather_begun.c
     uint32_t *outer;                          // by instruction: outermost loop around it, or 0
     uint32_t *fixed;  // by buffer: axes on which every place has a constant, a mask
     uint32_t *left;   // by buffer: its additions, if there are too many to be examined
@@ -315,6 +317,14 @@ double gather_repeated(const gather *g, uint32_t id, double w, uint32_t outermos
 // Operations for one point of the site, except those marked in counted[] (by instruction), and
 // marks them there; a value from further out is recomputed for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
+// ---- gather_begun.c
+// Finds buffers that are loaded as they began, under conditions of the launch.  False: memory.
+bool gather_find_begun(gather *g);
+bool gather_may_be_begun(const gather *g, uint32_t buffer); // … or might be, for other scalars
+bool gather_is_begun(const gather *g, uint32_t buffer);
+void gather_require_begun(gather *g); // those conditions, where what is gathered needs them
+// What `load` gives, at that index.
+uint32_t gather_load_begun(const gather *g, vy_builder *b, uint32_t load, const uint32_t *index);
 // ---- gather_kept.c
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);

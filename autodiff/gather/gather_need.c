@@ -134,7 +134,15 @@ static bool visit_load(needing *n, uint32_t id)
         demand_args(n, id);
         return true;
     }
-    if (!is_final(g, id)) return keep(n, id);
+    if (!is_final(g, id)) {
+        const uint32_t buffer = g->r->insts.data[id].aux;
+        if (gather_is_begun(g, buffer)) {
+            demand_args(n, id);
+            return true;
+        }
+        n->site->wraps |= gather_may_be_begun(g, buffer);
+        return keep(n, id);
+    }
     if (is_hidden(g, g->r->insts.data[id].aux))
         return refuse(n, "needs a tape as long as a buffer of open length");
     demand_args(n, id);

@@ -97,6 +97,19 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_need.c", None, "case VY_CONV: return keep(n, id);", "case VY_CONV: demand_args(n, id); return true;"),
         ("autodiff/gather/gather_cost.c", None, " || begins_apart(site)", ""),
     )),
+    ("text/shader/gathered_beside.comp", (
+        ("autodiff/gather/gather_cost.c", None, "        if (price_lanes(g, k)) continue;\n", ""),
+    )),
+    # Loads that give what a buffer began as.
+    ("text/grad/gather/begun.vyre", (
+        ("autodiff/gather/gather_begun.c", None, "if (!is_same_place(g, x->place, id)) return false;", ""),
+        ("autodiff/gather/gather_begun.c", None, "            is_same_element(g, k, id))\n            return false;", "            is_same_element(g, k, id))\n            continue;"),
+        ("autodiff/gather/gather_begun.c", None, "m && vy_isl_map_is_injective(m) == isl_bool_true;", "m != NULL;"),
+        ("autodiff/gather/gather_begun.c", None, "if (x->proved && site->access.rows) take_rows(", "if (false) take_rows("),
+        ("autodiff/gather/gather_begun.c", None, "    if (of->init == VY_INIT_COPY)", "    if (false)"),
+        ("autodiff/gather/gather_begun.c", None, "    return vy_select(b, all, one, vy_zero(b, (vy_type)i->type)).id;", "    return one.id;"),
+        ("autodiff/gather/gather.c", None, "        gather_require_begun(g);\n", ""),
+    )),
     # Rows of a block of 32 invocations are as many as the one that needs the most.
     ("text/grad/control/counted_lanes.vyre", (
         ("autodiff/stages/counting_stages.c", None, "for lane in 0..32 {", "for lane in 0..31 {"),
@@ -270,7 +283,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_sums.c", None, "if (all.id) vy_if(w->b, all);\n    return all.id != 0;", "return false;"),
         ("autodiff/gather/gather_forms.c", None, "        if (site->axes >> k & 1)\n            n -= n > 0 &&", "        if (site->axes >> k & 1)\n            n -= n > 0 ||"),
         ("autodiff/affine/scan_lanes.c", None, "count < MANY ? ROW : LONG_ROW", "ROW"),
-        ("autodiff/gather/gather_cost.c", None, "g->r->shader || depends_on(", "depends_on("),
+        ("autodiff/gather/gather_cost.c", None, "spread || (g->r->shader && !depends_on(x, x->nest.count))", "spread"),
     )),
     # Rows of branches, and of clamped indices.
     ("text/grad/gather/branches.vyre", (
