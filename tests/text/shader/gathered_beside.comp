@@ -1,8 +1,8 @@
 // A shader's gradient is one module if it may be; but once x is gathered, the gain to whose elements all
 // lanes add one after the other is, too.
 // RUN: vyre-grad explain %s
-// CONTAINS: grad_x  f32[?]  gathered:
-// CONTAINS: grad_g  f32[?]  gathered:
+// CONTAINS: grad_x  f32[n, w]  gathered:
+// CONTAINS: grad_g  f32[?]     gathered:
 // RUN: vyre-grad explain %s --wrt g
 // CONTAINS: grad_g  f32[?]  atomic adds
 // RUN: vyre-grad run %s --grad --accumulate {auto,atomic} --engine {eval,vulkan} --set n=2 --set w=3 --in x=1,2,3,4,5,6 --in g=1,2,3
