@@ -215,8 +215,8 @@ static void drop(gather *g, uint32_t k, const char *why)
     g->addends = 0;
 }
 
-// A shader's derivative is best one module, which is launched as the shader is.  Once another program
-// of it pays, that it is not, and each lane's addition has its price: are there such?
+// A shader's derivative is best one module, which is launched as the shader is.  Once another
+// program of it pays, that it is not, and each lane's addition has its price: are there such?
 static bool price_lanes(gather *g, uint32_t k)
 {
     bool other = false, any = false;
