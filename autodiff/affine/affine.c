@@ -301,12 +301,29 @@ static void bound_extents(vy_affine *a)
         }
 }
 
+// The scalar that an extent is, or a positive multiple of; NULL: it is something else.
+static const vy_dim_node *multiplied(const vy_program *p, vy_dim extent)
+{
+    const vy_dim_node *d = &p->dims.data[extent.id], *x = d, *by = NULL;
+    if (d->op == VY_DIM_MUL) {
+        x = &p->dims.data[d->a];
+        by = &p->dims.data[d->b];
+    }
+    if (by && x->op == VY_DIM_CONST) {
+        const vy_dim_node *first = x;
+        x = by;
+        by = first;
+    }
+    const bool is = x->op == VY_DIM_SCALAR && (!by || (by->op == VY_DIM_CONST && by->value > 0));
+    return is ? x : NULL;
+}
+
 static void find_extents(vy_affine *a)
 {
     const vy_program *p = a->p;
     for (uint32_t i = 0; i < p->overs.count; i++) {
-        const vy_dim_node *d = &p->dims.data[p->overs.data[i].extent.id];
-        if (d->op == VY_DIM_SCALAR) a->extent[d->value] = VY_AFFINE_DOMAIN;
+        const vy_dim_node *d = multiplied(p, p->overs.data[i].extent);
+        if (d) a->extent[d->value] = VY_AFFINE_DOMAIN;
     }
     for (uint32_t i = 1; i < p->buffers.count; i++)
         for (uint32_t k = 0; k < p->buffers.data[i].rank; k++) {

@@ -121,7 +121,7 @@ static inline uint32_t vy_first_assumed(const vy_affine_rows *r) { return r->wra
 // 0 (docs/language.md).
 typedef enum vy_affine_extent_of {
     VY_AFFINE_NO_EXTENT,
-    VY_AFFINE_DOMAIN, // an extent of the domain, and no length of a buffer
+    VY_AFFINE_DOMAIN, // an extent of the domain is it or a multiple, and it is no buffer's length
     VY_AFFINE_LENGTH,
 } vy_affine_extent_of;
 

@@ -236,6 +236,7 @@ static bool take_apart(gather *g)
         } while (gather_drop_expensive(g) || gather_drop_wide(g) || gather_drop_long(g));
         if (g->failed) return false;
         if (!gather_any(g)) return make(g, stages, 0);
+        gather_require_begun(g);
         if (make_stages(g, stages + 1, &count)) return make(g, stages, count);
         if (g->failed) return false;
     }
@@ -250,7 +251,7 @@ bool gather_run(gather *g)
     g->affine = true;
     g->before_calm = g->launch;
     gather_assume_calm(g);
-    bool ok = !g->failed && gather_begin(g, g->source) && take_apart(g);
+    bool ok = !g->failed && gather_find_begun(g) && gather_begin(g, g->source) && take_apart(g);
     const bool again = g->stopped || (g->split.whole && !gather_any(g));
     if (ok && !again) ok = gather_note_conditions(g);
     if (ok && g->notes && !again) ok = kept && gather_take_notes(g, kept, g->notes);

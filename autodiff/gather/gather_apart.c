@@ -264,7 +264,7 @@ bool gather_by_apart(gather *begin, gather_one *one, bool *done)
     gather_versions all = {.g = &g};
     bool ok = true;
     const uint32_t dims = g.r->dims.count;
-    if (find(&g, &x)) {
+    if (!begin->meets && find(&g, &x)) { // of domains alone, as the proof
         const gather_probe as_it_is = gather_probe_version(&all, g.r, true, one);
         ok = as_it_is.all || prove(&x);
         if (ok && x.version && begin->probe) {

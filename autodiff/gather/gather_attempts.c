@@ -10,7 +10,8 @@
 //   … and over coordinates (gather_split.c)            if anything is
 //
 // Additions that are left become plain if they are to elements of one invocation each
-// (gather_own.c): of all that is left, or, where nothing is gathered, of all cases of scalars.
+// (gather_own.c): of all that is left, or, where nothing is gathered, of all cases of scalars.  In
+// programs with barriers, or without a domain, that comes first.
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
 
@@ -23,17 +24,19 @@ static bool has_views(const vy_program *p)
     return false;
 }
 
-static bool is_plain(const vy_program *p)
+// Do invocations meet, at barriers or in operations among lanes?
+static bool meets(const vy_program *p)
 {
-    if (!p->overs.count) return false;
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return false;
-    return true;
+    bool any = false;
+    for (uint32_t id = 1; id < p->insts.count && !any; id++)
+        any = vy_op_infos[p->insts.data[id].op].effect == VY_CONV;
+    return any;
 }
 
 // With `split`, over coordinates where there are such (gather_split.h).  *again: in vain.
 static bool attempt(gather *g, bool split, bool *again)
 {
+    split &= !g->meets; // a condition around barriers, where the last row is not full
     bool ok = (!split || gather_split_domain(g)) && gather_make_tables(g) && gather_find(g);
     if (ok && g->site_count)
         ok = gather_run(g);
@@ -115,19 +118,26 @@ static void begin_again(gather *begin)
     begin->vain = false;
 }
 
-// Of a program of which nothing is gathered, or of what is left of one.
-static bool own(gather *begin)
+// Of a program of which nothing is gathered, or of what is left of one.  *made: no addition of it
+// is atomic then.
+static bool own_all(gather *begin, bool *made)
 {
-    const bool plain = is_plain(begin->r);
-    bool made = false;
+    const bool plain = begin->r->overs.count && !begin->meets;
+    *made = false;
     begin_again(begin);
     begin->owns = true;
     gather_known_cases none = {0};
-    if (!plain && !gather_by_cases(begin, own_case, false, &none, &made)) return false;
-    return made || gather_own(begin, plain, &made);
+    if (!plain && !gather_by_cases(begin, own_case, false, &none, made)) return false;
+    return *made || gather_own(begin, plain, made);
 }
 
-// A program without barriers, and what is left of it once something is gathered.
+static bool own(gather *begin)
+{
+    bool made;
+    return own_all(begin, &made);
+}
+
+// A program with a domain, and what is left of it once something is gathered.
 static bool gather_first(gather *begin)
 {
     *begin->made = (gather_made){0};
@@ -161,7 +171,7 @@ static bool gather_simply(gather *begin)
     if (!done && !gather_by_units(begin, gather_apart_first, &done)) return false;
     if (!done && !gather_by_apart(begin, gather_first, &done)) return false;
     if (!done && !gather_first(begin)) return false;
-    if (done || begin->made->any) return true;
+    if (done || begin->made->any || begin->meets) return true;
     return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
 }
 
@@ -179,6 +189,22 @@ static bool is_staged(const vy_module *m, const vy_program *r)
     return any;
 }
 
+// Where invocations meet, what is plain needs nothing kept: that is tried first.  What a workgroup
+// has made together is a number that each invocation keeps; sums over workgroups are gathered.
+static bool own_or_gather(gather *begin)
+{
+    gather first = *begin;
+    bool done = false;
+    if (!own_all(&first, &done)) return false;
+    if (done || !begin->r->overs.count) return true;
+    vy_gather_note_vec before = {0};
+    if (begin->notes) before = begin->notes->notes, begin->notes->notes = (vy_gather_note_vec){0};
+    const bool ok = vy_affine_name_scalars(begin->r) && gather_simply(begin) &&
+                    gather_note_before(begin, &before);
+    vy_vec_free(&before);
+    return ok;
+}
+
 bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_gather_notes *notes)
 {
     gather_made made = {0};
@@ -194,16 +220,17 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .assume_count = o->assume_count,
                     .source = o->source,
                     .notes = notes,
+                    .meets = meets(whole),
                     .made = &made,
                     .isl = &isl};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
     begin.staged = is_staged(m, whole);
     if (!gather_guard_once(whole))
         ok = false;
-    else if (is_plain(whole))
+    else if (whole->overs.count && !begin.meets)
         ok = vy_affine_name_scalars(whole) && gather_simply(&begin);
     else
-        ok = own(&begin);
+        ok = own_or_gather(&begin);
     vy_isl_memory_end(&isl);
     if (!ok && vy_module_ok(m)) vy_fail_oom(m);
     return ok;

@@ -18,6 +18,7 @@
 //   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
+//   gather_begun.c  what of it is memory as it began
 //   gather_kept.c, gather_later.c, gather_addend.h  what of that, or from that, the program keeps
 //   gather_leaf.c, gather_clone.c  built-ins, as they are at a point; copies a value to a point
 //   gather_programs.c  which additions one program gathers
@@ -40,8 +41,8 @@
 #include "autodiff/gather/gather.h"
 #include "ir/build/edit.h"
 
-// A value that the reverse program stores because a gather cannot recompute it; or the contents of
-// a local array, represented by the last instruction that writes to the array.
+// A value that the reverse program stores as a gather cannot recompute it; or the contents of a
+// local array, represented by the last instruction that writes to it.
 typedef struct gather_kept {
     uint32_t id;
     // Of the buffer: [loops around it …, domain]; of an array: [its axes …, domain].
@@ -161,6 +162,7 @@ typedef struct gather {
     vy_gather_notes *notes;                   // or NULL
     vy_lows lows;                             // of r
     uint32_t *last_write;                     // by buffer
+    struct gather_begun *begun;               // by buffer, or NULL: gather_begun.c
     uint32_t *outer;                          // by instruction: outermost loop around it, or 0
     uint32_t *fixed;  // by buffer: axes on which every place has a constant, a mask
     uint32_t *left;   // by buffer: its additions, if there are too many to be examined
@@ -195,6 +197,7 @@ typedef struct gather {
     bool staged;                  // other programs of the module have its workspaces, too
     bool thrifty;                 // with less of isl: a probe, or gathers were tried before
     bool grid;                    // the domain is that of gather_grid.c
+    bool meets;                   // invocations meet at barriers or exchange values
     struct gather_made *made;     // what came of it
     struct gather_owners *owners; // of gather_own.c
     bool failed;                  // memory
@@ -291,8 +294,8 @@ void gather_leave_singles(gather *g);
 void gather_fill_holes(gather *g, gather_site *site);
 // ---- gather_cost.c
 // What adding atomically would cost one invocation, see gather_cost.c.
-double gather_adding(const gather *g, const gather_site *site);
-// Drops programs that cost more than they save.  True: there were some.
+double gather_adding(const gather *g, gather_site *site);
+// Drops programs that cost more than they save; true: there were some.
 bool gather_drop_expensive(gather *g);
 // Drops the program that needs the most values kept, where all together need too many buffers.
 bool gather_drop_wide(gather *g);
@@ -316,6 +319,14 @@ double gather_repeated(const gather *g, uint32_t id, double w, uint32_t outermos
 // Operations for one point of the site, except those marked in counted[] (by instruction), and
 // marks them there; a value from further out is recomputed for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
+// ---- gather_begun.c
+// Finds buffers that are loaded as they began, under conditions of the launch.  False: memory.
+bool gather_find_begun(gather *g);
+bool gather_may_be_begun(const gather *g, uint32_t buffer); // … or might be, for other scalars
+bool gather_is_begun(const gather *g, uint32_t buffer);
+void gather_require_begun(gather *g); // those conditions, where what is gathered needs them
+// What `load` gives, at that index.
+uint32_t gather_load_begun(const gather *g, vy_builder *b, uint32_t load, const uint32_t *index);
 // ---- gather_kept.c
 // Loops around `id`, outermost first, into loops[]; returns how many.
 uint32_t gather_loops(const gather *g, uint32_t id, uint32_t loops[VY_MAX_RANK]);

@@ -222,6 +222,8 @@ static void copy(gather_clone *c, uint32_t id)
     vy_pass_at(c->b, g->r, id);
     if (array && g->keep[array])
         c->map[id] = load_array(c, id, array);
+    else if (i->op == VY_OP_LOAD && gather_is_begun(g, i->aux) && g->last_write[i->aux])
+        c->map[id] = gather_load_begun(g, c->b, id, args);
     else
         c->map[id] = vy_emit(c->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
     vy_pass_name(c->b, g->r, id, c->map[id]);

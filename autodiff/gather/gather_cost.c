@@ -35,13 +35,27 @@ static bool depends_on(const vy_affine_access *x, unsigned dims)
     return any;
 }
 
+// Does a loop of the nest begin at another number in each lane, as `for j in lid.x..n step 64`?
+static bool begins_apart(gather_site *site)
+{
+    vy_nest *n = &site->access.nest;
+    bool any = false;
+    for (uint32_t k = n->overs; k < n->count && !any; k++) {
+        vy_affine_why why;
+        const vy_number from = vy_affine_number(n, vy_arg(n->a->p, n->loop[k], 0), &why);
+        any = isl_pw_aff_involves_dims(from.pa, isl_dim_in, 0, n->overs) == isl_bool_true;
+        isl_pw_aff_free(from.pa);
+    }
+    return any;
+}
+
 // Where the index is the same in all invocations a subgroup adds up first
 // (ir/pass/sums/subgroup_reduce.c); else lanes add one by one.  So they do to a constant element in
 // a shader's derivative, which others launch: of subgroups nothing is known there.
-double gather_adding(const gather *g, const gather_site *site)
+double gather_adding(const gather *g, gather_site *site)
 {
     const vy_affine_access *x = &site->access;
-    const bool spread = depends_on(x, x->nest.overs);
+    const bool spread = depends_on(x, x->nest.overs) || begins_apart(site);
     const bool one_by_one = spread || (g->r->shader && !depends_on(x, x->nest.count));
     const double w = one_by_one ? VY_PRICE_ADD_SPREAD : VY_PRICE_ADD_ALIKE;
     return gather_repeated(g, site->id, w, 0, NULL);
@@ -201,6 +215,23 @@ static void drop(gather *g, uint32_t k, const char *why)
     g->addends = 0;
 }
 
+// A shader's derivative is best one module, which is launched as the shader is.  Once another
+// program of it pays, that it is not, and each lane's addition has its price: are there such?
+static bool price_lanes(gather *g, uint32_t k)
+{
+    bool other = false, any = false;
+    for (uint32_t j = 0; j < g->program_count; j++)
+        other |= j != k && g->programs[j].sites && g->programs[j].walking <= g->programs[j].adding;
+    for (uint32_t j = 0; other && g->r->shader && j < g->site_count; j++) {
+        gather_site *site = &g->sites[j];
+        const double w = gather_repeated(g, site->id, VY_PRICE_ADD_SPREAD, 0, NULL);
+        if (site->program != k + 1 || w <= site->adding) continue;
+        site->adding = w;
+        any = true;
+    }
+    return any;
+}
+
 // -------------------------------------------------------------------------------------- what drops
 bool gather_drop_expensive(gather *g)
 {
@@ -216,6 +247,7 @@ bool gather_drop_expensive(gather *g)
         double limit = g->always ? TOO_MUCH * whole : worth * (q->adding + saved);
         if (!q->sites || !is_expensive(g, k, limit)) continue;
         any = true;
+        if (price_lanes(g, k)) continue;
         if (!pays_if_kept(g, k, 0, MOST_KEPT)) drop(g, k, "would cost more to gather than to add");
     }
     return any;

@@ -92,15 +92,30 @@ static vy_dim extent_of(const gather_making *w, const vy_affine_access *x, uint3
     return axis ? at_least(b, vy_dim_binary(b, VY_DIM_MIN, x->dim[axis], n), 0) : n;
 }
 
+// More than the first axis of a buffer can have: of less than 2³² bytes constant axes take some.
+static int64_t above_first(const vy_program *p, const vy_buf *b)
+{
+    int64_t bytes = vy_type_size(b->type) > 4 ? vy_type_size(b->type) : 4;
+    for (uint32_t k = 1; k < b->rank; k++) {
+        const vy_dim_node *d = &p->dims.data[b->dims[k].id];
+        if (d->op == VY_DIM_CONST && d->value > 0 && d->value < 256 && bytes < 256)
+            bytes *= d->value;
+    }
+    return VY_AFFINE_EXTENT * 4 / bytes + 1;
+}
+
 // The greatest coordinate along the axis that an element may have.
 static int64_t last_of(gather_making *w, const vy_affine_access *x, uint32_t axis)
 {
     vy_affine *a = &w->g->a;
     if (x->strided && axis < x->flat) return VY_AFFINE_EXTENT - 1; // another extent, see above
     vy_number n = vy_affine_dim_number(a, vy_isl_space_set_alloc(a->ctx, 0, 0), x->dim[axis].id);
-    const bool less = n.pa && n.range.hi > 0 && n.range.hi < VY_AFFINE_EXTENT;
+    const bool first = !axis && x->flat < 2;
+    int64_t most = first ? above_first(w->g->r, &w->g->r->buffers.data[x->buffer]) : INT64_MAX;
+    if (most > VY_AFFINE_EXTENT) most = VY_AFFINE_EXTENT;
+    if (n.pa && n.range.hi > 0 && n.range.hi < most) most = n.range.hi;
     isl_pw_aff_free(n.pa);
-    return (less ? n.range.hi : VY_AFFINE_EXTENT) - 1;
+    return most - 1;
 }
 
 void gather_make_domain(gather_making *w, const gather_site *site)

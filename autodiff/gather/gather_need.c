@@ -109,12 +109,14 @@ static bool refuse(needing *n, const char *why)
 }
 
 // What a loop carries is kept as on a tape.  Anything else only if that takes less than one number
-// for every point.
+// for every point; in one loop it may take that, but not of a tile, which every workgroup that
+// reads an element has in shared memory once more.
 static bool keep(needing *n, uint32_t id)
 {
     uint32_t loops[VY_MAX_RANK], own = gather_loops(n->g, id, loops);
     uint32_t all = gather_loops(n->g, n->site->id, loops);
-    if (own > 1 && own >= all && n->g->r->insts.data[id].op != VY_OP_CARRY)
+    const uint32_t most = n->g->meets ? 0 : 1;
+    if (own > most && own >= all && n->g->r->insts.data[id].op != VY_OP_CARRY)
         return refuse(n, "would have to store a number for every iteration of its loops");
     if (gather_keep(n->g, id)) return true;
     if (own && n->g->lean)
@@ -132,7 +134,15 @@ static bool visit_load(needing *n, uint32_t id)
         demand_args(n, id);
         return true;
     }
-    if (!is_final(g, id)) return keep(n, id);
+    if (!is_final(g, id)) {
+        const uint32_t buffer = g->r->insts.data[id].aux;
+        if (gather_is_begun(g, buffer)) {
+            demand_args(n, id);
+            return true;
+        }
+        n->site->wraps |= gather_may_be_begun(g, buffer);
+        return keep(n, id);
+    }
     if (is_hidden(g, g->r->insts.data[id].aux))
         return refuse(n, "needs a tape as long as a buffer of open length");
     demand_args(n, id);

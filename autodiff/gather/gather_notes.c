@@ -71,6 +71,18 @@ bool gather_note_shared(const gather *g)
     return true;
 }
 
+bool gather_note_before(const gather *g, const vy_gather_note_vec *before)
+{
+    for (uint32_t k = 0; k < before->count; k++) {
+        vy_gather_note *n = note_of(g->notes, before->data[k].buffer);
+        if (!n) return false;
+        if (n->why || n->gathered || n->owned) continue;
+        n->why = before->data[k].why;
+        n->line = before->data[k].line;
+    }
+    return true;
+}
+
 bool gather_take_notes(const gather *g, const vy_program *r, vy_gather_notes *notes)
 {
     for (uint32_t k = 0; k < g->site_count; k++) {

@@ -60,5 +60,7 @@ void gather_end_grid(gather *g);
 bool gather_take_owned(const gather *g, const vy_program *r);
 // The same where they stay atomic, of buffers that nothing is noted of.
 bool gather_note_shared(const gather *g);
+// What an attempt before noted, of buffers that nothing is noted of.
+bool gather_note_before(const gather *g, const vy_gather_note_vec *before);
 
 #endif

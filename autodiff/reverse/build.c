@@ -150,18 +150,20 @@ vy_program *vy_reverse_count(reverse *r)
 {
     if (!begin_build(r, BUILD_COUNT, "count")) return NULL;
     if (vy_reverse_params(r)) {
-        vy_dim dims[2] = {vy_dim_const(r->b, r->build.counters_used), vy_tape_blocks(r)};
+        const vy_dim lanes = vy_dim_const(r->b, VY_TAPE_LANES);
+        vy_dim dims[3] = {vy_dim_const(r->b, r->build.counters_used), vy_tape_blocks(r), lanes};
         char name[VY_FREE_NAME];
         vy_reverse_free_name(r, "count", 0, name);
-        uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 2, dims).id;
+        uint32_t count = vy_param_buffer(r->b, name, VY_INOUT, VY_U32, 3, dims).id;
+        vy_builder_program(r->b)->buffers.data[count].owned = true;
         vy_replay(r, 1, r->p->insts.count);
-        vy_value lanes = vy_int(r->b, VY_U32, VY_TAPE_LANES);
-        vy_value block = vy_div(r->b, vy_tape_invocation(r), lanes);
+        const vy_value each = vy_int(r->b, VY_U32, VY_TAPE_LANES), at = vy_tape_invocation(r);
+        const uint32_t block = vy_div(r->b, at, each).id, lane = vy_rem(r->b, at, each).id;
         for (uint32_t k = 0; k < r->plan.counters.count && !r->failed; k++) {
             const uint32_t row = r->build.counters[k].row;
             if (!row) continue;
-            vy_emit(r->b, VY_OP_ATOMIC_MAX, VY_U32, count, 3,
-                    (uint32_t[]){vy_int(r->b, VY_U32, row - 1).id, block.id,
+            vy_emit(r->b, VY_OP_STORE, VY_VOID, count, 4,
+                    (uint32_t[]){vy_int(r->b, VY_U32, row - 1).id, block, lane,
                                  vy_primal(r, r->plan.counters.data[k].most)});
         }
     }

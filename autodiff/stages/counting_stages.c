@@ -2,11 +2,11 @@
 // counting_stages.c: a derivative whose tapes are as long as the data say takes three programs.
 //
 //   pipeline f_grad(x: in f32[N], grad_x: out f32[N], N: u32) {
-//       buffer count: u32[1, (N + 31) / 32];
-//       f_count(x, count);                     // runs the loops; largest count of 32 invocations
+//       buffer count: u32[1, (N + 31) / 32, 32];
+//       f_count(x, count);                     // runs the loops
 //       buffer base: u32[1, (N + 31) / 32];
 //       buffer total: u32[1];
-//       f_offsets(count, base, total);         // prefix sum over the blocks
+//       f_offsets(count, base, total);         // prefix sum over the largest count of each block
 //       buffer tape4_s: f32[value(total[0]), 32];
 //       f_reverse(x, grad_x, base, tape4_s);
 //   }
@@ -17,13 +17,14 @@
 #include "ir/pipeline.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/stages/result.h"
+#include "autodiff/storage/storage.h"
 
 #include <stdio.h>
 #include <string.h>
 
 // Sums are cut off at the largest u32: a tape of that many rows is refused when it is allocated.
 static const char offsets_source[] =
-    "program offsets(count: in u32[C, B], base: out u32[C, B], total: out u32[C], C: u32, B: u32)\n"
+    "program offsets(count: in u32[C, B, 32], base: inout u32[C, B], total: out u32[C], C: u32, B: u32)\n"
     "    workgroup(128) over(c: C, t: 128)\n"
     "{\n"
     "    shared sums: u32[128];\n"
@@ -31,14 +32,20 @@ static const char offsets_source[] =
     "    let first = t * chunk;\n"
     "    let last = min(first + chunk, B);\n"
     "    var sum = 0u;\n"
-    "    for k in first..last { sum += min(count[c, k], 4294967295u - sum); }\n"
+    "    for k in first..last {\n"
+    "        var most = 0u;\n"
+    "        for lane in 0..32 { most = max(most, count[c, k, lane]); }\n"
+    "        base[c, k] = most;\n"
+    "        sum += min(most, 4294967295u - sum);\n"
+    "    }\n"
     "    sums[t] = sum;\n"
     "    barrier();\n"
     "    var at = 0u;\n"
     "    for k in 0u..t { at += min(sums[k], 4294967295u - at); }\n"
     "    for k in first..last {\n"
+    "        let most = base[c, k];\n"
     "        base[c, k] = at;\n"
-    "        at += min(count[c, k], 4294967295u - at);\n"
+    "        at += min(most, 4294967295u - at);\n"
     "    }\n"
     "    if t == 127 { total[c] = at; }\n"
     "}\n";
@@ -206,9 +213,10 @@ static bool assemble(assembly *a, const vy_program *count, const vy_program *off
     char text[32];
     declare_parameters(a);
     uint32_t base = vy_program_find_made(a->p, VY_MADE_BASE);
-    vy_dim shape[2];
+    vy_dim shape[3];
     dims_of(a, base, shape);
-    vy_buffer counts = vy_pipeline_buffer(a->q, other_name(a, "count", text), VY_U32, 2, shape);
+    shape[2] = vy_dim_const(a->b, VY_TAPE_LANES);
+    vy_buffer counts = vy_pipeline_buffer(a->q, other_name(a, "count", text), VY_U32, 3, shape);
     dispatch(a, count, counts, args, scalars);
     a->buffers[base] = vy_pipeline_buffer(a->q, a->p->buffers.data[base].name, VY_U32, 2, shape);
     vy_buffer total = vy_pipeline_buffer(a->q, other_name(a, "total", text), VY_U32, 1, shape);

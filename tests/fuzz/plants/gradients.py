@@ -81,11 +81,40 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_vain.c", None, "op == VY_OP_ATOMIC_ADD || op == VY_OP_ATOMIC_OR;", "op == VY_OP_ATOMIC_ADD;"),
         ("autodiff/gather/gather_vain.c", None, "bool gather_add_places(gather *g)\n{", "bool gather_add_places(gather *g)\n{\n    if (g) return true;"),
         ("autodiff/gather/gather_attempts.c", None, "!gather_has_additions(left.r) || own(&left);", "true;"),
-        ("autodiff/gather/gather_attempts.c", None, "gather_by_cases(begin, own_case, false, &none, &made)", "true"),
+        ("autodiff/gather/gather_attempts.c", None, "gather_by_cases(begin, own_case, false, &none, made)", "true"),
         ("autodiff/gather/gather_divided.c", None, "i->op == VY_OP_SHR && g->owns &&", "false &&"),
         ("autodiff/gather/gather_own.c", None, "n += g->a.rows[k].axis[i].condition != NULL;", ";"),
         ("autodiff/gather/gather_own.c", None, "gather_is_beside(g, x->id, y->id);\n        for (uint32_t j = 0;", "true;\n        for (uint32_t j = 0;"),
         ("autodiff/affine/flat_terms.c", None, "k < t->count && !r->summed; k++)", "k < t->count; k++)"),
+    )),
+    # Sums over workgroups of what a workgroup has made together.
+    ("text/grad/gather/workgroups.vyre", (
+        ("autodiff/gather/gather_attempts.c", None, "if (done || !begin->r->overs.count) return true;", "if (true) return true;"),
+        ("autodiff/gather/gather_attempts.c", None, "if (!own_all(&first, &done)) return false;", ""),
+        ("autodiff/gather/gather_attempts.c", None, "    if (begin->notes) before =", "    if (false) before ="),
+        ("autodiff/gather/gather_attempts.c", None, "    split &= !g->meets;", "    "),
+        ("autodiff/gather/gather_need.c", None, "n->g->meets ? 0 : 1;", "1;"),
+        ("autodiff/gather/gather_need.c", None, "case VY_CONV: return keep(n, id);", "case VY_CONV: demand_args(n, id); return true;"),
+        ("autodiff/gather/gather_cost.c", None, " || begins_apart(site)", ""),
+    )),
+    ("text/shader/gathered_beside.comp", (
+        ("autodiff/gather/gather_cost.c", None, "        if (price_lanes(g, k)) continue;\n", ""),
+    )),
+    # Loads that give what a buffer began as.
+    ("text/grad/gather/begun.vyre", (
+        ("autodiff/gather/gather_begun_find.c", None, "if (!is_same_place(g, x->place, id)) return false;", ""),
+        ("autodiff/gather/gather_begun_find.c", None, "            is_same_element(g, k, id))\n            return false;", "            is_same_element(g, k, id))\n            continue;"),
+        ("autodiff/gather/gather_begun_find.c", None, "m && vy_isl_map_is_injective(m) == isl_bool_true;", "m != NULL;"),
+        ("autodiff/gather/gather_begun_find.c", None, "if (x->proved && site->access.rows) take_rows(", "if (false) take_rows("),
+        ("autodiff/gather/gather_begun.c", None, "    if (of->init == VY_INIT_COPY)", "    if (false)"),
+        ("autodiff/gather/gather_begun.c", None, "    return vy_select(b, all, one, vy_zero(b, (vy_type)i->type)).id;", "    return one.id;"),
+        ("autodiff/gather/gather.c", None, "        gather_require_begun(g);\n", ""),
+    )),
+    # Rows of a block of 32 invocations are as many as the one that needs the most.
+    ("text/grad/control/counted_lanes.vyre", (
+        ("autodiff/stages/counting_stages.c", None, "for lane in 0..32 {", "for lane in 0..31 {"),
+        ("autodiff/stages/counting_stages.c", None, "        let most = base[c, k];\\n", "        let most = count[c, k, 0];\\n"),
+        ("autodiff/reverse/build.c", None, "lane = vy_rem(r->b, at, each).id;", "lane = vy_int(r->b, VY_U32, 0).id;"),
     )),
     # What additions add, kept.
     ("text/grad/gather/addends.vyre", (
@@ -114,7 +143,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/affine/launch_numbers.c", None, "if (r.lo < least) r.lo = least;", ""),
         ("autodiff/affine/scan_names.c", None, "if (kind == VY_AFFINE_IS_CALM)", "if (false)"),
         ("autodiff/affine/most.c", None, "const vy_dim end = sum ? piece_extent", "const vy_dim end = false ? piece_extent"),
-        ("autodiff/gather/gather_domain.c", None, "const bool less = n.pa && n.range.hi > 0", "const bool less = false && n.range.hi > 0"),
+        ("autodiff/gather/gather_domain.c", None, "if (n.pa && n.range.hi > 0 &&", "if (false && n.range.hi > 0 &&"),
         ("autodiff/gather/gather_assume.c", None, "        r->axis[k].extent = vy_affine_above(&g->a, g->r, s->reached[k]);", "        r->axis[k].extent = (vy_dim){0};"),
     )),
     ("text/opt/by_zero.vyre", (

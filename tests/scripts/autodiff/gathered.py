@@ -38,6 +38,8 @@ occur:
   borders                            of pictures: clamped coordinates along several axes (fuzz/borders.py)
   stored                             elements that one invocation stores to, once or again (fuzz/once.py)
   tiles                              … at flat indices of strides that the launch decides (fuzz/tiles.py)
+  workgroups                         numbers that a workgroup makes together, beside elements that others
+                                     read, too (fuzz/workgroups.py)
 
   totals                             of workgroups, in shared memory, that all their invocations
                                      read: in loops and arms, alone and beside other elements
@@ -59,6 +61,7 @@ sys.dont_write_bytecode = True
 import borders  # noqa: E402
 import once  # noqa: E402
 import tiles  # noqa: E402
+import workgroups  # noqa: E402
 
 BUILD = os.environ["BUILD"]
 SIZES = ({"N": 5, "M": 4, "T": 6}, {"N": 1, "M": 1, "T": 2}, {"N": 4, "M": 7, "T": 11}, {"N": 3, "M": 5, "T": 13})
@@ -555,7 +558,8 @@ def main():
     table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *cells(), *shares(), *addends(), *totals(), *exchanges(),
              *(("borders %d" % k, borders.make(k)) for k in range(120)),
              *(("stored %d" % k, once.make(k)) for k in range(120)),
-             *(("tiles %d" % k, tiles.make(k)) for k in range(40))]
+             *(("tiles %d" % k, tiles.make(k)) for k in range(40)),
+             *(("workgroups %d" % k, workgroups.make(k)) for k in range(120))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):

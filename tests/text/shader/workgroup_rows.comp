@@ -26,12 +26,13 @@ y f32[22] = [0.044455424, 0.08891085, 0.13336627, 0.1778217, 0.22227712, 0.26673
 1
 1
 */
-// Not where lanes share elements: each adds the whole row, or its right neighbour's element.
-// RUN: for d in EVERY NEXT COLUMNS; do vyre-grad explain %s -D $d | grep -oE "^  grad_x .*(atomic adds|belongs)"; done
+// Not where lanes share elements: where each adds the whole row, a gather sums what they keep; where each adds its
+// right neighbour's element, rows are no axis.
+// RUN: for d in EVERY NEXT COLUMNS; do vyre-grad explain %s -D $d | grep -oE "^  grad_x .*(atomic adds|belongs|_x sums)"; done
 /* EXPECT
-  grad_x  f32[rows, n]  atomic adds
+  grad_x  f32[rows, n]  gathered: main_gather_x sums
   grad_x  f32[?]  atomic adds
-  grad_x  f32[rows, n]  atomic adds
+  grad_x  f32[rows, n]  gathered: main_gather_x sums
 */
 #version 450
 layout(local_size_x = 8) in;

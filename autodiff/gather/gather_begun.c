@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// gather_begun.c: loads that give what a buffer began as, whatever is stored to it later.
+//
+//   for c in lid.x..C step 64 {                 over(i: R * 64), wid.x < R
+//       let g = adj_y[c * R + wid.x];           adj_y began as the cotangent …
+//       adj_y[c * R + wid.x] = 0.0;             … of which the reverse of a store leaves nothing
+//       atomic_add(gain[c], g * …);
+//   }
+//
+// No invocation loads an element twice, or after another one has stored to it, if all iterations of
+// all invocations have elements of their own: then g is the cotangent of y, which a gather loads
+// from where the caller has it, or 1.  Nothing is kept for each iteration.
+//
+// All accesses of the buffer are loads and stores at one index, in one place, and of each component
+// the loads come first.  That the map { invocation, iterations → elements } is injective isl proves
+// once in an analysis of its own (gather_begun_find.c), with rows under conditions as
+// gather_assume.c makes them.  These are required where something is gathered that needs such a
+// load.
+#include "autodiff/gather/gather_begun.h"
+#include "ir/build/edit.h"
+
+#include <string.h>
+
+bool gather_may_be_begun(const gather *g, uint32_t buffer)
+{
+    return g->begun && g->begun[buffer].place;
+}
+
+bool gather_is_begun(const gather *g, uint32_t buffer)
+{
+    return g->begun && g->begun[buffer].proved;
+}
+
+static bool is_stated(const gather_launch *all, const char *condition)
+{
+    bool stated = false;
+    for (uint32_t k = 0; k < all->count && !stated; k++)
+        stated = !strcmp(all->condition[k], condition);
+    return stated;
+}
+
+void gather_require_begun(gather *g)
+{
+    gather_launch *all = &g->launch;
+    for (uint32_t k = 0; k < g->site_count; k++)
+        for (uint32_t id = 1; g->sites[k].gathered && id < g->r->insts.count; id++) {
+            if (!g->sites[k].need[id] || g->r->insts.data[id].op != VY_OP_LOAD) continue;
+            gather_begun *x = &g->begun[g->r->insts.data[id].aux];
+            if (!x->proved || x->required) continue;
+            x->required = true;
+            for (uint32_t j = 0; j < x->count && all->count < GATHER_ASSUMED; j++) {
+                if (is_stated(all, x->condition[j])) continue;
+                all->within[all->count] = x->within[j];
+                all->condition[all->count++] = x->condition[j];
+            }
+            if (!x->holds.id) continue;
+            all->holds =
+                all->holds.id ? gather_node(g, VY_DIM_MIN, all->holds, x->holds) : x->holds;
+        }
+}
+
+uint32_t gather_load_begun(const gather *g, vy_builder *b, uint32_t load, const uint32_t *index)
+{
+    const vy_inst *i = &g->r->insts.data[load];
+    const vy_buf *of = &g->r->buffers.data[i->aux];
+    if (of->init == VY_INIT_COPY)
+        return vy_emit(b, VY_OP_LOAD, (vy_type)i->type,
+                       vy_program_find_buffer(vy_builder_program(b), of->init_from).id, i->nargs,
+                       index);
+    vy_value all = vy_bool(b, true);
+    for (uint32_t k = 0; k < i->nargs; k++)
+        all = vy_and_in_range(b, all, (vy_value){index[k]}, vy_dim_number(b, of->dims[k]));
+    const bool is_float = vy_type_is_float((vy_type)i->type);
+    const vy_value one =
+        is_float ? vy_float(b, (vy_type)i->type, 1) : vy_int(b, (vy_type)i->type, 1);
+    return vy_select(b, all, one, vy_zero(b, (vy_type)i->type)).id;
+}
