@@ -37,7 +37,7 @@ occur:
 
   borders                            of pictures: clamped coordinates along several axes (fuzz/borders.py)
   stored                             elements that one invocation stores to, once or again (fuzz/once.py)
-  tiles                              … at flat indices of strides that the launch decides (fuzz/tiles.py)
+  tiles                              … at flat indices of strides that the launch decides (fuzz/image_tiles.py)
   workgroups                         numbers that a workgroup makes together, beside elements that others
                                      read, too (fuzz/workgroups.py)
 
@@ -59,8 +59,8 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "fuzz"))
 sys.dont_write_bytecode = True
 import borders  # noqa: E402
+import image_tiles  # noqa: E402
 import once  # noqa: E402
-import tiles  # noqa: E402
 import workgroups  # noqa: E402
 
 BUILD = os.environ["BUILD"]
@@ -558,7 +558,7 @@ def main():
     table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *cells(), *shares(), *addends(), *totals(), *exchanges(),
              *(("borders %d" % k, borders.make(k)) for k in range(120)),
              *(("stored %d" % k, once.make(k)) for k in range(120)),
-             *(("tiles %d" % k, tiles.make(k)) for k in range(40)),
+             *(("tiles %d" % k, image_tiles.make(k)) for k in range(40)),
              *(("workgroups %d" % k, workgroups.make(k)) for k in range(120))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
