@@ -59,8 +59,8 @@ static int64_t dim_value(const gradcheck *c, const vy_program *p, uint32_t id)
     case VY_DIM_ADD: return a + b;
     case VY_DIM_SUB: return a - b;
     case VY_DIM_MUL: return a * b;
-    case VY_DIM_DIV: return a / b;
-    case VY_DIM_REM: return a % b;
+    case VY_DIM_DIV: return b ? a / b : -1;
+    case VY_DIM_REM: return b ? a % b : -1;
     case VY_DIM_MIN: return a < b ? a : b;
     default: return a > b ? a : b;
     }

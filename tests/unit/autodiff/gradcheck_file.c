@@ -300,7 +300,6 @@ static bool widen_tolerance(job *j, const vy_program *p, const image *x, const i
     return true;
 }
 
-// Makes the data of all launches; on it the program must neither race nor read unwritten memory.
 // Does the text state derivatives?  They may be meant to differ from those of the code.
 static bool states_derivatives(const vy_module *m)
 {
@@ -311,6 +310,16 @@ static bool states_derivatives(const vy_module *m)
     return any;
 }
 
+// At these sizes, is an extent of a parameter negative?  A launch refuses such sizes.
+static bool is_negative_somewhere(const gradcheck *c, const vy_program *p)
+{
+    for (uint32_t i = 1; i < p->buffers.count; i++)
+        for (uint32_t k = 0; k < p->buffers.data[i].rank; k++)
+            if (dim_value(c, p, p->buffers.data[i].dims[k].id) < 0) return true;
+    return false;
+}
+
+// Makes the data of all launches; on it the program must neither race nor read unwritten memory.
 static bool prepare(job *j, const vy_module *m)
 {
     const vy_program *p = last_program(m);
@@ -321,6 +330,11 @@ static bool prepare(job *j, const vy_module *m)
         image forward;
         use_launch(j, k);
         image_free(&l->x);
+        l->x.n = 0;
+        if (is_negative_somewhere(&j->c, p)) {
+            snprintf(message, sizeof message, "an extent is negative at these sizes");
+            return false;
+        }
         make_image(&j->c, p, &l->x);
         fill_job(j, p, &l->x);
         for (uint32_t i = 0; i < l->x.n; i++) {
