@@ -175,16 +175,24 @@ static bool gather_simply(gather *begin)
     return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
 }
 
-// Has another program of the module a workspace of r, too?  It may see what is stored there.
-static bool is_staged(const vy_module *m, const vy_program *r)
+static bool has_linked(const vy_program *p, const vy_buf *b, bool workspaces)
 {
     bool any = false;
-    for (uint32_t k = 0; k < m->programs.count && !any; k++) {
-        const vy_program *q = m->programs.data[k];
-        for (uint32_t i = 1; i < q->buffers.count && q != r; i++)
-            for (uint32_t j = 1; j < r->buffers.count && q->buffers.data[i].workspace; j++)
-                any |= r->buffers.data[j].workspace && r->buffers.data[j].link &&
-                       r->buffers.data[j].link == q->buffers.data[i].link;
+    for (uint32_t i = 1; p && b->link && i < p->buffers.count && !any; i++)
+        any = p->buffers.data[i].link == b->link && (p->buffers.data[i].workspace || !workspaces);
+    return any;
+}
+
+// Has another program of the module a workspace of r, too?  It may see what is stored there.  What
+// the source has as well is a parameter here: as in a derivative that was printed and read.
+static bool is_staged(const vy_module *m, const vy_program *r, const vy_program *source)
+{
+    bool any = false;
+    for (uint32_t j = 1; j < r->buffers.count && !any; j++) {
+        const vy_buf *b = &r->buffers.data[j];
+        if (!b->workspace || has_linked(source, b, false)) continue;
+        for (uint32_t k = 0; k < m->programs.count && !any; k++)
+            any = m->programs.data[k] != r && has_linked(m->programs.data[k], b, true);
     }
     return any;
 }
@@ -224,7 +232,7 @@ bool vy_gather(vy_module *m, vy_program *whole, const vy_gather_options *o, vy_g
                     .made = &made,
                     .isl = &isl};
     if (has_views(whole) || !gather_has_additions(whole)) return true;
-    begin.staged = is_staged(m, whole);
+    begin.staged = is_staged(m, whole, o->source);
     if (!gather_guard_once(whole))
         ok = false;
     else if (whole->overs.count && !begin.meets)

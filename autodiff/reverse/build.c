@@ -38,6 +38,18 @@ static void finish_sums(reverse *r)
     }
 }
 
+// Does an instruction?  What was made from another program may still list leaves of that one.
+static bool uses_builtin(const vy_program *p)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            const uint32_t a = vy_arg(p, id, k);
+            if (VY_IS_LEAF(a) && p->leaves.data[VY_LEAF_INDEX(a)].kind == VY_LEAF_BUILTIN)
+                return true;
+        }
+    return false;
+}
+
 static void copy_workgroup(reverse *r, vy_program *p)
 {
     memcpy(p->workgroup, r->p->workgroup, sizeof p->workgroup);
@@ -55,8 +67,7 @@ static void copy_workgroup(reverse *r, vy_program *p)
         if (r->p->buffers.data[i].cls == VY_SHARED) return;
     for (uint32_t id = 1; id < r->p->insts.count; id++)
         if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
-    for (uint32_t k = 0; k < r->p->leaves.count; k++)
-        if (r->p->leaves.data[k].kind == VY_LEAF_BUILTIN) return;
+    if (uses_builtin(r->p)) return;
     for (int axis = 2; axis >= 0; axis--)
         while (p->workgroup[0] * p->workgroup[1] * p->workgroup[2] > 128 &&
                p->workgroup[axis] % 2 == 0)

@@ -323,24 +323,28 @@ static bool has_gradient(const reverse *r, uint32_t i)
     return r->facts.buffers[r->facts.buffers[i].start].heir == i;
 }
 
+static void declare_workspaces_of(reverse *r, uint32_t i)
+{
+    const vy_buf *buf = &r->p->buffers.data[i];
+    const buffer_facts *facts = &r->facts.buffers[i];
+    built_buffer *info = &r->build.buffers[i];
+    declare_contents(r, i);
+    if (buf->cls != VY_IN && is_active_buffer(r, i) && !facts->wrt && !has_gradient(r, i))
+        declare_adjoint_of_output(r, i);
+    if (info->sum) declare_summand(r, i);
+    if (buf->cls != VY_IN) declare_shadow(r, i);
+    vy_extremum_declare(r, i);
+    if (!info->twin) info->twin = info->adjoint; // for len() of the output
+}
+
+// Those of parameters first, as a text has them: a derivative's own workspaces may be behind its
+// arrays, and what is derived from it and from its text must be the same.
 static void declare_workspaces(reverse *r)
 {
-    for (uint32_t i = 1; i < r->p->buffers.count && !r->failed; i++) {
-        const vy_buf *buf = &r->p->buffers.data[i];
-        const buffer_facts *facts = &r->facts.buffers[i];
-        built_buffer *info = &r->build.buffers[i];
-        if (buf->cls == VY_SHARED || buf->cls == VY_LOCAL) {
-            declare_arrays(r, i);
-            continue;
-        }
-        declare_contents(r, i);
-        if (buf->cls != VY_IN && is_active_buffer(r, i) && !facts->wrt && !has_gradient(r, i))
-            declare_adjoint_of_output(r, i);
-        if (info->sum) declare_summand(r, i);
-        if (buf->cls != VY_IN) declare_shadow(r, i);
-        vy_extremum_declare(r, i);
-        if (!info->twin) info->twin = info->adjoint; // for len() of the output
-    }
+    for (uint32_t i = 1; i < r->p->buffers.count && !r->failed; i++)
+        if (vy_is_global(r->p->buffers.data[i].cls)) declare_workspaces_of(r, i);
+    for (uint32_t i = 1; i < r->p->buffers.count && !r->failed; i++)
+        if (!vy_is_global(r->p->buffers.data[i].cls)) declare_arrays(r, i);
 }
 
 // Of each leaf: does an instruction use it?  Leaves that optimisations left behind say nothing.

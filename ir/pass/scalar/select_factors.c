@@ -111,7 +111,7 @@ static bool choose(factors *f, bool contracts)
              to++)
             different += f->all.data[to].value != f->all.data[to - 1].value;
         const uint32_t products = (to - from) / 2;
-        if (different >= products * (contracts ? 2 : 1)) continue;
+        if (different > products || (different == products && !contracts)) continue;
         take(f, from, to);
         any = true;
     }
