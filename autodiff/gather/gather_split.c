@@ -254,18 +254,6 @@ static bool rewrite(gather_splitting *s, vy_program *p)
 }
 
 // --------------------------------------------------------------------------------------- the whole
-// Do built-in values say where an invocation is?
-static bool has_builtins(const vy_program *p)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
-            const uint32_t a = vy_arg(p, id, k);
-            if (VY_IS_LEAF(a) && p->leaves.data[VY_LEAF_INDEX(a)].kind == VY_LEAF_BUILTIN)
-                return true;
-        }
-    return false;
-}
-
 // What the rest has to be given its variable back.
 static bool remember(gather_splitting *s)
 {
@@ -304,7 +292,7 @@ static bool split_one(gather *g, bool *done)
 
 bool gather_split_domain(gather *g)
 {
-    bool done = !has_builtins(g->r), ok = true;
+    bool done = !vy_uses_leaf(g->r, VY_LEAF_BUILTIN), ok = true;
     while (ok && done && g->split.count < GATHER_SPLITS) ok = split_one(g, &done);
     return ok;
 }

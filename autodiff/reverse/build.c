@@ -38,18 +38,6 @@ static void finish_sums(reverse *r)
     }
 }
 
-// Does an instruction?  What was made from another program may still list leaves of that one.
-static bool uses_builtin(const vy_program *p)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
-            const uint32_t a = vy_arg(p, id, k);
-            if (VY_IS_LEAF(a) && p->leaves.data[VY_LEAF_INDEX(a)].kind == VY_LEAF_BUILTIN)
-                return true;
-        }
-    return false;
-}
-
 static void copy_workgroup(reverse *r, vy_program *p)
 {
     memcpy(p->workgroup, r->p->workgroup, sizeof p->workgroup);
@@ -62,12 +50,7 @@ static void copy_workgroup(reverse *r, vy_program *p)
     // A derivative needs more registers than its primal, and 128 invocations per workgroup are all
     // that every device guarantees.  A program that observes its workgroup keeps the size, and so
     // does one whose caller dispatches in workgroups, as that of a shader does.
-    if (!r->p->overs.count || r->p->shader) return;
-    for (uint32_t i = 1; i < r->p->buffers.count; i++)
-        if (r->p->buffers.data[i].cls == VY_SHARED) return;
-    for (uint32_t id = 1; id < r->p->insts.count; id++)
-        if (vy_op_infos[r->p->insts.data[id].op].effect == VY_CONV) return;
-    if (uses_builtin(r->p)) return;
+    if (vy_sees_workgroup(r->p) || r->p->shader) return;
     for (int axis = 2; axis >= 0; axis--)
         while (p->workgroup[0] * p->workgroup[1] * p->workgroup[2] > 128 &&
                p->workgroup[axis] % 2 == 0)

@@ -200,13 +200,7 @@ static bool is_move(const forming *f, const vy_program *p)
             if (!VY_IS_LEAF(a) && p->insts.data[a].op == VY_OP_LOAD) return false;
         }
     }
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
-            const uint32_t a = vy_arg(p, id, k);
-            if (VY_IS_LEAF(a) && p->leaves.data[VY_LEAF_INDEX(a)].kind == VY_LEAF_BUILTIN)
-                return false;
-        }
-    return true;
+    return !vy_uses_leaf(p, VY_LEAF_BUILTIN);
 }
 
 // Are the buffer and its log all that a dispatch binds?

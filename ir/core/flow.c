@@ -66,6 +66,16 @@ void vy_count_uses(const vy_program *p, uint32_t *uses)
             if (!VY_IS_LEAF(vy_arg(p, id, k))) uses[vy_arg(p, id, k)]++;
 }
 
+bool vy_uses_leaf(const vy_program *p, vy_leaf_kind kind)
+{
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            const uint32_t a = vy_arg(p, id, k);
+            if (VY_IS_LEAF(a) && p->leaves.data[VY_LEAF_INDEX(a)].kind == kind) return true;
+        }
+    return false;
+}
+
 uint32_t vy_control_args(const vy_program *p, const vy_structure *s, uint32_t id)
 {
     switch ((vy_op)p->insts.data[id].op) {

@@ -8,7 +8,7 @@
 //   IF            vy_result: either vy_slot_then or vy_slot_yield
 //   CHECKPOINT    vy_result: vy_slot_yield
 //
-// Everything but vy_count_uses and vy_in_different_arms takes constant time.
+// Everything but vy_count_uses, vy_uses_leaf and vy_in_different_arms takes constant time.
 #ifndef VYRE_FLOW_H
 #define VYRE_FLOW_H
 
@@ -104,6 +104,9 @@ uint32_t vy_choice(const vy_program *p, const vy_structure *s, uint32_t id, uint
 // -------------------------------------------------------------------------------------------- uses
 // Adds to a table by instruction how often each value is an operand, markers' operands included.
 void vy_count_uses(const vy_program *p, uint32_t *uses);
+// Is a leaf of that kind an operand of an instruction?  A program that was made from another one
+// may still list leaves of that one.
+bool vy_uses_leaf(const vy_program *p, vy_leaf_kind kind);
 
 // ---------------------------------------------------------------------------------------- deciders
 // The loop's `keep`, or 0.

@@ -16,8 +16,7 @@ bool vy_sees_workgroup(const vy_program *p)
     if (p->overs.count == 0) return true;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return true;
-    for (uint32_t k = 0; k < p->leaves.count; k++)
-        if (p->leaves.data[k].kind == VY_LEAF_BUILTIN) return true;
+    if (vy_uses_leaf(p, VY_LEAF_BUILTIN)) return true;
     for (uint32_t i = 1; i < p->buffers.count; i++)
         if (p->buffers.data[i].cls == VY_SHARED) return true;
     return false;
