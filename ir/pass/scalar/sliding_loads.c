@@ -16,6 +16,7 @@
 #include "ir/pass/pass.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 16, DEPTH = 8 };
 
@@ -233,24 +234,21 @@ static const window *end_of(const sliding *s, const window *first)
     return l;
 }
 
-// The values before the first iteration, where there is one.
-static void begin_windows(sliding *s, const window *first, uint32_t n)
+// The n values before the first iteration, where there is one.
+static void begin_windows(sliding *s, const window *first, const window *end, uint32_t n)
 {
     vy_rewrite *w = &s->w;
-    uint32_t *in = s->made.in + s->made.own;
-    const vy_value runs = vy_new_runs(w, s->loop);
-    const vy_scalar *known = vy_id_const(vy_builder_program(w->b), runs.id);
-    const bool sure = known && known->u;
-    uint32_t *loaded = vy_rewrite_table(w, 2 * n * sizeof *loaded), *zero = loaded + n;
-    if (!loaded || vy_rewrite_stopped(w)) return;
-    if (!sure) vy_begin_if(w->b, runs.id);
-    for (const window *l = first; l < end_of(s, first); l++) {
+    uint32_t loaded[MOST], zero[MOST], *in = s->made.in + s->made.own;
+    const bool unsure = vy_begin_if_unsure(w->b, vy_new_runs(w, s->loop).id);
+    for (const window *l = first; l < end; l++) {
         if (!l->carried) continue;
         loaded[l->carried - 1] = load_at_start(s, l);
         zero[l->carried - 1] = vy_zero(w->b, vy_id_type(w->p, l->load)).id;
     }
-    for (uint32_t k = 0; k < n; k++) in[k] = loaded[k];
-    if (sure) return;
+    if (!unsure) {
+        memcpy(in, loaded, n * sizeof *in);
+        return;
+    }
     vy_begin_else(w->b, n, loaded);
     vy_end_if(w->b, n, zero, in);
 }
@@ -272,7 +270,7 @@ static uint32_t instead(void *pass, uint32_t id)
     for (const window *l = first; l < end; l++) n += l->carried != 0;
     s->loop = id;
     if (!vy_remake(&s->w, &s->made, id, n)) return id;
-    begin_windows(s, first, n);
+    begin_windows(s, first, end, n);
     vy_remake_begin(&s->w, &s->made);
     vy_remake_body(&s->w, &s->made, take_carried, s);
     vy_remake_next(&s->w, &s->made);

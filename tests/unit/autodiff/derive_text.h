@@ -5,8 +5,8 @@
 // printed and parsed again: g' == g, also in the binary form.  Then both are differentiated, and
 // the two results must print the same bytes, except that intermediates of pipelines may begin in
 // other places, workspaces and arrays be in another order (a text has parameters, then shared
-// arrays), and functions and programs be called otherwise: that means nothing.  What a pass left
-// beside the text (a flag of a buffer, a role, a link) and a later pass read would make a
+// arrays), and a function or program have another name everywhere: that means nothing.  What a pass
+// left beside the text (a flag of a buffer, a role, a link) and a later pass read would make a
 // difference here.
 #ifndef VYRE_DERIVE_TEXT_H
 #define VYRE_DERIVE_TEXT_H
@@ -71,32 +71,53 @@ static void show_difference(const char *a, const char *b)
     exit(1);
 }
 
-// Is it of a declaration, or of an array that is cleared where others are?  *n: without the comma or bracket at its end.
-static bool moves(const char *at, size_t *n)
+// One of the two texts.
+typedef struct reader {
+    const char *at;
+    uint32_t lines; // read, whose place counts
+    uint64_t begun; // sum over those whose place does not
+} reader;
+
+static void add_line(reader *r, const char *at, size_t n, uint32_t seed)
+{
+    uint64_t hash = 0xcbf29ce484222325ull + seed; // FNV-1a
+    for (size_t k = 0; k < n; k++) hash = (hash ^ (uint8_t)at[k]) * 0x100000001b3ull;
+    r->begun += hash;
+}
+
+// `local v: f32[8];` is `local v: f32[8] undefined;` and `local v;` behind it.  Where it is cleared
+// counts, but not among others that are cleared there.
+static void add_local(reader *r, const char *at, size_t n)
+{
+    const char *colon = memchr(at, ':', n), *end = colon ? strchr(at, ']') + 1 : at + n - 1;
+    if (colon) add_line(r, at, (size_t)(end - at), 0);
+    if (*end == ';') add_line(r, at, (size_t)((colon ? colon : end) - at), r->lines + 1);
+}
+
+// Does its place count?  If not, adds it to r->begun.
+static bool moves(reader *r, const char *at, size_t n)
 {
     static const char *const words[] = {"buffer ", "@workspace ", "shared ", "local "};
     bool found = false;
     for (size_t k = 0; k < 4; k++) found |= strncmp(at, words[k], strlen(words[k])) == 0;
-    if (found && *at == '@')
-        while (*n && strchr(",)", at[*n - 1])) --*n;
-    // `local v: f32[8];` is `local v: f32[8] undefined;` and `local v;` behind it.
-    if (*at == 'l' && found) *n = memchr(at, ':', *n) ? (size_t)(strchr(at, ']') - at) : 0;
-    return found;
+    if (!found) return false;
+    if (*at == 'l') return add_local(r, at, n), true;
+    if (*at == '@') // without the comma or bracket at its end
+        while (n && strchr(",)", at[n - 1])) n--;
+    add_line(r, at, n, 0);
+    return true;
 }
 
-// The next line of *text whose place counts; those before it are added to *begun.  NULL: there is
-// none.
-static const char *next_line(const char **text, size_t *n, uint64_t *begun)
+// The next line whose place counts.  NULL: there is none.
+static const char *next_line(reader *r, size_t *n)
 {
-    while (**text) {
-        const char *line = *text, *at = line + strspn(line, " ");
+    while (*r->at) {
+        const char *line = r->at, *at = line + strspn(line, " ");
         *n = strcspn(line, "\n");
-        *text += *n + (line[*n] == '\n');
-        size_t rest = *n - (size_t)(at - line);
-        if (!moves(at, &rest)) return line;
-        uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a
-        for (size_t k = 0; k < rest; k++) hash = (hash ^ (uint8_t)at[k]) * 0x100000001b3ull;
-        if (rest) *begun += hash;
+        r->at += *n + (line[*n] == '\n');
+        if (moves(r, at, *n - (size_t)(at - line))) continue;
+        r->lines++;
+        return line;
     }
     return NULL;
 }
@@ -116,35 +137,59 @@ static size_t stem_of(const char *word, size_t n)
     return digits && digits < n && word[n - 1 - digits] == '_' ? n - digits - 1 : n;
 }
 
+// What a function or program is called in each text: one name everywhere, and nothing else's.
+typedef struct word {
+    const char *at;
+    size_t n;
+} word;
+typedef struct word_pair {
+    word in[2];
+} word_pair;
+VY_VEC_TYPE(word_pairs, word_pair);
+
+static bool same_word(word a, word b) { return a.n == b.n && memcmp(a.at, b.at, a.n) == 0; }
+
+static bool same_name(word_pairs *names, word a, word b)
+{
+    const size_t stem = stem_of(a.at, a.n);
+    if (stem != stem_of(b.at, b.n) || memcmp(a.at, b.at, stem) != 0) return false;
+    if (stem == a.n && stem == b.n) return true;
+    for (uint32_t k = 0; k < names->count; k++) {
+        const bool x = same_word(names->data[k].in[0], a), y = same_word(names->data[k].in[1], b);
+        if (x || y) return x && y;
+    }
+    return vy_vec_push(names, ((word_pair){{a, b}}));
+}
+
 // Are lines equal but for what functions and programs are called, whose names mean nothing?
-static bool same_line(const char *p, size_t m, const char *q, size_t n)
+static bool same_line(word_pairs *names, const char *p, size_t m, const char *q, size_t n)
 {
     const char *a = p, *b = q, *last = p + m, *end = q + n;
     while (a < last && b < end) {
-        const size_t x = word_at(a, last), y = word_at(b, end);
-        if (!x && !y) {
+        const word x = {a, word_at(a, last)}, y = {b, word_at(b, end)};
+        if (!x.n && !y.n) {
             if (*a++ != *b++) return false;
             continue;
         }
-        const bool same = x == y && memcmp(a, b, x) == 0;
         const bool rule = a - p > 4 && (!memcmp(a - 5, "@vjp(", 5) || !memcmp(a - 5, "@jvp(", 5));
-        const bool called = rule || (a + x < last && b + y < end && a[x] == '(' && b[y] == '(');
-        const size_t stem = stem_of(a, x);
-        if (!same && (!called || stem != stem_of(b, y) || memcmp(a, b, stem) != 0)) return false;
-        a += x, b += y;
+        const bool called =
+            rule || (a + x.n < last && b + y.n < end && a[x.n] == '(' && b[y.n] == '(');
+        if (called ? !same_name(names, x, y) : !same_word(x, y)) return false;
+        a += x.n, b += y.n;
     }
     return a == last && b == end;
 }
 
 static bool same_text(const char *x, const char *y)
 {
-    uint64_t a = 0, b = 0;
+    reader a = {.at = x}, b = {.at = y};
+    word_pairs names = {0};
     size_t m = 0, n = 0;
-    for (;;) {
-        const char *p = next_line(&x, &m, &a), *q = next_line(&y, &n, &b);
-        if (!p || !q) return !p && !q && a == b;
-        if (!same_line(p, m, q, n)) return false;
-    }
+    const char *p, *q;
+    do p = next_line(&a, &m), q = next_line(&b, &n);
+    while (p && q && same_line(&names, p, m, q, n));
+    vy_vec_free(&names);
+    return !p && !q && a.begun == b.begun;
 }
 
 static void compare(const char *file, const char *name, const mode *first, const mode *then,

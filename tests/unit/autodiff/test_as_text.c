@@ -174,12 +174,39 @@ static void test_false_claims(void **state)
     assert_true(vy_diag_is(&d, VY_E_EVAL_MARK));
 }
 
+// ---- what a comparison passes over, and what it does not
+static void test_texts(void **state)
+{
+    (void)state;
+    // names, everywhere
+    assert_true(same_text("fn f_1(\nfn g_2(\nf_1(g_2(x))\n", "fn f_a(\nfn g_b(\nf_a(g_b(x))\n"));
+    assert_true(same_text("fn f_1(\nfn f_2(\nf_1(x)\n", "fn f_2(\nfn f_1(\nf_2(x)\n"));
+    assert_false(same_text("fn f_1(\nfn f_2(\nf_1(x)\n", "fn f_1(\nfn f_2(\nf_2(x)\n"));
+    assert_false(same_text("fn f_1(\nfn f_2(\nf_1(x)\n", "fn f_1(\nfn f_1(\nf_1(x)\n"));
+    assert_false(same_text("@vjp(f_1)\n@vjp(f_2)\n", "@vjp(f_1)\n@vjp(f_1)\n"));
+    assert_false(same_text("f_1(x)\n", "g_1(x)\n"));
+    assert_false(same_text("y_1 = f(x)\n", "y_2 = f(x)\n"));
+    // the order of declarations, and of arrays that are cleared in one place
+    const char *declared = "local a: f32[8] undefined;\nlocal b: f32[2];\nx = 1;\nlocal a;\n}\n";
+    assert_true(
+        same_text(declared, "local b: f32[2];\nlocal a: f32[8] undefined;\nx = 1;\nlocal a;\n}\n"));
+    assert_true(same_text("local a: f32[8];\nlocal b: f32[8];\nx = 1;\n",
+                          "local b: f32[8] undefined;\nlocal a: f32[8];\nlocal b;\nx = 1;\n"));
+    assert_false(same_text(declared, "local a: f32[8];\nlocal b: f32[2];\nx = 1;\n}\n"));
+    assert_false(
+        same_text(declared, "local a: f32[8] undefined;\nlocal b: f32[2];\nx = 1;\n}\nlocal a;\n"));
+    assert_false(same_text(declared, "local a: f32[8] undefined;\nlocal b: f32[2];\nx = 1;\n}\n"));
+    assert_false(
+        same_text(declared, "local a: f32[4] undefined;\nlocal b: f32[2];\nx = 1;\nlocal a;\n}\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tapes),   cmocka_unit_test(test_workgroups),
-        cmocka_unit_test(test_gathers), cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_owned),   cmocka_unit_test(test_false_claims),
+        cmocka_unit_test(test_texts),        cmocka_unit_test(test_tapes),
+        cmocka_unit_test(test_workgroups),   cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_stages),       cmocka_unit_test(test_owned),
+        cmocka_unit_test(test_false_claims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
