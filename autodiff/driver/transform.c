@@ -123,10 +123,13 @@ static size_t list(const vy_program *p, const uint8_t *requested, const uint8_t 
     return n;
 }
 
-static uint64_t number_of(const uint8_t *requested, uint32_t count) // FNV-1a, 40 bits
+// FNV-1a, 40 bits.  Of parameters only: a text may declare arrays elsewhere among them.
+static uint64_t number_of(const vy_program *p, const uint8_t *requested)
 {
     uint64_t h = 0xcbf29ce484222325u;
-    for (uint32_t i = 0; i < count; i++) h = (h ^ requested[i]) * 0x100000001b3u;
+    for (uint32_t i = 0; i < parameters_of(p); i++)
+        if (i >= p->buffers.count || vy_is_global(p->buffers.data[i].cls))
+            h = (h ^ requested[i]) * 0x100000001b3u;
     return (h ^ h >> 40) & 0xffffffffffu;
 }
 
@@ -141,7 +144,7 @@ static void result_name(const vy_program *p, const uint8_t *requested, const uin
     if (n <= LONGEST) n += list(p, requested, usual, REQUEST_WRT, what + n, sizeof what - n);
     if (n <= LONGEST) n += list(p, requested, usual, REQUEST_ADD, what + n, sizeof what - n);
     if (n > LONGEST)
-        snprintf(what, sizeof what, "_%010" PRIx64, number_of(requested, parameters_of(p)));
+        snprintf(what, sizeof what, "_%010" PRIx64, number_of(p, requested));
     snprintf(text, RESULT_NAME, "%.280s_%s%s", p->name, forward ? "jvp" : "grad", what);
 }
 

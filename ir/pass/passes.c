@@ -22,7 +22,7 @@ static const struct {
     {"drop_ad_marks",      vy_pass_drop_ad_marks,      1, 0}, // only if it will not be differentiated
     {"dce",                vy_pass_dce,                1, 0},
     {"forward",            vy_pass_forward,            1, 0},
-    {"lengths",            vy_pass_lengths,            1, 0},
+    {"lengths",            vy_pass_lengths,            1, 0}, // only if it will not be differentiated
     {"count_loops",        vy_pass_count_loops,        1, 0}, // of indices that forward made values
     {"unroll",             vy_pass_unroll,             2, 0},
     {"licm",               vy_pass_licm,               2, 0}, // indices that do not change

@@ -14,8 +14,9 @@
 // by constants are variables of such forms, where both sides compute them from equal numbers of 64
 // bits.
 //
-// Only lengths of buffers that the program accesses, which are parameters in any case.  Linear in
-// the program, up to the sorting of its lengths.
+// Only lengths of buffers that the program accesses, which are parameters in any case; and only in
+// programs that are not differentiated again, as a derivative has the buffers that lengths name.
+// Linear in the program, up to the sorting of its lengths.
 #include "ir/pass/pass.h"
 
 #include <stdlib.h>
@@ -347,6 +348,7 @@ static uint32_t instead(void *pass, uint32_t id)
 
 bool vy_pass_lengths(vy_program *p, vy_pass_context *c)
 {
+    if (!c->options->final) return true;
     lengths a = {.count = 0};
     bool ok = vy_rewrite_begin(&a.w, p) && find_lengths(&a) && (!a.count || find_values(&a));
     if (ok && a.any) vy_rewrite_run(&a.w, instead, &a);

@@ -143,6 +143,7 @@ static bool has_vectors(const vy_module *m)
 static bool optimised(vy_module *m, int level, bool as_run)
 {
     vy_opt_options o = {.level = level, .unchecked = stays_in_range};
+    o.final = as_run && level % 2; // nothing is derived from it
     if (as_run && level != 2) tell_few_elements(&o);
     if (level == 2) tell_long_rows(&o);
     if (as_run && level == 1 && vy_module_program_count(m) % 2) o.chunk = 3;
