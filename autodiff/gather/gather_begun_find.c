@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+enum { MOST_STORES = 256 }; // with which a load is compared: components, elements of a tile
+
+typedef struct finding {
+    uint32_t *last;   // by buffer: the last store so far, or 0
+    uint32_t *before; // by store: the one before it to its buffer, or 0
+} finding;
+
 // ------------------------------------------------------------------------------------------ places
 static bool has_beginning(const gather *g, uint32_t buffer)
 {
@@ -41,16 +48,22 @@ static bool is_same_element(const gather *g, uint32_t x, uint32_t y)
 }
 
 // Is access `id` a load before all stores to its element, or a store?
-static bool fits(const gather *g, const gather_begun *x, uint32_t id)
+static bool fits(const gather *g, const finding *f, const gather_begun *x, uint32_t id)
 {
     const vy_inst *i = &g->r->insts.data[id];
     if (i->op != VY_OP_LOAD && i->op != VY_OP_STORE) return false;
     if (!is_same_place(g, x->place, id)) return false;
-    for (uint32_t k = x->place; i->op == VY_OP_LOAD && k < id; k++)
-        if (g->r->insts.data[k].op == VY_OP_STORE && g->r->insts.data[k].aux == i->aux &&
-            is_same_element(g, k, id))
-            return false;
+    uint32_t steps = 0;
+    for (uint32_t k = i->op == VY_OP_LOAD ? f->last[i->aux] : 0; k; k = f->before[k])
+        if (is_same_element(g, k, id) || ++steps > MOST_STORES) return false;
     return true;
+}
+
+static void add_store(finding *f, const vy_inst *i, uint32_t id)
+{
+    if (i->op != VY_OP_STORE) return;
+    f->before[id] = f->last[i->aux];
+    f->last[i->aux] = id;
 }
 
 // How many buffers there are whose places may be such.
@@ -58,12 +71,17 @@ static uint32_t find_places(gather *g)
 {
     const vy_program *p = g->r;
     uint32_t n = 0;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
+    finding f = {.last = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *f.last),
+                 .before = vy_arena_alloc(&g->arena, p->insts.count * sizeof *f.before)};
+    g->failed |= !f.last || !f.before;
+    for (uint32_t id = 1; id < p->insts.count && !g->failed; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (!vy_op_is_memory((vy_op)i->op) || !has_beginning(g, i->aux)) continue;
         gather_begun *x = &g->begun[i->aux];
         if (!x->place && !x->others) x->place = id, n++;
-        if (!x->place || fits(g, x, id)) continue;
+        const bool fit = x->place && fits(g, &f, x, id);
+        add_store(&f, i, id);
+        if (!x->place || fit) continue;
         x->place = 0;
         x->others = true;
         n--;
@@ -112,7 +130,7 @@ bool gather_find_begun(gather *g)
     g->begun = vy_arena_alloc(&g->arena, buffers * sizeof *g->begun);
     if (!g->begun) return false;
     const uint32_t n = find_places(g);
-    if (!n) return true;
+    if (!n) return !g->failed;
     gather second = *g->begin;
     second.begin = g->begin;
     second.split = g->split;

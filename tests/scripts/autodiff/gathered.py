@@ -40,6 +40,8 @@ occur:
   tiles                              … at flat indices of strides that the launch decides (fuzz/image_tiles.py)
   workgroups                         numbers that a workgroup makes together, beside elements that others
                                      read, too (fuzz/workgroups.py)
+  begun                              elements stored at strides that the launch decides, cotangents of
+                                     which are read as they began (fuzz/begun.py)
 
   totals                             of workgroups, in shared memory, that all their invocations
                                      read: in loops and arms, alone and beside other elements
@@ -58,6 +60,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "fuzz"))
 sys.dont_write_bytecode = True
+import begun  # noqa: E402
 import borders  # noqa: E402
 import image_tiles  # noqa: E402
 import once  # noqa: E402
@@ -559,7 +562,8 @@ def main():
              *(("borders %d" % k, borders.make(k)) for k in range(120)),
              *(("stored %d" % k, once.make(k)) for k in range(120)),
              *(("tiles %d" % k, image_tiles.make(k)) for k in range(40)),
-             *(("workgroups %d" % k, workgroups.make(k)) for k in range(120))]
+             *(("workgroups %d" % k, workgroups.make(k)) for k in range(120)),
+             *(("begun %d" % k, begun.make(k)) for k in range(60))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
