@@ -143,8 +143,7 @@ static void result_name(const vy_program *p, const uint8_t *requested, const uin
     size_t n = list(p, requested, usual, REQUEST_OF, what, sizeof what);
     if (n <= LONGEST) n += list(p, requested, usual, REQUEST_WRT, what + n, sizeof what - n);
     if (n <= LONGEST) n += list(p, requested, usual, REQUEST_ADD, what + n, sizeof what - n);
-    if (n > LONGEST)
-        snprintf(what, sizeof what, "_%010" PRIx64, number_of(p, requested));
+    if (n > LONGEST) snprintf(what, sizeof what, "_%010" PRIx64, number_of(p, requested));
     snprintf(text, RESULT_NAME, "%.280s_%s%s", p->name, forward ? "jvp" : "grad", what);
 }
 
