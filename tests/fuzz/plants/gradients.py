@@ -244,6 +244,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/grad/gather/apart.vyre", (
         ("autodiff/gather/gather_apart.c", None, "gather_take_version(&all, general, gather_else(g, x->holds));", "gather_take_version(&all, general, gather_number(g, 0));"),
         ("autodiff/gather/gather_apart.c", None, "x->holds = gather_holds(g);", "x->holds = gather_number(g, 1);"),
+        ("autodiff/gather/gather_apart.c", None, "origin = gather_origin(p, i->aux);", "origin = 0;"),
         ("autodiff/gather/gather_apart.c", None, "return vy_select(to, all, one,", "return vy_select(to, vy_bool(to, true), one,"),
         ("autodiff/gather/gather_apart_places.c", None, "ok = ok && (!all || vy_isl_map_is_disjoint(all, m) == isl_bool_true);", ""),
         ("autodiff/gather/gather_apart_places.c", None, "(loops && !is_once(m, overs, loops))", "false"),
