@@ -31,28 +31,6 @@ typedef struct reading {
     const gather_apart *x;
 } reading;
 
-// The parameter that the adjoint begins as a copy of, if it can be read in its place; 0: none.
-static uint32_t origin_of(const vy_program *p, const vy_buf *b)
-{
-    for (uint32_t i = 1; b->init == VY_INIT_COPY && i < p->buffers.count; i++) {
-        const vy_buf *from = &p->buffers.data[i];
-        bool same = from->name && !strcmp(from->name, b->init_from) && from->cls == VY_IN &&
-                    from->type == b->type && from->rank == b->rank;
-        for (uint32_t k = 0; k < b->rank && same; k++)
-            same = vy_equal_dims(p, from->dims[k], b->dims[k]);
-        if (same) return i;
-    }
-    return 0;
-}
-
-static bool is_as_long(const vy_program *p, vy_dim d, vy_dim of)
-{
-    const vy_dim_node *n = &p->dims.data[d.id];
-    const bool natural = n->op == VY_DIM_MAX && p->dims.data[n->b].op == VY_DIM_CONST &&
-                         p->dims.data[n->b].value == 0; // max(len(y), 0) of a workspace
-    return vy_equal_dims(p, d, of) || (natural && vy_equal_dims(p, (vy_dim){n->a}, of));
-}
-
 // The length of an axis of the adjoint, as that of a buffer that is there in any case.
 static vy_value length_of(reading *x, uint32_t buffer, uint32_t axis)
 {
@@ -60,7 +38,7 @@ static vy_value length_of(reading *x, uint32_t buffer, uint32_t axis)
     for (uint32_t i = 1; i < p->buffers.count; i++) {
         const vy_buf *b = &p->buffers.data[i];
         if (b->workspace || !vy_is_global(b->cls) || axis >= b->rank) continue;
-        if (!is_as_long(p, p->buffers.data[buffer].dims[axis], b->dims[axis])) continue;
+        if (!gather_as_long(p, p->buffers.data[buffer].dims[axis], b->dims[axis])) continue;
         return (vy_value){vy_extent_leaf(x->w.b, i, axis)};
     }
     return (vy_value){vy_extent_leaf(x->w.b, buffer, axis)};
@@ -93,7 +71,7 @@ static uint32_t read_in_place(void *pass, uint32_t id)
     if (i->op == VY_OP_STORE) return id;
     vy_rewrite_at(&x->w, id);
     const vy_buf *b = &p->buffers.data[i->aux];
-    const uint32_t origin = origin_of(p, b);
+    const uint32_t origin = gather_origin(p, i->aux);
     if (b->init == VY_INIT_ONES) {
         vy_rewrite_as(&x->w, id, one_in_range(x, id));
     } else if (origin) {

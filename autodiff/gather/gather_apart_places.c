@@ -74,14 +74,15 @@ static bool is_at(const gather *g, uint32_t x, uint32_t y, uint32_t skip)
 }
 
 // Is the element that `load` has cleared behind it, at the same place, and not before?
-static bool is_cleared_behind(const gather *g, uint32_t load)
+static bool is_cleared_behind(const gather *g, uint32_t load, uint32_t skip)
 {
     const vy_program *p = g->r;
     bool any = false, before = false;
     for (uint32_t id = g->s.parent[load] + 1; id < p->insts.count && !before; id++) {
-        if (p->insts.data[id].op != VY_OP_STORE || !vy_same_element(p, id, load) ||
-            !gather_is_beside(g, id, load))
+        if (p->insts.data[id].op != VY_OP_STORE || p->insts.data[id].aux != p->insts.data[load].aux)
             continue;
+        // Constants may be one component as numbers of two types.
+        if (!is_at(g, id, load, skip) || vy_different_elements(p, id, load)) continue;
         any |= id > load;
         before = id < load;
     }
@@ -96,7 +97,8 @@ static bool add_places(gather *g, const gather_apart *x, uint32_t buffer)
     for (uint32_t id = 1; id < p->insts.count; id++) {
         uint32_t k = first;
         if (!is_of(x, p, id) || p->insts.data[id].aux != buffer) continue;
-        if (p->insts.data[id].op == VY_OP_LOAD && !is_cleared_behind(g, id)) return false;
+        if (p->insts.data[id].op == VY_OP_LOAD && !is_cleared_behind(g, id, x->skip[buffer]))
+            return false;
         while (k < g->site_count && !is_at(g, g->sites[k].id, id, x->skip[buffer])) k++;
         if (k < g->site_count) continue;
         if (k - first == MOST_PLACES) return false;

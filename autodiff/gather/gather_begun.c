@@ -21,6 +21,25 @@
 
 #include <string.h>
 
+bool gather_as_long(const vy_program *p, vy_dim d, vy_dim of)
+{
+    const vy_dim_node *n = &p->dims.data[d.id];
+    const bool natural = n->op == VY_DIM_MAX && p->dims.data[n->b].op == VY_DIM_CONST &&
+                         p->dims.data[n->b].value == 0; // max(len(y), 0) of a workspace
+    return vy_equal_dims(p, d, of) || (natural && vy_equal_dims(p, (vy_dim){n->a}, of));
+}
+
+uint32_t gather_origin(const vy_program *p, uint32_t buffer)
+{
+    const vy_buf *b = &p->buffers.data[buffer];
+    const uint32_t from = b->init == VY_INIT_COPY ? vy_program_find_buffer(p, b->init_from).id : 0;
+    const vy_buf *of = &p->buffers.data[from];
+    bool same = from && of->cls == VY_IN && of->type == b->type && of->rank == b->rank;
+    for (uint32_t k = 1; same && k < b->rank; k++)
+        same = gather_as_long(p, b->dims[k], of->dims[k]); // then so are the first axes
+    return same ? from : 0;
+}
+
 bool gather_may_be_begun(const gather *g, uint32_t buffer)
 {
     return g->begun && g->begun[buffer].place;

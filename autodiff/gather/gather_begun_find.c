@@ -19,10 +19,7 @@ static bool has_beginning(const gather *g, uint32_t buffer)
     const vy_buf *b = &g->r->buffers.data[buffer];
     if (!b->workspace || b->view_of || b->cls != VY_INOUT) return false;
     if (b->init == VY_INIT_ONES) return true;
-    const uint32_t from =
-        b->init == VY_INIT_COPY ? vy_program_find_buffer(g->r, b->init_from).id : 0;
-    return from && g->r->buffers.data[from].cls == VY_IN &&
-           g->r->buffers.data[from].type == b->type && g->r->buffers.data[from].rank == b->rank;
+    return gather_origin(g->r, buffer) != 0;
 }
 
 // Are the indices the same but for constants, which may be other components?

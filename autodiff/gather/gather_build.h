@@ -320,6 +320,10 @@ double gather_repeated(const gather *g, uint32_t id, double w, uint32_t outermos
 // marks them there; a value from further out is recomputed for every point.
 double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
 // ---- gather_begun.c
+// Is d, of a workspace, as long as `of`?
+bool gather_as_long(const vy_program *p, vy_dim d, vy_dim of);
+// The `in` buffer that a buffer begins as a copy of, in the same shape; 0: none.
+uint32_t gather_origin(const vy_program *p, uint32_t buffer);
 // Finds buffers that are loaded as they began, under conditions of the launch.  False: memory.
 bool gather_find_begun(gather *g);
 bool gather_may_be_begun(const gather *g, uint32_t buffer); // … or might be, for other scalars

@@ -11,7 +11,7 @@ import itertools
 import random
 
 LENGTH = 700  # of what is stored to
-VALUES = ("%s", "%s * %s", "max(%s, 0.1)", "%s * abs(%s)", "sqrt(%s * %s + 1.0)")
+VALUES = ("%s * %s", "max(%s, 0.1)", "%s * abs(%s)", "sqrt(%s * %s + 1.0)")
 INPUT = {"B": 24, "Y": 12, "X": 60}  # planes and rows of what is summed
 STEPS = ("P", "P / 4", "Q", "2 * Q", "P / 2")  # from one channel of four to the next
 
@@ -19,7 +19,7 @@ STEPS = ("P", "P / 4", "Q", "2 * Q", "P / 2")  # from one channel of four to the
 class Tile:
     def __init__(self, seed):
         r = self.r = random.Random(seed)
-        self.size = r.choice(((2, 2, 1, 4), (2, 1, 2, 4), (2, 1, 2, 4), (2, 2, 2, 2), (1, 2, 2, 4)))
+        self.size = r.choice(((2, 2, 1, 4),) * 5 + ((2, 1, 2, 4), (2, 2, 2, 2), (1, 2, 2, 4)))
         self.guarded = r.random() < 0.8
         self.channels = r.random() < 0.6
         self.step = r.choice(STEPS)
