@@ -87,6 +87,16 @@ void vy_affine_weigh(vy_affine *a, isl_set *set)
     if (set) weigh(a, weight_of(set));
 }
 
+// A maximum is found by integer programming, whose steps work on numbers of hundreds of bits once
+// quotients meet: 4 µs each where a case has four divisions, against 0.3 µs where it has one.
+void vy_affine_weigh_maximum(vy_affine *a, isl_set *set)
+{
+    uint32_t divisions = 0;
+    if (set) isl_set_foreach_basic_set(set, count_divisions, &divisions);
+    const uint64_t square = (uint64_t)divisions * divisions;
+    weigh(a, HALF * square * square);
+}
+
 void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y)
 {
     weigh(a, weight_of_value(x) * weight_of_value(y));

@@ -251,6 +251,7 @@ vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool roun
 {
     bound b = {.a = a, .p = p, .round = round};
     vy_affine_limit(a, 1);
+    vy_affine_weigh_maximum(a, reached);
     isl_set *context = vy_isl_set_params(isl_set_copy(reached));
     b.most = vy_isl_set_dim_max(vy_isl_set_coalesce(isl_set_copy(reached)), 0);
     isl_pw_aff *simple = vy_isl_pw_aff_gist_params(isl_pw_aff_copy(b.most), context);
