@@ -114,7 +114,8 @@ void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t
     else
         vy_copy_inst(w->b, w->p, id, map);
     if (vy_builder_failed(w->b) || VY_IS_LEAF(map[id]) || map[id] < before) return;
-    vy_builder_program(w->b)->insts.data[map[id]].flags &= (uint8_t)~VY_FLAG_INRANGE;
+    vy_builder_program(w->b)->insts.data[map[id]].flags &=
+        (uint8_t) ~(VY_FLAG_INRANGE | VY_FLAG_FIRSTS);
 }
 
 void vy_rewrite_slots(vy_rewrite *w, uint32_t marker, uint32_t n, const uint32_t *values)

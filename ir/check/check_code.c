@@ -9,6 +9,7 @@
 // A value is visible while its region is open: regions get serial numbers as they open, and a
 // closed one never opens again.
 #include "ir/check/check.h"
+#include "ir/core/access.h"
 #include "ir/core/functions.h"
 
 #include <string.h>
@@ -165,6 +166,7 @@ static bool memory(checker *c, uint32_t id)
     for (uint32_t k = buf->rank; k < i->nargs; k++)
         if (!arg_is(c, id, k, element)) return false;
     vy_type result = op == VY_OP_STORE ? VY_VOID : element;
+    if (vy_axes_known(c->p, id) > buf->rank) return bad(c, "more indices in range than there are");
     return i->type == result || bad(c, "wrong type of result");
 }
 

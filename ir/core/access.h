@@ -12,6 +12,12 @@ static inline uint32_t vy_rank_of(const vy_program *p, uint32_t access)
 {
     return p->buffers.data[p->insts.data[access].aux].rank;
 }
+// How many of the first indices of an access are known to be in range (VY_FLAG_INRANGE, _FIRST).
+static inline uint32_t vy_axes_known(const vy_program *p, uint32_t access)
+{
+    const uint8_t flags = p->insts.data[access].flags;
+    return flags & VY_FLAG_INRANGE ? vy_rank_of(p, access) : flags / VY_FLAG_FIRST;
+}
 // Do two accesses have the same values as indices, on all axes but `but`?  The buffers may differ.
 enum { VY_NO_AXIS = VY_MAX_RANK };
 bool vy_same_index(const vy_program *p, uint32_t x, uint32_t y, uint32_t but);

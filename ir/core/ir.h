@@ -57,7 +57,9 @@ enum vy_inst_flags {
     VY_FLAG_INRANGE = 4, // LOAD, STORE, ATOMIC_*: every index is in range
     VY_FLAG_OWNED = 8,   // ATOMIC_*: no other invocation updates the element
     VY_FLAG_ONCE = 16,   // ATOMIC_ADD, owned: nothing has touched the element, which is zero
-    VY_FLAG_MARKS = VY_FLAG_INRANGE | VY_FLAG_OWNED | VY_FLAG_ONCE,
+    VY_FLAG_FIRST = 32,  // × n, in place of INRANGE: the first n indices are in range; n ≤ 7
+    VY_FLAG_FIRSTS = 7 * VY_FLAG_FIRST,
+    VY_FLAG_MARKS = VY_FLAG_INRANGE | VY_FLAG_OWNED | VY_FLAG_ONCE | VY_FLAG_FIRSTS,
 };
 
 typedef struct vy_inst {

@@ -3,6 +3,7 @@
 //
 //   mark         on                      meaning
 //   @in_range    load, store, atomic     every index is in range: a device need not check it
+//   @in_range(2) load, store, atomic     the first two are
 //   @owned       atomic                  no other invocation updates the element: no atomic needed
 //   @once        atomic_add, @owned      nothing has touched the element, which is zero: a store
 //
@@ -41,10 +42,12 @@ uint8_t vy_mark_named(const char *name, size_t n)
 
 uint8_t vy_marks_allowed(vy_op op, uint8_t flags)
 {
-    if (op == VY_OP_LOAD || op == VY_OP_STORE) return VY_FLAG_INRANGE;
+    const uint8_t range =
+        flags & VY_FLAG_INRANGE ? VY_FLAG_INRANGE : VY_FLAG_INRANGE | VY_FLAG_FIRSTS;
+    if (op == VY_OP_LOAD || op == VY_OP_STORE) return range;
     if (!vy_op_is_atomic(op)) return 0;
     bool adds_own = op == VY_OP_ATOMIC_ADD && flags & VY_FLAG_OWNED;
-    return VY_FLAG_INRANGE | VY_FLAG_OWNED | (adds_own ? VY_FLAG_ONCE : 0);
+    return range | VY_FLAG_OWNED | (adds_own ? VY_FLAG_ONCE : 0);
 }
 
 static uint8_t marks_of(const vy_inst *i)

@@ -3,6 +3,7 @@
 //
 // Padding lanes (outside the domain) load zero and store nothing.
 #include "ir/check/redundant.h"
+#include "ir/core/access.h"
 #include "ir/eval/eval.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@
 static void find_offsets(vy_machine *m, const vy_xinst *x, const vy_bound *b)
 {
     int64_t *off = m->offsets;
-    bool outside = false;
+    const uint32_t known = vy_axes_known(m->p, x->inst);
+    bool disproved = false;
     VY_EACH_ACTIVE(m, l, off[l] = m->padding[l] ? PADDING : 0;)
     for (uint32_t axis = 0; axis < b->rank; axis++) {
         const vy_scalar *index = vy_reg(m, m->operands[x->args + axis]);
@@ -24,12 +26,12 @@ static void find_offsets(vy_machine *m, const vy_xinst *x, const vy_bound *b)
             m, l, if (off[l] >= 0) {
                 if (index[l].u >= extent) {
                     off[l] = OUTSIDE;
-                    outside = true;
+                    disproved |= axis < known;
                 } else
                     off[l] = (int64_t)((uint64_t)off[l] * extent + index[l].u);
             })
     }
-    if (outside && x->flags & VY_FLAG_INRANGE) vy_mark_out_of_range(m, x);
+    if (disproved) vy_mark_out_of_range(m, x);
     if (b->one_owner) vy_mark_access(m, x);
 }
 

@@ -93,14 +93,27 @@ static bool parse_mark_word(vy_front *f, vy_token *word)
     return false;
 }
 
+// The flags of a mark; `@in_range(2)` takes the place of `@in_range`.  0: there is no such mark.
+static uint8_t parse_mark(vy_front *f, const vy_token *word)
+{
+    const uint8_t mark = vy_mark_named(word->text, word->length);
+    if (mark != VY_FLAG_INRANGE || f->tok.kind != TK_LPAREN) return mark;
+    const vy_token at = f->tok;
+    const uint32_t n = vy_parse_attribute_number(f, "in_range");
+    if (n && n <= VY_FLAG_FIRSTS / VY_FLAG_FIRST) return (uint8_t)(n * VY_FLAG_FIRST);
+    vy_front_error(f, VY_E_MARK, at.line, at.column, "write how many of the first indices are",
+                   "@in_range(%u) is not of 1 to 7 indices", n);
+    return mark;
+}
+
 // `@in_range @owned` after an element.
 static void parse_marks(vy_front *f, vy_ast_expr *e)
 {
     vy_token word;
     char text[48];
     while (f->tok.kind == TK_AT && parse_mark_word(f, &word)) {
-        uint8_t mark = vy_mark_named(word.text, word.length);
-        if (mark && !(e->op & mark)) {
+        const uint8_t mark = parse_mark(f, &word), ranges = VY_FLAG_INRANGE | VY_FLAG_FIRSTS;
+        if (mark && !(e->op & (mark & ranges ? ranges : mark))) {
             e->op |= mark;
             continue;
         }

@@ -242,8 +242,14 @@ void print_element(printer *o, uint32_t id)
     print_str(o, "]");
     if (o->vector[buffer] && !o->lanes[id])
         print_element_component(o, vy_arg(o->p, id, rank), o->vector[buffer]);
+    const uint8_t flags = o->p->insts.data[id].flags;
+    if (flags & VY_FLAG_FIRSTS) {
+        print_str(o, " @in_range(");
+        print_u64(o, flags / VY_FLAG_FIRST);
+        print_str(o, ")");
+    }
     for (uint8_t mark = VY_FLAG_INRANGE; mark <= VY_FLAG_ONCE; mark = (uint8_t)(mark << 1)) {
-        if (!(o->p->insts.data[id].flags & mark)) continue;
+        if (!(flags & mark)) continue;
         print_str(o, " @");
         print_str(o, vy_mark_name(mark));
     }

@@ -151,6 +151,12 @@ static vy_text_type synth_name(vy_front *f, vy_ast_expr *e)
 
 static void refuse_mark(vy_front *f, const vy_ast_expr *e, uint8_t allowed)
 {
+    if (e->op / VY_FLAG_FIRST > e->count) {
+        vy_front_error(f, VY_E_MARK, e->line, e->column, "write how many of the first indices are",
+                       "@in_range(%u) of `%s`, which has %u here", e->op / VY_FLAG_FIRST,
+                       e->u.ref.name->text, e->count);
+        return;
+    }
     uint8_t wrong = e->op & (uint8_t)~allowed;
     const bool once = allowed & VY_FLAG_OWNED && wrong & VY_FLAG_ONCE;
     vy_front_error(f, VY_E_MARK, e->line, e->column,
@@ -195,7 +201,7 @@ vy_text_type vy_sema_index(vy_front *f, vy_ast_expr *e, bool write, uint8_t mark
     }
     if (write) vy_check_stored(f, e);
     if (f->failed) return broken(e);
-    if (e->op & ~marks) refuse_mark(f, e, marks);
+    if (e->op & ~marks || e->op / VY_FLAG_FIRST > e->count) refuse_mark(f, e, marks);
     for (vy_ast_expr *i = e->u.ref.list; i && !f->failed; i = i->next) {
         vy_text_type t = vy_check_value(f, i);
         if (!f->failed && !vy_operator_fits(TK_REM, t))

@@ -264,6 +264,7 @@ bool vy_buffers_declare(vy_fn *f); // arrays.c: buffers
 typedef struct vy_address {
     uint32_t ok;      // bool, 0: always
     uint32_t address; // u32, in elements; unclamped
+    bool safe;        // … but it is that of an element, or of element 0, also where ok is false
 } vy_address;
 vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding);
 uint32_t vy_element_pointer(vy_fn *f, const vy_array *a, uint32_t address);

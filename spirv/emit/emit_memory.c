@@ -3,6 +3,8 @@
 //
 //   load    address = in range ? linear : 0;  value = in range ? memory[address] : 0
 //           without a branch.  Element 0 always exists: nothing bound is empty (kernel.h).
+//           Where the first indices are known to be in range, their part of the address is without
+//           a condition, and the rest is 0 if it is not in range.
 //   store   if (in range) memory[linear] = value
 //
 // Each axis is compared by itself, as unsigned, so one comparison covers negative indices too.
@@ -10,6 +12,7 @@
 // the exception).
 #include "spirv/emit/emit.h"
 #include "spirv/facts/facts.h"
+#include "ir/core/access.h"
 #include "ir/core/flow.h"
 
 // bool: index below the extent; 0 when that is certain.  *as_u32: the index for the address.
@@ -80,28 +83,57 @@ static uint32_t own_address(vy_fn *f, vy_emit_extent *extents, const uint32_t *i
     return vy_u32_op(f, SpvOpIAdd, at, row_major(f, extents + own, index + own, rank - own));
 }
 
+// y[b, o, u, v], of which b and o are known to be in range: a part for (b, o) and a part for (u, v),
+// which is 0 if (u, v) is not in range, and which loads that differ in b share (coarsen).  The first
+// part is that of element [b, o, 0, 0]; of an empty buffer it is 0, as the size of (u, v) is.
+// Modulo 2³² the sum is the row-major address.
+static uint32_t split_address(vy_fn *f, uint32_t i, uint32_t ok, const uint32_t *index)
+{
+    const uint32_t buffer = f->p->insts.data[i].aux, first = vy_axes_known(f->p, i);
+    const uint32_t rank = f->p->buffers.data[buffer].rank, u32 = vy_spv_type(f->m, VY_U32);
+    vy_emit_extent *extents = f->arrays[buffer].extents;
+    uint32_t size = vy_extent_id(f, &extents[first], VY_EXTENT_U32);
+    for (uint32_t k = first + 1; k < rank; k++)
+        size = vy_u32_op(f, SpvOpIMul, size, vy_extent_id(f, &extents[k], VY_EXTENT_U32));
+    const uint32_t rest = row_major(f, extents + first, index + first, rank - first);
+    const uint32_t at = vy_u32_op(f, SpvOpIMul, row_major(f, extents, index, first), size);
+    return vy_u32_op(f, SpvOpIAdd, at, vy_select_id(f, u32, ok, rest, vy_spv_u32(f->m, 0)));
+}
+
+// Is the address of a load to be split, once its range is checked?  Not where invocations outside
+// the domain load, of which nothing is known, nor where element 0 of the array need not exist.
+static bool is_split(const vy_fn *f, uint32_t i, uint32_t in_domain)
+{
+    const vy_array *a = &f->arrays[f->p->insts.data[i].aux];
+    return f->facts->shared_place[i] && !in_domain && !a->offset_field &&
+           !vy_is_strided(f, f->p->insts.data[i].aux) && a->cls == SpvStorageClassStorageBuffer;
+}
+
 vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
 {
     const vy_inst *in = &f->p->insts.data[i];
-    const vy_buf *b = &f->p->buffers.data[in->aux];
+    const uint32_t rank = f->p->buffers.data[in->aux].rank, known = vy_axes_known(f->p, i);
     vy_emit_extent *extents = f->arrays[in->aux].extents;
-    bool guard = !(in->flags & VY_FLAG_INRANGE) && !f->m->options->unchecked;
-    vy_address place = {zero_on_padding ? f->in_domain : 0, 0};
+    vy_address place = {zero_on_padding ? f->in_domain : 0, 0, false};
+    const bool split = is_split(f, i, place.ok);
     uint32_t index[VY_MAX_RANK];
-    const bool strided = vy_is_strided(f, in->aux);
-    const uint32_t own = strided ? 0 : own_axes(f, i);
-    for (uint32_t k = 0; k < b->rank; k++) {
-        uint32_t ok = check_axis(f, vy_arg(f->p, i, k), &extents[k], guard, &index[k]);
+    for (uint32_t k = 0; k < rank; k++) {
+        const bool guard = k >= known && !f->m->options->unchecked;
+        const uint32_t ok = check_axis(f, vy_arg(f->p, i, k), &extents[k], guard, &index[k]);
         place.ok = vy_and_bool(f, place.ok, ok);
-        if (k == 0) place.address = index[k];
-        if (k == 0 || strided || own) continue;
-        uint32_t extent = vy_extent_id(f, &extents[k], VY_EXTENT_U32);
-        place.address =
-            vy_u32_op(f, SpvOpIAdd, vy_u32_op(f, SpvOpIMul, place.address, extent), index[k]);
     }
-    if (b->rank == 0) place.address = vy_spv_u32(f->m, 0);
-    if (own) place.address = own_address(f, extents, index, own, b->rank);
-    if (strided) place.address = vy_strided_address(f, in->aux, index);
+    const uint32_t own = own_axes(f, i);
+    place.safe = split && place.ok;
+    if (rank == 0)
+        place.address = vy_spv_u32(f->m, 0);
+    else if (vy_is_strided(f, in->aux))
+        place.address = vy_strided_address(f, in->aux, index);
+    else if (place.safe)
+        place.address = split_address(f, i, place.ok, index);
+    else if (own)
+        place.address = own_address(f, extents, index, own, rank);
+    else
+        place.address = row_major(f, extents, index, rank);
     const uint32_t offset = f->arrays[in->aux].offset_field;
     if (offset) place.address = vy_u32_op(f, SpvOpIAdd, place.address, vy_param_id(f, offset - 1));
     place.address = settle_address(f, i, place.address);
@@ -222,7 +254,7 @@ uint32_t vy_emit_load(vy_fn *f, uint32_t i)
     vy_address at = vy_find_place(f, i, !(f->facts->uniform && f->facts->uniform[i]));
     if (!at.ok) return vy_read_element(f, a, at.address);
     uint32_t safe = at.address;
-    if (!is_own_element(f, i, &at)) {
+    if (!at.safe && !is_own_element(f, i, &at)) {
         uint32_t zero = vy_spv_u32(f->m, 0);
         safe = vy_select_id(f, vy_spv_type(f->m, VY_U32), at.ok, safe, zero);
         safe = settle_address(f, i, safe); // again: the select is new

@@ -2,6 +2,20 @@
 """Faults in the verbs of the command."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
     # What `check` compares the device with.
+    ("text/opt/shared_places.vyre", (
+        ("spirv/emit/emit_memory.c", None, "k >= known && !f->m", "k > known && !f->m"),
+        ("spirv/emit/emit_memory.c", None, "row_major(f, extents + first, index + first, rank - first);", "index[first];"),
+        ("spirv/emit/emit_memory.c", None, "for (uint32_t k = first + 1; k < rank; k++)", "for (uint32_t k = first + 2; k < rank; k++)"),
+        ("ir/facts/in_range.c", None, "return k;", "return 0;"),
+        ("ir/pass/scalar/mark_in_range.c", None, ": (uint8_t)(VY_FLAG_FIRST * (axes < most ? axes : most));", ": 0;"),
+    )),
+    ("text/parse/lowered.vyre", (
+        ("ir/text/print_expr.c", None, "if (flags & VY_FLAG_FIRSTS) {", "if (false) {"),
+        ("ir/text/parse_primary.c", None, "return (uint8_t)(n * VY_FLAG_FIRST);", "return VY_FLAG_FIRST;"),
+    )),
+    ("text/diag/e0716_first.vyre", (
+        ("ir/eval/eval_memory.c", None, "disproved |= axis < known;", "disproved |= known == b->rank;"),
+    )),
     ("text/check/dead_store.vyre", (
         ("tools/verbs/check/check_device.c", None, "ok = ok && check_derive(k, c, false,", "k->source = source, c->module = parsed, c->work.module = parsed;\n    ok = ok && check_derive(k, c, false,"),
     )),

@@ -70,7 +70,8 @@ PLANTS = (  # what is changed, what is compiled, old, new
     ("autodiff/rewrite/ends.c", None, "return k >= e->p->buffers.data[i->aux].rank;", "return false;"),
     ("ir/text/define.c", None, "d->dims = e;", ""),
     # what passes have proved, and how it is printed and parsed
-    ("ir/pass/scalar/mark_in_range.c", None, "if ((!all && !proved[id]) ||", "if ("),
+    ("ir/pass/scalar/mark_in_range.c", None, "all ? VY_MAX_RANK : axes[id]", "VY_MAX_RANK"),
+    ("ir/pass/scalar/mark_in_range.c", None, "(axes < most ? axes : most)", "(axes + 1)"),
     ("ir/text/print_expr.c", None, "if (!(o->p->insts.data[id].flags & mark)) continue;",
      "if (!(o->p->insts.data[id].flags & mark) || mark == VY_FLAG_OWNED) continue;"),
     ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, id, w->at->flags);", ""),
