@@ -21,8 +21,8 @@ bool vy_intervals_make_small(vy_intervals *v, const vy_program *p, const vy_stru
                              vy_arena *arena);
 vy_interval vy_interval_of(const vy_intervals *v, uint32_t id);
 
-// in_range.c: sets axes[id] for every memory instruction to the number of its first indices that are
-// proved in range, in all invocations of the domain that reach it.  False: out of memory.
+// in_range.c: sets axes[id] for every memory instruction to the number of its first indices that
+// are proved in range, in all invocations of the domain that reach it.  False: out of memory.
 bool vy_prove_axes(const vy_program *p, const vy_structure *s, vy_arena *arena, uint8_t *axes);
 // in_range.c: sets proved[id] for every memory instruction whose indices are proved in range in all
 // invocations of the domain that reach it.  False: out of memory.

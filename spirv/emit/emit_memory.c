@@ -83,9 +83,9 @@ static uint32_t own_address(vy_fn *f, vy_emit_extent *extents, const uint32_t *i
     return vy_u32_op(f, SpvOpIAdd, at, row_major(f, extents + own, index + own, rank - own));
 }
 
-// y[b, o, u, v], of which b and o are known to be in range: a part for (b, o) and a part for (u, v),
-// which is 0 if (u, v) is not in range, and which loads that differ in b share (coarsen).  The first
-// part is that of element [b, o, 0, 0]; of an empty buffer it is 0, as the size of (u, v) is.
+// y[b, o, u, v], of which b and o are known to be in range: a part for (b, o) and one for (u, v),
+// which is 0 if (u, v) is not in range, and which loads that differ in b share (coarsen).  The
+// first part is that of element [b, o, 0, 0]; of an empty buffer it is 0, as the size of (u, v) is.
 // Modulo 2³² the sum is the row-major address.
 static uint32_t split_address(vy_fn *f, uint32_t i, uint32_t ok, const uint32_t *index)
 {
