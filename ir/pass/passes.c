@@ -56,7 +56,8 @@ static const struct {
     {"schedule_uses",      vy_pass_schedule_uses,      1, 0},
     {"group_vectors",      vy_pass_group_vectors,      1, 0},
     {"flatten_ifs",        vy_pass_flatten_ifs,        2, 1}, // only where options->lanes
-    {"adjoint_terms",      vy_pass_adjoint_terms,      2, 1}, // only where options->registers
+    {"equal_products",     vy_pass_equal_products,     2, 1}, // only where options->registers
+    {"adjoint_terms",      vy_pass_adjoint_terms,      2, 1}, // the same
     {"meeting_sums",       vy_pass_meeting_sums,       2, 1}, // only where options->registers
     {"mark_in_range",      vy_pass_mark_in_range,      1, 0},
     {"mark_owned",         vy_pass_mark_owned,         1, 0},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // test_gradient_terms.c: sums of a gradient that meet (ir/pass/sums/meeting_sums.c) and its terms
-// that are equal but for rounding (ir/pass/scalar/adjoint_terms.c): which programs the passes
-// change, that the numbers stay, and that what is no gradient keeps its order.
+// that are equal but for rounding (ir/pass/scalar/adjoint_terms.c, equal_products.c): which
+// programs the passes change, that the numbers stay, and that what is no gradient keeps its order.
 #include "ir/pass/pass.h"
 
 #include <setjmp.h>
@@ -200,11 +200,56 @@ static void terms(void **state)
         check(vy_pass_adjoint_terms, different[k], false);
 }
 
+static const char *const one_product[] = {
+    TERMS "g[i] = (a * b) * s + a * (b * s); }",
+    TERMS "g[i] = (((a * b) * s + (s * a) * b) + b * (s * a)) * -0.5; }",
+    TERMS "g[i] = 2.0 * (b * (a * s) + ((a * b) * s + (s * b) * a)); }",
+    TERMS "let t = (a * b) * s; g[i] = (t + t) + a * (b * s); }",
+    TERMS "let t = (a * b) * s; let u = t + a * (b * s); g[i] = u * 3.0 + u; }",
+    TERMS "g[i] = (a * b) * (a * s) + (a * a) * (b * s); }",
+    // Twice one term beside another: a product, by its later factor, and what is none.
+    TERMS "let t = a * s; g[i] = t + (t + b); }",
+    TERMS "let t = a * s; g[i] = (b + t) + t; }",
+    TERMS "let t = (a + b) * s; g[i] = t + (b + t); }",
+    TERMS "let t = s * (a + b); g[i] = (t + b) + t; }",
+    TERMS "let t = a + s; g[i] = (t + b) + t; }",
+};
+
+static const char *const several_products[] = {
+    // Other factors, one more often than the other, more than eight.
+    TERMS "g[i] = (a * b) * s + a * (b * b); }",
+    TERMS "g[i] = (a * b) * b + (a * a) * b; }",
+    TERMS "g[i] = (a * b) * s + (a * b) * (s * s); }",
+    TERMS "let p = (a * b) * (a * s) * (a * b); let q = (a * a) * (a * b) * (b * s);\n"
+          "g[i] = p * (b * s * s) + q * (b * s * s); }",
+    // Twice the same value; a sum that has another use; other terms.
+    TERMS "let t = a * s; g[i] = t + t; }",
+    TERMS "let t = a * s; let u = t + b; g[i] = t + u; h[i] = u; }",
+    TERMS "let t = a * s; g[i] = t + (b + a); }",
+    TERMS "let t = a * s; g[i] = t - (t + b); }",
+    // What a program computes itself, and what is not linear.
+    TERMS "h[i] = (a * b) * s + a * (b * s); g[i] = 0.0; }",
+    TERMS "let t = (a * b) * s + a * (b * s); g[i] = t; h[i] = t; }",
+    TERMS "let t = (a * b) * s + a * (b * s); g[i] = 1.0 / (t + 1000.0); }",
+    TERMS "let t = a * s; let u = t + (t + b); g[i] = u; if u > 0.0 { h[i] = 1.0; } }",
+    "@exact " TERMS "g[i] = (a * b) * s + a * (b * s); }",
+};
+
+static void equal_products(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof one_product / sizeof *one_product; k++)
+        check(vy_pass_equal_products, one_product[k], true);
+    for (size_t k = 0; k < sizeof several_products / sizeof *several_products; k++)
+        check(vy_pass_equal_products, several_products[k], false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums),
         cmocka_unit_test(terms),
+        cmocka_unit_test(equal_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
