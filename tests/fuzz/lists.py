@@ -3,7 +3,7 @@
 
 ir/pass/scalar/licm.c takes loads from the arms out of the loop, where they are proved in range;
 ir/pass/scalar/fuse_loops.c joins the walk that a gradient repeats with its own, where the sums of
-the latter may have any order (sum_order.c).  Some sums are none, some loads are out of range, some
+the latter may have any order (sum_order.c); equal_products.c makes one term of those of d · d · d.  Some sums are none, some loads are out of range, some
 buffers are written meanwhile.  make(seed) is a program of f64.
 """
 import random
@@ -27,7 +27,7 @@ class Maker:
         if depth > 2 or kind < 0.4:
             return self.load()
         if kind < 0.5:
-            return r.choice(("d", "d * d", "0.25", "sin(d)"))
+            return r.choice(("d", "d * d", "d * d * d", "x[j] * d * d * d", "0.25", "sin(d)"))
         if kind < 0.6:
             return "%s / (1.5 + d * d)" % self.value(depth + 1)
         return "%s %s %s" % (self.value(depth + 1), r.choice("*-+*"), self.value(depth + 1))
