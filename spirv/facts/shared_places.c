@@ -49,17 +49,20 @@ static bool find(const vy_program *p, place_vec *all)
     return true;
 }
 
+static void share(bool *shared, const place *x, const place *y)
+{
+    shared[x->load] = true;
+    shared[y->load] = true;
+}
+
 bool *vy_shared_places_make(const vy_program *p)
 {
     place_vec all = {0};
     bool *shared = find(p, &all) ? vy_realloc(NULL, p->insts.count + 1) : NULL;
     if (shared) memset(shared, 0, p->insts.count + 1);
     if (all.count) qsort(all.data, all.count, sizeof *all.data, in_order);
-    for (uint32_t k = 1; shared && k < all.count; k++) {
-        if (compare(&all.data[k - 1], &all.data[k])) continue;
-        shared[all.data[k - 1].load] = true;
-        shared[all.data[k].load] = true;
-    }
+    for (uint32_t k = 1; shared && k < all.count; k++)
+        if (!compare(&all.data[k - 1], &all.data[k])) share(shared, &all.data[k - 1], &all.data[k]);
     vy_vec_free(&all);
     return shared;
 }

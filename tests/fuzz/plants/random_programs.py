@@ -72,8 +72,8 @@ PLANTS = (  # what is changed, what is compiled, old, new
     # what passes have proved, and how it is printed and parsed
     ("ir/pass/scalar/mark_in_range.c", None, "all ? VY_MAX_RANK : axes[id]", "VY_MAX_RANK"),
     ("ir/pass/scalar/mark_in_range.c", None, "(axes < most ? axes : most)", "(axes + 1)"),
-    ("ir/text/print_expr.c", None, "if (!(o->p->insts.data[id].flags & mark)) continue;",
-     "if (!(o->p->insts.data[id].flags & mark) || mark == VY_FLAG_OWNED) continue;"),
+    ("ir/text/print_expr.c", None, "if (!(flags & mark)) continue;",
+     "if (!(flags & mark) || mark == VY_FLAG_OWNED) continue;"),
     ("ir/text/lower_element.c", None, "vy_emit_flags(l->b, id, w->at->flags);", ""),
     # facts that spread: a visited node is never revisited; a value's first user is not notified
     ("ir/core/dataflow.h", "autodiff/facts/activity.c", "d->waits[id] = 0;", ""),
