@@ -32,16 +32,16 @@
 typedef struct early {
     vy_rewrite w;
     vy_early_sums e;
-    uint32_t *made; // by instruction: 1 + the last sum for which it was copied
+    uint8_t *made; // by instruction: it was copied into the earlier loop
 } early;
 
 // Copies what computes `id` into the body of an earlier loop.
-static void compute(early *x, uint32_t loop, uint32_t id, uint32_t number)
+static void compute(early *x, uint32_t loop, uint32_t id)
 {
-    if (VY_IS_LEAF(id) || id <= loop || x->made[id] == number) return;
-    x->made[id] = number;
+    if (VY_IS_LEAF(id) || id <= loop || x->made[id]) return;
+    x->made[id] = 1;
     for (uint32_t k = 0; k < x->w.p->insts.data[id].nargs; k++)
-        compute(x, loop, vy_arg(x->w.p, id, k), number);
+        compute(x, loop, vy_arg(x->w.p, id, k));
     if (!vy_rewrite_stopped(&x->w)) vy_rewrite_moved(&x->w, id, NULL, x->w.map);
 }
 
@@ -59,7 +59,7 @@ static void find_terms(const early *x, uint32_t at, uint32_t n, uint32_t *terms)
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t next = vy_slot_next(p, &x->w.s, at, k), carry = vy_carry(at, k);
         if (VY_IS_LEAF(next) || p->insts.data[next].op != VY_OP_ADD) continue;
-        if (!vy_is_zero_float(p, vy_slot_init(p, at, k)) || x->w.s.parent[next] != at) continue;
+        if (!vy_is_zero_float(p, vy_slot_init(p, at, k))) continue;
         const uint32_t side = vy_arg(p, next, 0) == carry ? 1 : 0;
         if (vy_arg(p, next, 1 - side) == carry) terms[k] = vy_new_arg(&x->w, next, side);
     }
@@ -70,7 +70,7 @@ static void add_up(early *x, vy_remade *l, vy_early_sum *m, uint32_t slot, uint3
 {
     vy_rewrite *w = &x->w;
     w->map[m->loop] = w->map[l->opener];
-    compute(x, m->loop, m->factor, (uint32_t)(m - x->e.sums.data) + 1);
+    compute(x, m->loop, m->factor);
     if (vy_rewrite_stopped(w)) return;
     vy_rewrite_at(w, m->term);
     terms[slot] = vy_new(w, m->factor);
@@ -109,8 +109,9 @@ static uint32_t rebuild(early *x, uint32_t at)
     if (vy_rewrite_stopped(w)) return at;
     for (uint32_t k = x->e.to[at]; k; k = x->e.sums.data[k - 1].next) {
         vy_early_sum *m = &x->e.sums.data[k - 1];
+        const bool own = m->total < l.own;
         m->total = l.out[m->total];
-        name(x, m, m->total);
+        if (!own) name(x, m, m->total);
     }
     return vy_remake_last(w, &l);
 }
@@ -158,7 +159,11 @@ static void replace(early *x, uint32_t loop)
     for (uint32_t k = 0; k < n && !vy_rewrite_stopped(w); k++) {
         const vy_early_sum *m = &x->e.sums.data[first + k];
         const vy_value v = begun(x, m, scaled(x, m, m->term));
-        vy_rewrite_as(w, vy_result(w->p, &w->s, loop, k), v.id);
+        const uint32_t result = vy_result(w->p, &w->s, loop, k);
+        if (m->scaled)
+            vy_rewrite_as(w, result, v.id);
+        else
+            w->map[result] = v.id; // has a name
     }
 }
 
@@ -177,7 +182,7 @@ bool vy_pass_early_sums(vy_program *p, vy_pass_context *c)
 {
     if (p->exact || !(vy_constructs(p) & VY_LOOPS)) return true;
     early x = {0};
-    bool ok = vy_rewrite_begin(&x.w, p) && (x.made = vy_rewrite_ids(&x.w)) &&
+    bool ok = vy_rewrite_begin(&x.w, p) && (x.made = vy_rewrite_bytes(&x.w)) &&
               vy_find_early_sums(&x.w, &x.e);
     if (ok && x.e.sums.count) vy_rewrite_run(&x.w, instead, &x);
     vy_vec_free(&x.e.sums);

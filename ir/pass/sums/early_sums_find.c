@@ -47,9 +47,7 @@ static bool available(finding *x, uint32_t loop, uint32_t at, uint32_t id)
     const vy_program *p = x->w->p;
     if (VY_IS_LEAF(id) || id < at || id == loop) return true;
     const vy_inst *i = &p->insts.data[id];
-    if (id < loop || x->w->s.parent[id] != loop || vy_is_slot((vy_op)i->op)) return false;
-    if (++x->steps > MAX_STEPS) return false;
-    if (!may_move(x, i)) return false;
+    if (id < loop || ++x->steps > MAX_STEPS || !may_move(x, i)) return false;
     for (uint32_t k = 0; k < i->nargs; k++)
         if (!available(x, loop, at, vy_arg(p, id, k))) return false;
     if (i->op == VY_OP_LOAD && !x->shares) x->shares = reads(x, at, i->aux);
@@ -83,7 +81,7 @@ static bool find_factor(finding *x, uint32_t at, vy_early_sum *m)
         const uint32_t steps = x->steps;
         if (available(x, m->loop, at, m->factor)) return true;
         x->steps = steps;
-        if (is_invariant(m->loop, m->factor) || x->w->s.parent[m->factor] != m->loop) return false;
+        if (is_invariant(m->loop, m->factor)) return false;
         const int operand = vy_early_operand(x->w->p, m->loop, m->factor);
         if (operand < 0) return false;
         m->factor = vy_arg(x->w->p, m->factor, (uint32_t)operand);
@@ -103,7 +101,7 @@ static bool find_sum(finding *x, uint32_t loop, uint32_t slot, vy_early_sum *m)
     if ((type != VY_F32 && type != VY_F64) || x->uses[carry] != 1) return false;
     if ((i->op != VY_OP_ADD && i->op != VY_OP_SUB) || x->uses[next] != 1) return false;
     const uint32_t side = vy_arg(p, next, 0) == carry ? 1 : 0;
-    if (vy_arg(p, next, 1 - side) != carry || x->w->s.parent[next] != loop) return false;
+    if (vy_arg(p, next, 1 - side) != carry) return false;
     *m = (vy_early_sum){.loop = loop, .slot = slot, .term = vy_arg(p, next, side)};
     m->minus = i->op == VY_OP_SUB;
     return !(m->minus && side == 0) && vy_is_adjoint(&x->order, result, &x->w->arena, &x->w->oom);
@@ -222,6 +220,6 @@ bool vy_find_early_sums(vy_rewrite *w, vy_early_sums *e)
     e->from = vy_rewrite_ids(w);
     if (!x.uses || !e->to || !e->from) return false;
     for (uint32_t id = 1; !w->oom && id < w->p->insts.count; id++)
-        if (is_counted(&x, id) && !e->to[id]) find_earlier(&x, id);
+        if (is_counted(&x, id)) find_earlier(&x, id);
     return !w->oom;
 }
