@@ -50,6 +50,7 @@ static const struct {
     {"forward",            vy_pass_forward,            2, 0}, // buffers that lost their stores read 0
     {"invariant_results",  vy_pass_invariant_results,  2, 0}, // results that the first run made equal
     {"dce",                vy_pass_dce,                1, 0},
+    {"early_sums",         vy_pass_early_sums,         2, 1}, // of loops that lost their flags
     {"fuse_loops",         vy_pass_fuse_loops,         2, 0}, // of sums that merge_additions left alone
     {"dead_arrays",        vy_pass_dead_arrays,        1, 0},
     {"cleanup",            vy_pass_cleanup,            1, 0},

@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Faults in passes over programs."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
+    # Sums of a gradient that an earlier loop makes, of random normalisations.
+    ("early_sums.py", (
+        ("ir/pass/sums/early_sums.c", None, "v = m->minus ? vy_neg(b, v) : v;", "v = m->minus ? v : v;"),
+        ("ir/pass/sums/early_sums.c", None, "case VY_OP_MUL: return vy_mul(b, k", "case VY_OP_MUL: return vy_add(b, k"),
+        ("ir/pass/sums/early_sums.c", None, "case VY_OP_DIV: return vy_div(", "case VY_OP_DIV: return vy_mul("),
+        ("ir/pass/sums/early_sums.c", None, "m->scaled ? vy_select(b, vy_new_runs(&x->w, m->loop), v, initial) : v;", "vy_add(b, v, v);"),
+        ("ir/pass/sums/early_sums_find.c", None, "m->minus = i->op == VY_OP_SUB;", "m->minus = false;"),
+    )),
     # Which sizes leave shared arrays unfilled.
     ("tiles_filled.py", (
         ("spirv/facts/whole.c", None, "k < w->p->overs.count ? w->p->workgroup[k] : 1;", "w->p->workgroup[k];"),
