@@ -89,9 +89,9 @@ void vy_affine_weigh(vy_affine *a, isl_set *set)
 }
 
 // A maximum is found by integer programming, whose steps work on numbers of hundreds of bits once
-// quotients meet: 1 µs each where a case has one division, 8 µs where it has two.  A maximum that is
-// found takes 0.02 s at most, and is of cases with one.  Once isl has given up on some, the next
-// attempts have similar ones: each leaves an eighth of the limit to those behind it.
+// quotients meet: 1 µs each where a case has one division, 8 µs where it has two.  What is found
+// takes 0.02 s at most, of cases with one.  Once isl has given up on some, the next attempts have
+// similar ones: each leaves an eighth of the limit to those behind it.
 void vy_affine_weigh_maximum(vy_affine *a, isl_set *set)
 {
     uint32_t divisions = 0;
