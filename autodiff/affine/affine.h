@@ -183,7 +183,7 @@ bool vy_affine_spent(const vy_affine *a);
 // about to be combined, lowers it if they are heavier than everything weighed since.
 void vy_affine_limit(vy_affine *a, uint32_t dims);
 void vy_affine_weigh(vy_affine *a, isl_set *set);         // keeps `set`
-void vy_affine_weigh_maximum(vy_affine *a, isl_set *set); // of which a maximum is wanted; keeps it
+void vy_affine_weigh_maximum(vy_affine *a, isl_set *set); // of which a maximum is needed; keeps it
 void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y);
 // The value of a parameter as u32 (other scalar types are converted), in a program being built that
 // has the scalars, dimensions and buffers of a->p.

@@ -253,7 +253,9 @@ vy_dim vy_affine_end_of(vy_affine *a, vy_program *p, isl_set *reached, bool roun
     vy_affine_limit(a, 1);
     vy_affine_weigh_maximum(a, reached);
     isl_set *context = vy_isl_set_params(isl_set_copy(reached));
+    const bool could = vy_affine_ok(a);
     b.most = vy_isl_set_dim_max(vy_isl_set_coalesce(isl_set_copy(reached)), 0);
+    if (could && !vy_affine_ok(a)) a->memory->given_up++;
     isl_pw_aff *simple = vy_isl_pw_aff_gist_params(isl_pw_aff_copy(b.most), context);
     simple = vy_isl_pw_aff_coalesce(simple);
     const bool ok = isl_pw_aff_foreach_piece(simple, add_piece, &b) == isl_stat_ok;

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct vy_isl_memory {
     isl_ctx *ctx;
@@ -24,6 +25,7 @@ typedef struct vy_isl_memory {
     size_t used;
     int error; // errno before
     bool failed;
+    uint32_t given_up;                       // maxima that took too many operations
     struct vy_isl_answers *answers;          // isl_known.h; or NULL
     void (*forget)(struct vy_isl_memory *m); // frees them; NULL: there never were any
     struct vy_isl_memory *outer;             // of the same thread
