@@ -194,6 +194,22 @@ static bool is_small(const gather *g, const gather_site *site)
     return elements <= SMALL && points > MANY * elements;
 }
 
+// The site's relation; false: isl gave up, or memory.
+static bool make_map(gather *g, gather_site *site)
+{
+    vy_clamps *c = vy_arena_alloc(&g->arena, sizeof *c);
+    g->failed |= !c;
+    if (!c) return false;
+    if (vy_access_unclamp(&site->access, site->axes, c)) {
+        site->clamps = c;
+        site->map = vy_unclamped_map(&site->access, site->axes, c);
+    } else {
+        vy_clamps_free(c);
+        site->map = vy_access_map(&site->access, site->axes);
+    }
+    return site->map != NULL;
+}
+
 void gather_decide(gather *g, uint32_t k)
 {
     gather_site *site = &g->sites[k];
@@ -217,7 +233,7 @@ void gather_decide(gather *g, uint32_t k)
             site->why = "would add half floats up in memory, which loses digits";
         else if (site->small && !g->allow_small && !gather_is_partial(g, site))
             site->why = "is to a small buffer, with many additions to each element";
-        else if (!(site->map = vy_access_map(&site->access, site->axes)))
+        else if (!make_map(g, site))
             site->why = "is too involved";
         else
             site->gathered = true;
