@@ -4,10 +4,13 @@
 #include "autodiff/affine/flat.h"
 #include "autodiff/affine/single.h"
 #include "ir/core/flow.h"
+#include <stdio.h> // DBG
+#include <stdlib.h> // DBG
 
 enum {
-    CASES = 4,       // of an index, from which on they are not worth their number
-    FARTHEST = 1 << 29 // that a number may be from 0, so that its sums are 32 bits
+    FEW = 9,  // cases that are worth their number
+    NEAR = 64, // numbers around an element
+    FARTHEST = (1 << 30) + (1 << 20) // that a number may be from 0, so that its sums are 32 bits
 };
 
 // -------------------------------------------------------------------------------- what is clamped
@@ -81,6 +84,7 @@ static bool find_clamp(vy_affine_access *x, uint32_t k, vy_clamped *c)
     c->lo = take_bound(n, c->hi ? of : id, false, &of);
     c->lo_last = !c->hi;
     if (c->lo && !c->hi) c->hi = take_bound(n, of, true, &of);
+    if (getenv("DBG")) fprintf(stderr, "clamp axis %u along=%u id=%u lo=%d hi=%d\n", k, value_along(x,k), id, c->lo!=0, c->hi!=0); // DBG
     if (!of) return false;
     const vy_number v = vy_affine_number(n, of, &why);
     c->of = v.pa;
@@ -90,15 +94,65 @@ static bool find_clamp(vy_affine_access *x, uint32_t k, vy_clamped *c)
     return near;
 }
 
+typedef struct counting {
+    isl_set *where;
+    uint32_t cases;
+} counting;
+
+static isl_stat count_case(isl_set *domain, isl_aff *aff, void *user)
+{
+    counting *c = user;
+    isl_set *here = vy_isl_set_intersect(domain, isl_set_copy(c->where));
+    c->cases += vy_isl_set_is_empty(here) != isl_bool_true;
+    isl_set_free(here);
+    isl_aff_free(aff);
+    return isl_stat_ok;
+}
+
+// Cases of the index along axis k that are reached.
+static uint32_t cases_of(const vy_affine_access *x, uint32_t k)
+{
+    counting c = {.cases = 0};
+    if (isl_pw_aff_n_piece(x->index[k]) < 2) return 1;
+    c.where = vy_nest_reached(&x->nest);
+    isl_pw_aff_foreach_piece(x->index[k], count_case, &c);
+    isl_set_free(c.where);
+    return c.cases;
+}
+
+// Are numbers reached that differ from the bound by more than the neighbourhood of an element has?
+static bool is_beyond(const vy_affine_access *x, const vy_clamped *c, bool above)
+{
+    const isl_aff *bound = above ? c->hi : c->lo;
+    if (!bound) return false;
+    isl_pw_aff *end = vy_isl_pw_aff_from_aff(isl_aff_copy((isl_aff *)bound));
+    isl_pw_aff *of = isl_pw_aff_copy(c->of);
+    end = vy_isl_pw_aff_add_constant_val(end, above ? NEAR : -NEAR);
+    isl_set *far = above ? vy_affine_at_least(of, end) : vy_affine_at_least(end, of);
+    far = vy_isl_set_intersect(far, vy_nest_reached(&x->nest));
+    const bool some = vy_isl_set_is_empty(far) != isl_bool_true;
+    isl_set_free(far);
+    return some;
+}
+
+// What is clamped from afar is taken as it is before.  The ends of a constant neighbourhood, i + 1
+// where i is the last one, are cases without loops, and worth their number while they are few.
 bool vy_access_unclamp(vy_affine_access *x, uint32_t axes, vy_clamps *out)
 {
-    int64_t cases = 1;
-    bool any = false;
-    for (uint32_t k = 0; k < x->rank && k < 32 && cases < CASES; k++)
-        if (axes >> k & 1) cases *= isl_pw_aff_n_piece(x->index[k]);
-    for (uint32_t k = 0; k < x->rank && k < 32 && cases >= CASES; k++)
-        if (axes >> k & 1 && isl_pw_aff_n_piece(x->index[k]) > 1)
-            any |= find_clamp(x, k, &out->axis[k]);
+    uint32_t cases = 1;
+    bool any = false, near[VY_MAX_AXES] = {0};
+    for (uint32_t k = 0; k < x->rank; k++) {
+        vy_clamped *c = &out->axis[k];
+        if (!(axes >> k & 1) || isl_pw_aff_n_piece(x->index[k]) < 2 || !find_clamp(x, k, c))
+            continue;
+        near[k] = !is_beyond(x, c, true) && !is_beyond(x, c, false);
+        if (near[k] && cases <= FEW) cases *= cases_of(x, k);
+        any |= !near[k];
+    }
+    for (uint32_t k = 0; k < x->rank; k++) {
+        if (near[k] && cases <= FEW) free_axis(&out->axis[k]);
+        any |= near[k] && cases > FEW;
+    }
     return any && vy_affine_ok(x->nest.a);
 }
 
@@ -106,7 +160,7 @@ bool vy_access_unclamp(vy_affine_access *x, uint32_t axes, vy_clamps *out)
 static vy_affine_access before(const vy_affine_access *x, const vy_clamps *c)
 {
     vy_affine_access y = *x;
-    for (uint32_t k = 0; k < x->rank && k < 32; k++) {
+    for (uint32_t k = 0; k < x->rank; k++) {
         if (!c->axis[k].of) continue;
         y.index[k] = c->axis[k].of;
         y.unclamped |= 1u << k;

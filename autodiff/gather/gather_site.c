@@ -120,13 +120,19 @@ static bool make_access(gather *g, gather_site *site, uint32_t levels)
     return vy_access_make(&site->access, &g->a, site->id, levels);
 }
 
+// A limit of isl's is used up, often by cases of wrapping around.
+static void give_up(gather_site *site, const char *why)
+{
+    site->why = why;
+    site->wraps = site->involved = true;
+}
+
 // Analyses the site with the outermost `levels` loops in the nest.  False: site->why.
 static bool at_level(gather *g, gather_site *site, uint32_t levels)
 {
     vy_access_free(&site->access);
     if (!make_access(g, site, levels)) {
-        site->why = "is too involved";
-        site->wraps = site->involved = true;
+        give_up(site, "is too involved");
         return false;
     }
     const vy_affine_access *x = &site->access;
@@ -216,8 +222,7 @@ void gather_decide(gather *g, uint32_t k)
     uint32_t kept = g->kept.count;
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) {
-        site->why = "is beyond a limit of the analysis";
-        site->wraps = site->involved = true; // cases of wrapping around use a limit up
+        give_up(site, "is beyond a limit of the analysis");
         return;
     }
     site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
@@ -234,7 +239,7 @@ void gather_decide(gather *g, uint32_t k)
         else if (site->small && !g->allow_small && !gather_is_partial(g, site))
             site->why = "is to a small buffer, with many additions to each element";
         else if (!make_map(g, site))
-            site->why = "is too involved";
+            give_up(site, "is too involved");
         else
             site->gathered = true;
     }
