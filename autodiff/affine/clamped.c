@@ -4,12 +4,10 @@
 #include "autodiff/affine/flat.h"
 #include "autodiff/affine/single.h"
 #include "ir/core/flow.h"
-#include <stdio.h> // DBG
-#include <stdlib.h> // DBG
 
 enum {
-    FEW = 9,  // cases that are worth their number
-    NEAR = 64, // numbers around an element
+    FEW = 9,                         // cases that are worth their number
+    NEAR = 64,                       // numbers around an element
     FARTHEST = (1 << 30) + (1 << 20) // that a number may be from 0, so that its sums are 32 bits
 };
 
@@ -74,7 +72,8 @@ static void free_axis(vy_clamped *c)
     *c = (vy_clamped){0};
 }
 
-static bool find_clamp(vy_affine_access *x, uint32_t k, vy_clamped *c)
+// *wraps: but that may wrap around before.
+static bool find_clamp(vy_affine_access *x, uint32_t k, vy_clamped *c, bool *wraps)
 {
     vy_nest *n = &x->nest;
     vy_affine_why why;
@@ -84,12 +83,12 @@ static bool find_clamp(vy_affine_access *x, uint32_t k, vy_clamped *c)
     c->lo = take_bound(n, c->hi ? of : id, false, &of);
     c->lo_last = !c->hi;
     if (c->lo && !c->hi) c->hi = take_bound(n, of, true, &of);
-    if (getenv("DBG")) fprintf(stderr, "clamp axis %u along=%u id=%u lo=%d hi=%d\n", k, value_along(x,k), id, c->lo!=0, c->hi!=0); // DBG
     if (!of) return false;
     const vy_number v = vy_affine_number(n, of, &why);
     c->of = v.pa;
     c->most = v.range.hi > -v.range.lo ? v.range.hi : -v.range.lo;
     const bool near = v.pa && v.range.lo > -FARTHEST && v.range.hi < FARTHEST;
+    *wraps |= v.pa && !near && isl_pw_aff_n_piece(v.pa) > 1;
     if (!near) free_axis(c);
     return near;
 }
@@ -137,13 +136,14 @@ static bool is_beyond(const vy_affine_access *x, const vy_clamped *c, bool above
 
 // What is clamped from afar is taken as it is before.  The ends of a constant neighbourhood, i + 1
 // where i is the last one, are cases without loops, and worth their number while they are few.
-bool vy_access_unclamp(vy_affine_access *x, uint32_t axes, vy_clamps *out)
+bool vy_access_unclamp(vy_affine_access *x, uint32_t axes, vy_clamps *out, bool *wraps)
 {
     uint32_t cases = 1;
     bool any = false, near[VY_MAX_AXES] = {0};
+    *wraps = false;
     for (uint32_t k = 0; k < x->rank; k++) {
         vy_clamped *c = &out->axis[k];
-        if (!(axes >> k & 1) || isl_pw_aff_n_piece(x->index[k]) < 2 || !find_clamp(x, k, c))
+        if (!(axes >> k & 1) || isl_pw_aff_n_piece(x->index[k]) < 2 || !find_clamp(x, k, c, wraps))
             continue;
         near[k] = !is_beyond(x, c, true) && !is_beyond(x, c, false);
         if (near[k] && cases <= FEW) cases *= cases_of(x, k);
@@ -273,8 +273,7 @@ void vy_clamped_ends(vy_lattice *l, const vy_clamped *c, vy_signed e, vy_signed 
     *least = *most = vy_signed_none;
     if (!vy_signed_fits(lo) || !vy_signed_fits(hi)) return;
     *least = *most = e;
-    if (c->lo)
-        *least = vy_signed_select(l->b, less(l, lo, e), e, vy_signed_constant(-c->most - 1));
+    if (c->lo) *least = vy_signed_select(l->b, less(l, lo, e), e, vy_signed_constant(-c->most - 1));
     if (c->hi) *most = vy_signed_select(l->b, less(l, e, hi), e, far);
     const vy_value none = nowhere(l, c, e, lo, hi);
     if (none.id) *least = vy_signed_select(l->b, none, far, *least);

@@ -28,9 +28,10 @@ typedef struct vy_clamps {
     vy_clamped axis[VY_MAX_AXES];
 } vy_clamps;
 
-// Are axes in `axes` of x clamped, so that their cases would be several?  Then *out says how.  Call
-// vy_clamps_free either way.
-bool vy_access_unclamp(vy_affine_access *x, uint32_t axes, vy_clamps *out);
+// Are axes in `axes` of x clamped, so that their cases would be several?  Then *out says how.
+// *wraps: what is clamped may wrap around before, so it is taken as it is.  Call vy_clamps_free
+// either way.
+bool vy_access_unclamp(vy_affine_access *x, uint32_t axes, vy_clamps *out, bool *wraps);
 // vy_access_map, vy_access_text of x with the axes that are clamped as they are before.
 isl_map *vy_unclamped_map(const vy_affine_access *x, uint32_t axes, const vy_clamps *c);
 const char *vy_unclamped_text(const vy_affine_access *x, const vy_clamps *c, vy_arena *arena);

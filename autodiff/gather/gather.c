@@ -25,8 +25,6 @@
 #include "ir/core/flow.h"
 
 #include <string.h>
-#include <stdio.h> // DBG
-#include <stdlib.h> // DBG
 
 // Of making programs: each drops those that cannot be made; and of finding later values to keep,
 // each of which frees others.
@@ -254,10 +252,6 @@ bool gather_run(gather *g)
     g->before_calm = g->launch;
     gather_assume_calm(g);
     bool ok = !g->failed && gather_find_begun(g) && gather_begin(g, g->source) && take_apart(g);
-    if (getenv("DBG")) { // DBG
-        fprintf(stderr, "run %s ok=%d sites=%u calm=%d probe=%d stopped=%d better=%d vain=%d thrifty=%d split=%d mult=%d owns=%d spent=%d err=%d params=%u\n", g->r->name, ok, g->site_count, g->calm.scalar!=0, g->probe!=0, g->stopped, g->better, g->vain, g->thrifty, g->split.whole!=0, g->multiples!=0, g->owns, g->a.spent, (int)isl_ctx_last_error(g->a.ctx), g->a.params.count);
-        for (uint32_t k = 0; k < g->site_count; k++) fprintf(stderr, "    %s gathered=%d why=%s flat=%u rows=%d clamps=%d pieces=%d\n", g->r->buffers.data[g->sites[k].access.buffer].name, g->sites[k].gathered, g->sites[k].why ? g->sites[k].why : "-", g->sites[k].access.flat, g->sites[k].access.rows != 0, g->sites[k].clamps != 0, g->sites[k].map ? isl_map_n_basic_map(g->sites[k].map) : -1);
-    } // DBG
     const bool again = g->stopped || (g->split.whole && !gather_any(g));
     if (ok && !again) ok = gather_note_conditions(g);
     if (ok && g->notes && !again) ok = kept && gather_take_notes(g, kept, g->notes);

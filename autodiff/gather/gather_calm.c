@@ -22,8 +22,6 @@
 #include "autodiff/gather/gather_attempts.h"
 
 #include "ir/core/flow.h"
-#include <stdio.h> // DBG
-#include <stdlib.h> // DBG
 
 uint32_t gather_left_atomic(const gather *g)
 {
@@ -185,7 +183,6 @@ gather_calm gather_calmer(gather *g)
     const gather_calm none = {0};
     bool any = false;
     reasons why = {0};
-    if (getenv("DBG")) fprintf(stderr, "calmer? signs=%d\n", g->calm.signs); // DBG
     if (g->calm.signs) return none;
     for (uint32_t b = 1; b < g->r->buffers.count; b++)
         if (is_left_for_scalars(g, b)) see_reasons(g, b, &why);
@@ -208,7 +205,6 @@ gather_calm gather_calmer(gather *g)
         if (calm[k] < before) calm[k] = before;
     }
     const uint32_t left = g->calm.scalar ? g->calm.left : gather_left_atomic(g);
-    if (getenv("DBG")) fprintf(stderr, "any=%d\n", any); // DBG
     return any ? (gather_calm){calm, divided != NULL, left} : none;
 }
 

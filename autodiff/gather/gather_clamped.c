@@ -9,6 +9,7 @@
 #include "autodiff/gather/gather_making.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const vy_clamped *clamp_of(const gather_site *site, uint32_t k)
 {
@@ -77,6 +78,10 @@ void gather_forget_ends(gather_making *w)
 
 const char *gather_text(const gather_site *site, vy_arena *arena)
 {
-    return site->clamps ? vy_unclamped_text(&site->access, site->clamps, arena)
-                        : vy_access_text(&site->access, arena);
+    if (!site->clamps) return vy_access_text(&site->access, arena);
+    const char *before = vy_unclamped_text(&site->access, site->clamps, arena);
+    const size_t size = before ? strlen(before) + 32 : 0;
+    char *text = before ? vy_arena_alloc(arena, size) : NULL;
+    if (text) snprintf(text, size, "%s before it is clamped", before);
+    return text;
 }

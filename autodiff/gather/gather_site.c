@@ -200,19 +200,22 @@ static bool is_small(const gather *g, const gather_site *site)
     return elements <= SMALL && points > MANY * elements;
 }
 
-// The site's relation; false: isl gave up, or memory.
+// The site's relation; false: isl gave up, or memory, or numbers that are clamped could wrap around
+// before, which multiplies cases, and an attempt with calm scalars has few.
 static bool make_map(gather *g, gather_site *site)
 {
+    bool wraps = false;
     vy_clamps *c = vy_arena_alloc(&g->arena, sizeof *c);
     g->failed |= !c;
     if (!c) return false;
-    if (vy_access_unclamp(&site->access, site->axes, c)) {
+    if (vy_access_unclamp(&site->access, site->axes, c, &wraps))
         site->clamps = c;
-        site->map = vy_unclamped_map(&site->access, site->axes, c);
-    } else {
+    else
         vy_clamps_free(c);
+    if (site->clamps)
+        site->map = vy_unclamped_map(&site->access, site->axes, c);
+    else if (!wraps || g->calm.scalar)
         site->map = vy_access_map(&site->access, site->axes);
-    }
     return site->map != NULL;
 }
 
