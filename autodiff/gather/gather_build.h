@@ -14,6 +14,7 @@
 //   gather_won.h, gather_owning.h  where a maximum was; what is left
 //   gather_split.h  domain variables that are divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
+//   gather_clamped.c  walks over what is clamped to an element
 //   gather_holes.c, gather_taps.c  one walk where a condition would make two; values beside points
 //   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
 //   gather_iterations.c  may a copied loop run the other way?

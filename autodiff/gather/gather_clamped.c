@@ -11,6 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
+uint32_t gather_axis(const gather_site *site, uint32_t k)
+{
+    uint32_t axis = 0;
+    for (;; axis++)
+        if (site->axes >> axis & 1 && k-- == 0) return axis;
+}
+
 static const vy_clamped *clamp_of(const gather_site *site, uint32_t k)
 {
     const vy_clamped *c = site->clamps ? &site->clamps->axis[gather_axis(site, k)] : NULL;

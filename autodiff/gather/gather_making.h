@@ -54,10 +54,10 @@ isl_set *gather_natural(const gather_making *w); // the parameters that are neve
 // The points of a site's walk; *context (kept): what is known of parameters besides.
 isl_set *gather_points(gather_making *w, const gather_site *site, isl_set **context);
 void gather_forget_points(gather_making *w);
+// ---- gather_clamped.c
 // The axis of the site's buffer that coordinate k of the element indexes: it may differ between
 // buffers that share a program.
 uint32_t gather_axis(const gather_site *site, uint32_t k);
-// ---- gather_clamped.c
 // Points (taken) by the coordinates of what is clamped to the element's become those by its ends.
 isl_set *gather_clamp_points(gather_making *w, const gather_site *site, isl_set *points);
 // Values of these ends.  False: memory, or refused.

@@ -28,13 +28,6 @@ isl_set *gather_natural(const gather_making *w)
     return set;
 }
 
-uint32_t gather_axis(const gather_site *site, uint32_t k)
-{
-    uint32_t axis = 0;
-    for (;; axis++)
-        if (site->axes >> axis & 1 && k-- == 0) return axis;
-}
-
 // `context` (consumed), and that the element exists.
 static isl_set *existing(const gather_making *w, const gather_site *site, isl_set *context)
 {
