@@ -72,11 +72,12 @@ isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes)
             isl_set_free(domain);
             return NULL;
         }
+        of[count++] = x->index[k];
+        if (x->unclamped >> k & 1) continue;
         isl_pw_aff *end = vy_affine_dim(n->a, isl_space_copy(n->space), x->dim[k]);
         isl_set *exists = vy_affine_at_least(isl_pw_aff_copy(x->index[k]), vy_nest_number(n, 0));
         domain = vy_isl_set_intersect(domain, exists);
         domain = vy_isl_set_intersect(domain, vy_affine_less(isl_pw_aff_copy(x->index[k]), end));
-        of[count++] = x->index[k];
     }
     isl_map *map = vy_affine_relation(domain, of, count);
     if (!vy_access_in_context(x)) // parameters were given bounds since

@@ -30,6 +30,7 @@ typedef struct vy_affine_access {
     isl_pw_aff *index[VY_MAX_AXES]; // NULL: not affine …
     vy_affine_why why[VY_MAX_AXES]; // … because
     uint32_t value[VY_MAX_AXES];    // the index operand; of recovered axes: 0
+    uint32_t unclamped; // axes, a mask, along which `index` is the number before it is clamped
 } vy_affine_access;
 
 // The axis of the buffer that axis k of an index is, or was recovered from.
@@ -47,7 +48,8 @@ void vy_access_free(vy_affine_access *x);
 // Is every axis affine, and the iteration domain exact?
 bool vy_access_exact(const vy_affine_access *x);
 // { nest → elements }, projected onto the axes in `axes` (a bit mask; UINT32_MAX: all) and
-// restricted to elements that exist.  NULL: an axis is not affine, or isl gave up.
+// restricted to elements that exist (along axes that are not unclamped).  NULL: an axis is not
+// affine, or isl gave up.
 isl_map *vy_access_map(const vy_affine_access *x, uint32_t axes);
 // The relation as isl prints it, in the arena; NULL: memory, or not affine.
 const char *vy_access_text(const vy_affine_access *x, vy_arena *arena);

@@ -292,3 +292,22 @@ bool vy_unflatten(vy_affine_access *x)
     memcpy(x->index, l.whole.index, sizeof x->index);
     return false;
 }
+
+uint32_t vy_flat_along(const vy_affine_access *x, uint32_t k)
+{
+    const vy_affine *a = x->nest.a;
+    flattening l = {.x = (vy_affine_access *)x, .rows = x->rows, .f = {.count = x->flat}};
+    uint32_t only = 0;
+    for (uint32_t j = 0; j < x->flat; j++) l.f.node[j] = x->dim[j].id;
+    if (!vy_flat_terms_of(a, x->id, vy_arg(a->p, x->id, 0), &l.terms)) return 0;
+    if (l.rows) vy_take_strides(a, l.rows, &l.terms);
+    const int64_t stride = l.rows ? l.rows->axis[k].constant : 1;
+    for (uint32_t j = 0; j < l.terms.count; j++) {
+        const vy_flat_term *t = &l.terms.term[j];
+        if ((l.rows ? vy_row_of(l.rows, t) : axis_of(&l, t)) != (int)k) continue;
+        if (only || t->minus || t->guards || t->constant != stride) return 0;
+        only = t->value;
+        if (!only) return 0;
+    }
+    return only;
+}

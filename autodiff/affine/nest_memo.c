@@ -9,7 +9,7 @@
 enum { RELATIONS = 8 }; // that are kept of a nest: those of the last accesses
 
 typedef struct known_relation {
-    uint32_t axes, rank;
+    uint32_t axes, unclamped, rank;
     uint32_t dim[VY_MAX_AXES];
     isl_pw_aff *index[VY_MAX_AXES];
     isl_set *context;
@@ -179,7 +179,8 @@ bool vy_access_in_context(const vy_affine_access *x)
 
 static bool is_relation(const known_relation *r, const vy_affine_access *x, uint32_t axes)
 {
-    if (!r->map || r->axes != axes || r->rank != x->rank || r->context != x->nest.a->context)
+    if (!r->map || r->axes != axes || r->unclamped != x->unclamped || r->rank != x->rank ||
+        r->context != x->nest.a->context)
         return false;
     for (uint32_t k = 0; k < x->rank; k++) {
         if (k < 32 && !(axes >> k & 1)) continue;
@@ -213,6 +214,7 @@ void vy_access_remember(const vy_affine_access *x, uint32_t axes, isl_map *map)
     known_relation *r = &e->relation[e->relations++ % RELATIONS];
     forget_relation(r);
     *r = (known_relation){.axes = axes,
+                          .unclamped = x->unclamped,
                           .rank = x->rank,
                           .context = isl_set_copy(x->nest.a->context),
                           .map = isl_map_copy(map)};

@@ -19,8 +19,7 @@ static isl_stat take_piece(isl_set *domain, isl_aff *aff, void *user)
     return isl_stat_ok;
 }
 
-// The expression that the function is on all points; NULL: it has other pieces or holes.
-static isl_aff *single(isl_pw_aff *f)
+isl_aff *vy_affine_single(isl_pw_aff *f)
 {
     only_piece found = {0};
     const isl_stat done = isl_pw_aff_foreach_piece(f, take_piece, &found);
@@ -32,8 +31,8 @@ static isl_aff *single(isl_pw_aff *f)
 // Two expressions with the same parameters; false: one of them is none.
 static bool singles(isl_pw_aff *x, isl_pw_aff *y, isl_aff **a, isl_aff **b)
 {
-    *a = single(x);
-    *b = *a ? single(y) : NULL;
+    *a = vy_affine_single(x);
+    *b = *a ? vy_affine_single(y) : NULL;
     if (!*b) {
         *a = isl_aff_free(*a);
         return false;
@@ -120,7 +119,7 @@ static isl_aff_list *list_of(isl_pw_aff *const *of, int count)
     if (!count) return NULL;
     isl_aff_list *list = vy_isl_aff_list_alloc(isl_pw_aff_get_ctx(of[0]), count);
     for (int k = 0; k < count; k++) {
-        isl_aff *a = single(of[k]);
+        isl_aff *a = vy_affine_single(of[k]);
         if (!a) return isl_aff_list_free(list);
         list = vy_isl_aff_list_add(list, a);
     }

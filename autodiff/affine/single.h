@@ -18,6 +18,9 @@ isl_set *vy_affine_at_least(isl_pw_aff *x, isl_pw_aff *y);
 // is for all of them is a set of more cases than any of these, and is not needed.
 bool vy_affine_always_less(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
 bool vy_affine_always_at_least(isl_set *here, isl_pw_aff *x, isl_pw_aff *y);
+// The expression that the function is on all points; NULL: it has other pieces, or holes.
+// Keeps it.
+isl_aff *vy_affine_single(isl_pw_aff *f);
 // { points of `domain` → (of[0], of[1], …) }; takes `domain`, of which it has the dimensions, and
 // keeps the functions.
 isl_map *vy_affine_relation(isl_set *domain, isl_pw_aff *const *of, int count);

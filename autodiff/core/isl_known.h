@@ -100,6 +100,7 @@
     BOUND(set, set_lower_bound_val, set)                                                           \
     BOUND(set, set_upper_bound_val, set)                                                           \
     N3(set, set_drop_constraints_involving_dims, set)                                              \
+    N3(set, set_project_out, set)                                                                  \
     KEEPS1(set_is_empty, set)                                                                      \
     KEEPS2(set_is_subset, set, set)                                                                \
     KEEPS2(set_is_disjoint, set, set)                                                              \

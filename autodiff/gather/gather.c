@@ -224,7 +224,7 @@ static bool take_apart(gather *g)
             gather_decide(g, k);
         if (g->sites[k].gathered) g->sites[k].adding = gather_adding(g, &g->sites[k]);
         if (g->notes && !g->notes->counts_only && g->sites[k].map && !is_described(g, k))
-            g->sites[k].text = vy_access_text(&g->sites[k].access, g->notes->arena);
+            g->sites[k].text = gather_text(&g->sites[k], g->notes->arena);
     }
     use_kept(g);
     gather_leave_singles(g);

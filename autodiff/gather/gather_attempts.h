@@ -57,7 +57,7 @@ bool gather_wins_in_vain(const gather *g); // not all of them are gathered
 bool gather_try_multiples(gather *begin, gather_multiples *out);
 void gather_free_multiples(gather_multiples *all);
 // ---- gather_versions.c
-enum { GATHER_VERSIONS = 6 };
+enum { GATHER_VERSIONS = 9 };
 typedef bool gather_one(gather *); // gathers a program
 // Programs of which a launch runs one each, in the place of one.
 typedef struct gather_versions {

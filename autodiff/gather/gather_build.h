@@ -14,6 +14,7 @@
 //   gather_won.h, gather_owning.h  where a maximum was; what is left
 //   gather_split.h  domain variables that are divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
+//   gather_clamped.c  walks over what is clamped to an element
 //   gather_holes.c, gather_taps.c  one walk where a condition would make two; values beside points
 //   gather_cost.c, gather_length.c  is a program worth it?  How long do they become?
 //   gather_iterations.c  may a copied loop run the other way?
@@ -35,6 +36,7 @@
 #define VYRE_GATHER_BUILD_H
 
 #include "autodiff/affine/access.h"
+#include "autodiff/affine/clamped.h"
 #include "autodiff/affine/flat_terms.h"
 #include "autodiff/affine/scan.h"
 #include "autodiff/facts/trip_bound.h"
@@ -69,6 +71,7 @@ typedef struct gather_site {
     bool small;              // its buffer has few elements, whatever the sizes
     bool single;             // one element at a time: the sum is a variable, not memory
     bool cells;              // … of those that the constants on the other axes identify
+    vy_clamps *clamps;       // of those axes; NULL: none is taken as it is before it is clamped
     isl_map *map;            // { nest → those axes }
     uint8_t *need;           // by instruction: it is copied
     uint32_t hash;           // of the map
@@ -292,6 +295,8 @@ void gather_leave_singles(gather *g);
 // Makes the walk over the site's points include those that an `i != j` excludes, where that leaves
 // fewer pieces.
 void gather_fill_holes(gather *g, gather_site *site);
+// ---- gather_clamped.c
+const char *gather_text(const gather_site *site, vy_arena *arena); // its access, for readers
 // ---- gather_cost.c
 // What adding atomically would cost one invocation, see gather_cost.c.
 double gather_adding(const gather *g, gather_site *site);

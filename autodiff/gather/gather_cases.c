@@ -207,11 +207,35 @@ typedef struct knowing {
     bool holds;
 } knowing;
 
+// If comparison `id` is one of a scalar with a constant: the scalar, and *c; else 0.
+static uint32_t with_constant(const vy_program *p, uint32_t id, int64_t *c)
+{
+    if (!is_of_scalars(p, id)) return 0;
+    for (uint32_t k = 0; k < 2; k++)
+        if (VY_IS_LEAF(vy_arg(p, id, k)) && vy_id_int(p, vy_arg(p, id, 1 - k), c) &&
+            p->leaves.data[VY_LEAF_INDEX(vy_arg(p, id, k))].kind == VY_LEAF_SCALAR)
+            return vy_arg(p, id, k);
+    return 0;
+}
+
+// Where the scalar is 3 it is not 2: does `id` say that it is another constant, or that it is not?
+static bool is_excluded(const knowing *x, uint32_t id)
+{
+    const vy_program *p = x->w.p;
+    int64_t c, d;
+    const vy_op op = (vy_op)p->insts.data[x->condition].op;
+    const uint32_t scalar =
+        op == (x->holds ? VY_OP_EQ : VY_OP_NE) ? with_constant(p, x->condition, &c) : 0;
+    return scalar && with_constant(p, id, &d) == scalar && c != d &&
+           (p->insts.data[id].op == VY_OP_EQ || p->insts.data[id].op == VY_OP_NE);
+}
+
 static uint32_t know(void *pass, uint32_t id)
 {
     knowing *x = pass;
-    if (!is_same(x->w.p, id, x->condition)) return 0;
-    x->w.map[id] = vy_bool(x->w.b, x->holds).id;
+    const bool same = is_same(x->w.p, id, x->condition);
+    if (!same && !is_excluded(x, id)) return 0;
+    x->w.map[id] = vy_bool(x->w.b, same ? x->holds : x->w.p->insts.data[id].op == VY_OP_NE).id;
     return id;
 }
 
@@ -268,7 +292,7 @@ static bool probe_case(gather_versions *all, uint32_t k, gather_one *one, gather
 {
     if (known->all >> k & 1) return true;
     gather_one *rest = known->vain >> k & 1 ? known->otherwise : one;
-    const bool each = gather_probe_version(all, all->version[k], true, rest).all;
+    const bool each = gather_probe_version(all, all->version[k], k > 0, rest).all;
     *(each ? &known->all : &known->vain) |= 1u << k;
     return each;
 }
@@ -276,8 +300,8 @@ static bool probe_case(gather_versions *all, uint32_t k, gather_one *one, gather
 bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_cases *known,
                      bool *done)
 {
-    static const char *const names[GATHER_VERSIONS] = {"case1", "case2", "case3",
-                                                       "case4", "case5", "case6"};
+    static const char *const names[GATHER_VERSIONS] = {"case1", "case2", "case3", "case4", "case5",
+                                                       "case6", "case7", "case8", "case9"};
     gather g = *begin;
     cases c = {.g = &g, .all.g = &g};
     gather_versions *all = &c.all;

@@ -140,6 +140,7 @@ static bool comparable(const gather *g, const gather_site *x, const gather_site 
 {
     const vy_nest *n = &x->access.nest, *m = &y->access.nest;
     if (x->single != y->single || n->count != m->count) return false;
+    if (!vy_same_clamps(x->clamps, y->clamps, x->axes)) return false;
     for (uint32_t j = 0; j < n->count; j++)
         if (n->loop[j] != m->loop[j]) return false;
     return gather_same_extents(g, x, y);

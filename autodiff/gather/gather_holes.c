@@ -40,7 +40,8 @@ void gather_fill_holes(gather *g, gather_site *site)
     int pieces = (int)isl_map_n_basic_map(site->map);
     vy_affine_access x = {0};
     isl_map *map = NULL;
-    if (!site->single || pieces < 2) return; // a loop that is copied whole has its conditions
+    if (!site->single || site->clamps || pieces < 2)
+        return; // a loop that is copied whole has its conditions
     g->a.holes = true;
     bool made = vy_access_make(&x, &g->a, site->id, n->count - n->overs);
     g->a.holes = false;

@@ -138,6 +138,7 @@ static bool walk(gather_making *w, const gather_site *first)
     isl_set *context = shape ? shape->natural : NULL;
     isl_set *set = shape ? isl_set_copy(shape->points) : gather_points(w, first, &context);
     vy_affine_weigh(&w->g->a, set);
+    ok = ok && gather_name_ends(w, &l, first);
     if (ok)
         ok = vy_lattice_emit(&l, set, context);
     else
@@ -245,6 +246,7 @@ vy_program *gather_make(gather *g, uint32_t k, gather_form form, vy_dim *small)
     vy_lattice_forget(&w.memo);
     gather_forget_points(&w);
     gather_forget_shapes(&w);
+    gather_forget_ends(&w);
     for (uint32_t j = 0; j < w.n; j++) isl_id_free(w.ids[j]);
     if (small) {
         *small = gather_is_small(g, &g->sites[g->programs[k].first], w.b);

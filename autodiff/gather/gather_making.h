@@ -32,6 +32,8 @@ typedef struct gather_making {
     uint32_t n;                    // how many
     vy_dim extent[VY_MAX_AXES];    // of each
     isl_id *ids[VY_MAX_AXES];
+    // Of coordinates that are clamped: their ends, clamped.h; NULL: none is.
+    isl_id *least[VY_MAX_AXES], *most[VY_MAX_AXES];
     uint32_t used; // dimensions of the nest that have named an axis, a mask
     vy_var *sum;   // by site: of the first single site of an element; id 0: none
     vy_lattice_memo memo;
@@ -52,6 +54,15 @@ isl_set *gather_natural(const gather_making *w); // the parameters that are neve
 // The points of a site's walk; *context (kept): what is known of parameters besides.
 isl_set *gather_points(gather_making *w, const gather_site *site, isl_set **context);
 void gather_forget_points(gather_making *w);
+// ---- gather_clamped.c
+// The axis of the site's buffer that coordinate k of the element indexes: it may differ between
+// buffers that share a program.
+uint32_t gather_axis(const gather_site *site, uint32_t k);
+// Points (taken) by the coordinates of what is clamped to the element's become those by its ends.
+isl_set *gather_clamp_points(gather_making *w, const gather_site *site, isl_set *points);
+// Values of these ends.  False: memory, or refused.
+bool gather_name_ends(gather_making *w, vy_lattice *l, const gather_site *site);
+void gather_forget_ends(gather_making *w);
 // ---- gather_shapes.c
 // What the walk of this site shares with others, where many are of its shape: the element's
 // coordinates in it are less `constant`.  NULL: the walk is made for itself.

@@ -28,15 +28,6 @@ isl_set *gather_natural(const gather_making *w)
     return set;
 }
 
-// The axis of the site's buffer that coordinate k of the element indexes: it may differ between
-// buffers that share a program.
-static uint32_t axis_of(const gather_site *site, uint32_t k)
-{
-    uint32_t axis = 0;
-    for (;; axis++)
-        if (site->axes >> axis & 1 && k-- == 0) return axis;
-}
-
 // `context` (consumed), and that the element exists.
 static isl_set *existing(const gather_making *w, const gather_site *site, isl_set *context)
 {
@@ -47,7 +38,7 @@ static isl_set *existing(const gather_making *w, const gather_site *site, isl_se
         isl_pw_aff *e = vy_isl_variable(space, isl_dim_param, 0);
         space = vy_isl_space_set_alloc(a->ctx, 0, 0);
         isl_pw_aff *zero = vy_isl_number(isl_space_copy(space), 0);
-        isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[axis_of(site, k)]);
+        isl_pw_aff *end = vy_affine_dim(a, space, site->access.dim[gather_axis(site, k)]);
         isl_set *fits = vy_isl_pw_aff_ge_set(isl_pw_aff_copy(e), zero);
         fits = vy_isl_set_intersect(fits, vy_isl_pw_aff_lt_set(e, end));
         context = vy_isl_set_intersect(context, vy_isl_set_params(fits));
@@ -70,10 +61,10 @@ static const gather_known *known(gather_making *w, const gather_site *site)
     gather_known *x = &w->known;
     bool same = x->base == a->context && x->params == a->params.count && x->all && x->natural;
     for (uint32_t k = 0; same && k < w->n; k++)
-        same = x->dim[k] == site->access.dim[axis_of(site, k)].id;
+        same = x->dim[k] == site->access.dim[gather_axis(site, k)].id;
     if (same) return x;
     gather_forget_points(w);
-    for (uint32_t k = 0; k < w->n; k++) x->dim[k] = site->access.dim[axis_of(site, k)].id;
+    for (uint32_t k = 0; k < w->n; k++) x->dim[k] = site->access.dim[gather_axis(site, k)].id;
     x->all = existing(w, site, isl_set_copy(a->context));
     x->natural = existing(w, site, gather_natural(w));
     x->base = isl_set_copy(a->context);
@@ -86,6 +77,7 @@ isl_set *gather_points(gather_making *w, const gather_site *site, isl_set **cont
     // gist removes the bounds of lengths by memory: without them isl's loops are found sooner.
     const gather_known *params = known(w, site);
     isl_set *points = gather_preimage(w, isl_map_copy(site->map));
+    points = gather_clamp_points(w, site, points);
     vy_affine_weigh(&w->g->a, points);
     *context = params->natural;
     return vy_isl_set_gist_params(points, isl_set_copy(params->all));

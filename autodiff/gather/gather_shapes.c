@@ -104,7 +104,7 @@ static void make_points(gather_making *w, gather_shape *s)
 gather_shape *gather_shape_of(gather_making *w, const gather_site *site, int64_t *constant)
 {
     isl_pw_aff *index[VY_MAX_AXES] = {0};
-    if (w->g->site_count <= FEW) return NULL;
+    if (w->g->site_count <= FEW || site->clamps) return NULL;
     if (!normal_index(w, site, index, constant)) {
         free_index(index);
         return NULL;

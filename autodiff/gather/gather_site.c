@@ -120,13 +120,19 @@ static bool make_access(gather *g, gather_site *site, uint32_t levels)
     return vy_access_make(&site->access, &g->a, site->id, levels);
 }
 
+// A limit of isl's is used up, often by cases of wrapping around.
+static void give_up(gather_site *site, const char *why)
+{
+    site->why = why;
+    site->wraps = site->involved = true;
+}
+
 // Analyses the site with the outermost `levels` loops in the nest.  False: site->why.
 static bool at_level(gather *g, gather_site *site, uint32_t levels)
 {
     vy_access_free(&site->access);
     if (!make_access(g, site, levels)) {
-        site->why = "is too involved";
-        site->wraps = site->involved = true;
+        give_up(site, "is too involved");
         return false;
     }
     const vy_affine_access *x = &site->access;
@@ -194,14 +200,32 @@ static bool is_small(const gather *g, const gather_site *site)
     return elements <= SMALL && points > MANY * elements;
 }
 
+// The site's relation; false: isl gave up, or memory, or numbers that are clamped could wrap around
+// before, which multiplies cases, and an attempt with calm scalars has few.
+static bool make_map(gather *g, gather_site *site)
+{
+    bool wraps = false;
+    vy_clamps *c = vy_arena_alloc(&g->arena, sizeof *c);
+    g->failed |= !c;
+    if (!c) return false;
+    if (vy_access_unclamp(&site->access, site->axes, c, &wraps))
+        site->clamps = c;
+    else
+        vy_clamps_free(c);
+    if (site->clamps)
+        site->map = vy_unclamped_map(&site->access, site->axes, c);
+    else if (!wraps || g->calm.scalar)
+        site->map = vy_access_map(&site->access, site->axes);
+    return site->map != NULL;
+}
+
 void gather_decide(gather *g, uint32_t k)
 {
     gather_site *site = &g->sites[k];
     uint32_t kept = g->kept.count;
     vy_affine_reset(&g->a);
     if (vy_affine_spent(&g->a)) {
-        site->why = "is beyond a limit of the analysis";
-        site->wraps = site->involved = true; // cases of wrapping around use a limit up
+        give_up(site, "is beyond a limit of the analysis");
         return;
     }
     site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
@@ -217,8 +241,8 @@ void gather_decide(gather *g, uint32_t k)
             site->why = "would add half floats up in memory, which loses digits";
         else if (site->small && !g->allow_small && !gather_is_partial(g, site))
             site->why = "is to a small buffer, with many additions to each element";
-        else if (!(site->map = vy_access_map(&site->access, site->axes)))
-            site->why = "is too involved";
+        else if (!make_map(g, site))
+            give_up(site, "is too involved");
         else
             site->gathered = true;
     }

@@ -30,6 +30,7 @@ bool gather_clean_up(gather *g)
     for (uint32_t k = 0; k < g->site_count; k++) {
         vy_access_free(&g->sites[k].access);
         isl_map_free(g->sites[k].map);
+        if (g->sites[k].clamps) vy_clamps_free(g->sites[k].clamps);
     }
     if (g->affine) ok = vy_affine_end(&g->a);
     vy_structure_free(&g->s);

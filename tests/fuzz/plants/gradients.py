@@ -9,6 +9,28 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/forward/forward_params.c", None, "b->cls == VY_OUT && is_loaded(f->w.p, i))", "false)"),
         ("autodiff/forward/forward_params.c", None, "    else if (b->cls == VY_OUT &&", "    if (b->cls == VY_OUT &&"),
     )),
+    # Numbers that are clamped from afar: an element has an interval of them.
+    ("text/grad/gather/clamped.vyre", (
+        ("autodiff/affine/clamped.c", None, "return any && vy_affine_ok(x->nest.a);", "return false;"),
+        ("autodiff/affine/clamped.c", None, "near[k] = !is_beyond(x, c, true) && !is_beyond(x, c, false);", "near[k] = false;"),
+        ("autodiff/affine/clamped.c", None, "if (c->hi) *most = vy_signed_select(l->b, less(l, e, hi), e, far);", ""),
+        ("autodiff/affine/clamped.c", None, "*least = vy_signed_select(l->b, less(l, lo, e), e,", "*least = vy_signed_select(l->b, less(l, e, e), e,"),
+        ("autodiff/affine/clamped.c", None, "if (none.id) *least", "if (false) *least"),
+        ("autodiff/affine/clamped.c", None, "vy_value over = c->hi ? less(l, hi, e) : never;", "vy_value over = never;"),
+        ("autodiff/affine/clamped.c", None, "if (over.id && c->lo && c->lo_last) over", "if (false) over"),
+        ("autodiff/affine/clamped.c", None, "if (under.id && c->hi && !c->lo_last) under", "if (false) under"),
+        ("autodiff/affine/clamped.c", None, "vy_signed_constant(c->most + 1);", "vy_signed_constant(1);"),
+        ("autodiff/gather/gather_find.c", None, "    if (!vy_same_clamps(x->clamps, y->clamps, x->axes)) return false;\n", ""),
+        ("autodiff/gather/gather_clamped.c", None, "in_order(w, w->least[k], w->ids[k]));", "in_order(w, w->ids[k], w->ids[k]));"),
+        ("autodiff/affine/flat.c", None, "if (only || t->minus || t->guards || t->constant != stride) return 0;", "if (t->minus) return 0;"),
+    )),
+    # A scalar that is one constant is no other.
+    ("text/grad/gather/cases.vyre", (
+        ("autodiff/gather/gather_cases.c", None, "return scalar && with_constant(p, id, &d) == scalar && c != d &&", "return false &&"),
+        ("autodiff/gather/gather_cases.c", None, "with_constant(p, id, &d) == scalar &&", "with_constant(p, id, &d) &&"),
+        ("autodiff/gather/gather_cases.c", None, "op == (x->holds ? VY_OP_EQ : VY_OP_NE)", "op == VY_OP_EQ"),
+        ("autodiff/gather/gather_cases.c", None, "x->w.p->insts.data[id].op == VY_OP_NE).id", "false).id"),
+    )),
     # Flat indices of buffers of vectors: the first axis has rows, the others are what they are.
     ("text/grad/gather/vector_rows.vyre", (
         ("autodiff/affine/access.c", None, "why = x->rank ? x->why[0]", "why = x->rank == 1 ? x->why[0]"),
@@ -233,7 +255,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/grad/gather/cases.vyre", (
         ("autodiff/gather/gather_versions.c", None, "if (x[i] != y[i] && vy_is_global", "if (false && vy_is_global"),
         ("autodiff/gather/gather_cases.c", None, "const vy_dim at_most = negation(g, gather_less(g, y, x));", "const vy_dim at_most = gather_less(g, x, y);"),
-        ("autodiff/gather/gather_cases.c", None, "x->w.map[id] = vy_bool(x->w.b, x->holds).id;", "x->w.map[id] = vy_bool(x->w.b, true).id;"),
+        ("autodiff/gather/gather_cases.c", None, "vy_bool(x->w.b, same ? x->holds :", "vy_bool(x->w.b, same ? true :"),
         ("autodiff/gather/gather_cases.c", None, "holds.id ? gather_node(g, VY_DIM_MIN, holds, fails) : fails", "fails"),
         ("autodiff/gather/gather_cases.c", None, "holds.id ? gather_node(g, VY_DIM_MIN, holds, is) : is", "is"),
         ("autodiff/gather/gather_cases.c", None, "p->insts.data[x].op == p->insts.data[y].op &&", "true &&"),

@@ -36,6 +36,7 @@ occur:
                                      and outside, beside others that are computed again
 
   borders                            of pictures: clamped coordinates along several axes (fuzz/borders.py)
+  clamped                            … from afar, by bounds of the launch, along up to four (fuzz/clamped.py)
   stored                             elements that one invocation stores to, once or again (fuzz/once.py)
   tiles                              … at flat indices of strides that the launch decides (fuzz/image_tiles.py)
   workgroups                         numbers that a workgroup makes together, beside elements that others
@@ -62,6 +63,7 @@ sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "fuzz"))
 sys.dont_write_bytecode = True
 import begun  # noqa: E402
 import borders  # noqa: E402
+import clamped  # noqa: E402
 import image_tiles  # noqa: E402
 import once  # noqa: E402
 import workgroups  # noqa: E402
@@ -560,6 +562,7 @@ o[i,j] = x[j+T%4u]*x[j];
 def main():
     table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *cells(), *shares(), *addends(), *totals(), *exchanges(),
              *(("borders %d" % k, borders.make(k)) for k in range(120)),
+             *(("clamped %d" % k, clamped.make(k)) for k in range(120)),
              *(("stored %d" % k, once.make(k)) for k in range(120)),
              *(("tiles %d" % k, image_tiles.make(k)) for k in range(40)),
              *(("workgroups %d" % k, workgroups.make(k)) for k in range(120)),
