@@ -197,18 +197,33 @@ static bool is_staged(const vy_module *m, const vy_program *r, const vy_program 
     return any;
 }
 
-// Where invocations meet, what is plain needs nothing kept: that is tried first.  What a workgroup
-// has made together is a number that each invocation keeps; sums over workgroups are gathered.
+// What a stage over the invocations of a launch becomes.
+static bool gather_grid(gather *begin)
+{
+    begin->owns = false;
+    return gather_simply(begin);
+}
+
+// The program with a domain, or over that of its launch.  What it has noted replaces what was.
+static bool gather_any_domain(gather *begin)
+{
+    bool done;
+    if (!begin->r->overs.count) return gather_by_groups(begin, gather_grid, &done);
+    return vy_affine_name_scalars(begin->r) && gather_simply(begin);
+}
+
+// Where invocations meet, and without a domain, what is plain needs nothing kept: that is tried
+// first.  What a workgroup has made together is a number that each invocation keeps; sums over
+// workgroups are gathered.
 static bool own_or_gather(gather *begin)
 {
     gather first = *begin;
     bool done = false;
     if (!own_all(&first, &done)) return false;
-    if (done || !begin->r->overs.count) return true;
+    if (done) return true;
     vy_gather_note_vec before = {0};
     if (begin->notes) before = begin->notes->notes, begin->notes->notes = (vy_gather_note_vec){0};
-    const bool ok = vy_affine_name_scalars(begin->r) && gather_simply(begin) &&
-                    gather_note_before(begin, &before);
+    const bool ok = gather_any_domain(begin) && gather_note_before(begin, &before);
     vy_vec_free(&before);
     return ok;
 }
