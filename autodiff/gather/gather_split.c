@@ -109,7 +109,7 @@ typedef struct splitting {
     vy_rewrite w;
     const gather_splitting *s;
     uint32_t *variable; // by old domain variable
-    uint32_t part[GATHER_PARTS];
+    vy_value part[GATHER_PARTS];
 } splitting;
 
 static uint32_t over_leaf(vy_builder *b, uint32_t k)
@@ -141,23 +141,27 @@ static vy_value stride_value(vy_builder *b, const gather_stride *d)
     return v;
 }
 
-// What a part is, from the variables of its strides.
-static vy_value part_value(splitting *x, gather_part part)
+vy_value gather_number_of(const gather_splitting *s, vy_builder *b, const vy_value *variable,
+                          uint32_t low, uint32_t high)
 {
-    vy_builder *b = x->w.b;
-    const gather_splitting *s = x->s;
     gather_stride ratio;
-    const uint32_t high = part.high == GATHER_OPEN ? s->count : part.high;
     vy_value sum = vy_int(b, VY_U32, 0);
-    for (uint32_t k = high; k-- > part.low;) {
-        vy_value v = {x->part[k]};
-        if (k > part.low && gather_stride_ratio(&s->stride[part.low], &s->stride[k], &ratio)) {
+    for (uint32_t k = high; k-- > low;) {
+        vy_value v = variable[k];
+        if (k > low && gather_stride_ratio(&s->stride[low], &s->stride[k], &ratio)) {
             const vy_value size = stride_value(b, &ratio);
             v = vy_mul(b, v, size);
         }
         sum = vy_add(b, sum, v);
     }
     return sum;
+}
+
+// What a part is, from the variables of its strides.
+static vy_value part_value(splitting *x, gather_part part)
+{
+    const uint32_t high = part.high == GATHER_OPEN ? x->s->count : part.high;
+    return gather_number_of(x->s, x->w.b, x->part, part.low, high);
 }
 
 static uint32_t split_copy(void *pass, uint32_t id)
@@ -218,7 +222,7 @@ static void declare(splitting *x)
             continue;
         }
         for (uint32_t i = s->count; i-- > 0;) {
-            x->part[i] = over_leaf(x->w.b, q->overs.count);
+            x->part[i] = (vy_value){over_leaf(x->w.b, q->overs.count)};
             if (!add_over(x, (vy_over_var){part_name(s, i, q), s->extent[i]})) return;
         }
     }
