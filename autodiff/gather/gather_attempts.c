@@ -163,16 +163,35 @@ static bool gather_or_own(gather *begin)
     return begin->made->any || (begin->probe && begin->probe->all) || own(&all);
 }
 
+// *done: something of it is gathered or plain.
+static bool gather_each(gather *begin, bool *done)
+{
+    gather_known_cases known = {.otherwise = own};
+    *done = false;
+    if (!gather_by_cases(begin, gather_apart_first, true, &known, done)) return false;
+    if (!*done && !gather_by_units(begin, gather_apart_first, done)) return false;
+    if (!*done && !gather_by_apart(begin, gather_first, done)) return false;
+    if (!*done && !gather_first(begin)) return false;
+    *done |= begin->made->any || (begin->probe && begin->probe->all);
+    if (*done || begin->meets) return true;
+    if (!gather_by_cases(begin, gather_or_own, false, &known, done)) return false;
+    return *done || own_all(begin, done);
+}
+
+// Where that is in vain, and a value would have had to be kept over coordinates whose last row may
+// not be full, with such values.  (What is plain in place needs none.)
 static bool gather_simply(gather *begin)
 {
-    bool done = false;
-    gather_known_cases known = {.otherwise = own};
-    if (!gather_by_cases(begin, gather_apart_first, true, &known, &done)) return false;
-    if (!done && !gather_by_units(begin, gather_apart_first, &done)) return false;
-    if (!done && !gather_by_apart(begin, gather_first, &done)) return false;
-    if (!done && !gather_first(begin)) return false;
-    if (done || begin->made->any || begin->meets) return true;
-    return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
+    bool wants = false, done = false;
+    gather first = *begin;
+    first.wants = &wants;
+    if (!gather_each(&first, &done)) return false;
+    if (done || !wants || begin->keeps) return true;
+    if (begin->notes) begin->notes->notes.count = 0;
+    begin->keeps = true;
+    if (!gather_each(begin, &done)) return false;
+    if (begin->probe) begin->probe->keeps = true;
+    return true;
 }
 
 static bool has_linked(const vy_program *p, const vy_buf *b, bool workspaces)

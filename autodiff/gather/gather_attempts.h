@@ -12,6 +12,7 @@ typedef struct gather_probe {
     bool open;    // … if conditions hold
     bool any;     // something would be
     bool factors; // something would not, for a product or quotient of what is not constant
+    bool keeps;   // … all, if gather.keeps
 } gather_probe;
 
 // What has been gathered of a program.

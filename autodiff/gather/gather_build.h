@@ -199,6 +199,8 @@ typedef struct gather {
     bool thrifty;                 // with less of isl: a probe, or gathers were tried before
     bool grid;                    // the domain is that of gather_grid.c
     bool meets;                   // invocations meet at barriers or exchange values
+    bool keeps;                   // values over coordinates whose last row may not be full, too
+    bool *wants;                  // receives that such a value was not kept; or NULL
     struct gather_made *made;     // what came of it
     struct gather_owners *owners; // of gather_own.c
     bool failed;                  // memory

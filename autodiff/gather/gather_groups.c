@@ -180,9 +180,11 @@ static bool is_gathered(gather_versions *all, const vy_program *version, gather_
     vy_program *stage = vy_program_clone(version, g->m);
     bool ok = stage && vy_stage_take_groups(g->m, g->r, stage, taken) && vy_check_program(stage);
     g->failed |= !ok;
-    ok = ok && gather_probe_version(all, stage, false, one).all;
+    gather_probe found = {0};
+    if (ok) found = gather_probe_version(all, stage, true, one);
+    g->keeps = found.keeps;
     vy_program_free(stage);
-    return ok;
+    return found.all;
 }
 
 // -------------------------------------------------------------------------------------- conditions

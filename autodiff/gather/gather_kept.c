@@ -95,6 +95,10 @@ uint32_t gather_array_at(const gather *g, uint32_t load)
 bool gather_keep(gather *g, uint32_t id)
 {
     if (g->keep[id]) return true;
+    if (g->split.guarded && !g->keeps) {
+        if (g->wants) *g->wants = true;
+        return false;
+    }
     bool array = is_array(g, id);
     if (array ? !can_keep_array(g, g->r->insts.data[id].aux)
               : vy_id_type(g->r, id) == VY_VOID || !can_keep(g, id))
