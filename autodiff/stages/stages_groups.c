@@ -15,6 +15,7 @@
 #include "autodiff/stages/stages_build.h"
 
 #include "autodiff/reverse/sweeps.h"
+#include "ir/build/rewrite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,12 +81,22 @@ static void replace(vy_program *p, uint32_t axis, uint32_t scalar)
             p->leaves.data[k] = (vy_leaf){.kind = VY_LEAF_SCALAR, .type = VY_U32, .index = scalar};
 }
 
+// Operands are in the order of what they are (ir/build/build.c): builds all of p again.
+static bool order_operands(vy_program *p)
+{
+    vy_rewrite w = {0};
+    bool changed = false;
+    const bool ok = vy_rewrite_begin(&w, p);
+    if (ok) vy_rewrite_run(&w, NULL, NULL);
+    return vy_rewrite_end(&w, ok, &changed);
+}
+
 bool vy_stage_take_groups(vy_module *m, const vy_program *whole, vy_program *p, uint32_t taken[3])
 {
     uint8_t *dims = cut_table(m, p->dims.count, 1);
     if (!dims) return false;
     vy_dims_in_use(p, dims);
-    bool ok = true;
+    bool ok = true, any = false;
     for (uint32_t axis = 0; ok && axis < 3; axis++) {
         taken[axis] = 0;
         if (!is_used(p, dims, axis)) continue;
@@ -94,9 +105,10 @@ bool vy_stage_take_groups(vy_module *m, const vy_program *whole, vy_program *p, 
         if (!ok) break;
         taken[axis] = p->scalars.count;
         replace(p, axis, p->scalars.count - 1);
+        any = true;
     }
     vy_free(dims);
-    return ok;
+    return ok && (!any || order_operands(p));
 }
 
 // The first variable of the stage whose extent is the open length of a buffer; overs.count: none.
