@@ -12,6 +12,7 @@
 //   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
 //   gather_either.c … and which form runs then
 //   gather_won.h, gather_owning.h  where a maximum was; what is left
+//   gather_groups.c a program without a domain, over the invocations of its launch
 //   gather_split.h  domain variables that are divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_holes.c, gather_taps.c  one walk where a condition would make two; values beside points

@@ -207,9 +207,10 @@ static vy_dim require(gather *g, const grid *x)
 
 static bool note(const gather *g, const gather_launch *launch, const char *otherwise)
 {
-    for (uint32_t k = 0, last = launch->count - 1; k <= last; k++) {
+    const uint32_t n = launch->count;
+    for (uint32_t k = 0; k < n; k++) {
         if (!vy_condition_note(g->m, launch->condition[k])) return false;
-        if (g->notes && !gather_note_version(g, launch->condition[last - k], otherwise))
+        if (g->notes && !gather_note_version(g, launch->condition[n - 1 - k], otherwise))
             return false;
     }
     return true;

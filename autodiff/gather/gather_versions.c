@@ -5,8 +5,8 @@
 //   repeat once in 0..(dims == 2) { f_case1(…); }         then f_case1_gather_a and f_case1_atomic
 //   repeat once in 0..1 - (dims == 2) { f_case2(…); }
 //
-// What tells them apart is known in each of them, and each is gathered by itself.  gather_cases.c
-// and gather_units.c make them.
+// What tells them apart is known in each of them, and each is gathered by itself.  gather_cases.c,
+// gather_units.c, gather_apart.c and gather_groups.c make them.
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/stages/stages.h"
 #include "ir/check/check.h"
