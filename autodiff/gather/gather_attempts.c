@@ -11,8 +11,8 @@
 //
 // Additions that are left become plain if they are to elements of one invocation each
 // (gather_own.c): of all that is left, or, where nothing is gathered, of all cases of scalars.  In
-// programs with barriers, or without a domain, that comes first; those without a domain are gathered
-// over the invocations of their launch then (gather_groups.c).
+// programs with barriers, or without a domain, that comes first; those without a domain are
+// gathered over the invocations of their launch then (gather_groups.c).
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
 

@@ -16,9 +16,9 @@
 //
 // An axis that the program does not look at has no variable: all invocations along it would do the
 // same, and one workgroup is all that launches have there.  That is the condition, and that no axis
-// has more than GATHER_GRID invocations, so that what is computed from a place need not wrap.  It is
-// done only where no addition is left to atomics then; what invocations exchange, or do at barriers,
-// stays with the program as it is.
+// has more than GATHER_GRID invocations, so that what is computed from a place need not wrap.  It
+// is done only where no addition is left to atomics then; what invocations exchange, or do at
+// barriers, stays with the program as it is.
 #include "autodiff/core/conditions.h"
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
@@ -198,9 +198,11 @@ static vy_dim require(gather *g, const grid *x)
         const vy_dim places = gather_all_along(g, axis);
         const vy_dim all = x->has[axis] ? places : n;
         const int64_t most = x->has[axis] ? GATHER_GRID : 1;
-        gather_require(g, all, gather_number(g, most),
-                       gather_less(g, all, gather_number(g, most + 1)));
-        if (!x->has[axis]) gather_require(g, one, n, gather_less(g, gather_number(g, 0), n));
+        const vy_dim last = gather_number(g, most), end = gather_number(g, most + 1);
+        gather_require(g, all, last, gather_less(g, all, end));
+        if (x->has[axis] || g->failed) continue;
+        const vy_dim zero = gather_number(g, 0);
+        gather_require(g, one, n, gather_less(g, zero, n));
     }
     return g->launch.holds;
 }

@@ -117,46 +117,6 @@ static uint32_t over_leaf(vy_builder *b, uint32_t k)
     return vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
 }
 
-// A quotient of scalars, in which nothing wraps around or is negative (gather_split_numbers.c): so
-// 32 bits are enough, and it is a number of the launch as those of the program.
-static vy_value number_value(vy_builder *b, uint32_t dim)
-{
-    const vy_dim_node d = vy_builder_program(b)->dims.data[dim];
-    if (d.op < VY_DIM_ADD) return vy_dim_leaf_value(b, VY_U32, &d);
-    const vy_value x = number_value(b, d.a), y = number_value(b, d.b);
-    return vy_dim_operation_value(b, VY_U32, d.op, x, y);
-}
-
-static vy_value stride_value(vy_builder *b, const gather_stride *d)
-{
-    vy_value v = vy_int(b, VY_U32, (int64_t)d->constant);
-    for (uint32_t k = 0; k < d->count; k++) {
-        const vy_dim_op op = (vy_dim_op)vy_builder_program(b)->dims.data[d->factor[k].base].op;
-        vy_value f = op == VY_DIM_DIV || op == VY_DIM_REM
-                         ? number_value(b, d->factor[k].base)
-                         : vy_dim_number(b, (vy_dim){d->factor[k].base});
-        if (d->factor[k].offset) f = vy_add(b, f, vy_int(b, VY_U32, d->factor[k].offset));
-        v = d->constant == 1 && k == 0 ? f : vy_mul(b, v, f);
-    }
-    return v;
-}
-
-vy_value gather_number_of(const gather_splitting *s, vy_builder *b, const vy_value *variable,
-                          uint32_t low, uint32_t high)
-{
-    gather_stride ratio;
-    vy_value sum = vy_int(b, VY_U32, 0);
-    for (uint32_t k = high; k-- > low;) {
-        vy_value v = variable[k];
-        if (k > low && gather_stride_ratio(&s->stride[low], &s->stride[k], &ratio)) {
-            const vy_value size = stride_value(b, &ratio);
-            v = vy_mul(b, v, size);
-        }
-        sum = vy_add(b, sum, v);
-    }
-    return sum;
-}
-
 // What a part is, from the variables of its strides.
 static vy_value part_value(splitting *x, gather_part part)
 {
@@ -308,11 +268,11 @@ static uint32_t coordinate(const gather_splitting *s, vy_builder *b, vy_value al
     gather_stride ratio;
     vy_value v = all;
     if (k) {
-        const vy_value low = stride_value(b, &s->stride[k]);
+        const vy_value low = gather_stride_value(b, &s->stride[k]);
         v = vy_div(b, all, low);
     }
     if (k + 1 < s->count && gather_stride_ratio(&s->stride[k], &s->stride[k + 1], &ratio)) {
-        const vy_value size = stride_value(b, &ratio);
+        const vy_value size = gather_stride_value(b, &ratio);
         v = vy_rem(b, v, size);
     }
     return v.id;

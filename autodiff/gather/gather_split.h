@@ -48,7 +48,8 @@ bool gather_stride_ratio(const gather_stride *a, const gather_stride *b, gather_
 // Is `id` (v ^ d) < 0 of a part v = … % d?  (Of GLSL's remainder, whose sign is the divisor's.)
 bool gather_signs_differ(const gather_splitting *s, uint32_t id);
 
-// ---- gather_split.c
+// ---- gather_place.c
+vy_value gather_stride_value(vy_builder *b, const gather_stride *d);
 // The number that the variables of parts low ≤ k < high make, in multiples of stride `low`.
 vy_value gather_number_of(const gather_splitting *s, vy_builder *b, const vy_value *variable,
                           uint32_t low, uint32_t high);
