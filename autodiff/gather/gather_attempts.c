@@ -11,7 +11,8 @@
 //
 // Additions that are left become plain if they are to elements of one invocation each
 // (gather_own.c): of all that is left, or, where nothing is gathered, of all cases of scalars.  In
-// programs with barriers, or without a domain, that comes first.
+// programs with barriers, or without a domain, that comes first; those without a domain are
+// gathered over the invocations of their launch then (gather_groups.c).
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_owning.h"
 
@@ -163,16 +164,35 @@ static bool gather_or_own(gather *begin)
     return begin->made->any || (begin->probe && begin->probe->all) || own(&all);
 }
 
+// *done: something of it is gathered or plain.
+static bool gather_each(gather *begin, bool *done)
+{
+    gather_known_cases known = {.otherwise = own};
+    *done = false;
+    if (!gather_by_cases(begin, gather_apart_first, true, &known, done)) return false;
+    if (!*done && !gather_by_units(begin, gather_apart_first, done)) return false;
+    if (!*done && !gather_by_apart(begin, gather_first, done)) return false;
+    if (!*done && !gather_first(begin)) return false;
+    *done |= begin->made->any || (begin->probe && begin->probe->all);
+    if (*done || begin->meets) return true;
+    if (!gather_by_cases(begin, gather_or_own, false, &known, done)) return false;
+    return *done || own_all(begin, done);
+}
+
+// Where that is in vain, and a value would have had to be kept over coordinates whose last row may
+// not be full, with such values.  (What is plain in place needs none.)
 static bool gather_simply(gather *begin)
 {
-    bool done = false;
-    gather_known_cases known = {.otherwise = own};
-    if (!gather_by_cases(begin, gather_apart_first, true, &known, &done)) return false;
-    if (!done && !gather_by_units(begin, gather_apart_first, &done)) return false;
-    if (!done && !gather_by_apart(begin, gather_first, &done)) return false;
-    if (!done && !gather_first(begin)) return false;
-    if (done || begin->made->any || begin->meets) return true;
-    return gather_by_cases(begin, gather_or_own, false, &known, &done) && (done || own(begin));
+    bool wants = false, done = false;
+    gather first = *begin;
+    first.wants = &wants;
+    if (!gather_each(&first, &done)) return false;
+    if (done || !wants || begin->keeps) return true;
+    if (begin->notes) begin->notes->notes.count = 0;
+    begin->keeps = true;
+    if (!gather_each(begin, &done)) return false;
+    if (begin->probe) begin->probe->keeps = true;
+    return true;
 }
 
 static bool has_linked(const vy_program *p, const vy_buf *b, bool workspaces)
@@ -197,18 +217,33 @@ static bool is_staged(const vy_module *m, const vy_program *r, const vy_program 
     return any;
 }
 
-// Where invocations meet, what is plain needs nothing kept: that is tried first.  What a workgroup
-// has made together is a number that each invocation keeps; sums over workgroups are gathered.
+// What a stage over the invocations of a launch becomes.
+static bool gather_grid(gather *begin)
+{
+    begin->owns = false;
+    return gather_simply(begin);
+}
+
+// The program with a domain, or over that of its launch.  What it has noted replaces what was.
+static bool gather_any_domain(gather *begin)
+{
+    bool done;
+    if (!begin->r->overs.count) return gather_by_groups(begin, gather_grid, &done);
+    return vy_affine_name_scalars(begin->r) && gather_simply(begin);
+}
+
+// Where invocations meet, and without a domain, what is plain needs nothing kept: that is tried
+// first.  What a workgroup has made together is a number that each invocation keeps; sums over
+// workgroups are gathered.
 static bool own_or_gather(gather *begin)
 {
     gather first = *begin;
     bool done = false;
     if (!own_all(&first, &done)) return false;
-    if (done || !begin->r->overs.count) return true;
+    if (done) return true;
     vy_gather_note_vec before = {0};
     if (begin->notes) before = begin->notes->notes, begin->notes->notes = (vy_gather_note_vec){0};
-    const bool ok = vy_affine_name_scalars(begin->r) && gather_simply(begin) &&
-                    gather_note_before(begin, &before);
+    const bool ok = gather_any_domain(begin) && gather_note_before(begin, &before);
     vy_vec_free(&before);
     return ok;
 }

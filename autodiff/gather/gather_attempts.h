@@ -12,6 +12,7 @@ typedef struct gather_probe {
     bool open;    // … if conditions hold
     bool any;     // something would be
     bool factors; // something would not, for a product or quotient of what is not constant
+    bool keeps;   // … all, if gather.keeps
 } gather_probe;
 
 // What has been gathered of a program.
@@ -84,6 +85,9 @@ gather_probe gather_probe_version(gather_versions *all, const vy_program *p, boo
 // False: m's diag, or memory.
 bool gather_replace_by_versions(gather_versions *all, const char *const *names, gather_one *one);
 void gather_free_versions(gather_versions *all);
+// Says that everything noted is so under that condition, too, and which program runs otherwise.
+// False: memory.
+bool gather_note_version(const gather *g, const char *condition, const char *otherwise);
 // ---- gather_cases.c
 // Cases that an attempt which does less has been made for, of which none is made again, and what
 // else is to be tried for those that it is in vain for.
@@ -100,6 +104,11 @@ bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_ca
 // Where all additions are gathered if some scalars are 1: makes a program in which they are, which
 // is gathered by `one`, as is the other.  *done: it did.  False: m's diag, or memory.
 bool gather_by_units(gather *begin, gather_one *one, bool *done);
+// ---- gather_groups.c
+// Where all additions of a program without a domain are gathered over the invocations of its
+// launch: makes a program with that domain, which is gathered by `one`, for launches that have no
+// more than it can.  *done: it did.  False: m's diag, or memory.
+bool gather_by_groups(gather *begin, gather_one *one, bool *done);
 // ---- gather_apart.c
 // Where all additions are gathered if cotangents of outputs are read in place, as elements are
 // stored once: makes a program that does, which is gathered by `one`, for launches that show it.

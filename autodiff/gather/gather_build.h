@@ -12,6 +12,7 @@
 //   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
 //   gather_either.c … and which form runs then
 //   gather_won.h, gather_owning.h  where a maximum was; what is left
+//   gather_groups.c a program without a domain, over the invocations of its launch
 //   gather_split.h  domain variables that are divided into coordinates
 //   gather_sizes.c  which products of sizes do not wrap
 //   gather_clamped.c  walks over what is clamped to an element
@@ -20,7 +21,8 @@
 //   gather_iterations.c  may a copied loop run the other way?
 //   gather_need.c   the backward slice of a value
 //   gather_begun.c  what of it is memory as it began
-//   gather_kept.c, gather_later.c, gather_addend.h  what of that, or from that, the program keeps
+//   gather_kept.c, gather_place.c, gather_later.c, gather_addend.h  what of that, or from that, the
+//                   program keeps
 //   gather_leaf.c, gather_clone.c  built-ins, as they are at a point; copies a value to a point
 //   gather_programs.c  which additions one program gathers
 //   gather_make.c, gather_domain.c, gather_sums.c  a program of additions, its domain, their sums
@@ -201,6 +203,8 @@ typedef struct gather {
     bool thrifty;                 // with less of isl: a probe, or gathers were tried before
     bool grid;                    // the domain is that of gather_grid.c
     bool meets;                   // invocations meet at barriers or exchange values
+    bool keeps;                   // values over coordinates whose last row may not be full, too
+    bool *wants;                  // receives that such a value was not kept; or NULL
     struct gather_made *made;     // what came of it
     struct gather_owners *owners; // of gather_own.c
     bool failed;                  // memory
@@ -350,6 +354,11 @@ uint32_t gather_array_at(const gather *g, uint32_t load);
 const vy_buf *gather_array(const gather *g, uint32_t id);
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if necessary.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
+// ---- gather_place.c
+// The domain by whose variables kept values are indexed; returns how many there are.
+uint32_t gather_place_axes(const gather *g, const vy_over_var **axes);
+// Makes these variables of those of g->r's domain, in value[] (VY_MAX_RANK).
+void gather_place(const gather *g, vy_builder *b, uint32_t *value);
 // ---- gather_later.c
 // Keeps later values in place of kept ones, as many or fewer.  True: some are; what the sites need
 // has to be marked again.

@@ -314,7 +314,9 @@ bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_ca
     each = each && (!as_it_is.all || as_it_is.open);
     bool ok = !g.failed;
     *done = each && ok;
-    if (*done)
+    if (*done && g.probe)
+        *g.probe = (gather_probe){.all = true, .open = true};
+    else if (*done)
         ok = gather_replace_by_versions(all, names, one) && (!g.notes || note_cases(&g, count));
     gather_free_versions(all);
     vy_arena_free(&g.arena);

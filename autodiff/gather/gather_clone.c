@@ -21,14 +21,26 @@ uint32_t gather_map(gather_clone *c, uint32_t id)
     return 0;
 }
 
+// Appends the place of what is kept at the point; returns how many indices that takes.
+static uint32_t add_place(gather_clone *c, uint32_t *args, uint32_t n)
+{
+    const vy_over_var *axes;
+    const uint32_t overs = gather_place_axes(c->g, &axes);
+    uint32_t value[VY_MAX_RANK];
+    for (uint32_t k = 0; k < c->g->r->overs.count; k++) value[k] = c->index[k].id;
+    gather_place(c->g, c->b, value);
+    for (uint32_t k = 0; k < overs; k++) args[n + k] = value[k];
+    return overs;
+}
+
 static uint32_t load_kept(gather_clone *c, uint32_t id)
 {
     gather *g = c->g;
     uint32_t loops[VY_MAX_RANK], args[VY_MAX_RANK], n = gather_loops(g, id, loops);
-    uint32_t buffer = gather_kept_buffer(g, c->b, g->keep[id] - 1), overs = g->r->overs.count;
+    uint32_t buffer = gather_kept_buffer(g, c->b, g->keep[id] - 1);
     if (!buffer) return 0;
     for (uint32_t k = 0; k < n; k++) args[k] = c->map[loops[k]];
-    for (uint32_t k = 0; k < overs; k++) args[n + k] = c->index[k].id;
+    const uint32_t overs = add_place(c, args, n);
     vy_type t = vy_id_type(g->r, id);
     uint32_t v = vy_emit(c->b, VY_OP_LOAD, t == VY_BOOL ? VY_U32 : t, buffer, n + overs, args);
     return t == VY_BOOL ? vy_cast(c->b, VY_BOOL, (vy_value){v}).id : v;
@@ -40,10 +52,9 @@ static uint32_t load_array(gather_clone *c, uint32_t id, uint32_t last)
     gather *g = c->g;
     const vy_inst *i = &g->r->insts.data[id];
     uint32_t args[VY_MAX_RANK], buffer = gather_kept_buffer(g, c->b, g->keep[last] - 1);
-    uint32_t overs = g->r->overs.count;
     if (!buffer) return 0;
     for (uint32_t k = 0; k < i->nargs; k++) args[k] = gather_map(c, vy_arg(g->r, id, k));
-    for (uint32_t k = 0; k < overs; k++) args[i->nargs + k] = c->index[k].id;
+    const uint32_t overs = add_place(c, args, i->nargs);
     return vy_emit(c->b, VY_OP_LOAD, (vy_type)i->type, buffer, i->nargs + overs, args);
 }
 

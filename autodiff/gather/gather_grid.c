@@ -10,8 +10,7 @@
 // only within a workgroup, all workgroups do the same: there is to be only one.
 #include "autodiff/gather/gather_owning.h"
 
-// The workgroups along the axis; id 0: memory.
-static vy_dim groups_along(gather *g, uint32_t axis)
+vy_dim gather_groups_along(gather *g, uint32_t axis)
 {
     const vy_dim_node groups = {.op = VY_DIM_GROUPS, .value = axis};
     if (vy_vec_push(&g->r->dims, groups)) return (vy_dim){g->r->dims.count - 1};
@@ -19,10 +18,9 @@ static vy_dim groups_along(gather *g, uint32_t axis)
     return (vy_dim){0};
 }
 
-// … the invocations.
-static vy_dim all_along(gather *g, uint32_t axis)
+vy_dim gather_all_along(gather *g, uint32_t axis)
 {
-    const vy_dim n = groups_along(g, axis);
+    const vy_dim n = gather_groups_along(g, axis);
     const uint32_t size = g->r->workgroup[axis];
     return size == 1 ? n : gather_node(g, VY_DIM_MUL, n, gather_number(g, size));
 }
@@ -32,7 +30,7 @@ bool gather_begin_grid(gather *g)
     static const char *const names[3] = {"x", "y", "z"};
     if (g->r->overs.count) return true;
     for (uint32_t axis = 3; axis-- > 0 && !g->failed;) {
-        const vy_dim n = all_along(g, axis), most = gather_number(g, GATHER_GRID);
+        const vy_dim n = gather_all_along(g, axis), most = gather_number(g, GATHER_GRID);
         const vy_over_var v = {names[axis], gather_node(g, VY_DIM_MIN, n, most)};
         g->failed |= g->failed || !vy_vec_push(&g->r->overs, v);
     }
@@ -53,7 +51,7 @@ void gather_require_grid(gather *g)
         const vy_dim_node *d = &g->r->dims.data[g->r->overs.data[2 - axis].extent.id];
         const bool one = d->op == VY_DIM_CONST;
         const int64_t most = one ? 1 : GATHER_GRID;
-        const vy_dim n = one ? groups_along(g, axis) : all_along(g, axis);
+        const vy_dim n = one ? gather_groups_along(g, axis) : gather_all_along(g, axis);
         const vy_dim holds = n.id ? gather_less(g, n, gather_number(g, most + 1)) : n;
         if (!g->failed) gather_require(g, n, gather_number(g, most), holds);
     }

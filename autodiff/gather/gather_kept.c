@@ -39,8 +39,9 @@ bool gather_is_open(const vy_program *p, uint32_t dim)
 // Can a buffer be sized by the loops around it, and indexed by their counters?
 static bool can_keep(const gather *g, uint32_t id)
 {
+    const vy_over_var *axes;
     uint32_t loops[VY_MAX_RANK], n = gather_loops(g, id, loops);
-    if (n + g->r->overs.count > VY_MAX_RANK || (n && g->lean)) return false;
+    if (n + gather_place_axes(g, &axes) > VY_MAX_RANK || (n && g->lean)) return false;
     for (uint32_t k = 0; k < n; k++) {
         int64_t from;
         if (g->r->insts.data[loops[k]].op != VY_OP_LOOP) return false;
@@ -71,9 +72,10 @@ static bool can_keep_array(const gather *g, uint32_t buffer)
 {
     enum { MOST = 1024 };
     const vy_buf *b = &g->r->buffers.data[buffer];
+    const vy_over_var *axes;
     int64_t elements = 1;
     if (b->view_of || vy_type_loaded(b->type) != b->type || b->type == VY_BOOL ||
-        b->rank + g->r->overs.count > VY_MAX_RANK)
+        b->rank + gather_place_axes(g, &axes) > VY_MAX_RANK)
         return false;
     for (uint32_t k = 0; k < b->rank; k++) {
         const vy_dim_node *d = &g->r->dims.data[b->dims[k].id];
@@ -93,8 +95,10 @@ uint32_t gather_array_at(const gather *g, uint32_t load)
 bool gather_keep(gather *g, uint32_t id)
 {
     if (g->keep[id]) return true;
-    if (g->split.guarded)
-        return false; // its extents may be any numbers where the gather does not run
+    if (g->split.guarded && !g->keeps) {
+        if (g->wants) *g->wants = true;
+        return false;
+    }
     bool array = is_array(g, id);
     if (array ? !can_keep_array(g, g->r->insts.data[id].aux)
               : vy_id_type(g->r, id) == VY_VOID || !can_keep(g, id))
@@ -155,11 +159,12 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
         vy_dim most = array ? array->dims[j] : vy_upper_bound(&bounds, vy_arg(p, loops[j], 1));
         dims[j] = most.id ? vy_dim_natural(b, most) : most; // a loop to -1 does not run
     }
-    for (uint32_t j = 0; j < p->overs.count; j++)
-        dims[n + j] = vy_dim_natural(b, p->overs.data[j].extent);
+    const vy_over_var *axes;
+    const uint32_t count = gather_place_axes(g, &axes);
+    for (uint32_t j = 0; j < count; j++) dims[n + j] = vy_dim_natural(b, axes[j].extent);
     vy_type t = array ? array->type : vy_id_type(p, kept->id);
     if (t == VY_BOOL) t = VY_U32;
-    vy_buffer made = vy_param_buffer(b, kept->name, VY_INOUT, t, n + p->overs.count, dims);
+    vy_buffer made = vy_param_buffer(b, kept->name, VY_INOUT, t, n + count, dims);
     if (vy_builder_failed(b)) return 0;
     uint32_t *link = &vy_builder_program(b)->buffers.data[made.id].link;
     if (kept->link) *link = kept->link;

@@ -47,6 +47,9 @@ bool gather_add_places(gather *g); // the same of another attempt; false: memory
 bool gather_can_own(vy_op op);     // may an atomic become plain?
 // ---- gather_grid.c
 enum { GATHER_GRID = 1 << 24 }; // invocations along an axis, at most
+// The workgroups along an axis of a program without a domain, and the invocations; id 0: memory.
+vy_dim gather_groups_along(gather *g, uint32_t axis);
+vy_dim gather_all_along(gather *g, uint32_t axis);
 // Gives a program without a domain one, until the end; false: memory.
 bool gather_begin_grid(gather *g);
 // Only one workgroup is to run along axes whose variable is not in `apart` (bits): by it those of

@@ -10,16 +10,29 @@
 
 #include <string.h>
 
+// Appends the invocation's place in what is kept; returns how many indices that takes.
+static uint32_t add_place(const gather *g, vy_builder *b, uint32_t *args, uint32_t n)
+{
+    const vy_over_var *axes;
+    const uint32_t overs = gather_place_axes(g, &axes);
+    uint32_t value[VY_MAX_RANK];
+    for (uint32_t k = 0; k < g->r->overs.count; k++)
+        value[k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
+    gather_place(g, b, value);
+    for (uint32_t k = 0; k < overs; k++) args[n + k] = value[k];
+    return overs;
+}
+
 // Stores kept value `id`, just copied; a CARRY or RESULT once all of its construct are copied.
 static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *map)
 {
     const vy_program *p = g->r;
     uint32_t loops[VY_MAX_RANK], args[VY_MAX_RANK + 1], n = gather_loops(g, id, loops);
-    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1), overs = p->overs.count;
+    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1);
     if (!buffer) return;
     vy_value v = {vy_map(map, id)};
     for (uint32_t k = 0; k < n; k++) args[k] = vy_map(map, loops[k]);
-    for (uint32_t k = 0; k < overs; k++) args[n + k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
+    const uint32_t overs = add_place(g, b, args, n);
     if (vy_id_type(p, id) == VY_BOOL) v = vy_cast(b, VY_U32, v);
     args[n + overs] = v.id;
     vy_pass_at(b, p, id);
@@ -29,7 +42,7 @@ static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *ma
 // Stores a local array that has its final contents.
 static void store_array(gather *g, vy_builder *b, uint32_t id)
 {
-    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1), overs = g->r->overs.count;
+    uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1);
     uint32_t array = g->r->insts.data[id].aux, rank = g->r->buffers.data[array].rank;
     uint32_t args[VY_MAX_RANK + 1];
     uint32_t zero = vy_int(b, VY_U32, 0).id, one = vy_int(b, VY_U32, 1).id;
@@ -39,8 +52,7 @@ static void store_array(gather *g, vy_builder *b, uint32_t id)
         args[k] =
             vy_begin_loop(b, VY_U32, false, zero, vy_extent_leaf(b, array, k), one, 0, NULL, NULL);
     uint32_t v = vy_emit(b, VY_OP_LOAD, g->r->buffers.data[array].type, array, rank, args);
-    for (uint32_t k = 0; k < overs; k++)
-        args[rank + k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
+    const uint32_t overs = add_place(g, b, args, rank);
     args[rank + overs] = v;
     vy_emit(b, VY_OP_STORE, VY_VOID, buffer, rank + overs + 1, args);
     for (uint32_t k = 0; k < rank; k++) vy_end_loop(b, 0, 0, NULL, NULL);

@@ -109,7 +109,7 @@ typedef struct splitting {
     vy_rewrite w;
     const gather_splitting *s;
     uint32_t *variable; // by old domain variable
-    uint32_t part[GATHER_PARTS];
+    vy_value part[GATHER_PARTS];
 } splitting;
 
 static uint32_t over_leaf(vy_builder *b, uint32_t k)
@@ -117,47 +117,11 @@ static uint32_t over_leaf(vy_builder *b, uint32_t k)
     return vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
 }
 
-// A quotient of scalars, in which nothing wraps around or is negative (gather_split_numbers.c): so
-// 32 bits are enough, and it is a number of the launch as those of the program.
-static vy_value number_value(vy_builder *b, uint32_t dim)
-{
-    const vy_dim_node d = vy_builder_program(b)->dims.data[dim];
-    if (d.op < VY_DIM_ADD) return vy_dim_leaf_value(b, VY_U32, &d);
-    const vy_value x = number_value(b, d.a), y = number_value(b, d.b);
-    return vy_dim_operation_value(b, VY_U32, d.op, x, y);
-}
-
-static vy_value stride_value(vy_builder *b, const gather_stride *d)
-{
-    vy_value v = vy_int(b, VY_U32, (int64_t)d->constant);
-    for (uint32_t k = 0; k < d->count; k++) {
-        const vy_dim_op op = (vy_dim_op)vy_builder_program(b)->dims.data[d->factor[k].base].op;
-        vy_value f = op == VY_DIM_DIV || op == VY_DIM_REM
-                         ? number_value(b, d->factor[k].base)
-                         : vy_dim_number(b, (vy_dim){d->factor[k].base});
-        if (d->factor[k].offset) f = vy_add(b, f, vy_int(b, VY_U32, d->factor[k].offset));
-        v = d->constant == 1 && k == 0 ? f : vy_mul(b, v, f);
-    }
-    return v;
-}
-
 // What a part is, from the variables of its strides.
 static vy_value part_value(splitting *x, gather_part part)
 {
-    vy_builder *b = x->w.b;
-    const gather_splitting *s = x->s;
-    gather_stride ratio;
-    const uint32_t high = part.high == GATHER_OPEN ? s->count : part.high;
-    vy_value sum = vy_int(b, VY_U32, 0);
-    for (uint32_t k = high; k-- > part.low;) {
-        vy_value v = {x->part[k]};
-        if (k > part.low && gather_stride_ratio(&s->stride[part.low], &s->stride[k], &ratio)) {
-            const vy_value size = stride_value(b, &ratio);
-            v = vy_mul(b, v, size);
-        }
-        sum = vy_add(b, sum, v);
-    }
-    return sum;
+    const uint32_t high = part.high == GATHER_OPEN ? x->s->count : part.high;
+    return gather_number_of(x->s, x->w.b, x->part, part.low, high);
 }
 
 static uint32_t split_copy(void *pass, uint32_t id)
@@ -218,7 +182,7 @@ static void declare(splitting *x)
             continue;
         }
         for (uint32_t i = s->count; i-- > 0;) {
-            x->part[i] = over_leaf(x->w.b, q->overs.count);
+            x->part[i] = (vy_value){over_leaf(x->w.b, q->overs.count)};
             if (!add_over(x, (vy_over_var){part_name(s, i, q), s->extent[i]})) return;
         }
     }
@@ -304,11 +268,11 @@ static uint32_t coordinate(const gather_splitting *s, vy_builder *b, vy_value al
     gather_stride ratio;
     vy_value v = all;
     if (k) {
-        const vy_value low = stride_value(b, &s->stride[k]);
+        const vy_value low = gather_stride_value(b, &s->stride[k]);
         v = vy_div(b, all, low);
     }
     if (k + 1 < s->count && gather_stride_ratio(&s->stride[k], &s->stride[k + 1], &ratio)) {
-        const vy_value size = stride_value(b, &ratio);
+        const vy_value size = gather_stride_value(b, &ratio);
         v = vy_rem(b, v, size);
     }
     return v.id;

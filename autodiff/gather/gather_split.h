@@ -8,6 +8,7 @@
 //   gather_parts.c    which values are coordinates, and of what rows
 //   gather_split_numbers.c  … rows as long as a quotient of scalars
 //   gather_split.c    the program with one variable for each; or with the only one again
+//   gather_place.c    where what is kept is
 #ifndef VYRE_GATHER_SPLIT_H
 #define VYRE_GATHER_SPLIT_H
 
@@ -47,6 +48,11 @@ bool gather_stride_ratio(const gather_stride *a, const gather_stride *b, gather_
 // Is `id` (v ^ d) < 0 of a part v = … % d?  (Of GLSL's remainder, whose sign is the divisor's.)
 bool gather_signs_differ(const gather_splitting *s, uint32_t id);
 
+// ---- gather_place.c
+vy_value gather_stride_value(vy_builder *b, const gather_stride *d);
+// The number that the variables of parts low ≤ k < high make, in multiples of stride `low`.
+vy_value gather_number_of(const gather_splitting *s, vy_builder *b, const vy_value *variable,
+                          uint32_t low, uint32_t high);
 // ---- gather_split_numbers.c
 bool gather_number_strides(gather_splitting *s);  // numbers that it may divide by; false: memory
 void gather_require_numbers(gather_splitting *s); // what those assume of the launch

@@ -20,7 +20,6 @@
 #include "ir/build/rewrite.h"
 #include "ir/text/print.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_UNITS = 8 };
@@ -192,27 +191,6 @@ static vy_program *version_of(units *u)
     return gather_clean_version(&u->all, p, vy_rewrite_take(&x.w, ok && x.value));
 }
 
-// Says what is assumed of the scalars, and which program runs otherwise.
-static bool note_units(const units *u, const char *otherwise)
-{
-    const gather *g = u->all.g;
-    vy_arena *arena = g->notes->arena;
-    for (uint32_t k = 0; k < g->notes->notes.count; k++) {
-        vy_gather_note *n = &g->notes->notes.data[k];
-        const char *more = n->assumes ? n->assumes : "";
-        const size_t length =
-            strlen(more) + strlen(u->condition[0]) + strlen(u->condition[1]) + sizeof " &&  && ";
-        char *text = vy_arena_alloc(arena, length);
-        if (!text) return false;
-        snprintf(text, length, "%s && %s%s%s", u->condition[0], u->condition[1],
-                 *more ? " && " : "", more);
-        n->assumes = text;
-        if (!n->otherwise) n->otherwise = vy_arena_strdup(arena, otherwise, strlen(otherwise));
-        if (!n->otherwise) return false;
-    }
-    return true;
-}
-
 // Every launch has units: the version replaces the whole.
 static bool assume(gather *begin, const units *u, vy_program *version)
 {
@@ -238,8 +216,10 @@ static bool replace(units *u, vy_program *version, gather_one *one)
     gather_take_version(&u->all, version, u->holds);
     if (g->failed || !gather_replace_by_versions(&u->all, names, one)) return false;
     for (uint32_t k = 0; k < 2; k++)
-        if (!vy_condition_note(g->m, u->condition[k])) return false;
-    return !g->notes || note_units(u, u->all.name[0]);
+        if (!vy_condition_note(g->m, u->condition[k]) ||
+            (g->notes && !gather_note_version(g, u->condition[1 - k], u->all.name[0])))
+            return false;
+    return true;
 }
 
 // --------------------------------------------------------------------------------------- the whole
@@ -277,8 +257,10 @@ bool gather_by_units(gather *begin, gather_one *one, bool *done)
         version = version_of(&u);
     }
     if (version && gather_probe_version(&u.all, version, false, one).all && !g.failed) {
-        *done = !are_given(&u);
-        ok = *done ? replace(&u, version, one) : assume(begin, &u, version);
+        *done = g.probe || !are_given(&u);
+        if (g.probe) *g.probe = (gather_probe){.all = true, .open = true};
+        if (g.probe) vy_program_free(version);
+        if (!g.probe) ok = *done ? replace(&u, version, one) : assume(begin, &u, version);
     } else {
         vy_program_free(version);
     }

@@ -5,13 +5,14 @@
 //   repeat once in 0..(dims == 2) { f_case1(…); }         then f_case1_gather_a and f_case1_atomic
 //   repeat once in 0..1 - (dims == 2) { f_case2(…); }
 //
-// What tells them apart is known in each of them, and each is gathered by itself.  gather_cases.c
-// and gather_units.c make them.
+// What tells them apart is known in each of them, and each is gathered by itself.  gather_cases.c,
+// gather_units.c, gather_apart.c and gather_groups.c make them.
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/stages/stages.h"
 #include "ir/check/check.h"
 #include "ir/pass/pass.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // By buffer: it is written.
@@ -136,6 +137,23 @@ bool gather_replace_by_versions(gather_versions *all, const char *const *names, 
         if (ok && g->notes && k + 1 < count) ok = note_elsewhere(g, &before, !all->general);
     }
     return ok;
+}
+
+bool gather_note_version(const gather *g, const char *condition, const char *otherwise)
+{
+    vy_arena *arena = g->notes->arena;
+    for (uint32_t k = 0; k < g->notes->notes.count; k++) {
+        vy_gather_note *n = &g->notes->notes.data[k];
+        const char *more = n->assumes ? n->assumes : "";
+        const size_t length = strlen(more) + strlen(condition) + sizeof " && ";
+        char *text = vy_arena_alloc(arena, length);
+        if (!text) return false;
+        snprintf(text, length, "%s%s%s", condition, *more ? " && " : "", more);
+        n->assumes = text;
+        if (!n->otherwise) n->otherwise = vy_arena_strdup(arena, otherwise, strlen(otherwise));
+        if (!n->otherwise) return false;
+    }
+    return true;
 }
 
 gather_probe gather_probe_version(gather_versions *all, const vy_program *p, bool thrifty,

@@ -299,7 +299,7 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
     uint32_t index = 0;
     while (m->programs.data[index] != whole) index++;
     cut c = {.m = m, .whole = whole, .stages = stages, .iterations = iterations, .count = count};
-    bool ok = add_stages(m, stages, count) && link_parameters(&c) && cut_take_scalars(&c) &&
+    bool ok = add_stages(m, stages, count) && cut_take_scalars(&c) && link_parameters(&c) &&
               vy_stages_keep(m, stages, iterations, count) &&
               (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {

@@ -30,6 +30,11 @@ bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stage
 bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
                             const vy_dim *iterations, uint32_t count);
 
+// Makes scalars of num_groups in a stage of `whole`, as replacing does: taken[axis] is which, from
+// 1; 0: it does not need it.  False: memory.
+bool vy_stage_take_groups(vy_module *m, const vy_program *whole, vy_program *stage,
+                          uint32_t taken[3]);
+
 // Does no stage clear what an earlier one writes?  Else m's diag says which.  (clears.c)
 bool vy_stages_keep(vy_module *m, vy_program *const *stages, const vy_dim *iterations,
                     uint32_t count);

@@ -15,6 +15,7 @@
 #include "autodiff/stages/stages_build.h"
 
 #include "autodiff/reverse/sweeps.h"
+#include "ir/build/rewrite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,16 +28,18 @@ static bool is_taken(const vy_program *p, const char *name)
     return taken;
 }
 
-// A scalar of the stage whose name neither it nor the whole has.
-static bool add_scalar(const cut *c, vy_program *stage, const char *word)
+// A scalar of the stage whose name neither it nor the whole has.  (With a link: of a stage that is
+// cut again it is a parameter like others.)
+static bool add_scalar(vy_module *m, const vy_program *whole, vy_program *stage, const char *word)
 {
     char text[32];
     snprintf(text, sizeof text, "%s", word);
-    for (uint32_t k = 2; is_taken(stage, text) || is_taken(c->whole, text); k++)
+    for (uint32_t k = 2; is_taken(stage, text) || is_taken(whole, text); k++)
         snprintf(text, sizeof text, "%s%u", word, k);
-    const char *name = vy_arena_strdup(&c->m->arena, text, strlen(text));
-    if (!name || !vy_vec_push(&stage->scalars, ((vy_scalar_param){.name = name, .type = VY_U32}))) {
-        vy_fail_oom(c->m);
+    const char *name = vy_arena_strdup(&m->arena, text, strlen(text));
+    const vy_scalar_param fresh = {.name = name, .type = VY_U32, .link = ++m->links};
+    if (!name || !vy_vec_push(&stage->scalars, fresh)) {
+        vy_fail_oom(m);
         return false;
     }
     vy_names_added(stage);
@@ -78,23 +81,34 @@ static void replace(vy_program *p, uint32_t axis, uint32_t scalar)
             p->leaves.data[k] = (vy_leaf){.kind = VY_LEAF_SCALAR, .type = VY_U32, .index = scalar};
 }
 
-static bool take_groups(cut *c, uint32_t k)
+// Operands are in the order of what they are (ir/build/build.c): builds all of p again.
+static bool order_operands(vy_program *p)
 {
-    vy_program *p = c->stages[k];
-    uint8_t *dims = cut_table(c->m, p->dims.count, 1);
+    vy_rewrite w = {0};
+    bool changed = false;
+    const bool ok = vy_rewrite_begin(&w, p);
+    if (ok) vy_rewrite_run(&w, NULL, NULL);
+    return vy_rewrite_end(&w, ok, &changed);
+}
+
+bool vy_stage_take_groups(vy_module *m, const vy_program *whole, vy_program *p, uint32_t taken[3])
+{
+    uint8_t *dims = cut_table(m, p->dims.count, 1);
     if (!dims) return false;
     vy_dims_in_use(p, dims);
-    bool ok = true;
+    bool ok = true, any = false;
     for (uint32_t axis = 0; ok && axis < 3; axis++) {
+        taken[axis] = 0;
         if (!is_used(p, dims, axis)) continue;
         const char word[] = {'g', 'r', 'o', 'u', 'p', 's', '_', "xyz"[axis], 0};
-        ok = add_scalar(c, p, word);
+        ok = add_scalar(m, whole, p, word);
         if (!ok) break;
-        c->groups[3 * k + axis] = p->scalars.count;
+        taken[axis] = p->scalars.count;
         replace(p, axis, p->scalars.count - 1);
+        any = true;
     }
     vy_free(dims);
-    return ok;
+    return ok && (!any || order_operands(p));
 }
 
 // The first variable of the stage whose extent is the open length of a buffer; overs.count: none.
@@ -112,7 +126,7 @@ static bool take_length(cut *c, uint32_t k)
     if (v == p->overs.count) return true;
     c->length[k] = (uint32_t)p->dims.data[p->overs.data[v].extent.id].value;
     const vy_dim_node length = {.op = VY_DIM_SCALAR, .value = p->scalars.count};
-    if (!add_scalar(c, p, "length")) return false;
+    if (!add_scalar(c->m, c->whole, p, "length")) return false;
     p->overs.data[v].extent.id = p->dims.count;
     if (vy_vec_push(&p->dims, length)) return true;
     vy_fail_oom(c->m);
@@ -125,7 +139,10 @@ bool cut_take_scalars(cut *c)
     c->length = cut_table(c->m, c->count, sizeof *c->length);
     if (!c->groups || !c->length) return false;
     for (uint32_t k = 0; k < c->count; k++) {
-        if (c->stages[k]->overs.count && !c->whole->overs.count && !take_groups(c, k)) return false;
+        vy_program *p = c->stages[k];
+        if (p->overs.count && !c->whole->overs.count &&
+            !vy_stage_take_groups(c->m, c->whole, p, &c->groups[3 * k]))
+            return false;
         if (!take_length(c, k)) return false;
     }
     return true;

@@ -111,7 +111,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Sums over workgroups of what a workgroup has made together.
     ("text/grad/gather/workgroups.vyre", (
-        ("autodiff/gather/gather_attempts.c", None, "if (done || !begin->r->overs.count) return true;", "if (true) return true;"),
+        ("autodiff/gather/gather_attempts.c", None, "    if (!own_all(&first, &done)) return false;\n    if (done) return true;", "    if (!own_all(&first, &done)) return false;\n    if (true) return true;"),
         ("autodiff/gather/gather_attempts.c", None, "if (!own_all(&first, &done)) return false;", ""),
         ("autodiff/gather/gather_attempts.c", None, "    if (begin->notes) before =", "    if (false) before ="),
         ("autodiff/gather/gather_attempts.c", None, "    split &= !g->meets;", "    "),
@@ -153,7 +153,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Extents of the domain that are negative.
     ("text/grad/gather/negative_extents.vyre", (
         ("autodiff/gather/gather_kept.c", None, "most.id ? vy_dim_natural(b, most) : most;", "most;"),
-        ("autodiff/gather/gather_kept.c", None, "vy_dim_natural(b, p->overs.data[j].extent);", "p->overs.data[j].extent;"),
+        ("autodiff/gather/gather_kept.c", None, "vy_dim_natural(b, axes[j].extent);", "axes[j].extent;"),
         ("autodiff/affine/scan_names.c", None, "    if (!domain) return v;", "    if (v.id) return v;"),
         ("autodiff/affine/scan_names.c", None, "a->extent[q->index] == VY_AFFINE_DOMAIN &&", "t == VY_I32 &&"),
     )),
@@ -287,6 +287,24 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_calm.c", None, "if (!divided) see_openers(g, site->id, in, calm);", ""),
         ("autodiff/gather/gather_split.c", None, "g->split.count < GATHER_SPLITS", "g->split.count < 1"),
     )),
+    # Programs without a domain, over the invocations of their launch.
+    ("text/grad/gather/groups.vyre", (
+        ("autodiff/gather/gather_groups.c", None, "const int64_t most = x->has[axis] ? GATHER_GRID : 1;", "const int64_t most = GATHER_GRID;"),
+        ("autodiff/gather/gather_groups.c", None, "case VY_LID: return local_id(x, l->axis);", "case VY_LID: return group_id(x, l->axis);"),
+        ("autodiff/gather/gather_groups.c", None, "case VY_WID: return group_id(x, l->axis);", "case VY_WID: return x->variable[l->axis];"),
+        ("autodiff/gather/gather_groups.c", None, "const vy_value rows = vy_mul(b, v, number(x, x->size[axis]));", "const vy_value rows = v;"),
+        ("autodiff/gather/gather_groups.c", None, "if (is_lane(l)) return false;", "if (is_lane(l)) continue;"),
+        ("autodiff/gather/gather_groups.c", None, "begin->meets ? NULL : version_of(&g, &x);", "version_of(&g, &x);"),
+        ("autodiff/gather/gather_groups.c", None, "gather_else(g, holds));", "gather_number(g, 1));"),
+        ("autodiff/gather/gather_groups.c", None, "n = vy_dim_binary(b, VY_DIM_MUL, n, vy_dim_const(b, x->size[axis]));", ""),
+        ("autodiff/gather/gather_place.c", None, "g->split.guarded ? g->split.how[0] : NULL;", "NULL;"),
+        ("autodiff/gather/gather_place.c", None, "part, 0, s->count).id;", "part, 0, 1).id;"),
+        ("autodiff/gather/gather_attempts.c", None, "if (done || !wants || begin->keeps) return true;", "return true;"),
+        ("autodiff/gather/gather_cases.c", None, "if (*done && g.probe)", "if (false)"),
+        ("autodiff/gather/gather_units.c", None, "if (g.probe) *g.probe = (gather_probe){.all = true, .open = true};", ""),
+        ("autodiff/stages/stages_groups.c", None, "(!any || order_operands(p));", "true;"),
+        ("autodiff/stages/stages_groups.c", None, ", .link = ++m->links}", "}"),
+    )),
     # Bounds of loops and clamps as conjunctions.
     ("text/grad/gather/clamps.vyre", (
         ("autodiff/affine/affine_clamp.c", None, "|| lo.range.hi > hi.range.lo", ""),
@@ -307,7 +325,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_multiple_forms.c", None, "m->kind[id] = SCALED;", ""),
         ("autodiff/gather/gather_multiples.c", None, "any = m->assumed[scalar] = true;", "any = m->assumed[0] = true;"),
         ("autodiff/gather/gather_either.c", None, "g->multiples     ? g->multiples->before", "false     ? g->multiples->before"),
-        ("autodiff/gather/gather_split.c", None, "op == VY_DIM_DIV || op == VY_DIM_REM", "false"),
+        ("autodiff/gather/gather_place.c", None, "op == VY_DIM_DIV || op == VY_DIM_REM", "false"),
     )),
     # Constant elements of shaders.
     ("text/grad/gather/cells.vyre", (

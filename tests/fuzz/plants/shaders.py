@@ -312,7 +312,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     ("text/shader/coordinates.comp", (
         ("autodiff/gather/gather_split.c", None, "if (s->guarded) vy_end_plain_if(b);", "(void)0;"),
-        ("autodiff/gather/gather_split.c", None, "for (uint32_t k = high; k-- > part.low;) {", "for (uint32_t k = part.low; k < high && k <= part.low; k++) {"),
+        ("autodiff/gather/gather_place.c", None, "for (uint32_t k = high; k-- > low;) {", "for (uint32_t k = low; k < high && k <= low; k++) {"),
         ("autodiff/gather/gather_split.c", None, "if (!may_be_zero(s, row->factor[k])) continue;", "continue;"),
         ("autodiff/gather/gather_split.c", None, "return s->guarded || d->op", "return d->op"),
         ("autodiff/gather/gather_split.c", None, "    if (k + 1 < s->count && gather_stride_ratio(&s->stride[k], &s->stride[k + 1], &ratio)) {", "    if (false) {"),

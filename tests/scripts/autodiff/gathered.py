@@ -43,6 +43,8 @@ occur:
                                      read, too (fuzz/workgroups.py)
   begun                              elements stored at strides that the launch decides, cotangents of
                                      which are read as they began (fuzz/begun.py)
+  launches                           programs without a domain, over the invocations of their launch
+                                     (fuzz/launches.py)
 
   totals                             of workgroups, in shared memory, that all their invocations
                                      read: in loops and arms, alone and beside other elements
@@ -65,6 +67,7 @@ import begun  # noqa: E402
 import borders  # noqa: E402
 import clamped  # noqa: E402
 import image_tiles  # noqa: E402
+import launches  # noqa: E402
 import once  # noqa: E402
 import workgroups  # noqa: E402
 
@@ -566,7 +569,8 @@ def main():
              *(("stored %d" % k, once.make(k)) for k in range(120)),
              *(("tiles %d" % k, image_tiles.make(k)) for k in range(40)),
              *(("workgroups %d" % k, workgroups.make(k)) for k in range(120)),
-             *(("begun %d" % k, begun.make(k)) for k in range(60))]
+             *(("begun %d" % k, begun.make(k)) for k in range(60)),
+             *(("launches %d" % k, launches.make(k)) for k in range(120))]
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or (12 if os.environ.get("VYRE_SHARE", "1") != "1" else 120))
     if os.environ.get("VYRE_ONLY"):
