@@ -303,6 +303,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_cases.c", None, "if (*done && g.probe)", "if (false)"),
         ("autodiff/gather/gather_units.c", None, "if (g.probe) *g.probe = (gather_probe){.all = true, .open = true};", ""),
         ("autodiff/stages/stages_groups.c", None, "(!any || order_operands(p));", "true;"),
+        ("autodiff/stages/stages_groups.c", None, "if (p->overs.count && !c->whole->overs.count &&", "if (false &&"),
+        ("autodiff/stages/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
         ("autodiff/stages/stages_groups.c", None, ", .link = ++m->links}", "}"),
     )),
     # Bounds of loops and clamps as conjunctions.

@@ -99,8 +99,6 @@ DIRECTED = (
     ("autodiff/gather/gather_kept.c", None, "if (kept->link) *link = kept->link;", ""),
     ("autodiff/deterministic/deterministic.c", None, "link = kept->link;", "link += 0;"),
     ("autodiff/stages/stages_shape.c", None, "&& other->role.parameter == b->role.parameter)", ")"),
-    ("autodiff/stages/stages_groups.c", None, "if (p->overs.count && !c->whole->overs.count &&", "if (false &&"),
-    ("autodiff/stages/stages_groups.c", None, ".index = scalar}", ".index = 0}"),
     ("autodiff/gather/gather_forms.c", None, "vy_dim_node one = {.op = VY_DIM_CONST, .value = 1}",
      "vy_dim_node one = {.op = VY_DIM_CONST, .value = 0}"),
     ("ir/core/names.c", None, "i && p->buffers.data[i].cls != VY_LOCAL ?", "i ?"),

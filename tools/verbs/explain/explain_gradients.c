@@ -62,7 +62,9 @@ static void put_sum(const vy_explain_gradient *g, const vy_module *m, text *out)
         put_tree(g, out);
         break;
     case VY_SUM_BOTH:
-        text_printf(out, "atomic adds, then %s sums what else reaches each element", g->program);
+        text_puts(out, "atomic adds");
+        if (g->program)
+            text_printf(out, ", then %s sums what else reaches each element", g->program);
         put_tree(g, out);
         break;
     }
