@@ -711,6 +711,9 @@ typedef struct vy_opt_options {
     // Where a domain has no more invocations than this, each is done by a workgroup of 64 if it
     // walks long rows (ir/pass/device/row_lanes.c): for GPUs.  Needs `extent`, `number`.  0: none.
     uint32_t rows;
+    // Sums and products of gradients are rounded as they are written, on devices as in the
+    // interpreter, though `registers` is set.
+    bool precise;
 } vy_opt_options;
 
 // Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).

@@ -228,6 +228,7 @@ vy_opt_options vys_opt_options(const vys_asked *asked, bool final)
                           .few_iterations = counted ? stays_below_limit : NULL,
                           .lanes = counted ? f->subgroup_size : 0,
                           .fast_math = s->fast_math && !eval,
+                          .precise = s->precise,
                           .unchecked = s->unchecked && !eval,
                           .final = final && !eval,
                           .dump_after = s->dump_after,

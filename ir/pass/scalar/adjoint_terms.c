@@ -126,7 +126,7 @@ static uint32_t instead(void *pass, uint32_t id)
 
 bool vy_pass_adjoint_terms(vy_program *p, vy_pass_context *c)
 {
-    if (!c->options || !c->options->registers || p->exact) return true;
+    if (!c->options || !c->options->registers || c->options->precise || p->exact) return true;
     terms x = {0};
     bool ok = vy_rewrite_begin(&x.w, p), changed = false;
     x.order = (vy_sum_order){.p = p, .s = &x.w.s};

@@ -150,7 +150,7 @@ static uint32_t instead(void *pass, uint32_t id)
 
 bool vy_pass_equal_products(vy_program *p, vy_pass_context *c)
 {
-    if (!c->options || !c->options->registers || p->exact) return true;
+    if (!c->options || !c->options->registers || c->options->precise || p->exact) return true;
     products x = {.count = 0};
     bool ok = vy_rewrite_begin(&x.w, p), changed = false;
     x.base = ok ? vy_rewrite_ids(&x.w) : NULL;

@@ -72,7 +72,7 @@ static void add_up(early *x, vy_remade *l, vy_early_sum *m, uint32_t slot, uint3
     w->map[m->loop] = w->map[l->opener];
     compute(x, m->loop, m->factor);
     if (vy_rewrite_stopped(w)) return;
-    vy_rewrite_at(w, m->term);
+    if (!VY_IS_LEAF(m->term)) vy_rewrite_at(w, m->term);
     terms[slot] = vy_new(w, m->factor);
     m->total = 0;
     while (terms[m->total] != terms[slot]) m->total++;

@@ -228,7 +228,7 @@ static uint32_t instead(void *pass, uint32_t id)
 
 bool vy_pass_meeting_sums(vy_program *p, vy_pass_context *c)
 {
-    if (!c->options || !c->options->registers || p->exact) return true;
+    if (!c->options || !c->options->registers || c->options->precise || p->exact) return true;
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
     meeting x = {0};
     bool ok = vy_rewrite_begin(&x.w, p);
