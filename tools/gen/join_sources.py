@@ -73,7 +73,7 @@ def declared(statement, everything):
         return names | {found.group(1) or found.group(2)} if found else names
     if everything or "static" in statement:
         statement = VALUE.sub(" ", statement)
-        function = re.search(r"([A-Za-z]\w*[a-z]\w*)\s*\(", statement) # in capital letters: a macro
+        function = re.search(r"(\w*[a-z]\w*)\s*\(", statement) # with no small letter: a macro
         names |= {function.group(1)} if function else set(re.findall(r"(\w+)\s*(?:,|$)", statement))
     return names
 
