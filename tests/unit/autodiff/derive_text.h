@@ -5,7 +5,8 @@
 // printed and parsed again: g' == g, also in the binary form.  Then both are differentiated, and
 // the two results must print the same bytes, except that intermediates of pipelines may begin in
 // other places, workspaces and arrays be in another order (a text has parameters, then shared
-// arrays), and a function or program have another name everywhere: that means nothing.  What a pass
+// arrays), the two factors of a length be in another order (equal lengths are stated as the first
+// one was), and a function or program have another name everywhere: that means nothing.  What a pass
 // left beside the text (a flag of a buffer, a role, a link) and a later pass read would make a
 // difference here.
 #ifndef VYRE_DERIVE_TEXT_H
@@ -78,11 +79,36 @@ typedef struct reader {
     uint64_t begun; // sum over those whose place does not
 } reader;
 
-static void add_line(reader *r, const char *at, size_t n, uint32_t seed)
+static uint64_t hash_of(const char *at, size_t n, uint64_t seed)
 {
     uint64_t hash = 0xcbf29ce484222325ull + seed; // FNV-1a
     for (size_t k = 0; k < n; k++) hash = (hash ^ (uint8_t)at[k]) * 0x100000001b3ull;
-    r->begun += hash;
+    return hash;
+}
+
+static void add_line(reader *r, const char *at, size_t n, uint64_t seed)
+{
+    r->begun += hash_of(at, n, seed);
+}
+
+// `buffer a: f32[n * (b + c)];`, whose two factors may be in either order.
+static void add_buffer(reader *r, const char *at, size_t n)
+{
+    const char *open = memchr(at, '[', n);
+    const size_t from = open ? (size_t)(open - at) + 1 : n;
+    size_t to = n, depth = 0;
+    while (to > from && at[to - 1] != ']') to--;
+    for (size_t k = from; k + 4 < to; k++) {
+        depth += at[k] == '(';
+        depth -= at[k] == ')';
+        if (depth || memcmp(at + k, " * ", 3) != 0) continue;
+        const uint64_t name = hash_of(at, from, 0);
+        add_line(r, at + from, k - from, name);
+        add_line(r, at + k + 3, to - 1 - (k + 3), name);
+        add_line(r, at + to - 1, n - (to - 1), name);
+        return;
+    }
+    add_line(r, at, n, 0);
 }
 
 // `local v: f32[8];` is `local v: f32[8] undefined;` and `local v;` behind it.  Where it is cleared
@@ -102,6 +128,7 @@ static bool moves(reader *r, const char *at, size_t n)
     for (size_t k = 0; k < 4; k++) found |= strncmp(at, words[k], strlen(words[k])) == 0;
     if (!found) return false;
     if (*at == 'l') return add_local(r, at, n), true;
+    if (*at == 'b') return add_buffer(r, at, n), true;
     if (*at == '@') // without the comma or bracket at its end
         while (n && strchr(",)", at[n - 1])) n--;
     add_line(r, at, n, 0);
