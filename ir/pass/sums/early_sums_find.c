@@ -12,19 +12,19 @@ typedef struct finding {
     vy_early_sums *e;
     vy_sum_order order;
     const uint32_t *uses;
+    uint32_t *read; // by buffer: the loop whose reads were marked last, if it reads it
     uint32_t steps; // of the search
     bool stays;     // the loop is needed without its sums, too
     bool shares;    // a buffer was found that the earlier loop reads
 } finding;
 
-// Does the loop read the buffer, outside of other constructs?
-static bool reads(const finding *x, uint32_t loop, uint32_t buffer)
+// Marks the buffers that the loop reads, outside of other constructs.
+static void mark_reads(const finding *x, uint32_t loop)
 {
     for (uint32_t id = loop + 1; id < x->w->s.partner[loop]; id++) {
         const vy_inst *i = &x->w->p->insts.data[id];
-        if (i->op == VY_OP_LOAD && i->aux == buffer && x->w->s.parent[id] == loop) return true;
+        if (i->op == VY_OP_LOAD && x->w->s.parent[id] == loop) x->read[i->aux] = loop;
     }
-    return false;
 }
 
 static bool is_input(const vy_program *p, uint32_t buffer)
@@ -50,7 +50,7 @@ static bool available(finding *x, uint32_t loop, uint32_t at, uint32_t id)
     if (id < loop || ++x->steps > MAX_STEPS || !may_move(x, i)) return false;
     for (uint32_t k = 0; k < i->nargs; k++)
         if (!available(x, loop, at, vy_arg(p, id, k))) return false;
-    if (i->op == VY_OP_LOAD && !x->shares) x->shares = reads(x, at, i->aux);
+    if (i->op == VY_OP_LOAD) x->shares |= x->read[i->aux] == at;
     return true;
 }
 
@@ -144,8 +144,9 @@ static bool is_followed(const finding *x, uint32_t loop)
     const uint32_t first = vy_last_result(p, &x->w->s, loop) + 1;
     for (uint32_t id = first; id < p->insts.count && id < first + FAR; id++) {
         if (same_range(x, loop, id)) {
+            mark_reads(x, id);
             for (uint32_t k = loop + 1; k < x->w->s.partner[loop]; k++)
-                if (p->insts.data[k].op == VY_OP_LOAD && reads(x, id, p->insts.data[k].aux))
+                if (p->insts.data[k].op == VY_OP_LOAD && x->read[p->insts.data[k].aux] == id)
                     return true;
             return false;
         }
@@ -171,6 +172,7 @@ static bool takes_all(finding *x, uint32_t loop, uint32_t at)
     const uint32_t n = vy_slot_count(x->w->p, &x->w->s, loop), old = x->e->sums.count;
     x->steps = 0;
     x->shares = false;
+    mark_reads(x, at);
     uint32_t there = 0;
     for (uint32_t k = x->e->to[at]; k; k = x->e->sums.data[k - 1].next) there++;
     bool ok = there + n <= MAX_SUMS;
@@ -216,9 +218,10 @@ bool vy_find_early_sums(vy_rewrite *w, vy_early_sums *e)
 {
     finding x = {.w = w, .e = e, .order = {.p = w->p, .s = &w->s}};
     x.uses = vy_rewrite_uses(w);
+    x.read = vy_rewrite_table(w, w->p->buffers.count * sizeof *x.read);
     e->to = vy_rewrite_ids(w);
     e->from = vy_rewrite_ids(w);
-    if (!x.uses || !e->to || !e->from) return false;
+    if (!x.uses || !x.read || !e->to || !e->from) return false;
     for (uint32_t id = 1; !w->oom && id < w->p->insts.count; id++)
         if (is_counted(&x, id)) find_earlier(&x, id);
     return !w->oom;

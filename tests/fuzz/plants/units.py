@@ -161,7 +161,7 @@ UNITS = {
     "test_early_sums": (
         ("ir/pass/sums/early_sums_find.c", None, "if (id < loop || ++x->steps", "if (++x->steps"),
         ("ir/pass/sums/early_sums_find.c", None, "|| !may_move(x, i)) return false;", ") return false;"),
-        ("ir/pass/sums/early_sums_find.c", None, "i->aux == buffer && x->w->s.parent[id] == loop) return true;", "x->w->s.parent[id] == loop) return true;"),
+        ("ir/pass/sums/early_sums_find.c", None, "x->shares |= x->read[i->aux] == at;", "x->shares = true;"),
         ("ir/pass/sums/early_sums_find.c", None, "return is_input(x->w->p, i->aux);", "return true;"),
         ("ir/pass/sums/early_sums_find.c", None, "return x->stays ? vy_is_cheap((vy_op)i->op) :", "return"),
         ("ir/pass/sums/early_sums_find.c", None, "VY_IS_LEAF(id) || id < at || id == loop) return true;", "VY_IS_LEAF(id) || id < loop || id == loop) return true;"),
@@ -183,7 +183,7 @@ UNITS = {
         ("ir/pass/sums/early_sums_find.c", None, "!vy_is_gradient(p->buffers.data[i->aux].role.kind))", "false)"),
         ("ir/pass/sums/early_sums_find.c", None, "if (i->op != VY_OP_ATOMIC_ADD ||", "if ("),
         ("ir/pass/sums/early_sums_find.c", None, "*adds = true;", ""),
-        ("ir/pass/sums/early_sums_find.c", None, "p->insts.data[k].op == VY_OP_LOAD && reads(x, id, p->insts.data[k].aux))", "true)"),
+        ("ir/pass/sums/early_sums_find.c", None, "p->insts.data[k].op == VY_OP_LOAD && x->read[p->insts.data[k].aux] == id)", "true)"),
         ("ir/pass/sums/early_sums_find.c", None, "vy_closer(x->w->p, &x->w->s, opener) == id ? opener : 0;", "opener < id ? opener : 0;"),
         ("ir/pass/sums/early_sums_find.c", None, "bool ok = there + n <= MAX_SUMS;", "bool ok = true;"),
         ("ir/pass/sums/early_sums_find.c", None, "if (ok && x->shares && !x->w->oom)", "if (ok && !x->w->oom)"),
