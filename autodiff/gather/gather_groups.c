@@ -251,7 +251,7 @@ bool gather_by_groups(gather *begin, gather_one *one, bool *done)
     *done = false;
     vy_program *version = begin->meets ? NULL : version_of(&g, &x);
     bool ok = true;
-    if (version && is_gathered(&all, version, one)) {
+    if (version && gather_has_additions(version) && is_gathered(&all, version, one)) {
         *done = true;
         ok = replace(&all, &x, version, one);
     } else {

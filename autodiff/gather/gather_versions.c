@@ -122,7 +122,7 @@ bool gather_replace_by_versions(gather_versions *all, const char *const *names, 
     }
     const uint32_t count = all->count;
     all->count = 0; // they are the module's
-    if (!vy_stages_replace_some(g->m, g->r, all->version, all->holds, count)) return false;
+    if (!vy_stages_replace_by_one(g->m, g->r, all->version, all->holds, count)) return false;
     bool ok = true;
     for (uint32_t k = 0; k < count && ok; k++) {
         gather own = *g;

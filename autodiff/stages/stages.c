@@ -293,14 +293,15 @@ static bool add_stages(vy_module *m, vy_program *const *stages, uint32_t count)
     return false;
 }
 
-bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
-                            const vy_dim *iterations, uint32_t count)
+// Of each launch `one` stage runs, or those do that `iterations` says.
+static bool replace(vy_module *m, vy_program *whole, vy_program *const *stages,
+                    const vy_dim *iterations, uint32_t count, bool one)
 {
     uint32_t index = 0;
     while (m->programs.data[index] != whole) index++;
     cut c = {.m = m, .whole = whole, .stages = stages, .iterations = iterations, .count = count};
     bool ok = add_stages(m, stages, count) && cut_take_scalars(&c) && link_parameters(&c) &&
-              vy_stages_keep(m, stages, iterations, count) &&
+              (one || vy_stages_keep(m, stages, iterations, count)) &&
               (m->pipelines.count || wrap(m, whole));
     for (uint32_t l = 0; ok && l < m->pipelines.count; l++) {
         vy_pipeline *p = m->pipelines.data[l];
@@ -322,5 +323,17 @@ bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *
 
 bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stages, uint32_t count)
 {
-    return vy_stages_replace_some(m, whole, stages, NULL, count);
+    return replace(m, whole, stages, NULL, count, false);
+}
+
+bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
+                            const vy_dim *iterations, uint32_t count)
+{
+    return replace(m, whole, stages, iterations, count, false);
+}
+
+bool vy_stages_replace_by_one(vy_module *m, vy_program *whole, vy_program *const *versions,
+                              const vy_dim *holds, uint32_t count)
+{
+    return replace(m, whole, versions, holds, count, true);
 }

@@ -288,6 +288,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Programs without a domain, over the invocations of their launch.
     ("text/grad/gather/groups.vyre", (
         ("autodiff/gather/gather_groups.c", None, "const int64_t most = x->has[axis] ? GATHER_GRID : 1;", "const int64_t most = GATHER_GRID;"),
+        ("autodiff/gather/gather_groups.c", None, "version && gather_has_additions(version) &&", "version &&"),
+        ("autodiff/gather/gather_versions.c", None, "!vy_stages_replace_by_one(", "!vy_stages_replace_some("),
         ("autodiff/gather/gather_groups.c", None, "case VY_LID: return local_id(x, l->axis);", "case VY_LID: return group_id(x, l->axis);"),
         ("autodiff/gather/gather_groups.c", None, "case VY_WID: return group_id(x, l->axis);", "case VY_WID: return x->variable[l->axis];"),
         ("autodiff/gather/gather_groups.c", None, "const vy_value rows = vy_mul(b, v, number(x, x->size[axis]));", "const vy_value rows = v;"),

@@ -213,6 +213,32 @@ static void test_clears(void **state)
     }
 }
 
+// Versions of a program, of which each launch runs one: the second writes nothing, and clears for
+// itself what the first would write.
+static void test_versions(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "program f_some(x: in f32[N], out: out f32[N], N: u32) over(i: N) { out[i] = x[i]; }\n"
+        "program f_none(x: in f32[N], out: out f32[N], N: u32) over(i: N) { }\n";
+    for (int64_t first = 0; first < 2; first++) {
+        vy_module *m = parse(whole);
+        vy_program *list[3], *p = vy_module_find(m, "f_grad");
+        assert_int_equal(linked_stages(m, text, list), 2);
+        vy_dim holds[2];
+        for (uint32_t k = 0; k < 2; k++) {
+            const vy_dim_node n = {.op = VY_DIM_CONST, .value = k == 0 ? first : 1 - first};
+            assert_true(vy_vec_push(&p->dims, n));
+            holds[k].id = p->dims.count - 1;
+        }
+        assert_true(vy_stages_replace_by_one(m, p, list, holds, 2));
+        float x[] = {3, 5, 8}, y[] = {4, 12, 15}, out[] = {7, 7, 7};
+        run(m, "f_grad", x, y, out);
+        for (uint32_t i = 0; i < 3; i++) assert_float_equal(out[i], first ? x[i] : 0, 0);
+        vy_module_free(m);
+    }
+}
+
 // A tape has elements of one invocation for each program that records on it.  A program that gathers
 // has another domain, and reads those of others: what differentiates it must not add plainly.
 static void test_whose_elements(void **state)
@@ -247,7 +273,7 @@ int main(void)
         cmocka_unit_test(test_alone),          cmocka_unit_test(test_in_pipelines),
         cmocka_unit_test(test_links),          cmocka_unit_test(test_names),
         cmocka_unit_test(test_unknown_scalar), cmocka_unit_test(test_clears),
-        cmocka_unit_test(test_whose_elements),
+        cmocka_unit_test(test_versions),       cmocka_unit_test(test_whose_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
