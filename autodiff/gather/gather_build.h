@@ -314,8 +314,10 @@ bool gather_shares_walk(const gather *g, const gather_site *x, const gather_site
 // Drops programs with which the text would grow out of proportion.  True: there were some.
 bool gather_drop_long(gather *g);
 // ---- gather_iterations.c
-// May `loop`, of which what is marked in needed[] is copied, run its iterations in any order?
-bool gather_iterations_commute(gather *g, const uint8_t *needed, uint32_t loop);
+// May `loop`, of which a program of these sites copies what is marked in needed[], run its
+// iterations in any order?
+bool gather_iterations_commute(gather *g, const uint8_t *needed, gather_site *const *sites,
+                               uint32_t count, uint32_t loop);
 // ---- gather_need.c
 // Marks the backward slice of the site's operands, for the nest of site->access.  False: something
 // can be neither copied nor kept (site->why).  What has to be kept is entered into g->kept.
@@ -352,6 +354,12 @@ bool gather_keep(gather *g, uint32_t id);
 uint32_t gather_array_at(const gather *g, uint32_t load);
 // The local array whose contents a kept `id` represents; NULL: it is a number.
 const vy_buf *gather_array(const gather *g, uint32_t id);
+// The indices of what is kept of `id`: n `within` an invocation (of loops, or of an array), and its
+// place.  Returns how many there are.  Numbers of neighbouring invocations are neighbours; of an
+// array those of one invocation are: a sum walks it, and either all lanes load one row, or each
+// loads an element of it.
+uint32_t gather_kept_indices(const gather *g, uint32_t id, const uint32_t *within, uint32_t n,
+                             const uint32_t *place, uint32_t *indices);
 // Buffer of the program being built that keeps g->kept.data[k]; declares it if necessary.
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k);
 // ---- gather_place.c

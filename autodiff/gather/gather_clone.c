@@ -21,16 +21,15 @@ uint32_t gather_map(gather_clone *c, uint32_t id)
     return 0;
 }
 
-// Appends the place of what is kept at the point; returns how many indices that takes.
-static uint32_t add_place(gather_clone *c, uint32_t *args, uint32_t n)
+// The indices of what is kept of `id`: `within` an invocation, n, and the point's place.  Returns
+// how many there are.
+static uint32_t add_place(gather_clone *c, uint32_t id, const uint32_t *within, uint32_t n,
+                          uint32_t *args)
 {
-    const vy_over_var *axes;
-    const uint32_t overs = gather_place_axes(c->g, &axes);
     uint32_t value[VY_MAX_RANK];
     for (uint32_t k = 0; k < c->g->r->overs.count; k++) value[k] = c->index[k].id;
     gather_place(c->g, c->b, value);
-    for (uint32_t k = 0; k < overs; k++) args[n + k] = value[k];
-    return overs;
+    return gather_kept_indices(c->g, id, within, n, value, args);
 }
 
 static uint32_t load_kept(gather_clone *c, uint32_t id)
@@ -39,10 +38,10 @@ static uint32_t load_kept(gather_clone *c, uint32_t id)
     uint32_t loops[VY_MAX_RANK], args[VY_MAX_RANK], n = gather_loops(g, id, loops);
     uint32_t buffer = gather_kept_buffer(g, c->b, g->keep[id] - 1);
     if (!buffer) return 0;
-    for (uint32_t k = 0; k < n; k++) args[k] = c->map[loops[k]];
-    const uint32_t overs = add_place(c, args, n);
+    for (uint32_t k = 0; k < n; k++) loops[k] = c->map[loops[k]];
+    const uint32_t rank = add_place(c, id, loops, n, args);
     vy_type t = vy_id_type(g->r, id);
-    uint32_t v = vy_emit(c->b, VY_OP_LOAD, t == VY_BOOL ? VY_U32 : t, buffer, n + overs, args);
+    uint32_t v = vy_emit(c->b, VY_OP_LOAD, t == VY_BOOL ? VY_U32 : t, buffer, rank, args);
     return t == VY_BOOL ? vy_cast(c->b, VY_BOOL, (vy_value){v}).id : v;
 }
 
@@ -51,11 +50,12 @@ static uint32_t load_array(gather_clone *c, uint32_t id, uint32_t last)
 {
     gather *g = c->g;
     const vy_inst *i = &g->r->insts.data[id];
-    uint32_t args[VY_MAX_RANK], buffer = gather_kept_buffer(g, c->b, g->keep[last] - 1);
+    uint32_t own[VY_MAX_RANK], args[VY_MAX_RANK];
+    const uint32_t buffer = gather_kept_buffer(g, c->b, g->keep[last] - 1);
     if (!buffer) return 0;
-    for (uint32_t k = 0; k < i->nargs; k++) args[k] = gather_map(c, vy_arg(g->r, id, k));
-    const uint32_t overs = add_place(c, args, i->nargs);
-    return vy_emit(c->b, VY_OP_LOAD, (vy_type)i->type, buffer, i->nargs + overs, args);
+    for (uint32_t k = 0; k < i->nargs; k++) own[k] = gather_map(c, vy_arg(g->r, id, k));
+    const uint32_t rank = add_place(c, last, own, i->nargs, args);
+    return vy_emit(c->b, VY_OP_LOAD, (vy_type)i->type, buffer, rank, args);
 }
 
 // -------------------------------------------------------------------------------------- constructs
@@ -120,7 +120,7 @@ static void open(gather_clone *c, uint32_t id)
     default:
         map_slots(c, &s, id, vy_init_arg(g->r, id));
         uint8_t reverse = i->flags & VY_FLAG_REVERSE;
-        if (reverse && gather_iterations_commute(g, c->needed, id)) reverse = 0;
+        if (reverse && gather_iterations_commute(g, c->needed, c->sites, c->count, id)) reverse = 0;
         const uint32_t step = gather_map(c, vy_arg(g->r, id, 2));
         const uint32_t to = gather_map(c, vy_arg(g->r, id, 1));
         c->map[id] =

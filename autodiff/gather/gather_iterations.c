@@ -12,8 +12,9 @@
 // A chain is the carried value and what is made of it by additions, in either arm of an `if` and in
 // inner loops.  Every use of a chain must be in the chain itself, and its end must be the value
 // carried to the next iteration: then each iteration adds something that depends on no other
-// iteration.  Nothing else in a copied loop has an order: it writes nothing, and the memory that it
-// reads has its final contents.
+// iteration.  What the program adds to memory from within the loop, where it has elements of its
+// own, is such a use: a carried value that it is made of is what later iterations did.  Nothing
+// else in a copied loop has an order: the memory that it reads has its final contents.
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"
 
@@ -22,6 +23,8 @@ typedef struct iterations {
     uint32_t loop;
     uint32_t *chain; // by instruction, from `loop` on: 1 + slot whose chain it belongs to; 0: none
     const uint8_t *needed;
+    gather_site *const *sites; // of the program
+    uint32_t count;
 } iterations;
 
 static uint32_t chain_of(const iterations *t, uint32_t id)
@@ -49,6 +52,13 @@ static bool extend(iterations *t, uint32_t id, bool swaps)
     if (y && (x || !swaps)) return false;
     set_chain(t, id, x ? x : y);
     return true;
+}
+
+static bool is_site(const iterations *t, uint32_t id)
+{
+    for (uint32_t k = 0; k < t->count; k++)
+        if (t->sites[k]->id == id) return true;
+    return false;
 }
 
 static bool open(iterations *t, uint32_t id)
@@ -88,18 +98,20 @@ static bool visit(iterations *t, uint32_t id)
     if (vy_op_opens(op)) return !t->needed[id] || open(t, id);
     if (vy_op_closes(op)) return !t->needed[t->g->s.partner[id]] || close(t, id);
     if (op == VY_OP_TEST) return free_of_chains(t, id, 0, 1);
+    if (is_site(t, id)) return free_of_chains(t, id, 0, t->g->r->insts.data[id].nargs);
     if (!t->needed[id] || t->g->keep[id]) return true;
     if (op == VY_OP_ADD || op == VY_OP_OR) return extend(t, id, true);
     if (op == VY_OP_SUB) return extend(t, id, false);
     return free_of_chains(t, id, 0, t->g->r->insts.data[id].nargs);
 }
 
-bool gather_iterations_commute(gather *g, const uint8_t *needed, uint32_t loop)
+bool gather_iterations_commute(gather *g, const uint8_t *needed, gather_site *const *sites,
+                               uint32_t count, uint32_t loop)
 {
     const vy_program *p = g->r;
     uint32_t end = g->s.partner[loop], n = vy_slot_count(p, &g->s, loop);
     if (p->insts.data[loop].op != VY_OP_LOOP || vy_exits(p, loop)) return false;
-    iterations t = {.g = g, .loop = loop, .needed = needed};
+    iterations t = {.g = g, .loop = loop, .needed = needed, .sites = sites, .count = count};
     t.chain = vy_arena_alloc(&g->arena, (end + 1 + n - loop) * sizeof *t.chain);
     if (!t.chain) {
         g->failed = true;

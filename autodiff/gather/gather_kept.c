@@ -129,6 +129,17 @@ static bool is_free(const gather *g, const char *name)
     return !found;
 }
 
+uint32_t gather_kept_indices(const gather *g, uint32_t id, const uint32_t *within, uint32_t n,
+                             const uint32_t *place, uint32_t *indices)
+{
+    const vy_over_var *axes;
+    const uint32_t overs = gather_place_axes(g, &axes);
+    const bool place_first = gather_array(g, id) != NULL;
+    for (uint32_t k = 0; k < n; k++) indices[place_first ? overs + k : k] = within[k];
+    for (uint32_t k = 0; k < overs; k++) indices[place_first ? k : n + k] = place[k];
+    return n + overs;
+}
+
 uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
 {
     const vy_program *p = g->r;
@@ -161,10 +172,14 @@ uint32_t gather_kept_buffer(gather *g, vy_builder *b, uint32_t k)
     }
     const vy_over_var *axes;
     const uint32_t count = gather_place_axes(g, &axes);
-    for (uint32_t j = 0; j < count; j++) dims[n + j] = vy_dim_natural(b, axes[j].extent);
+    uint32_t within[VY_MAX_RANK], place[VY_MAX_RANK], ids[VY_MAX_RANK];
+    for (uint32_t j = 0; j < n; j++) within[j] = dims[j].id;
+    for (uint32_t j = 0; j < count; j++) place[j] = vy_dim_natural(b, axes[j].extent).id;
+    const uint32_t rank = gather_kept_indices(g, kept->id, within, n, place, ids);
+    for (uint32_t j = 0; j < rank; j++) dims[j].id = ids[j];
     vy_type t = array ? array->type : vy_id_type(p, kept->id);
     if (t == VY_BOOL) t = VY_U32;
-    vy_buffer made = vy_param_buffer(b, kept->name, VY_INOUT, t, n + count, dims);
+    vy_buffer made = vy_param_buffer(b, kept->name, VY_INOUT, t, rank, dims);
     if (vy_builder_failed(b)) return 0;
     uint32_t *link = &vy_builder_program(b)->buffers.data[made.id].link;
     if (kept->link) *link = kept->link;

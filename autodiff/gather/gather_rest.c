@@ -10,17 +10,16 @@
 
 #include <string.h>
 
-// Appends the invocation's place in what is kept; returns how many indices that takes.
-static uint32_t add_place(const gather *g, vy_builder *b, uint32_t *args, uint32_t n)
+// The indices of what is kept of `id`: `within` the invocation, n, and its place.  Returns how many
+// there are.
+static uint32_t add_place(const gather *g, vy_builder *b, uint32_t id, const uint32_t *within,
+                          uint32_t n, uint32_t *args)
 {
-    const vy_over_var *axes;
-    const uint32_t overs = gather_place_axes(g, &axes);
     uint32_t value[VY_MAX_RANK];
     for (uint32_t k = 0; k < g->r->overs.count; k++)
         value[k] = vy_leaf_other(b, VY_LEAF_OVER, VY_U32, k, 0);
     gather_place(g, b, value);
-    for (uint32_t k = 0; k < overs; k++) args[n + k] = value[k];
-    return overs;
+    return gather_kept_indices(g, id, within, n, value, args);
 }
 
 // Stores kept value `id`, just copied; a CARRY or RESULT once all of its construct are copied.
@@ -31,12 +30,12 @@ static void store_kept(gather *g, vy_builder *b, uint32_t id, const uint32_t *ma
     uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1);
     if (!buffer) return;
     vy_value v = {vy_map(map, id)};
-    for (uint32_t k = 0; k < n; k++) args[k] = vy_map(map, loops[k]);
-    const uint32_t overs = add_place(g, b, args, n);
+    for (uint32_t k = 0; k < n; k++) loops[k] = vy_map(map, loops[k]);
+    const uint32_t rank = add_place(g, b, id, loops, n, args);
     if (vy_id_type(p, id) == VY_BOOL) v = vy_cast(b, VY_U32, v);
-    args[n + overs] = v.id;
+    args[rank] = v.id;
     vy_pass_at(b, p, id);
-    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, n + overs + 1, args);
+    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, rank + 1, args);
 }
 
 // Stores a local array that has its final contents.
@@ -44,17 +43,17 @@ static void store_array(gather *g, vy_builder *b, uint32_t id)
 {
     uint32_t buffer = gather_kept_buffer(g, b, g->keep[id] - 1);
     uint32_t array = g->r->insts.data[id].aux, rank = g->r->buffers.data[array].rank;
-    uint32_t args[VY_MAX_RANK + 1];
+    uint32_t own[VY_MAX_RANK], args[VY_MAX_RANK + 1];
     uint32_t zero = vy_int(b, VY_U32, 0).id, one = vy_int(b, VY_U32, 1).id;
     if (!buffer) return;
     vy_pass_at(b, g->r, id);
     for (uint32_t k = 0; k < rank; k++)
-        args[k] =
+        own[k] =
             vy_begin_loop(b, VY_U32, false, zero, vy_extent_leaf(b, array, k), one, 0, NULL, NULL);
-    uint32_t v = vy_emit(b, VY_OP_LOAD, g->r->buffers.data[array].type, array, rank, args);
-    const uint32_t overs = add_place(g, b, args, rank);
-    args[rank + overs] = v;
-    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, rank + overs + 1, args);
+    uint32_t v = vy_emit(b, VY_OP_LOAD, g->r->buffers.data[array].type, array, rank, own);
+    const uint32_t n = add_place(g, b, id, own, rank, args);
+    args[n] = v;
+    vy_emit(b, VY_OP_STORE, VY_VOID, buffer, n + 1, args);
     for (uint32_t k = 0; k < rank; k++) vy_end_loop(b, 0, 0, NULL, NULL);
 }
 
