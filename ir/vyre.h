@@ -714,6 +714,10 @@ typedef struct vy_opt_options {
     // Sums and products of gradients are rounded as they are written, on devices as in the
     // interpreter, though `registers` is set.
     bool precise;
+    // Loops that begin at an invocation's place in the domain begin at its workgroup's, with a
+    // condition on what they do (ir/pass/device/uniform_starts.c): for GPUs, which load once what
+    // all lanes of a subgroup load.
+    bool uniform_starts;
 } vy_opt_options;
 
 // Runs the pipeline on every program of the module, in place.  Returns vy_module_ok(m).

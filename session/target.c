@@ -175,6 +175,7 @@ static void choose_places(const vys_asked *asked, vy_opt_options *opt)
 {
     const vys_facts *f = asked->facts;
     const bool gpu = f->known ? !f->cpu : is_for_gpu(asked->settings, f);
+    opt->uniform_starts = gpu;
     opt->adjacent = opt->coarsen > 1 && gpu;
     if (opt->adjacent) opt->carried = GPU_CARRIED;
 }

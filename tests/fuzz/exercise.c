@@ -161,7 +161,8 @@ void exercise(const vy_module *m, uint32_t choice)
                         .unchecked = choice >> 16 & 1,
                         .chunk = choice >> 17 & 1 ? 8 : 0,
                         .coarsen = choice >> 18 & 1 ? 16 : 0,
-                        .adjacent = choice >> 19 & 1};
+                        .adjacent = choice >> 19 & 1,
+                        .uniform_starts = choice >> 23 & 1};
     if (choice >> 20 & 1) tell_few_elements(&o);
     if (choice >> 20 & 2) tell_long_rows(&o);
     if (choice >> 22 & 1) tell_lanes(&o, 8);

@@ -50,6 +50,29 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/core/rules.c", None, "return !other || (k == 0 ? other->f == 0 : other->f <= 0);", "return false;"),
         ("autodiff/facts/masks.c", None, "vy_rule_drops(f->p, id, k);", "false;"),
     )),
+    # Loops that a gather copies, whose iterations may run in another order.
+    ("text/grad/gather/iterations.vyre", (
+        ("autodiff/gather/gather_iterations.c", None, "    if (is_site(t, id)) return free_of_chains", "    if (0) return free_of_chains"),
+    )),
+    # Loops that begin at their workgroup's place.
+    ("spirv/uniform_starts.py", (
+        ("ir/pass/device/uniform_starts.c", None, "return at->next ? vy_max(b, last, vy_add(b, last, u32(x, 1))) : last;", "return last;"),
+        ("ir/pass/device/uniform_starts.c", None, "if (!is_reverse(x->w.p, loop)) return at->next", "if (1) return at->next"),
+        ("ir/pass/device/uniform_starts.c", None, "return at->next ? vy_add(b, first, u32(x, 1)) : first;", "return vy_add(b, first, u32(x, 1));"),
+        ("ir/pass/device/uniform_starts.c", None, "u32(x, size - 1)", "u32(x, 0)"),
+        ("ir/pass/device/uniform_starts.c", None, "const uint32_t size = x->w.p->workgroup[at->axis];", "const uint32_t size = x->w.p->workgroup[0] + 1;"),
+        ("ir/pass/device/uniform_starts.c", None, "vy_begin_else(b, slots, nexts);\n    vy_end_if(b, slots, carries, nexts);", "vy_begin_else(b, slots, nexts);\n    vy_end_if(b, slots, nexts, nexts);"),
+    )),
+    ("text/device/uniform_starts.vyre", (
+        ("ir/pass/device/uniform_starts.c", None, "p->insts.data[loop].type != VY_U32 ||", ""),
+        ("ir/pass/device/uniform_starts.c", None, " || vy_exits(p, loop))", ")"),
+        ("ir/pass/device/uniform_starts.c", None, "!is_one(p, vy_arg(p, loop, 2)) ||", ""),
+        ("ir/pass/device/uniform_starts.c", None, "is_one(p, vy_arg(p, id, 1));", "vy_id_const(p, vy_arg(p, id, 1));"),
+        ("ir/pass/device/uniform_starts.c", None, "!(load && is_written(p, i->aux))", "true"),
+        ("ir/pass/device/uniform_starts.c", None, "return !(kind_of(x, loop, vy_arg(p, id, rank - 1)) & COUNTED);", "return true;"),
+        ("ir/pass/device/uniform_starts.c", None, "const bool open = !p->has_workgroup &&", "const bool open ="),
+        ("ir/pass/device/uniform_starts.c", None, "return extent >= 0 && extent < size;", "return false;"),
+    )),
     # Elements of shared arrays to which all invocations of a workgroup add, summed in order.
     ("text/grad/shared/lane_sums.vyre", (
         ("autodiff/facts/phase_sum.c", None, ".loads & ~summed) summed &=", ".loads & 0) summed &="),
@@ -151,7 +174,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Extents of the domain that are negative.
     ("text/grad/gather/negative_extents.vyre", (
         ("autodiff/gather/gather_kept.c", None, "most.id ? vy_dim_natural(b, most) : most;", "most;"),
-        ("autodiff/gather/gather_kept.c", None, "vy_dim_natural(b, axes[j].extent);", "axes[j].extent;"),
+        ("autodiff/gather/gather_kept.c", None, "vy_dim_natural(b, axes[j].extent).id;", "axes[j].extent.id;"),
         ("autodiff/affine/scan_names.c", None, "    if (!domain) return v;", "    if (v.id) return v;"),
         ("autodiff/affine/scan_names.c", None, "a->extent[q->index] == VY_AFFINE_DOMAIN &&", "t == VY_I32 &&"),
     )),

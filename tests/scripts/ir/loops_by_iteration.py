@@ -7,7 +7,7 @@ all ways to the gradient.
 Memory that loops both read and write (tests/fuzz/rounds.py), and loops controlled by integers that
 other loops compute (strides.py); local arrays that loops fill several times (refills.py); rows that
 invocations walk (walks.py); neighbours that loops load (windows.py); lists that they walk with ifs
-(lists.py).  From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of
+(lists.py); those that begin or end at the invocation (triangles.py).  From a fresh seed that is printed; VYRE_SEED sets the seed, VYRE_COUNT the number of
 each.
 """
 import os
@@ -21,6 +21,7 @@ import oracle  # noqa: E402
 import refills  # noqa: E402
 import rounds  # noqa: E402
 import strides  # noqa: E402
+import triangles  # noqa: E402
 import walks  # noqa: E402
 import windows  # noqa: E402
 
@@ -48,7 +49,7 @@ def main():
     seeds = range(seed, seed + count)
     with tempfile.TemporaryDirectory() as folder:
         bench = oracle.Bench(os.path.abspath(os.environ["BUILD"]), folder)
-        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, walks, windows, lists)])
+        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, walks, windows, lists, triangles)])
 
 
 if __name__ == "__main__":

@@ -152,7 +152,10 @@ static bool optimised(vy_module *m, int level, bool as_run)
     if (as_run && level == 3)
         o.subgroup_add = o.subgroup_types = o.subgroup_shuffle = o.adjacent = true;
     if (as_run && level == 3 && vy_module_program_count(m) % 2) o.subgroup_size = 32;
-    if (as_run && level == 3 && has_vectors(m)) tell_lanes(&o, 8);
+    if (as_run && level == 3 && has_vectors(m))
+        tell_lanes(&o, 8);
+    else
+        o.uniform_starts = as_run && level == 3;
     bool ok = vy_optimize(m, &o);
     for (uint32_t i = 0; ok && level >= 2 && i < vy_module_program_count(m); i++) {
         vy_program *p = m->programs.data[i];

@@ -26,7 +26,7 @@ static void tell_subgroups(vy_opt_options *o)
 static void tell_gpu(vy_opt_options *o)
 {
     tell_subgroups(o);
-    o->workgroup_sums = o->registers = o->final = true;
+    o->workgroup_sums = o->registers = o->final = o->uniform_starts = true;
 }
 
 static void tell_few_lanes(vy_opt_options *o) { tell_lanes(o, 4); }

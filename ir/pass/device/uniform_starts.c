@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// uniform_starts.c: loops that begin at an invocation's place in the domain begin at its
+// workgroup's.
+//
+//   over(h: H, j: T)                    workgroup(64) over(h: H, j: T)
+//   for i in j..T {                     for i in wid.x * 64..T {
+//       … q[h, i, 0] …             →        if i >= j { … q[h, i, 0] … }
+//   }                                   }
+//
+//   for i in rev(0..j + 1) {       →    for i in rev(0..max(last, last + 1)) {
+//       …                                   if i < j + 1 { … }
+//                                       }                    last = wid.x * 64 + 63
+//
+// Neighbouring lanes of a GPU run their iterations side by side.  From starts of their own they
+// load rows that are far apart, in as many transactions as there are lanes, into a vector register
+// for each element; from the same start all load the same row, once, into scalar registers.  What
+// that costs is a condition in each iteration: a subgroup runs as long as its longest loop, and
+// that one has as many iterations as before.  (One on a CPU runs through what its lanes leave out.)
+// Attention's gradients spilled 136 and 13 registers, and load a sixth to a third of it now:
+// docs/performance.md.
+//
+// Every invocation runs the same iterations in the same order, so results have the same bits.  The
+// greatest variable of a domain is 2^32 − 2: neither j + 1 nor a start that is at most that wraps
+// around; of a workgroup that reaches beyond the domain `last + 1` may, and `max` is `last` then.
+//
+// Which loops.  Counted ones in steps of 1 from (in reverse: up to) a variable of the domain, or
+// that plus 1, without early exit, barrier or subgroup operation: those of which some load then has
+// the same indices in the entire workgroup, and the counter in another than the last, so that rows
+// are what it loads.  Runs last of what changes domains or the shape of workgroups, which this code
+// observes; only where options->uniform_starts.
+#include "ir/build/rewrite.h"
+#include "ir/check/uniform.h"
+#include "ir/core/flow.h"
+#include "ir/pass/pass.h"
+
+typedef struct starts {
+    vy_rewrite w;
+    const uint32_t *along[3]; // by axis, by instruction: it differs between lanes along that
+    uint8_t *same;            // by instruction of the loop that is looked at: what it is, or 0
+} starts;
+
+enum { SAME = 1, COUNTED = 2 }; // in the entire workgroup; … and made of the counter
+
+// Where a loop begins: at the variable of the domain along an axis of the workgroup, plus 0 or 1.
+typedef struct place {
+    uint32_t axis;
+    bool next;
+} place;
+
+static bool is_reverse(const vy_program *p, uint32_t loop)
+{
+    return p->insts.data[loop].flags & VY_FLAG_REVERSE;
+}
+
+static uint32_t own_start(const vy_program *p, uint32_t loop)
+{
+    return vy_arg(p, loop, is_reverse(p, loop));
+}
+
+static uint32_t own_end(const vy_program *p, uint32_t loop)
+{
+    return vy_arg(p, loop, !is_reverse(p, loop));
+}
+
+static bool is_one(const vy_program *p, uint32_t id)
+{
+    const vy_scalar *c = vy_id_const(p, id);
+    return c && c->u == 1;
+}
+
+// ---------------------------------------------------------------------------------------- choosing
+static bool find_place(const vy_program *p, uint32_t id, place *at)
+{
+    at->next = !VY_IS_LEAF(id) && p->insts.data[id].op == VY_OP_ADD && is_one(p, vy_arg(p, id, 1));
+    if (at->next) id = vy_arg(p, id, 0);
+    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    if (!l || l->kind != VY_LEAF_OVER) return false;
+    at->axis = p->overs.count - 1 - l->index;
+    const bool alone = at->axis < 2 || (at->axis == 2 && p->overs.count == 3);
+    return alone && p->workgroup[at->axis] > 1;
+}
+
+static uint8_t kind_of(const starts *x, uint32_t loop, uint32_t id)
+{
+    if (!VY_IS_LEAF(id) && id >= loop) return x->same[id];
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        if (x->w.p->workgroup[axis] < 2) continue;
+        if (VY_IS_LEAF(id) ? vy_leaf_along(x->w.p, id, axis) : x->along[axis][id] != 0) return 0;
+    }
+    return SAME;
+}
+
+// SAME if all operands are, COUNTED if one is; else 0.
+static uint8_t kind_of_operands(const starts *x, uint32_t loop, uint32_t id)
+{
+    uint8_t all = SAME;
+    for (uint32_t k = 0; k < x->w.p->insts.data[id].nargs; k++) {
+        const uint8_t kind = kind_of(x, loop, vy_arg(x->w.p, id, k));
+        if (!kind) return 0;
+        all |= kind;
+    }
+    return all;
+}
+
+static bool is_written(const vy_program *p, uint32_t buffer)
+{
+    return p->buffers.data[buffer].cls != VY_IN;
+}
+
+// Is `id`, of the loop, such a load?  Notes what it is.
+static bool look(starts *x, uint32_t loop, uint32_t id)
+{
+    const vy_program *p = x->w.p;
+    const vy_inst *i = &p->insts.data[id];
+    const bool load = i->op == VY_OP_LOAD;
+    const bool made = vy_op_infos[i->op].effect == VY_PURE || load || i->op == VY_OP_LOOP;
+    x->same[id] = made && !(load && is_written(p, i->aux)) ? kind_of_operands(x, loop, id) : 0;
+    const uint32_t rank = load ? p->buffers.data[i->aux].rank : 0;
+    if (rank < 2 || !(x->same[id] & COUNTED) || !vy_is_global(p->buffers.data[i->aux].cls))
+        return false;
+    return !(kind_of(x, loop, vy_arg(p, id, rank - 1)) & COUNTED);
+}
+
+// Does the loop, with the same counter in all lanes, load rows?
+static bool loads_rows(starts *x, uint32_t loop)
+{
+    const vy_program *p = x->w.p;
+    if (p->insts.data[loop].type != VY_U32 || !is_one(p, vy_arg(p, loop, 2)) || vy_exits(p, loop))
+        return false;
+    bool any = false;
+    x->same[loop] = SAME | COUNTED;
+    for (uint32_t id = loop + 1; id < x->w.s.partner[loop]; id++) {
+        if (vy_op_infos[p->insts.data[id].op].effect == VY_CONV) return false;
+        any |= look(x, loop, id);
+    }
+    return any;
+}
+
+static bool suits(starts *x, uint32_t loop, place *at)
+{
+    return find_place(x->w.p, own_start(x->w.p, loop), at) && loads_rows(x, loop);
+}
+
+// Does it load rows if workgroups are rows, beginning or ending at a place in them?
+static bool is_along_row(starts *x, uint32_t loop)
+{
+    const vy_program *p = x->w.p;
+    place at;
+    const bool begins = find_place(p, own_start(p, loop), &at);
+    if (!begins && !kind_of(x, loop, own_start(p, loop))) return false;
+    if (!begins && !find_place(p, own_end(p, loop), &at)) return false;
+    return at.axis == 0 && loads_rows(x, loop);
+}
+
+// --------------------------------------------------------------------------------------- rewriting
+static vy_value u32(const starts *x, uint32_t n) { return vy_int(x->w.b, VY_U32, n); }
+
+// Where the loops of all invocations of the workgroup begin.
+static vy_value common_start(starts *x, uint32_t loop, const place *at)
+{
+    vy_builder *b = x->w.b;
+    const uint32_t size = x->w.p->workgroup[at->axis];
+    const vy_value group = vy_builtin_value(b, VY_WID, at->axis);
+    const vy_value first = vy_mul(b, group, u32(x, size));
+    if (!is_reverse(x->w.p, loop)) return at->next ? vy_add(b, first, u32(x, 1)) : first;
+    const vy_value last = vy_add(b, first, u32(x, size - 1));
+    return at->next ? vy_max(b, last, vy_add(b, last, u32(x, 1))) : last;
+}
+
+static uint32_t instead(void *pass, uint32_t id);
+
+static void begin_at(starts *x, uint32_t loop, const place *at)
+{
+    const vy_program *p = x->w.p;
+    const vy_inst *i = &p->insts.data[loop];
+    const uint32_t end = x->w.s.partner[loop], slots = vy_slot_count(p, &x->w.s, loop);
+    vy_builder *b = x->w.b;
+    uint32_t *values = vy_rewrite_table(&x->w, (slots * 3 + 1) * sizeof *values);
+    if (!values) return;
+    uint32_t *carries = values + slots, *nexts = carries + slots;
+    vy_rewrite_at(&x->w, loop);
+    for (uint32_t s = 0; s < slots; s++)
+        values[s] = vy_new_arg(&x->w, loop, vy_init_arg(p, loop) + s);
+    const uint32_t own = vy_new(&x->w, own_start(p, loop));
+    uint32_t bound[2] = {vy_new_arg(&x->w, loop, 0), vy_new_arg(&x->w, loop, 1)};
+    const bool reverse = is_reverse(p, loop);
+    bound[reverse] = common_start(x, loop, at).id;
+    const uint32_t one = vy_new_arg(&x->w, loop, 2);
+    const vy_value k = {
+        vy_begin_loop(b, VY_U32, i->flags, bound[0], bound[1], one, slots, values, carries)};
+    vy_rewrite_as(&x->w, loop, k.id);
+    for (uint32_t s = 0; s < slots; s++) x->w.map[loop + 1 + s] = carries[s];
+    const vy_value start = {own};
+    vy_begin_if(b, (reverse ? vy_lt(b, k, start) : vy_le(b, start, k)).id);
+    vy_rewrite_range(&x->w, loop + 1 + slots, end, instead, x);
+    if (vy_rewrite_stopped(&x->w)) return;
+    for (uint32_t s = 0; s < slots; s++) nexts[s] = vy_new_arg(&x->w, end, s);
+    vy_begin_else(b, slots, nexts);
+    vy_end_if(b, slots, carries, nexts);
+    vy_end_loop(b, 0, slots, nexts, values);
+    vy_rewrite_slots(&x->w, end, slots, values);
+}
+
+static uint32_t instead(void *pass, uint32_t id)
+{
+    starts *x = pass;
+    place at;
+    if (x->w.p->insts.data[id].op != VY_OP_LOOP || !suits(x, id, &at)) return 0;
+    begin_at(x, id, &at);
+    return vy_last_result(x->w.p, &x->w.s, id);
+}
+
+static bool find_differences(starts *x)
+{
+    const vy_program *p = x->w.p;
+    uint8_t *sources = vy_rewrite_table(&x->w, p->buffers.count);
+    x->same = vy_rewrite_bytes(&x->w);
+    for (uint32_t k = 1; sources && k < p->buffers.count; k++) sources[k] = is_written(p, k);
+    for (uint32_t axis = 0; axis < 3 && !x->w.oom; axis++) {
+        x->along[axis] = vy_differences_along(p, &x->w.s, axis, sources, &x->w.arena);
+        x->w.oom |= !x->along[axis];
+    }
+    return !x->w.oom;
+}
+
+// Is there a loop to look at: a counted one that begins or ends at a place?
+static bool any_at_place(const vy_program *p)
+{
+    place at;
+    for (uint32_t id = 1; id < p->insts.count; id++)
+        if (p->insts.data[id].op == VY_OP_LOOP &&
+            (find_place(p, own_start(p, id), &at) || find_place(p, own_end(p, id), &at)))
+            return true;
+    return false;
+}
+
+static bool any_suits(starts *x)
+{
+    place at;
+    for (uint32_t id = 1; id < x->w.p->insts.count; id++)
+        if (x->w.p->insts.data[id].op == VY_OP_LOOP && suits(x, id, &at)) return true;
+    return false;
+}
+
+// ------------------------------------------------------------------------------------------ shapes
+static bool any_along_row(starts *x)
+{
+    for (uint32_t id = 1; id < x->w.p->insts.count; id++)
+        if (x->w.p->insts.data[id].op == VY_OP_LOOP && is_along_row(x, id)) return true;
+    return false;
+}
+
+static bool is_short(const vy_program *p, const vy_opt_options *o, uint32_t size)
+{
+    const int64_t extent = o->extent ? o->extent(o->user, p, p->overs.count - 1) : -1;
+    return extent >= 0 && extent < size;
+}
+
+// Where the shape is open, and loops gain by it: workgroups that are rows.  An axis that loops run
+// along has many elements, or there is little to do.
+static void choose_shape(starts *x, const vy_opt_options *o)
+{
+    vy_program *p = x->w.p;
+    const uint32_t row = p->workgroup[0], y = p->workgroup[1], z = p->workgroup[2];
+    const bool open = !p->has_workgroup && y * z > 1 && !vy_sees_workgroup(p);
+    if (!open || is_short(p, o, row * y * z)) return;
+    p->workgroup[0] = row * y * z, p->workgroup[1] = p->workgroup[2] = 1;
+    p->has_workgroup = any_along_row(x);
+    if (!p->has_workgroup) p->workgroup[0] = row, p->workgroup[1] = y, p->workgroup[2] = z;
+}
+
+bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *context)
+{
+    const vy_opt_options *o = context->options;
+    if (!o || !o->uniform_starts || !p->overs.count || !any_at_place(p)) return true;
+    starts x = {0};
+    bool ok = vy_rewrite_begin(&x.w, p) && find_differences(&x);
+    if (ok) choose_shape(&x, o);
+    if (ok && any_suits(&x)) {
+        p->has_workgroup = true; // which wid depends on
+        vy_rewrite_run(&x.w, instead, &x);
+    }
+    return vy_rewrite_end(&x.w, ok, &context->changed);
+}
