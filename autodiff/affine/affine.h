@@ -185,6 +185,9 @@ void vy_affine_limit(vy_affine *a, uint32_t dims);
 void vy_affine_weigh(vy_affine *a, isl_set *set);         // keeps `set`
 void vy_affine_weigh_maximum(vy_affine *a, isl_set *set); // of which a maximum is needed; keeps it
 void vy_affine_weigh_both(vy_affine *a, isl_pw_aff *x, isl_pw_aff *y);
+// Takes `fits`, a set of parameters.  False: isl gave up, and the context is unchanged.
+bool vy_affine_add_to_context(vy_affine *a, isl_set *fits);
+vy_interval vy_affine_scalar_range(const vy_affine *a, uint32_t scalar);
 // The value of a parameter as u32 (other scalar types are converted), in a program being built that
 // has the scalars, dimensions and buffers of a->p.
 vy_value vy_affine_param_value(const vy_affine *a, uint32_t param, vy_builder *b);

@@ -73,6 +73,9 @@ typedef struct pipe_count {
 } pipe_count;
 bool vy_pipe_count(explaining *x, const vy_sizes *sizes, pipe_count *n); // false: memory
 
+// ---- pipe_spaces.c
+void vy_explain_spaces(pipe_explaining *w, const pipe_count *g);
+
 // ---- pipe_run.c
 // Runs through the steps of a pipeline whose sizes are known.  False: they are not, a value from a
 // buffer decides, or it takes too long.

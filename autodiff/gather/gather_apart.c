@@ -235,15 +235,26 @@ static bool prove(gather_apart *x)
     return ok;
 }
 
-bool gather_by_apart(gather *begin, gather_one *one, bool *done)
+// As if what has been found had been found by the probe itself.
+static void see_probe(gather_probe *probe, const gather_probe *found)
+{
+    if (found->all && !probe->all) *probe = *found;
+    probe->any |= found->any;
+    probe->factors |= found->factors;
+}
+
+bool gather_by_apart(gather *begin, gather_one *one, bool *done, bool *asked)
 {
     gather g = *begin;
     gather_apart x = {.whole = &g, .one = one};
     gather_versions all = {.g = &g};
     bool ok = true;
     const uint32_t dims = g.r->dims.count;
+    *asked = false;
     if (!begin->meets && find(&g, &x)) { // of domains alone, as the proof
         const gather_probe as_it_is = gather_probe_version(&all, g.r, true, one);
+        *asked = begin->probe && begin->thrifty;
+        if (*asked) see_probe(begin->probe, &as_it_is);
         ok = as_it_is.all || prove(&x);
         if (ok && x.version && begin->probe) {
             *begin->probe = (gather_probe){.all = true, .open = x.holds.id != 0};

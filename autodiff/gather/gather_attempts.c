@@ -152,8 +152,10 @@ static bool gather_first(gather *begin)
 // The same, with cotangents read in place where a launch shows that they can be.
 static bool gather_apart_first(gather *begin)
 {
-    bool done = false;
-    return gather_by_apart(begin, gather_first, &done) && (done || gather_first(begin));
+    bool done = false, asked;
+    if (!gather_by_apart(begin, gather_first, &done, &asked)) return false;
+    if (asked) *begin->made = (gather_made){0};
+    return done || asked || gather_first(begin);
 }
 
 // The same, and if nothing is gathered all of it.
@@ -171,8 +173,7 @@ static bool gather_each(gather *begin, bool *done)
     *done = false;
     if (!gather_by_cases(begin, gather_apart_first, true, &known, done)) return false;
     if (!*done && !gather_by_units(begin, gather_apart_first, done)) return false;
-    if (!*done && !gather_by_apart(begin, gather_first, done)) return false;
-    if (!*done && !gather_first(begin)) return false;
+    if (!*done && !gather_apart_first(begin)) return false;
     *done |= begin->made->any || (begin->probe && begin->probe->all);
     if (*done || begin->meets) return true;
     if (!gather_by_cases(begin, gather_or_own, false, &known, done)) return false;

@@ -112,7 +112,8 @@ bool gather_by_groups(gather *begin, gather_one *one, bool *done);
 // ---- gather_apart.c
 // Where all additions are gathered if cotangents of outputs are read in place, as elements are
 // stored once: makes a program that does, which is gathered by `one`, for launches that show it.
-// *done: it did, or would (a probe).  False: m's diag, or memory.
-bool gather_by_apart(gather *begin, gather_one *one, bool *done);
+// *done: it did, or would (a probe).  *asked: begin->probe has what `one` finds without that.
+// False: m's diag, or memory.
+bool gather_by_apart(gather *begin, gather_one *one, bool *done, bool *asked);
 
 #endif

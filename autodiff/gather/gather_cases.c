@@ -287,14 +287,25 @@ static bool note_cases(const gather *g, uint32_t count)
     return true;
 }
 
-// Is all of case k gathered?
-static bool probe_case(gather_versions *all, uint32_t k, gather_one *one, gather_known_cases *known)
+// Is all of case k gathered?  *open: under conditions of the launch.
+static bool probe_case(gather_versions *all, uint32_t k, gather_one *one, gather_known_cases *known,
+                       bool *open)
 {
     if (known->all >> k & 1) return true;
     gather_one *rest = known->vain >> k & 1 ? known->otherwise : one;
-    const bool each = gather_probe_version(all, all->version[k], k > 0, rest).all;
-    *(each ? &known->all : &known->vain) |= 1u << k;
-    return each;
+    const gather_probe found = gather_probe_version(all, all->version[k], k > 0, rest);
+    *(found.all ? &known->all : &known->vain) |= 1u << k;
+    *open |= found.all && found.open;
+    return found.all;
+}
+
+// Is one program for all gathered in every launch?  Not where a case, in which more is known, has
+// conditions: that needs no attempt.
+static bool is_simple(gather_versions *all, gather_one *one, bool open)
+{
+    const gather_probe as_it_is =
+        open ? (gather_probe){0} : gather_probe_version(all, all->g->r, true, one);
+    return as_it_is.all && !as_it_is.open;
 }
 
 bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_cases *known,
@@ -307,11 +318,9 @@ bool gather_by_cases(gather *begin, gather_one *one, bool whole, gather_known_ca
     gather_versions *all = &c.all;
     divide(&c, g.r, (vy_dim){0});
     const uint32_t count = all->count;
-    bool each = count > 1 && !all->refused && !g.failed;
-    for (uint32_t k = count; k-- > 0 && each;) each = probe_case(all, k, one, known);
-    const gather_probe as_it_is =
-        each && whole ? gather_probe_version(all, g.r, true, one) : (gather_probe){0};
-    each = each && (!as_it_is.all || as_it_is.open);
+    bool each = count > 1 && !all->refused && !g.failed, open = false;
+    for (uint32_t k = count; k-- > 0 && each;) each = probe_case(all, k, one, known, &open);
+    each = each && !(whole && is_simple(all, one, open));
     bool ok = !g.failed;
     *done = each && ok;
     if (*done && g.probe)

@@ -23,66 +23,6 @@
 
 #include <stdio.h>
 
-// -------------------------------------------------------------------------------- simple outputs
-// Can the two stores not both write one element in one invocation?  They are in different arms of
-// one `if`, and not in loops unless they have the same index.
-static bool exclusive(const reverse *r, uint32_t x, uint32_t y)
-{
-    if ((r->facts.home[x] || r->facts.home[y]) && !vy_same_index(r->p, x, y, VY_NO_AXIS))
-        return false;
-    return vy_in_different_arms(r->p, &r->facts.s, x, y);
-}
-
-// The end of the outermost loop around an instruction; the instruction itself if there is none.
-static uint32_t end_of(const reverse *r, uint32_t id)
-{
-    uint32_t end = id;
-    for (uint32_t loop = r->facts.home[id]; loop; loop = r->facts.home[loop])
-        end = r->facts.s.partner[loop];
-    return end;
-}
-
-// In a host program: is there one store, which is executed once, and no load?
-static bool is_stored_once(const reverse *r, uint32_t buffer)
-{
-    const buffer_facts *f = &r->facts.buffers[buffer];
-    return !f->read && f->first_write == f->last_write && !r->facts.home[f->last_write];
-}
-
-// Is each element of the `out` buffer stored at most once, then only added to, and never read?
-// Then the cotangent can be read directly, and nothing needs to be cleared.  (Different invocations
-// never store to one element, or the program would have a race.)
-static bool is_simple(const reverse *r, uint32_t buffer)
-{
-    enum { MOST = 64 }; // stores are compared in pairs
-    if (r->p->host) return is_stored_once(r, buffer);
-    uint32_t stores[MOST], n = 0, adds = 0; // the first addition
-    bool atomics = false;
-    if (r->facts.buffers[buffer].read) return false;
-    for (uint32_t id = r->facts.buffers[buffer].first_write;
-         id && id <= r->facts.buffers[buffer].last_write; id++) {
-        const vy_inst *i = &r->p->insts.data[id];
-        if (i->aux != buffer || vy_op_infos[i->op].effect != VY_WRITE) continue;
-        if (i->op == VY_OP_ATOMIC_ADD || vy_is_extremum((vy_op)i->op)) {
-            atomics = true;
-            continue;
-        }
-        if (r->facts.adds[id]) {
-            adds = adds ? adds : id;
-            continue;
-        }
-        if (i->op != VY_OP_STORE || n == MOST || !vy_stores_once(&r->facts, id)) return false;
-        for (uint32_t k = 0; k < n; k++)
-            if (!exclusive(r, stores[k], id) && !vy_stores_apart(&r->facts, stores[k], id))
-                return false;
-        stores[n++] = id;
-    }
-    for (uint32_t k = 0; k < n && adds; k++)
-        if (end_of(r, stores[k]) > adds) return false;
-    return !(atomics && n);
-}
-
-// ----------------------------------------------------------------------------------- declarations
 static void declare_primal_inputs(reverse *r)
 {
     for (uint32_t i = 1; i < r->p->buffers.count; i++) {
@@ -204,7 +144,7 @@ static void declare_adjoint_of_output(reverse *r, uint32_t i)
     built_buffer *info = &r->build.buffers[i];
     const vy_buf *buf = &r->p->buffers.data[i];
     const char *from = cotangent_name(r, i);
-    if (is_simple(r, i)) {
+    if (vy_reverse_is_simple(r, i)) {
         info->kind = !facts->of ? ADJ_ZERO : from ? ADJ_SEED : ADJ_ONES;
         return;
     }

@@ -43,6 +43,10 @@ void vy_dims_in_use(const vy_program *p, uint8_t *dims);
 bool vy_share_workspace(vy_program *p, uint32_t buffer);
 // ---- params.c
 bool vy_reverse_params(reverse *r); // chooses adjoint kinds, declares the result's parameters
+// ---- simple_outputs.c
+// Is each element of the `out` buffer stored at most once, then only added to, and never read?
+// Then the cotangent can be read directly, and nothing needs to be cleared.
+bool vy_reverse_is_simple(const reverse *r, uint32_t buffer);
 // ---- declare.c
 // Copies the dimensions of the primal to the result; those that depend on an open length only once
 // a buffer of that length is declared.

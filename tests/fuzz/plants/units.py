@@ -472,7 +472,7 @@ UNITS = {
          "if (vy_is_tangent(d->made->roles[buffer].kind)) {"),
         ("autodiff/forward/forward_dispatch.c", None, "return dot ? dot : vy_zero(", "return vy_zero("),
         ("autodiff/forward/forward_dispatch.c", None, ".structural_zeros = true,", ""),
-        ("autodiff/reverse/params.c", None, "if (r->p->host) return is_stored_once(r, buffer);",
+        ("autodiff/reverse/simple_outputs.c", None, "if (r->p->host) return is_stored_once(r, buffer);",
          "if (r->p->host) return true;"),
     ),
     # Two questions that differ share an answer.
