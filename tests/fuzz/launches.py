@@ -59,6 +59,8 @@ def make(seed):
         if r.random() < 0.3:
             arm = "if %s { } else { v += u[%s] * u[0]; }" % (r.choice(ARMS), names["q"])
         whole = whole.replace(store, "%s %s" % (arm, store))
+        if r.random() < 0.3:  # and nothing else
+            whole = whole.replace(body, "v = 1.0;")
     used = " ".join("%s=%d" % item for item in sizes.items())
     return ("// set: %s\n// groups: %s\n// launch: groups=%s\nprogram p(x: in f32[64], w: in f32[512], u: in f32[24], o: out f32[1024], N: u32, M: u32, C: u32) workgroup(%s) {\n    %s\n}\n"
             % (used, ",".join(map(str, groups)), ",".join(map(str, other)), ", ".join(map(str, shape)), whole))
