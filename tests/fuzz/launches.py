@@ -6,7 +6,8 @@ Elements of w are named by gid, wid and lid, by their quotients and remainders, 
 scalars that the launch may make 0, 1, or more than there are invocations; behind guards along some of
 the axes or none; and each invocation adds one of them to what it stores, or several in a loop, whose sum
 a condition looks at, so that it is kept.  Where all workgroups along an axis do the same, they add
-to one element; elsewhere each invocation has an element of its own.  So the gradient of w is summed
+to one element; elsewhere each invocation has an element of its own.  Some read another array as well,
+in arms that no invocation takes, all take, or few do: there may be nothing to add to it.  So the gradient of w is summed
 over invocations, of which only the launch knows how many there are.
 """
 import random
@@ -18,6 +19,9 @@ PLACES = ("%(a)s / C", "%(a)s %% C", "%(a)s / 2u", "%(a)s %% 3u", "%(a)s", "%(g)
 VALUES = ("w[%(p)s] * x[%(q)s]", "w[%(p)s] * w[%(p)s]", "sin(w[%(p)s]) * f32(lindex + 1u)", "w[%(p)s] * f32(%(n)s + %(l)s)", "w[%(p)s] * x[lid.x] + w[%(q)s]")
 SUMS = ("for k in 0..M { v += w[(%(p)s) * M + k] * x[k]; }", "for k in 0..3u { v += w[%(p)s + k] * x[%(q)s]; }",
         "for k in 0..%(l)s + 1u { v += w[%(p)s] * x[k]; }", "for k in %(b)s..M { v += w[k * C + %(p)s]; }")
+# Arms: along axes of one lane, of one workgroup, of scalars; what is never so is known to some passes.
+ARMS = ("lid.z == 1u", "lid.z != 1u", "lid.y > 0u", "wid.z == 1u", "wid.x != 7u", "lindex == 0u", "num_groups.x == 0u", "num_groups.y < 2u", "C == 101u",
+        "C < 3u && lid.x < M", "gid.x > 9999u", "gid.x + C < N", "lid.x + 1u > 0u && lid.z > 0u")
 
 
 def make(seed):
@@ -50,6 +54,13 @@ def make(seed):
     whole = "var v = 0.0; %s %s" % (body, store)
     if guards:
         whole = "if %s { %s }" % (" && ".join(guards), whole)
+    if r.random() < 0.4:
+        arm = "if %s { v += u[%s] * 0.5; }" % (r.choice(ARMS), r.choice(PLACES) % names)
+        if r.random() < 0.3:
+            arm = "if %s { } else { v += u[%s] * u[0]; }" % (r.choice(ARMS), names["q"])
+        whole = whole.replace(store, "%s %s" % (arm, store))
+        if r.random() < 0.3:  # and nothing else
+            whole = whole.replace(body, "v = 1.0;")
     used = " ".join("%s=%d" % item for item in sizes.items())
-    return ("// set: %s\n// groups: %s\n// launch: groups=%s\nprogram p(x: in f32[64], w: in f32[512], o: out f32[1024], N: u32, M: u32, C: u32) workgroup(%s) {\n    %s\n}\n"
+    return ("// set: %s\n// groups: %s\n// launch: groups=%s\nprogram p(x: in f32[64], w: in f32[512], u: in f32[24], o: out f32[1024], N: u32, M: u32, C: u32) workgroup(%s) {\n    %s\n}\n"
             % (used, ",".join(map(str, groups)), ",".join(map(str, other)), ", ".join(map(str, shape)), whole))

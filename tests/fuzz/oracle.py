@@ -5,6 +5,7 @@
   oracle.py [--build DIR] [--seed S] [--count N] [--cpu-seconds T] [--jobs J] [--device SHARE]
             [--keep]
             [--log FILE]       notes which programs were run; the same command skips them
+            [--only FEATURE]   of these seeds those whose program has it: "without over", "shared", …
   oracle.py --replay FILE…     files of tests/fuzz/found
 
 Oracles: those of tests/unit/autodiff/gradcheck_file.c (finite differences, levels, text, other ways to the
@@ -177,8 +178,10 @@ class Worker:
         b.counts.clear()
         b.notes.clear()
         found, reasons, made = [], collections.Counter(), []
-        programs = [make(s) for s in seeds]
-        for s, p, v in zip(seeds, programs, b.interpreter(programs, seeds)):
+        programs = {s: make(s) for s in seeds}
+        if self.options.only:
+            programs = {s: p for s, p in programs.items() if self.options.only in p.features}
+        for (s, p), v in zip(programs.items(), b.interpreter(programs.values(), programs)):
             refused = bool(v and v[0] == "refused")
             b.counts["programs"] += 1
             b.counts["refused"] += refused
@@ -317,6 +320,7 @@ def main(argv=None):
     parser.add_argument("--cpu-seconds", type=float, default=1e9, help="of processor time; then no new programs")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--log", metavar="FILE")
+    parser.add_argument("--only", metavar="FEATURE")
     parser.add_argument("--device", type=float, default=0.05, metavar="SHARE")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--stop", action="store_true", help="at the first failing batch")

@@ -2,10 +2,19 @@
 """Faults in the verbs of the command."""
 GROUPS = (  # the test that notices, and what is changed, what is compiled, old, new
     # What `check` compares the device with.
+    ("first_indices.py", (
+        ("spirv/emit/emit_memory.c", None, "k >= known && !f->m", "k >= known + (known > 0) && !f->m"),
+        ("spirv/emit/emit_memory.c", None, "row_major(f, extents + first, index + first, rank - first);", "row_major(f, extents, index, rank);"),
+        ("spirv/emit/emit_memory.c", None, "row_major(f, extents, index, first), size);", "index[first - 1], size);"),
+        ("spirv/emit/emit_memory.c", None, "vy_extent_id(f, &extents[first], VY_EXTENT_U32);", "vy_extent_id(f, &extents[rank - 1], VY_EXTENT_U32);"),
+        ("ir/facts/in_range.c", None, "if (!vy_is_below(q, index,", "if (k < 1 && !vy_is_below(q, index,"),
+        ("ir/facts/in_range.c", None, "!= VY_U32 && !vy_is", "!= VY_U32 && k < 1 && !vy_is"),
+    )),
     ("text/opt/shared_places.vyre", (
         ("spirv/emit/emit_memory.c", None, "k >= known && !f->m", "k > known && !f->m"),
         ("spirv/emit/emit_memory.c", None, "row_major(f, extents + first, index + first, rank - first);", "index[first];"),
         ("spirv/emit/emit_memory.c", None, "for (uint32_t k = first + 1; k < rank; k++)", "for (uint32_t k = first + 2; k < rank; k++)"),
+        ("spirv/emit/emit_memory.c", None, "rest, vy_spv_u32(f->m, 0)));", "rest, size));"),
         ("ir/facts/in_range.c", None, "return k;", "return 0;"),
         ("ir/pass/scalar/mark_in_range.c", None, ": (uint8_t)(VY_FLAG_FIRST * (axes < most ? axes : most));", ": 0;"),
     )),
