@@ -8,7 +8,8 @@ typedef struct numbering {
     vy_program *p;
     const uint8_t *kind;
     vy_launch_number *number; // by instruction
-    uint8_t *is, *wanted;     // … does the launch alone decide it; is it part of a quotient
+    uint8_t *is, *wanted;     // … does the launch alone decide it; is it part of a number
+    bool products;            // … of which products are
     bool failed;
 } numbering;
 
@@ -84,12 +85,16 @@ static void see(numbering *n, uint32_t id)
     if (!is_narrow(t) || !operation(n, id, &op, &x, &y)) return;
     const bool divides = op == VY_OP_DIV || op == VY_OP_REM;
     if (x.lo < 0 || y.lo < divides) return;
-    if (op == VY_OP_MUL && x.lo != x.hi && y.lo != y.hi) return;
-    if (!vy_interval_exactly(op, x, y, &r) || !vy_interval_within(r, vy_interval_of_type(t)))
+    const bool product = op == VY_OP_MUL && x.lo != x.hi && y.lo != y.hi;
+    if (product && !n->products) return;
+    if (product)
+        r = (vy_interval){x.lo && y.lo, VY_AFFINE_CALM};
+    else if (!vy_interval_exactly(op, x, y, &r) || !vy_interval_within(r, vy_interval_of_type(t)))
         return;
     if (r.lo < 0 || (divides && y.lo != y.hi && r.hi >= INT64_C(1) << 30)) return;
     n->is[id] = 1;
     n->number[id].range = r;
+    n->number[id].product = product;
 }
 
 static bool is_quotient(const vy_program *p, uint32_t id)
@@ -98,11 +103,12 @@ static bool is_quotient(const vy_program *p, uint32_t id)
     return op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SHR;
 }
 
-// Which are quotients, or what they are made of.
+// Which are quotients, or products that are no multiples, or what they are made of.
 static void want(numbering *n)
 {
     for (uint32_t id = n->p->insts.count; id-- > 1;) {
-        if (!n->is[id] || (!n->wanted[id] && !is_quotient(n->p, id))) continue;
+        const bool begins = is_quotient(n->p, id) || n->number[id].product;
+        if (!n->is[id] || (!n->wanted[id] && !begins)) continue;
         n->wanted[id] = 1;
         for (uint32_t k = 0; k < n->p->insts.data[id].nargs; k++) {
             const uint32_t a = vy_arg(n->p, id, k);
@@ -172,9 +178,10 @@ static void make_dim(numbering *n, uint32_t id)
     n->number[id].dim = node(n, (vy_dim_node){.op = dim_op(op), .a = x, .b = y});
 }
 
-const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, vy_arena *arena)
+const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, bool products,
+                                               vy_arena *arena)
 {
-    numbering n = {.p = p, .kind = kind};
+    numbering n = {.p = p, .kind = kind, .products = products};
     n.number = vy_arena_alloc(arena, p->insts.count * sizeof *n.number);
     n.is = vy_arena_alloc(arena, p->insts.count);
     n.wanted = vy_arena_alloc(arena, p->insts.count);
