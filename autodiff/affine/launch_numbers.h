@@ -32,8 +32,8 @@ typedef struct vy_launch_number {
     vy_interval range;
 } vy_launch_number;
 
-// By instruction, in the arena; adds dimensions to p.  kind: by scalar, or NULL.  products: those of
-// what is not negative are numbers, too, and at most VY_AFFINE_CALM.  NULL: memory.
+// By instruction, in the arena; adds dimensions to p.  kind: by scalar, or NULL.  products: those
+// of what is not negative are numbers, too, and at most VY_AFFINE_CALM.  NULL: memory.
 const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, bool products,
                                                vy_arena *arena);
 

@@ -261,8 +261,6 @@ const uint8_t *gather_divided(gather *g);
 // By scalar: the vy_affine_kind that it has to have, as it is in a product that may be taken as a
 // number; NULL: there is no such product, or too many, or memory.
 const uint8_t *gather_multiplied(gather *g);
-// The products of g->numbers are no more than `most`, which is one less than `above`.
-void gather_require_products(gather *g, vy_dim most, vy_dim above);
 // ---- gather_calm.c
 // |x · d|, where x (id 0: 1) is that of other factors; never more than 2⁶².
 vy_dim gather_magnitude(gather *g, vy_dim x, vy_dim d);

@@ -18,8 +18,8 @@
 //
 // A quotient is rounded to 0, which is affine of numbers of one sign alone.  Where that may be the
 // reason, scalars that are divided are taken not to be negative, too.  That may be the reason once
-// numbers do not wrap: then there is a third attempt.  Where products are, a last attempt takes those
-// of scalars to be small (gather_multiplied.c).
+// numbers do not wrap: then there is a third attempt.  Where products are, a last attempt takes
+// those of scalars to be small (gather_multiplied.c).
 #include "autodiff/gather/gather_attempts.h"
 
 #include "ir/core/flow.h"
@@ -192,8 +192,7 @@ gather_calm gather_calmer(gather *g)
         !divided && g->calm.scalar && why.factors && !g->owns ? gather_multiplied(g) : NULL;
     if (!multiplied && g->calm.signs) return none;
     if (!divided && !why.wraps) return none;
-    if (!divided && !multiplied && g->calm.scalar && why.factors)
-        return none; // no scalar changes it
+    if (!divided && !multiplied && g->calm.scalar && why.factors) return none; // which none changes
     uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++)
@@ -285,6 +284,17 @@ static void require_extents(gather *g, vy_dim most, vy_dim above)
     }
 }
 
+// The products that are numbers are no more than `most`, which is one less than `above`.
+static void require_products(gather *g, vy_dim most, vy_dim above)
+{
+    for (uint32_t id = 1; id < g->r->insts.count && g->numbers && !g->failed; id++) {
+        const vy_dim product = {g->numbers[id].dim};
+        if (!g->numbers[id].product) continue;
+        gather_require(g, product, most,
+                       gather_less(g, gather_magnitude(g, (vy_dim){0}, product), above));
+    }
+}
+
 void gather_assume_calm(gather *g)
 {
     if (!g->calm.scalar) return;
@@ -294,7 +304,7 @@ void gather_assume_calm(gather *g)
                  above = gather_number(g, VY_AFFINE_CALM + 1);
     gather_require(g, greatest, most, gather_less(g, greatest, above));
     require_extents(g, most, above);
-    if (g->calm.products) gather_require_products(g, most, above);
+    if (g->calm.products) require_products(g, most, above);
     require_least(g, VY_AFFINE_IS_CALM, -VY_AFFINE_CALM);
     require_least(g, VY_AFFINE_NATURAL, 0);
     require_least(g, VY_AFFINE_POSITIVE, 1);

@@ -4,9 +4,10 @@
 //   let last = w * h - 1;  for k in 0..8 { … a[z * cstep + min(i + k * outw, last)] … }
 //
 // A product of two numbers that only the launch knows is not affine, but it is a number like any
-// other scalar if it is computed exactly.  So where products are what leaves additions to atomics,
-// it is assumed that the scalars in them are at least 1, so that w * h - 1 is not negative, and that
-// no product is more than 2²⁶ (launch_numbers.c).  Products that are strides need none of that (affine/flat.c).
+// other scalar if it is computed exactly.  So where products are what leaves additions to
+// atomics, it is assumed that the scalars in them are at least 1, so that w * h - 1 is not
+// negative, and that no product is more than 2²⁶ (launch_numbers.c).  Products that are strides
+// need none of that (affine/flat.c).
 #include "autodiff/gather/gather_build.h"
 
 #include "ir/core/flow.h"
@@ -84,14 +85,4 @@ const uint8_t *gather_multiplied(gather *g)
         if (in[id] || is_product(p, id)) see(p, id, in, kind);
     }
     return products && products <= MOST_PRODUCTS && !g->failed ? kind : NULL;
-}
-
-void gather_require_products(gather *g, vy_dim most, vy_dim above)
-{
-    for (uint32_t id = 1; id < g->r->insts.count && g->numbers && !g->failed; id++) {
-        const vy_dim product = {g->numbers[id].dim};
-        if (!g->numbers[id].product) continue;
-        gather_require(g, product, most,
-                       gather_less(g, gather_magnitude(g, (vy_dim){0}, product), above));
-    }
 }

@@ -29,8 +29,8 @@ bool vy_stages_replace(vy_module *m, vy_program *whole, vy_program *const *stage
 // stage k does, id 0: once.
 bool vy_stages_replace_some(vy_module *m, vy_program *whole, vy_program *const *stages,
                             const vy_dim *iterations, uint32_t count);
-// The same for versions of `whole`, of which each launch runs one: holds[k], a dimension of `whole`,
-// is 1 where that is version k, else 0.  What one clears no other has written.
+// The same for versions of `whole`, of which each launch runs one: holds[k], a dimension of
+// `whole`, is 1 where that is version k, else 0.  What one clears no other has written.
 bool vy_stages_replace_by_one(vy_module *m, vy_program *whole, vy_program *const *versions,
                               const vy_dim *holds, uint32_t count);
 
