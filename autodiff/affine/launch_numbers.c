@@ -9,6 +9,7 @@ typedef struct numbering {
     const uint8_t *kind;
     vy_launch_number *number; // by instruction
     uint8_t *is, *wanted;     // … does the launch alone decide it; is it part of a number
+    uint8_t *multiplies;      // … is it a product of what is not constant
     bool products;            // … of which products are
     bool failed;
 } numbering;
@@ -94,7 +95,7 @@ static void see(numbering *n, uint32_t id)
     if (r.lo < 0 || (divides && y.lo != y.hi && r.hi >= INT64_C(1) << 30)) return;
     n->is[id] = 1;
     n->number[id].range = r;
-    n->number[id].product = product;
+    n->multiplies[id] = product;
 }
 
 static bool is_quotient(const vy_program *p, uint32_t id)
@@ -107,7 +108,7 @@ static bool is_quotient(const vy_program *p, uint32_t id)
 static void want(numbering *n)
 {
     for (uint32_t id = n->p->insts.count; id-- > 1;) {
-        const bool begins = is_quotient(n->p, id) || n->number[id].product;
+        const bool begins = is_quotient(n->p, id) || n->multiplies[id];
         if (!n->is[id] || (!n->wanted[id] && !begins)) continue;
         n->wanted[id] = 1;
         for (uint32_t k = 0; k < n->p->insts.data[id].nargs; k++) {
@@ -161,12 +162,43 @@ static uint32_t divisor(numbering *n, uint32_t id, uint32_t d)
     return node(n, (vy_dim_node){.op = VY_DIM_MAX, .a = d, .b = constant(n, 1)});
 }
 
+// d within lo..hi.
+static uint32_t within(numbering *n, uint32_t d, int64_t lo, int64_t hi)
+{
+    d = node(n, (vy_dim_node){.op = VY_DIM_MAX, .a = d, .b = constant(n, lo)});
+    return node(n, (vy_dim_node){.op = VY_DIM_MIN, .a = d, .b = constant(n, hi)});
+}
+
+// A factor of at most 31 bits and a sign.
+static uint32_t factor(numbering *n, uint32_t id)
+{
+    const uint32_t d = dim_of(n, id);
+    const uint32_t most = constant(n, INT64_C(1) << 31);
+    if (!VY_IS_LEAF(id)) return n->multiplies[id] ? d : within(n, d, 0, INT64_C(1) << 31);
+    return vy_id_type(n->p, id) == VY_I32
+               ? d
+               : node(n, (vy_dim_node){.op = VY_DIM_MIN, .a = d, .b = most});
+}
+
+// A dimension is computed in every launch, so products are, too, where they are not small.
+static void make_product(numbering *n, uint32_t id)
+{
+    const uint32_t x = factor(n, vy_arg(n->p, id, 0)), y = factor(n, vy_arg(n->p, id, 1));
+    const uint32_t all = node(n, (vy_dim_node){.op = VY_DIM_MUL, .a = x, .b = y});
+    n->number[id].product = all;
+    n->number[id].dim = within(n, all, 0, VY_AFFINE_CALM);
+}
+
 static void make_dim(numbering *n, uint32_t id)
 {
     const vy_op op = (vy_op)n->p->insts.data[id].op;
-    const uint32_t x = dim_of(n, vy_arg(n->p, id, 0));
     uint32_t y, second;
     int64_t c;
+    if (n->multiplies[id]) {
+        make_product(n, id);
+        return;
+    }
+    const uint32_t x = dim_of(n, vy_arg(n->p, id, 0));
     n->number[id].dim = x;
     if (op == VY_OP_CAST || op == VY_OP_BITCAST) return;
     second = vy_arg(n->p, id, 1);
@@ -185,7 +217,8 @@ const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kin
     n.number = vy_arena_alloc(arena, p->insts.count * sizeof *n.number);
     n.is = vy_arena_alloc(arena, p->insts.count);
     n.wanted = vy_arena_alloc(arena, p->insts.count);
-    if (!n.number || !n.is || !n.wanted) return NULL;
+    n.multiplies = vy_arena_alloc(arena, p->insts.count);
+    if (!n.number || !n.is || !n.wanted || !n.multiplies) return NULL;
     for (uint32_t id = 1; id < p->insts.count; id++) see(&n, id);
     want(&n);
     for (uint32_t id = 1; id < p->insts.count && !n.failed; id++)

@@ -28,7 +28,9 @@ vy_interval vy_affine_range_of_kind(vy_type t, uint8_t kind);
 
 typedef struct vy_launch_number {
     uint32_t dim; // 0: it is none
-    bool product; // of what is not constant: no more than VY_AFFINE_CALM by assumption alone
+    // Of what is not constant, no more than VY_AFFINE_CALM by assumption alone: what it is then, as
+    // `dim` is that of every launch, between 0 and VY_AFFINE_CALM.  0: it is no product.
+    uint32_t product;
     vy_interval range;
 } vy_launch_number;
 

@@ -288,8 +288,8 @@ static void require_extents(gather *g, vy_dim most, vy_dim above)
 static void require_products(gather *g, vy_dim most, vy_dim above)
 {
     for (uint32_t id = 1; id < g->r->insts.count && g->numbers && !g->failed; id++) {
-        const vy_dim product = {g->numbers[id].dim};
-        if (!g->numbers[id].product) continue;
+        const vy_dim product = {g->numbers[id].product};
+        if (!product.id) continue;
         gather_require(g, product, most,
                        gather_less(g, gather_magnitude(g, (vy_dim){0}, product), above));
     }
