@@ -80,7 +80,9 @@ vy_number vy_affine_dim_number(vy_affine *a, isl_space *space, uint32_t d)
     case VY_DIM_UNKNOWN:
     case VY_DIM_GROUPS:
     case VY_DIM_STEP: return opaque(a, space, d);
-    default: return dim_operation(a, space, d);
+    default:
+        return a->number_whole && a->number_whole[d] ? opaque(a, space, d)
+                                                     : dim_operation(a, space, d);
     }
 }
 
@@ -211,13 +213,16 @@ static void find_numbers(vy_affine *a)
 {
     if (!a->numbers || a->failed) return;
     a->number_range = vy_arena_alloc(&a->arena, a->p->dims.count * sizeof *a->number_range);
-    a->failed |= !a->number_range;
+    a->number_whole = vy_arena_alloc(&a->arena, a->p->dims.count);
+    a->failed |= !a->number_range || !a->number_whole;
     for (uint32_t d = 0; d < a->p->dims.count && !a->failed; d++)
         a->number_range[d] = vy_affine_type(VY_I64);
     for (uint32_t id = 1; id < a->p->insts.count && !a->failed; id++) {
         const vy_extent e = a->facts.form[a->numbers[id].dim];
-        if (a->numbers[id].dim && e.base && e.base != VY_NO_BASE && !e.offset)
-            a->number_range[e.base] = a->numbers[id].range;
+        if (!a->numbers[id].dim || !e.base || e.base == VY_NO_BASE || e.offset) continue;
+        a->number_range[e.base] = a->numbers[id].range;
+        if (a->numbers[id].product)
+            a->number_whole[e.base] = a->number_whole[a->numbers[id].dim] = 1;
     }
 }
 

@@ -142,6 +142,7 @@ typedef struct vy_affine {
     bool multiples;                  // strides of flat indices may have constant factors, 4 · M
     bool quotients;                  // extents of the domain that are (w + 1) / 2 say what w bounds
     vy_interval *number_range;       // by base of a dimension, if there are numbers
+    uint8_t *number_whole;           // by dimension: is it a product that is a number
     isl_set *context;                // constraints on the parameters
     // Sizes of what the program itself need not have: of outputs of a program that it is made from.
     const vy_affine_product *products;

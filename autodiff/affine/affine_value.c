@@ -78,19 +78,23 @@ static vy_number as_constant(walk *w, vy_number x)
     return x;
 }
 
+// `id`, which is of x and y, as the number of a launch.  Takes both.
+static vy_number launched(walk *w, uint32_t id, vy_number x, vy_number y)
+{
+    vy_affine *a = w->n->a;
+    vy_affine_drop(x, y);
+    x = vy_affine_dim_number(a, isl_space_copy(w->n->space), a->numbers[id].dim);
+    x.range = a->numbers[id].range;
+    return x.pa ? x : refuse(w, VY_AFFINE_LIMIT);
+}
+
 // `id`, which is x / y or x % y.  Takes both.
 static vy_number divided(walk *w, uint32_t id, vy_number x, vy_number y)
 {
     vy_affine *a = w->n->a;
     const vy_op op = (vy_op)a->p->insts.data[id].op;
     vy_affine_why why = VY_AFFINE_FINE;
-    const uint32_t dim = y.range.lo != y.range.hi && a->numbers ? a->numbers[id].dim : 0;
-    if (dim) {
-        vy_affine_drop(x, y);
-        x = vy_affine_dim_number(a, isl_space_copy(w->n->space), dim);
-        x.range = a->numbers[id].range;
-        return x.pa ? x : refuse(w, VY_AFFINE_LIMIT);
-    }
+    if (y.range.lo != y.range.hi && a->numbers && a->numbers[id].dim) return launched(w, id, x, y);
     x = vy_affine_divide(w->n, op, x, y, &why);
     return x.pa ? fit(w, x, (vy_type)a->p->insts.data[id].type) : refuse(w, why);
 }
@@ -109,6 +113,7 @@ static vy_number binary(walk *w, uint32_t id, vy_op op, uint32_t a, uint32_t b)
         op == VY_OP_ADD && y.range.lo == y.range.hi && y.range.lo > INT32_MAX && type == VY_U32;
     if (minus) y.range.lo = y.range.hi -= INT64_C(1) << 32;
     if (op == VY_OP_MUL && x.range.lo != x.range.hi && y.range.lo != y.range.hi) {
+        if (w->n->a->numbers && w->n->a->numbers[id].product) return launched(w, id, x, y);
         vy_affine_drop(x, y);
         return refuse(w, VY_AFFINE_PRODUCT);
     }

@@ -8,7 +8,9 @@ typedef struct numbering {
     vy_program *p;
     const uint8_t *kind;
     vy_launch_number *number; // by instruction
-    uint8_t *is, *wanted;     // … does the launch alone decide it; is it part of a quotient
+    uint8_t *is, *wanted;     // … does the launch alone decide it; is it part of a number
+    uint8_t *multiplies;      // … is it a product of what is not constant
+    bool products;            // … of which products are
     bool failed;
 } numbering;
 
@@ -84,12 +86,16 @@ static void see(numbering *n, uint32_t id)
     if (!is_narrow(t) || !operation(n, id, &op, &x, &y)) return;
     const bool divides = op == VY_OP_DIV || op == VY_OP_REM;
     if (x.lo < 0 || y.lo < divides) return;
-    if (op == VY_OP_MUL && x.lo != x.hi && y.lo != y.hi) return;
-    if (!vy_interval_exactly(op, x, y, &r) || !vy_interval_within(r, vy_interval_of_type(t)))
+    const bool product = op == VY_OP_MUL && x.lo != x.hi && y.lo != y.hi;
+    if (product && !n->products) return;
+    if (product)
+        r = (vy_interval){x.lo && y.lo, VY_AFFINE_CALM};
+    else if (!vy_interval_exactly(op, x, y, &r) || !vy_interval_within(r, vy_interval_of_type(t)))
         return;
     if (r.lo < 0 || (divides && y.lo != y.hi && r.hi >= INT64_C(1) << 30)) return;
     n->is[id] = 1;
     n->number[id].range = r;
+    n->multiplies[id] = product;
 }
 
 static bool is_quotient(const vy_program *p, uint32_t id)
@@ -98,11 +104,12 @@ static bool is_quotient(const vy_program *p, uint32_t id)
     return op == VY_OP_DIV || op == VY_OP_REM || op == VY_OP_SHR;
 }
 
-// Which are quotients, or what they are made of.
+// Which are quotients, or products that are no multiples, or what they are made of.
 static void want(numbering *n)
 {
     for (uint32_t id = n->p->insts.count; id-- > 1;) {
-        if (!n->is[id] || (!n->wanted[id] && !is_quotient(n->p, id))) continue;
+        const bool begins = is_quotient(n->p, id) || n->multiplies[id];
+        if (!n->is[id] || (!n->wanted[id] && !begins)) continue;
         n->wanted[id] = 1;
         for (uint32_t k = 0; k < n->p->insts.data[id].nargs; k++) {
             const uint32_t a = vy_arg(n->p, id, k);
@@ -155,12 +162,43 @@ static uint32_t divisor(numbering *n, uint32_t id, uint32_t d)
     return node(n, (vy_dim_node){.op = VY_DIM_MAX, .a = d, .b = constant(n, 1)});
 }
 
+// d within lo..hi.
+static uint32_t within(numbering *n, uint32_t d, int64_t lo, int64_t hi)
+{
+    d = node(n, (vy_dim_node){.op = VY_DIM_MAX, .a = d, .b = constant(n, lo)});
+    return node(n, (vy_dim_node){.op = VY_DIM_MIN, .a = d, .b = constant(n, hi)});
+}
+
+// A factor of at most 31 bits and a sign.
+static uint32_t factor(numbering *n, uint32_t id)
+{
+    const uint32_t d = dim_of(n, id);
+    const uint32_t most = constant(n, INT64_C(1) << 31);
+    if (!VY_IS_LEAF(id)) return n->multiplies[id] ? d : within(n, d, 0, INT64_C(1) << 31);
+    return vy_id_type(n->p, id) == VY_I32
+               ? d
+               : node(n, (vy_dim_node){.op = VY_DIM_MIN, .a = d, .b = most});
+}
+
+// A dimension is computed in every launch, so products are, too, where they are not small.
+static void make_product(numbering *n, uint32_t id)
+{
+    const uint32_t x = factor(n, vy_arg(n->p, id, 0)), y = factor(n, vy_arg(n->p, id, 1));
+    const uint32_t all = node(n, (vy_dim_node){.op = VY_DIM_MUL, .a = x, .b = y});
+    n->number[id].product = all;
+    n->number[id].dim = within(n, all, 0, VY_AFFINE_CALM);
+}
+
 static void make_dim(numbering *n, uint32_t id)
 {
     const vy_op op = (vy_op)n->p->insts.data[id].op;
-    const uint32_t x = dim_of(n, vy_arg(n->p, id, 0));
     uint32_t y, second;
     int64_t c;
+    if (n->multiplies[id]) {
+        make_product(n, id);
+        return;
+    }
+    const uint32_t x = dim_of(n, vy_arg(n->p, id, 0));
     n->number[id].dim = x;
     if (op == VY_OP_CAST || op == VY_OP_BITCAST) return;
     second = vy_arg(n->p, id, 1);
@@ -172,13 +210,15 @@ static void make_dim(numbering *n, uint32_t id)
     n->number[id].dim = node(n, (vy_dim_node){.op = dim_op(op), .a = x, .b = y});
 }
 
-const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, vy_arena *arena)
+const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, bool products,
+                                               vy_arena *arena)
 {
-    numbering n = {.p = p, .kind = kind};
+    numbering n = {.p = p, .kind = kind, .products = products};
     n.number = vy_arena_alloc(arena, p->insts.count * sizeof *n.number);
     n.is = vy_arena_alloc(arena, p->insts.count);
     n.wanted = vy_arena_alloc(arena, p->insts.count);
-    if (!n.number || !n.is || !n.wanted) return NULL;
+    n.multiplies = vy_arena_alloc(arena, p->insts.count);
+    if (!n.number || !n.is || !n.wanted || !n.multiplies) return NULL;
     for (uint32_t id = 1; id < p->insts.count; id++) see(&n, id);
     want(&n);
     for (uint32_t id = 1; id < p->insts.count && !n.failed; id++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// launch_numbers.h: quotients and remainders that depend on scalars alone, as dimensions.
+// launch_numbers.h: quotients and remainders that depend on scalars alone, as dimensions, and
+// products where they are assumed to be small.
 //
 //   let n = (channels + 3) / 4;   a[z * n + k]        the stride ⌊(channels + 3) / 4⌋
 //
@@ -27,10 +28,15 @@ vy_interval vy_affine_range_of_kind(vy_type t, uint8_t kind);
 
 typedef struct vy_launch_number {
     uint32_t dim; // 0: it is none
+    // Of what is not constant, no more than VY_AFFINE_CALM by assumption alone: what it is then, as
+    // `dim` is that of every launch, between 0 and VY_AFFINE_CALM.  0: it is no product.
+    uint32_t product;
     vy_interval range;
 } vy_launch_number;
 
-// By instruction, in the arena; adds dimensions to p.  kind: by scalar, or NULL.  NULL: memory.
-const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, vy_arena *arena);
+// By instruction, in the arena; adds dimensions to p.  kind: by scalar, or NULL.  products: those
+// of what is not negative are numbers, too, and at most VY_AFFINE_CALM.  NULL: memory.
+const vy_launch_number *vy_launch_numbers_make(vy_program *p, const uint8_t *kind, bool products,
+                                               vy_arena *arena);
 
 #endif

@@ -9,7 +9,8 @@
 //   gather_shapes.c walks that differ in constants alone
 //   gather_signs.c  which offsets must not be negative for that
 //   gather_strides.c the strides, and which of two is taken for the inner one
-//   gather_calm.c, gather_divided.c  which scalars are small, or not negative, for that
+//   gather_calm.c, gather_divided.c, gather_multiplied.c  which scalars are small, or not negative,
+//                   for that
 //   gather_either.c … and which form runs then
 //   gather_won.h, gather_owning.h  where a maximum was; what is left
 //   gather_groups.c a program without a domain, over the invocations of its launch
@@ -134,7 +135,7 @@ typedef struct gather_split {
 } gather_split;
 
 // What everything that is gathered assumes of the launch, and the same for readers.
-enum { GATHER_ASSUMED = 2 * GATHER_PARTS + 32 };
+enum { GATHER_PRODUCTS = 8, GATHER_ASSUMED = 2 * GATHER_PARTS + GATHER_PRODUCTS + 32 };
 typedef struct gather_launch {
     vy_assumption within[GATHER_ASSUMED];
     const char *condition[GATHER_ASSUMED];
@@ -146,6 +147,7 @@ typedef struct gather_launch {
 typedef struct gather_calm {
     const uint8_t *scalar; // by scalar: vy_affine_kind; NULL: nothing is assumed
     bool signs;            // also that some are not negative
+    bool products;         // … and that products of some are small
     uint32_t left;         // buffers added to atomically without that; gather_own.c: conditions
 } gather_calm;
 
@@ -255,6 +257,10 @@ bool gather_begin(gather *g, const vy_program *source);
 // By scalar: the vy_affine_kind that it has to have, as it is divided or divides; NULL: none has
 // to, or memory.
 const uint8_t *gather_divided(gather *g);
+// ---- gather_multiplied.c
+// By scalar: the vy_affine_kind that it has to have, as it is in a product that may be taken as a
+// number; NULL: there is no such product, or too many, or memory.
+const uint8_t *gather_multiplied(gather *g);
 // ---- gather_calm.c
 // |x · d|, where x (id 0: 1) is that of other factors; never more than 2⁶².
 vy_dim gather_magnitude(gather *g, vy_dim x, vy_dim d);

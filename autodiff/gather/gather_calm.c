@@ -18,7 +18,8 @@
 //
 // A quotient is rounded to 0, which is affine of numbers of one sign alone.  Where that may be the
 // reason, scalars that are divided are taken not to be negative, too.  That may be the reason once
-// numbers do not wrap: then there is a third attempt.
+// numbers do not wrap: then there is a third attempt.  Where products are, a last attempt takes
+// those of scalars to be small (gather_multiplied.c).
 #include "autodiff/gather/gather_attempts.h"
 
 #include "ir/core/flow.h"
@@ -183,12 +184,15 @@ gather_calm gather_calmer(gather *g)
     const gather_calm none = {0};
     bool any = false;
     reasons why = {0};
-    if (g->calm.signs) return none;
+    if (g->calm.products || (g->calm.signs && g->owns)) return none;
     for (uint32_t b = 1; b < g->r->buffers.count; b++)
         if (is_left_for_scalars(g, b)) see_reasons(g, b, &why);
-    const uint8_t *divided = why.divides ? gather_divided(g) : NULL;
+    const uint8_t *divided = why.divides && !g->calm.signs ? gather_divided(g) : NULL;
+    const uint8_t *multiplied =
+        !divided && g->calm.scalar && why.factors && !g->owns ? gather_multiplied(g) : NULL;
+    if (!multiplied && g->calm.signs) return none;
     if (!divided && !why.wraps) return none;
-    if (!divided && g->calm.scalar && why.factors) return none; // which no scalar changes
+    if (!divided && !multiplied && g->calm.scalar && why.factors) return none; // which none changes
     uint8_t *calm = vy_arena_alloc(&g->arena, g->r->scalars.count + 1);
     g->failed |= !calm;
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++)
@@ -201,11 +205,13 @@ gather_calm gather_calmer(gather *g)
     if (calm && (divided || why.unmet || g->calm.scalar)) see_indices(g, calm, divided);
     for (uint32_t k = 0; calm && k < g->r->scalars.count; k++) {
         const uint8_t before = g->calm.scalar ? g->calm.scalar[k] : VY_AFFINE_ANY;
+        if (multiplied && calm[k] < multiplied[k]) calm[k] = multiplied[k];
         any |= calm[k] > before;
         if (calm[k] < before) calm[k] = before;
     }
     const uint32_t left = g->calm.scalar ? g->calm.left : gather_left_atomic(g);
-    return any ? (gather_calm){calm, divided != NULL, left} : none;
+    const gather_calm all = {calm, divided || g->calm.signs, multiplied != NULL, left};
+    return any || multiplied ? all : none;
 }
 
 bool gather_is_calm_in_vain(const gather *g)
@@ -213,11 +219,18 @@ bool gather_is_calm_in_vain(const gather *g)
     return g->calm.scalar && gather_left_atomic(g) >= g->calm.left;
 }
 
-bool gather_begin_affine(gather *g)
+// The kinds of scalars, and the numbers that they make then.
+static const uint8_t *make_numbers(gather *g)
 {
     const uint8_t *kind = g->calm.scalar ? g->calm.scalar : g->split.kind;
-    if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, kind, &g->arena);
+    if (!g->numbers) g->numbers = vy_launch_numbers_make(g->r, kind, g->calm.products, &g->arena);
     g->failed |= !g->numbers;
+    return kind;
+}
+
+bool gather_begin_affine(gather *g)
+{
+    const uint8_t *kind = make_numbers(g);
     g->a = (vy_affine){.calm = kind,
                        .calm_extents = g->calm.scalar != NULL,
                        .numbers = g->numbers,
@@ -271,14 +284,27 @@ static void require_extents(gather *g, vy_dim most, vy_dim above)
     }
 }
 
+// The products that are numbers are no more than `most`, which is one less than `above`.
+static void require_products(gather *g, vy_dim most, vy_dim above)
+{
+    for (uint32_t id = 1; id < g->r->insts.count && g->numbers && !g->failed; id++) {
+        const vy_dim product = {g->numbers[id].product};
+        if (!product.id) continue;
+        gather_require(g, product, most,
+                       gather_less(g, gather_magnitude(g, (vy_dim){0}, product), above));
+    }
+}
+
 void gather_assume_calm(gather *g)
 {
     if (!g->calm.scalar) return;
+    if (g->calm.products) make_numbers(g);
     const vy_dim greatest = extreme(g, true, VY_AFFINE_ANY);
     const vy_dim most = gather_number(g, VY_AFFINE_CALM),
                  above = gather_number(g, VY_AFFINE_CALM + 1);
     gather_require(g, greatest, most, gather_less(g, greatest, above));
     require_extents(g, most, above);
+    if (g->calm.products) require_products(g, most, above);
     require_least(g, VY_AFFINE_IS_CALM, -VY_AFFINE_CALM);
     require_least(g, VY_AFFINE_NATURAL, 0);
     require_least(g, VY_AFFINE_POSITIVE, 1);

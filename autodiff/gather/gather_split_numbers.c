@@ -16,7 +16,7 @@ bool gather_number_strides(gather_splitting *s)
         const vy_type t = g->r->scalars.data[k].type;
         kind[k] = t == VY_I32 || t == VY_U32 ? VY_AFFINE_NATURAL : VY_AFFINE_ANY;
     }
-    s->a.numbers = kind ? vy_launch_numbers_make(g->r, kind, &g->arena) : NULL;
+    s->a.numbers = kind ? vy_launch_numbers_make(g->r, kind, false, &g->arena) : NULL;
     g->failed |= !s->a.numbers;
     return !g->failed;
 }

@@ -6,7 +6,7 @@ number minus an offset that only the launch knows, clamped to bounds of the laun
 
 The walk over what reaches an element is then one loop along each axis, between ends that the
 element has (autodiff/affine/clamped.c).  Bounds are in order or not, on one side alone, those of
-the buffer or not; several loads of one buffer may differ in their bounds alone.  make(seed) is a program
+the buffer or not, or products of scalars; several loads of one buffer may differ in their bounds alone.  make(seed) is a program
 of f64 with its launches.
 """
 import random
@@ -14,11 +14,12 @@ import random
 SCALARS = ("w", "h", "d", "c", "left", "top", "lo", "hi", "ks", "pitch", "cstep")
 SIZES = ("N", "M", "L", "R", "P", "Q", "V")
 VALUES = {"N": (0, 1, 4, 6), "M": (1, 3, 5), "L": (1, 2, 3), "R": (1, 2), "P": (1, 3, 5), "Q": (1, 2, 4), "V": (1, 6, 20, 40),
-          "w": (0, 1, 2, 4, 6, -2), "h": (1, 2, 3, 0), "d": (1, 2, 3), "c": (1, 2), "left": (0, 1, 2, -1, 5, -7), "top": (0, 1, -1, 9),
+          "w": (0, 1, 2, 4, 6, -2, 46341), "h": (1, 2, 3, 0, 46341), "d": (1, 2, 3), "c": (1, 2), "left": (0, 1, 2, -1, 5, -7), "top": (0, 1, -1, 9),
           "lo": (0, 0, 1, -1, 2, 7), "hi": (0, 1, 2, 3, -1, 9), "ks": (0, 1, 3, -2), "pitch": (1, 3, 4, 6), "cstep": (1, 6, 8, 20)}
 FIRST = "N=4 M=3 L=2 R=2 P=4 Q=3 V=20 w=4 h=3 d=2 c=2 left=1 top=1 lo=0 hi=2 ks=3 pitch=4 cstep=12"
 PLACES = ("%(v)s - %(l)s", "%(v)s - %(l)s", "%(v)s + %(l)s", "%(l)s - %(v)s", "%(v)s * 2 - %(l)s", "%(v)s / 2 - %(l)s", "%(v)s * 4 + 1 - %(l)s", "%(v)s",
           "%(v)s - %(l)s + dk", "%(l)s - %(v)s * 2 + dk")
+PRODUCTS = ("w * h - 1", "w * hi", "w * h * c", "(w * h + 3) / 4")  # autodiff/gather/gather_multiplied.c
 CLAMPS = ("min(max(%(x)s, %(lo)s), %(hi)s)",) * 4 + ("max(min(%(x)s, %(hi)s), %(lo)s)", "clamp(%(x)s, %(lo)s, %(hi)s)", "min(%(x)s, %(hi)s)", "max(%(x)s, %(lo)s)",
           "min(%(hi)s, max(%(lo)s, %(x)s))", "i32(min(u32(max(%(x)s, 0)), u32(%(hi)s)))", "min(max(%(x)s, %(lo)s), %(hi)s) + 0 * lo")
 
@@ -36,7 +37,7 @@ class Maker:
         size = ("w", "h", "d", "c")[self.rank - 1 - k if self.flat else k]
         x = self.r.choice(PLACES) % {"v": self.axes[k], "l": self.r.choice(("left", "top", "left", "1", "0", "ks"))}
         x = x.replace("dk", self.r.choice(("i32(a)", "i32(a) * 2")) if self.loop else "lo")
-        parts = {"x": x, "lo": self.r.choice(("0", "0", "0", "0", "lo", "1", "-1")), "hi": self.r.choice((size + " - 1",) * 4 + (size, "hi", "lo + 1", "2"))}
+        parts = {"x": x, "lo": self.r.choice(("0", "0", "0", "0", "lo", "1", "-1")), "hi": self.r.choice((size + " - 1",) * 4 + (size, "hi", "lo + 1", "2") + PRODUCTS)}
         return self.r.choice(CLAMPS) % parts if self.r.random() < 0.9 else self.axes[k]
 
     def load(self):

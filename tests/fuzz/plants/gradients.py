@@ -9,6 +9,24 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/forward/forward_params.c", None, "b->cls == VY_OUT && is_loaded(f->w.p, i))", "false)"),
         ("autodiff/forward/forward_params.c", None, "    else if (b->cls == VY_OUT &&", "    if (b->cls == VY_OUT &&"),
     )),
+    # Products of scalars that are numbers.
+    ("text/grad/gather/products.vyre", (
+        ("autodiff/gather/gather_calm.c", None, "if (g->calm.products) require_products(g, most, above);", ""),
+        ("autodiff/gather/gather_calm.c", None, "if (multiplied && calm[k] < multiplied[k]) calm[k] = multiplied[k];", ""),
+        ("autodiff/gather/gather_calm.c", None, "if (g->calm.products) make_numbers(g);", ""),
+        ("autodiff/gather/gather_calm.c", None, "    return any || multiplied ? all : none;", "    return any ? all : none;"),
+        ("autodiff/gather/gather_multiplied.c", None, "l->type == VY_I32 ? VY_AFFINE_POSITIVE :", "l->type == VY_I32 ? VY_AFFINE_IS_CALM :"),
+        ("autodiff/gather/gather_multiplied.c", None, "l->type == VY_I32 ? VY_AFFINE_POSITIVE : VY_AFFINE_IS_CALM;", "VY_AFFINE_POSITIVE;"),
+        ("autodiff/gather/gather_calm.c", None, "if (!product.id) continue;", "if (!product.id || g->launch.count > 1) continue;"),
+        ("autodiff/gather/gather_multiplied.c", None, "products <= MOST_PRODUCTS &&", "products < 2 &&"),
+        ("autodiff/affine/launch_numbers.c", None, "r = (vy_interval){x.lo && y.lo, VY_AFFINE_CALM};", "r = (vy_interval){1, VY_AFFINE_CALM};"),
+        ("autodiff/affine/launch_numbers.c", None, "if (product && !n->products) return;", "if (product) return;"),
+        ("autodiff/affine/launch_numbers.c", None, "is_quotient(n->p, id) || n->multiplies[id];", "is_quotient(n->p, id);"),
+        ("autodiff/affine/launch_numbers.c", None, "n->number[id].dim = within(n, all, 0, VY_AFFINE_CALM);", "n->number[id].dim = all;"),
+        ("autodiff/affine/launch_numbers.c", None, "return vy_id_type(n->p, id) == VY_I32\n", "return vy_id_type(n->p, id) != VY_VOID\n"),
+        ("autodiff/affine/affine.c", None, "a->number_whole[e.base] = a->number_whole[a->numbers[id].dim] = 1;", ";"),
+        ("autodiff/affine/affine_value.c", None, "if (w->n->a->numbers && w->n->a->numbers[id].product) return launched(w, id, x, y);", ""),
+    )),
     # Numbers that are clamped from afar: an element has an interval of them.
     ("text/grad/gather/clamped.vyre", (
         ("autodiff/affine/clamped.c", None, "return any && vy_affine_ok(x->nest.a);", "return false;"),
@@ -180,7 +198,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Scalars far from where arithmetic wraps around.
     ("text/grad/gather/calm.vyre", (
-        ("autodiff/gather/gather_calm.c", None, "if (g->calm.signs) return none;", "return none;"),
+        ("autodiff/gather/gather_calm.c", None, "if (g->calm.products || (g->calm.signs && g->owns)) return none;", "return none;"),
         ("autodiff/gather/gather_calm.c", None, "gather_less(g, greatest, above)", "gather_number(g, 1)"),
         ("autodiff/gather/gather_calm.c", None, "gather_less(g, gather_number(g, bound - 1), least)", "gather_number(g, 1)"),
         ("autodiff/gather/gather_calm.c", None, "greatest ? VY_DIM_MAX : VY_DIM_MIN, all, d", "VY_DIM_MIN, all, d"),
