@@ -5,8 +5,8 @@
 // printed and parsed again: g' == g, also in the binary form.  Then both are differentiated, and
 // the two results must print the same bytes, except that intermediates of pipelines may begin in
 // other places, workspaces and arrays be in another order (a text has parameters, then shared
-// arrays), the two factors of a length be in another order (equal lengths are stated as the first
-// one was), and a function or program have another name everywhere: that means nothing.  What a pass
+// arrays), the factors of a length be in another order (equal lengths are stated as the first one
+// was), and a function or program have another name everywhere: that means nothing.  What a pass
 // left beside the text (a flag of a buffer, a role, a link) and a later pass read would make a
 // difference here.
 #ifndef VYRE_DERIVE_TEXT_H
@@ -91,24 +91,60 @@ static void add_line(reader *r, const char *at, size_t n, uint64_t seed)
     r->begun += hash_of(at, n, seed);
 }
 
-// `buffer a: f32[n * (b + c)];`, whose two factors may be in either order.
+// Does the text begin with an opening parenthesis that its end closes?
+static bool is_enclosed(const char *at, size_t n)
+{
+    size_t depth = 0;
+    for (size_t k = 0; k < n; k++) {
+        depth += at[k] == '(';
+        depth -= at[k] == ')';
+        if (!depth) return n > 1 && k == n - 1;
+    }
+    return false;
+}
+
+// Where the first operator outside parentheses is that is `one`, or with `other` any but that; n:
+// there is none.
+static size_t find_operator(const char *at, size_t n, char one, bool other)
+{
+    size_t depth = 0;
+    for (size_t k = 0; k + 2 < n; k++) {
+        depth += at[k] == '(';
+        depth -= at[k] == ')';
+        if (depth || at[k] != ' ' || at[k + 2] != ' ' || !strchr("+-*/%", at[k + 1])) continue;
+        if ((at[k + 1] == one) != other) return k;
+    }
+    return n;
+}
+
+// The factors of a length, however they are put together.
+static void add_factors(reader *r, const char *at, size_t n, uint64_t seed)
+{
+    while (is_enclosed(at, n)) at++, n -= 2;
+    const size_t k = find_operator(at, n, '*', true) < n ? n : find_operator(at, n, '*', false);
+    if (k == n) {
+        add_line(r, at, n, seed);
+        return;
+    }
+    add_factors(r, at, k, seed);
+    add_factors(r, at + k + 3, n - k - 3, seed);
+}
+
+// `buffer a: f32[n * (b + c)];`, whose factors may be in any order.
 static void add_buffer(reader *r, const char *at, size_t n)
 {
     const char *open = memchr(at, '[', n);
-    const size_t from = open ? (size_t)(open - at) + 1 : n;
-    size_t to = n, depth = 0;
+    size_t from = open ? (size_t)(open - at) + 1 : n, to = n, depth = 0;
     while (to > from && at[to - 1] != ']') to--;
-    for (size_t k = from; k + 4 < to; k++) {
+    add_line(r, at, from, 0);
+    uint64_t axis = hash_of(at, from, 0);
+    for (size_t k = from; k < to; k++) {
         depth += at[k] == '(';
         depth -= at[k] == ')';
-        if (depth || memcmp(at + k, " * ", 3) != 0) continue;
-        const uint64_t name = hash_of(at, from, 0);
-        add_line(r, at + from, k - from, name);
-        add_line(r, at + k + 3, to - 1 - (k + 3), name);
-        add_line(r, at + to - 1, n - (to - 1), name);
-        return;
+        if (k < to - 1 && (depth || at[k] != ',')) continue;
+        add_factors(r, at + from, k - from, ++axis);
+        from = k + 2; // behind a comma and a space
     }
-    add_line(r, at, n, 0);
 }
 
 // `local v: f32[8];` is `local v: f32[8] undefined;` and `local v;` behind it.  Where it is cleared
