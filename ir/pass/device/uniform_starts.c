@@ -16,8 +16,7 @@
 // for each element; from the same start all load the same row, once, into scalar registers.  What
 // that costs is a condition in each iteration: a subgroup runs as long as its longest loop, and
 // that one has as many iterations as before.  (One on a CPU runs through what its lanes leave out.)
-// Attention's gradients spilled 136 and 13 registers, and load a sixth to a third of it now:
-// docs/performance.md.
+// What that is worth: docs/performance.md, "Gradients compiled by AMD's compiler".
 //
 // Every invocation runs the same iterations in the same order, so results have the same bits.  The
 // greatest variable of a domain is 2^32 − 2: neither j + 1 nor a start that is at most that wraps
@@ -26,7 +25,9 @@
 // Which loops.  Counted ones in steps of 1 from (in reverse: up to) a variable of the domain, or
 // that plus 1, without early exit, barrier or subgroup operation: those of which some load then has
 // the same indices in the entire workgroup, and the counter in another than the last, so that rows
-// are what it loads.  Runs last of what changes domains or the shape of workgroups, which this code
+// are what it loads; not in deep nests, of which it would make nests twice as deep.  A workgroup
+// of no stated shape becomes a row where loops gain by that: its other axes would bring rows of
+// their own.  Runs last of what changes domains or the shape of workgroups, which this code
 // observes; only where options->uniform_starts.
 #include "ir/build/rewrite.h"
 #include "ir/check/uniform.h"
@@ -38,6 +39,8 @@ typedef struct starts {
     const uint32_t *along[3]; // by axis, by instruction: it differs between lanes along that
     uint8_t *same;            // by instruction of the loop that is looked at: what it is, or 0
 } starts;
+
+enum { MOST_DEEP = 64 };
 
 enum { SAME = 1, COUNTED = 2 }; // in the entire workgroup; … and made of the counter
 
@@ -275,8 +278,9 @@ bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *context)
     if (!o || !o->uniform_starts || !p->overs.count || !any_at_place(p)) return true;
     starts x = {0};
     bool ok = vy_rewrite_begin(&x.w, p) && find_differences(&x);
-    if (ok) choose_shape(&x, o);
-    if (ok && any_suits(&x)) {
+    const bool flat = ok && x.w.s.deepest <= MOST_DEEP;
+    if (flat) choose_shape(&x, o);
+    if (flat && any_suits(&x)) {
         p->has_workgroup = true; // which wid depends on
         vy_rewrite_run(&x.w, instead, &x);
     }

@@ -39,8 +39,26 @@ def outputs(file, name, size, engine):
     return json.loads(done.stdout)["outputs"] if done.returncode == 0 else done.stderr
 
 
+def nest(depth):
+    """Loops in each other, each of which would become two constructs."""
+    loops = "".join("for a%d in i..T { s += x[h, a%d, 1]; " % (k, k) for k in range(depth))
+    return ("program nest(x: in f32[H, T, 3], y: out f32[H, T], H: u32, T: u32) over(h: H, i: T) {\n"
+            "var s = 0.0; %s %s y[h, i] = s; }\n" % (loops, "}" * depth))
+
+
+def begins_in_nest(depth):
+    with open("nest.vyre", "w", encoding="utf-8") as f:
+        f.write(nest(depth))
+    done = vyre("compile", "nest.vyre", "--for", "gpu", "-o", "nest_gpu.vyre")
+    with open("nest_gpu.vyre", encoding="utf-8") as f:
+        return done.returncode == 0 and "wid." in f.read()
+
+
 def main():
     wrong = 0
+    if not begins_in_nest(4) or begins_in_nest(70):
+        wrong += 1
+        print("nests of 4 loops begin at their workgroup, deep ones do not")
     for name, gradient in CASES:
         plain, common = (written(name, gradient, way) for way in ("any", "gpu"))
         with open(common, encoding="utf-8") as f:
