@@ -118,18 +118,16 @@ static bool look(starts *x, uint32_t loop, uint32_t id)
     const bool load = i->op == VY_OP_LOAD;
     const bool made = vy_op_infos[i->op].effect == VY_PURE || load || i->op == VY_OP_LOOP;
     x->same[id] = made && !(load && is_written(p, i->aux)) ? kind_of_operands(x, loop, id) : 0;
-    const uint32_t rank = load ? p->buffers.data[i->aux].rank : 0;
-    if (rank < 2 || !(x->same[id] & COUNTED) || !vy_is_global(p->buffers.data[i->aux].cls))
+    if (!load || !(x->same[id] & COUNTED) || !vy_is_global(p->buffers.data[i->aux].cls))
         return false;
-    return !(kind_of(x, loop, vy_arg(p, id, rank - 1)) & COUNTED);
+    return !(kind_of(x, loop, vy_arg(p, id, p->buffers.data[i->aux].rank - 1)) & COUNTED);
 }
 
 // Does the loop, with the same counter in all lanes, load rows?
 static bool loads_rows(starts *x, uint32_t loop)
 {
     const vy_program *p = x->w.p;
-    if (p->insts.data[loop].type != VY_U32 || !is_one(p, vy_arg(p, loop, 2)) || vy_exits(p, loop))
-        return false;
+    if (!is_one(p, vy_arg(p, loop, 2)) || vy_exits(p, loop)) return false;
     bool any = false;
     x->same[loop] = SAME | COUNTED;
     for (uint32_t id = loop + 1; id < x->w.s.partner[loop]; id++) {

@@ -73,7 +73,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_iterations.c", None, "    if (is_site(t, id)) return free_of_chains", "    if (0) return free_of_chains"),
     )),
     # Loops that begin at their workgroup's place.
-    ("spirv/uniform_starts.py", (
+    ("uniform_starts.py", (
         ("ir/pass/device/uniform_starts.c", None, "return at->next ? vy_max(b, last, vy_add(b, last, u32(x, 1))) : last;", "return last;"),
         ("ir/pass/device/uniform_starts.c", None, "if (!is_reverse(x->w.p, loop)) return at->next", "if (1) return at->next"),
         ("ir/pass/device/uniform_starts.c", None, "return at->next ? vy_add(b, first, u32(x, 1)) : first;", "return vy_add(b, first, u32(x, 1));"),
@@ -83,12 +83,11 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/uniform_starts.c", None, "vy_begin_else(b, slots, nexts);\n    vy_end_if(b, slots, carries, nexts);", "vy_begin_else(b, slots, nexts);\n    vy_end_if(b, slots, nexts, nexts);"),
     )),
     ("text/device/uniform_starts.vyre", (
-        ("ir/pass/device/uniform_starts.c", None, "p->insts.data[loop].type != VY_U32 ||", ""),
         ("ir/pass/device/uniform_starts.c", None, " || vy_exits(p, loop))", ")"),
         ("ir/pass/device/uniform_starts.c", None, "!is_one(p, vy_arg(p, loop, 2)) ||", ""),
         ("ir/pass/device/uniform_starts.c", None, "is_one(p, vy_arg(p, id, 1));", "vy_id_const(p, vy_arg(p, id, 1));"),
         ("ir/pass/device/uniform_starts.c", None, "!(load && is_written(p, i->aux))", "true"),
-        ("ir/pass/device/uniform_starts.c", None, "return !(kind_of(x, loop, vy_arg(p, id, rank - 1)) & COUNTED);", "return true;"),
+        ("ir/pass/device/uniform_starts.c", None, "return !(kind_of(x, loop, vy_arg(p, id, p->buffers.data[i->aux].rank - 1)) & COUNTED);", "return true;"),
         ("ir/pass/device/uniform_starts.c", None, "const bool open = !p->has_workgroup &&", "const bool open ="),
         ("ir/pass/device/uniform_starts.c", None, "return extent >= 0 && extent < size;", "return false;"),
     )),
