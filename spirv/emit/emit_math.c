@@ -128,6 +128,17 @@ static uint32_t native(vy_fn *f, vy_op op, uint32_t code, const uint32_t *x, con
     }
 }
 
+// 1 to any power, of NaN too.  A driver that would make a constant of the function, and then fold
+// what is zero in its derivative, gets one that it does not recognise (lavapipe_zeros.c).
+static uint32_t pow_of_one(vy_fn *f, vy_type t)
+{
+    const uint32_t one = vy_spv_float(f->m, t, 1), zero = vy_spv_zero(f->m, t);
+    if (!f->m->hooks->factor) return one;
+    return VY_DO(f, SpvOpFAdd, vy_spv_type(f->m, t), one, f->m->hooks->factor(f, t, zero));
+}
+
+static bool is_one(const vy_scalar *x) { return x && x->f == 1; }
+
 uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t code, vy_math own)
 {
     const vy_inst *in = &f->p->insts.data[i];
@@ -139,6 +150,7 @@ uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t code, vy_math own)
     bool bounded = work != VY_F32 || f->exact;
     const vy_scalar *y = op == VY_OP_POW ? vy_id_const(f->p, vy_arg(f->p, i, 1)) : NULL;
     if (y) r = pow_constant(f, work, x[0], y->f, bounded);
+    if (op == VY_OP_POW && is_one(vy_id_const(f->p, vy_arg(f->p, i, 0)))) r = pow_of_one(f, work);
     if (r) return vy_cast_id(f, t, work, r);
     if (!bounded && code && f->m->options->fast_math)
         r = native(f, op, code, x, y);

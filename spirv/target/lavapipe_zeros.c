@@ -7,7 +7,7 @@
 //
 // Its code generator (lp_build_mul, lp_build_div) takes a constant +0 for the result, or does not
 // divide by one, under SignedZeroInfNanPreserve and NoContraction too.  So it gets one that it does
-// not recognise.
+// not recognise, nor what it could compute a zero from: the logarithm of pow(1, x).
 // Derivatives of real programs have none: what they multiply by zero is left out before.  Sums of a
 // zero lose the sign of a zero alone there (−0 + 0 is −0), and are left as they are.
 #include "spirv/target/target.h"
