@@ -26,7 +26,22 @@ vy_interval vy_affine_range_of_kind(vy_type t, uint8_t kind)
     return r;
 }
 
-static bool is_narrow(vy_type t) { return vy_type_is_integer(t) && vy_type_size(t) == 4; }
+bool vy_makes_number(vy_op op)
+{
+    switch (op) {
+    case VY_OP_ADD:
+    case VY_OP_SUB:
+    case VY_OP_MUL:
+    case VY_OP_MIN:
+    case VY_OP_MAX:
+    case VY_OP_DIV:
+    case VY_OP_REM:
+    case VY_OP_SHR:
+    case VY_OP_CAST:
+    case VY_OP_BITCAST: return true;
+    default: return false;
+    }
+}
 
 // ----------------------------------------------------------------------------------------- ranges
 // The range of an operand; false: the launch alone does not decide it.
@@ -42,7 +57,7 @@ static bool range_of(const numbering *n, uint32_t id, vy_interval *r)
         return n->is[id];
     }
     const vy_leaf *l = &n->p->leaves.data[VY_LEAF_INDEX(id)];
-    if (l->kind != VY_LEAF_SCALAR || !is_narrow((vy_type)l->type)) return false;
+    if (l->kind != VY_LEAF_SCALAR || !vy_is_narrow((vy_type)l->type)) return false;
     *r = vy_affine_range_of_kind((vy_type)l->type, n->kind ? n->kind[l->index] : VY_AFFINE_ANY);
     return true;
 }
@@ -52,30 +67,18 @@ static bool operation(const numbering *n, uint32_t id, vy_op *op, vy_interval *x
 {
     const vy_inst *i = &n->p->insts.data[id];
     *op = (vy_op)i->op;
-    switch (*op) {
-    case VY_OP_ADD:
-    case VY_OP_SUB:
-    case VY_OP_MUL:
-    case VY_OP_MIN:
-    case VY_OP_MAX:
-    case VY_OP_DIV:
-    case VY_OP_REM:
-        return range_of(n, vy_arg(n->p, id, 0), x) && range_of(n, vy_arg(n->p, id, 1), y);
-    case VY_OP_SHR:
-        *op = VY_OP_DIV;
-        if (!range_of(n, vy_arg(n->p, id, 0), x) || !range_of(n, vy_arg(n->p, id, 1), y) ||
-            y->lo != y->hi || y->lo < 0 || y->lo > 30)
-            return false;
-        y->lo = y->hi = INT64_C(1) << y->lo;
-        return true;
-    case VY_OP_CAST:
-    case VY_OP_BITCAST:
+    if (!vy_makes_number(*op) || !range_of(n, vy_arg(n->p, id, 0), x)) return false;
+    if (*op == VY_OP_CAST || *op == VY_OP_BITCAST) {
         *op = VY_OP_ADD;
         *y = (vy_interval){0, 0};
-        return is_narrow(vy_id_type(n->p, vy_arg(n->p, id, 0))) &&
-               range_of(n, vy_arg(n->p, id, 0), x);
-    default: return false;
+        return vy_is_narrow(vy_id_type(n->p, vy_arg(n->p, id, 0)));
     }
+    if (!range_of(n, vy_arg(n->p, id, 1), y)) return false;
+    if (*op != VY_OP_SHR) return true;
+    if (y->lo != y->hi || y->lo < 0 || y->lo > 30) return false;
+    *op = VY_OP_DIV;
+    y->lo = y->hi = INT64_C(1) << y->lo;
+    return true;
 }
 
 static void see(numbering *n, uint32_t id)
@@ -83,7 +86,7 @@ static void see(numbering *n, uint32_t id)
     const vy_type t = (vy_type)n->p->insts.data[id].type;
     vy_interval x, y, r;
     vy_op op;
-    if (!is_narrow(t) || !operation(n, id, &op, &x, &y)) return;
+    if (!vy_is_narrow(t) || !operation(n, id, &op, &x, &y)) return;
     const bool divides = op == VY_OP_DIV || op == VY_OP_REM;
     if (x.lo < 0 || y.lo < divides) return;
     const bool product = op == VY_OP_MUL && x.lo != x.hi && y.lo != y.hi;

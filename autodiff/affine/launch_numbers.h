@@ -26,6 +26,11 @@ typedef enum vy_affine_kind {
 // What values scalar k may have, of that kind.
 vy_interval vy_affine_range_of_kind(vy_type t, uint8_t kind);
 
+// Integers of 32 bits, of which numbers are.
+static inline bool vy_is_narrow(vy_type t) { return vy_type_is_integer(t) && vy_type_size(t) == 4; }
+// Is what the operation makes of numbers a number, if it neither wraps nor divides by 0?
+bool vy_makes_number(vy_op op);
+
 typedef struct vy_launch_number {
     uint32_t dim; // 0: it is none
     // Of what is not constant, no more than VY_AFFINE_CALM by assumption alone: what it is then, as

@@ -5,8 +5,6 @@
 enum { MOST_TIMES = 16 };
 
 // --------------------------------------------------------------------------------------- operands
-static bool is_narrow(vy_type t) { return vy_type_is_integer(t) && vy_type_size(t) == 4; }
-
 const vy_leaf *gather_leaf_of(const vy_program *p, uint32_t id)
 {
     id = gather_plain(p, id);
@@ -25,7 +23,7 @@ static bool product_of(const vy_program *p, uint32_t id, product *out)
     if (!l)
         return p->insts.data[id].op == VY_OP_MUL && product_of(p, vy_arg(p, id, 0), out) &&
                product_of(p, vy_arg(p, id, 1), out);
-    if (l->kind != VY_LEAF_SCALAR || !is_narrow((vy_type)l->type) || out->count == MOST_FACTORS)
+    if (l->kind != VY_LEAF_SCALAR || !vy_is_narrow((vy_type)l->type) || out->count == MOST_FACTORS)
         return false;
     out->scalar[out->count++] = l->index;
     return true;
@@ -49,7 +47,7 @@ static uint8_t kind_of(const multiples *m, uint32_t id)
     }
     if (vy_id_int(p, id, &c)) return c >= 0 && c <= INT32_MAX ? NATURAL : OTHER;
     const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    return l->kind == VY_LEAF_SCALAR && is_narrow((vy_type)l->type) ? NATURAL : OTHER;
+    return l->kind == VY_LEAF_SCALAR && vy_is_narrow((vy_type)l->type) ? NATURAL : OTHER;
 }
 
 // The instruction of which `id` is the value, if that is a multiple and a rest; 0: it is not.
@@ -90,7 +88,7 @@ bool gather_is_scaled(const vy_program *p, uint32_t id, int64_t times, uint32_t 
         const vy_leaf *i = gather_leaf_of(p, vy_arg(p, x, k)),
                       *w = gather_leaf_of(p, vy_arg(p, x, 1 - k));
         if (!i || !w || i->kind != VY_LEAF_OVER || w->kind != VY_LEAF_SCALAR ||
-            !is_narrow((vy_type)w->type))
+            !vy_is_narrow((vy_type)w->type))
             continue;
         *scalar = w->index;
         *over = i->index;
@@ -164,7 +162,7 @@ void gather_see_multiple(multiples *m, uint32_t id)
 {
     const vy_inst *i = &m->w.p->insts.data[id];
     if (is_sign(m, id)) m->kind[id] = NEVER;
-    if (!is_narrow((vy_type)i->type)) return;
+    if (!vy_is_narrow((vy_type)i->type)) return;
     switch ((vy_op)i->op) {
     case VY_OP_MUL:
     case VY_OP_SHL: {

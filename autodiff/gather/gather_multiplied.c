@@ -14,8 +14,6 @@
 
 enum { MOST_PRODUCTS = GATHER_PRODUCTS };
 
-static bool is_narrow(vy_type t) { return vy_type_is_integer(t) && vy_type_size(t) == 4; }
-
 static bool is_constant(const vy_program *p, uint32_t id)
 {
     int64_t c;
@@ -27,26 +25,13 @@ static bool is_launched(const vy_program *p, const uint8_t *is, uint32_t id)
 {
     if (!VY_IS_LEAF(id)) return is[id];
     const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    return is_constant(p, id) || (l->kind == VY_LEAF_SCALAR && is_narrow((vy_type)l->type));
+    return is_constant(p, id) || (l->kind == VY_LEAF_SCALAR && vy_is_narrow((vy_type)l->type));
 }
 
 static bool is_number(const vy_program *p, const uint8_t *is, uint32_t id)
 {
     const vy_inst *i = &p->insts.data[id];
-    bool all = is_narrow((vy_type)i->type);
-    switch ((vy_op)i->op) {
-    case VY_OP_ADD:
-    case VY_OP_SUB:
-    case VY_OP_MUL:
-    case VY_OP_MIN:
-    case VY_OP_MAX:
-    case VY_OP_DIV:
-    case VY_OP_REM:
-    case VY_OP_SHR:
-    case VY_OP_CAST:
-    case VY_OP_BITCAST: break;
-    default: return false;
-    }
+    bool all = vy_is_narrow((vy_type)i->type) && vy_makes_number((vy_op)i->op);
     for (uint32_t k = 0; k < i->nargs && all; k++) all = is_launched(p, is, vy_arg(p, id, k));
     return all;
 }
