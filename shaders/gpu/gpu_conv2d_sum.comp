@@ -14,21 +14,21 @@ shared float totals[256];
 void main()
 {
     const uint count = O * C * 9, blocks = (count + 255) / 256, lane = gl_LocalInvocationIndex;
-    float sum = 0.0;
     if (gl_WorkGroupID.x < blocks) {
         const uint n = gl_WorkGroupID.x * 256 + lane;
-        if (n >= count) return;
-        for (uint p = 0; p < parts; p++) sum += part[p * count + n];
-        grad_w[n] = sum;
-        return;
+        float sum = 0.0;
+        for (uint p = 0; p < parts && n < count; p++) sum += part[p * count + n];
+        if (n < count) grad_w[n] = sum;
+    } else {
+        const uint o = gl_WorkGroupID.x - blocks, plane = (H + 2 * P - 2) * (W + 2 * P - 2);
+        float sum = 0.0;
+        for (uint b = 0; b < B; b++)
+            for (uint n = lane; n < plane; n += 256) sum += grad_y[(b * O + o) * plane + n];
+        totals[lane] = sum;
+        [[unroll]] for (uint half_of = 128; half_of > 0; half_of /= 2) {
+            barrier();
+            if (lane < half_of) totals[lane] += totals[lane + half_of];
+        }
+        if (lane == 0) grad_bias[o] = totals[0];
     }
-    const uint o = gl_WorkGroupID.x - blocks, plane = (H + 2 * P - 2) * (W + 2 * P - 2);
-    for (uint b = 0; b < B; b++)
-        for (uint n = lane; n < plane; n += 256) sum += grad_y[(b * O + o) * plane + n];
-    totals[lane] = sum;
-    [[unroll]] for (uint half_of = 128; half_of > 0; half_of /= 2) {
-        barrier();
-        if (lane < half_of) totals[lane] += totals[lane + half_of];
-    }
-    if (lane == 0) grad_bias[o] = totals[0];
 }

@@ -45,22 +45,19 @@ void main()
                                            uint(clamp(row, 0, int(H) - 1))) * W + from_x];
                     pixels[4 * k + band][u][across >> 2][across & 3] = inside && row >= 0 && row < int(H) ? value : 0.0;
                 }
-            { // two more columns, some twice
-                const uint m = min(lane, 95), c = m / 6, u = m / 2 % 3;
-                const int row = top + int(u), end = j0 + 32 - int(P) + int(m & 1);
+            if (lane < 96) { // two more columns
+                const uint c = lane / 6, u = lane / 2 % 3;
+                const int row = top + int(u), end = j0 + 32 - int(P) + int(lane & 1);
                 const float value = x[((b * C + min(c0 + c, C - 1)) * H + uint(clamp(row, 0, int(H) - 1))) * W +
                                       uint(clamp(end, 0, int(W) - 1))];
-                pixels[c][u][8][m & 1] = end >= 0 && end < int(W) && row >= 0 && row < int(H) ? value : 0.0;
+                pixels[c][u][8][lane & 1] = end >= 0 && end < int(W) && row >= 0 && row < int(H) ? value : 0.0;
             }
             barrier();
             const uint fours = uint(min(8, (columns - j0 + 3) / 4));
             [[dont_unroll]] for (uint q = 0; q < fours; q++) {
-                float window[3][8];
+                float window[3][6];
                 [[unroll]] for (uint u = 0; u < 3; u++)
-                    [[unroll]] for (uint h = 0; h < 2; h++) {
-                        const vec4 four = pixels[channel][u][q + h];
-                        [[unroll]] for (uint e = 0; e < 4; e++) window[u][4 * h + e] = four[e];
-                    }
+                    [[unroll]] for (uint n = 0; n < 6; n++) window[u][n] = pixels[channel][u][q + n / 4][n & 3];
                 [[unroll]] for (uint k = 0; k < 8; k++) {
                     const vec4 y = cotangent[k][ob][q];
                     [[unroll]] for (uint e = 0; e < 4; e++)

@@ -36,8 +36,8 @@ void main()
                 pixels[4 * k + band][r][across >> 2][across & 3] = j >= 0 && j < columns && i >= 0 && i < rows ? y : 0.0;
             }
         }
-        [[unroll]] for (uint k = 0; k < 2; k++) { // two more columns: 16 output channels × rows, some twice
-            const uint n = min(lane + 128 * k, DEPTH * ROWS * 2 - 1), o = n / (2 * ROWS), r = n / 2 % ROWS;
+        for (uint n = lane; n < DEPTH * ROWS * 2; n += 128) { // two more columns
+            const uint o = n / (2 * ROWS), r = n / 2 % ROWS;
             const int i = top + int(r), end = left + 32 + int(n & 1);
             const float y = grad_y[(b * O + min(o0 + o, O - 1)) * plane +
                                    uint(clamp(i, 0, rows - 1) * columns + clamp(end, 0, columns - 1))];
@@ -51,11 +51,8 @@ void main()
         barrier();
         [[dont_unroll]] for (uint o = 0; o < DEPTH; o++)
             [[unroll]] for (uint u = 0; u < 3; u++) {
-                float y[12];
-                [[unroll]] for (uint n = 0; n < 3; n++) {
-                    const vec4 four = pixels[o][row + 2 - u][2 * jb + n];
-                    [[unroll]] for (uint e = 0; e < 4; e++) y[4 * n + e] = four[e];
-                }
+                float y[10];
+                [[unroll]] for (uint n = 0; n < 10; n++) y[n] = pixels[o][row + 2 - u][2 * jb + n / 4][n & 3];
                 [[unroll]] for (uint v = 0; v < 3; v++) {
                     const vec4 f = filters[o][3 * u + v][cb];
                     [[unroll]] for (uint n = 0; n < 2; n++) {
