@@ -103,6 +103,7 @@ def test_table(chip):
         count[r[0].strip(), r[1].strip()] += 1
     expect("a table", done.returncode == 0 and all(len(r) == 10 for r in rows) and count ==
            {("matmul", "`--for any`"): 2, ("matmul", "`--for gpu`"): 2, ("matmul", "by hand"): 2,
+            ("matmul", "by hand, for a GPU"): 4,
             ("ba_cost", "`--for any`"): 1, ("ba_cost", "`--for gpu`"): 1, ("ba_cost", "by hand"): 1}, done.stdout, done.stderr)
     done = subprocess.run([tool, "--build", os.environ["BUILD"], "--driver", "lavapipe", "matmul"], capture_output=True,
                           text=True)

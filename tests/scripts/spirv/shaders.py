@@ -2,7 +2,7 @@
 # ONCE
 # SPDX-License-Identifier: MIT
 # DEVICE
-"""Gradients by hand (shaders/*.plan) compute what ours do, at each of their TEST sizes.  A run takes every other
+"""Gradients by hand (shaders/*.plan, shaders/gpu/*.plan) compute what ours do, at each of their TEST sizes.  A run takes every other
 plan, which the seed chooses; VYRE_SHARE=1 takes all.
 
 The comparison is the command's own (tests/scripts/command/against.py has wrong gradients, which it must
@@ -22,6 +22,9 @@ sys.dont_write_bytecode = True
 import shares  # noqa: E402
 
 SRC, BUILD, VYRE = (os.environ[k] for k in ("SRC", "BUILD", "VYRE_GRAD"))
+
+
+PLANS = sorted(glob.glob(SRC + "/shaders/**/*.plan", recursive=True))
 
 
 def directives(path, word):
@@ -55,15 +58,15 @@ def check(plan):
         if done.returncode:
             raise AssertionError("%s\n%s" % (test, done.stderr))
         against = json.loads(done.stdout)["against"]
-        print("%s: %s: difference %.2g" % (os.path.basename(plan), test, against["difference"]))
+        print("%s: %s: difference %.2g" % (os.path.relpath(plan, SRC + "/shaders"), test, against["difference"]))
     return len(tests)
 
 
 def unlisted():
     """Shaders that no plan dispatches, and invalid ones."""
-    text = "".join(open(p, encoding="utf-8").read() for p in glob.glob(SRC + "/shaders/*.plan"))
+    text = "".join(open(p, encoding="utf-8").read() for p in PLANS)
     wrong = []
-    for path in sorted(glob.glob(SRC + "/shaders/*.comp")):
+    for path in sorted(glob.glob(SRC + "/shaders/**/*.comp", recursive=True)):
         name = os.path.basename(path)[:-len(".comp")]
         if not re.search(r"^program %s\(" % name, text, re.M):
             wrong.append(name + ".comp: no plan has a program of this name")
@@ -85,15 +88,14 @@ def main():
         print("shaders by hand are written for subgroups of eight lanes or more, the device has %d" % lanes)
         return 77
     wrong, count = unlisted(), 0
-    plans = sorted(glob.glob(SRC + "/shaders/*.plan"))
-    for plan in shares.drawn(plans, 2):
+    for plan in shares.drawn(PLANS, 2):
         try:
             count += check(plan)
         except AssertionError as e:
-            wrong.append("%s: %s" % (os.path.basename(plan), e))
+            wrong.append("%s: %s" % (os.path.relpath(plan, SRC + "/shaders"), e))
     for line in wrong:
         print(line)
-    print("%d plans, %d tests" % (len(plans), count))
+    print("%d plans, %d tests" % (len(PLANS), count))
     return 1 if wrong or not count else 0
 
 
