@@ -32,17 +32,17 @@ void main()
         for (int j0 = 0; j0 < columns; j0 += 32) {
             const int j = j0 + int(across), left = j - int(P);
             const bool inside = left >= 0 && left < int(W);
-            const uint from_y = uint(i * columns + min(j, columns - 1));
+            const uint from_y = b * O * plane + uint(i * columns + min(j, columns - 1));
             [[unroll]] for (uint k = 0; k < 16; k++) {
-                const float y = grad_y[(b * O + min(o0 + 4 * k + band, O - 1)) * plane + from_y];
+                const float y = grad_y[min(o0 + 4 * k + band, O - 1) * plane + from_y];
                 cotangent[k >> 1][(k & 1) * 4 + band][across >> 2][across & 3] = j < columns ? y : 0.0;
             }
-            const uint from_x = uint(clamp(left, 0, int(W) - 1));
+            const uint from_x = b * C * (H * W) + uint(clamp(left, 0, int(W) - 1));
             [[unroll]] for (uint k = 0; k < 4; k++)
                 [[unroll]] for (uint u = 0; u < 3; u++) {
                     const int row = top + int(u);
-                    const float value = x[((b * C + min(c0 + 4 * k + band, C - 1)) * H +
-                                           uint(clamp(row, 0, int(H) - 1))) * W + from_x];
+                    const float value = x[min(c0 + 4 * k + band, C - 1) * (H * W) +
+                                          (uint(clamp(row, 0, int(H) - 1)) * W + from_x)];
                     pixels[4 * k + band][u][across >> 2][across & 3] = inside && row >= 0 && row < int(H) ? value : 0.0;
                 }
             if (lane < 96) { // two more columns

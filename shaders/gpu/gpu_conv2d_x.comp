@@ -46,7 +46,10 @@ void main()
         {
             const uint o = lane >> 4, c = lane & 15;
             const uint from = (min(o0 + o, O - 1) * C + min(first + c, C - 1)) * 9;
-            [[unroll]] for (uint t = 0; t < 9; t++) filters[o][t][c >> 2][c & 3] = o0 + o < O ? w[from + t] : 0.0;
+            [[unroll]] for (uint t = 0; t < 9; t++) {
+                const float f = w[from + t];
+                filters[o][t][c >> 2][c & 3] = o0 + o < O ? f : 0.0;
+            }
         }
         barrier();
         [[dont_unroll]] for (uint o = 0; o < DEPTH; o++)
