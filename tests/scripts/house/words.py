@@ -116,7 +116,7 @@ def files():
         for end in ("*.c", "*.h", "README.md"):
             yield from glob.glob(os.path.join(SRC, room, "**", end), recursive=True)
     for name in ("README.md", "CONTRIBUTING.md", "tests/README.md", "shaders/README.md",
-                 "shaders/optimisers/README.md"):
+                 "shaders/optimisers/README.md", "shaders/gpu/README.md"):
         yield os.path.join(SRC, name)
     yield from glob.glob(os.path.join(SRC, "docs", "*.md"))
 
