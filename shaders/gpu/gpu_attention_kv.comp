@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Causal attention, the gradients of keys and values (after FlashAttention-2, Dao 2023): a workgroup has 32 keys and
+// Causal attention, the gradients of keys and values (after FlashAttention-2): a workgroup has 32 keys and
 // values in shared memory and walks the queries behind them by sixteens.  Scores and ō·v are made again, p and its
 // cotangent go through shared memory, grad_k and grad_v stay in registers: 32 numbers each of 64 invocations.  No
 // atomics.  Rows past the end are the last one: of queries their weight is zero, of keys nothing is stored.
