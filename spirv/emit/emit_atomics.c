@@ -158,6 +158,38 @@ static uint32_t plainly(const vy_update *u, uint32_t address, bool once)
     return old;
 }
 
+// Begins what one lane of those that add to one element does, with their sum as the value.  Lanes
+// that are active here are those that add: reductions take no others.  A sum of 0 changes nothing
+// but −0.
+static vy_guard begin_combined(vy_update *u, uint32_t address)
+{
+    vy_fn *f = u->f;
+    const vy_type t = u->type;
+    const uint32_t type = vy_spv_type(f->m, t), bools = vy_bool_type(f);
+    const uint32_t scope = vy_spv_u32(f->m, SpvScopeSubgroup), own = u->value;
+    const bool is_float = vy_type_is_float(t);
+    vy_need_subgroup(f, SpvCapabilityGroupNonUniformVote, VY_FEATURE_BIT(SUBGROUP_VOTE), t);
+    vy_need_subgroup(f, SpvCapabilityGroupNonUniformArithmetic, VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                     t);
+    const uint32_t same = VY_DO(f, SpvOpGroupNonUniformAllEqual, bools, scope, address);
+    const uint32_t sum = VY_DO(f, is_float ? SpvOpGroupNonUniformFAdd : SpvOpGroupNonUniformIAdd,
+                               type, scope, (uint32_t)SpvGroupOperationReduce, own);
+    const uint32_t first = VY_DO(f, SpvOpGroupNonUniformElect, bools, scope);
+    const uint32_t adds =
+        VY_DO(f, SpvOpLogicalOr, bools, first, VY_DO(f, SpvOpLogicalNot, bools, same));
+    u->value = vy_select_id(f, type, same, sum, own);
+    const uint32_t some = VY_DO(f, is_float ? SpvOpFUnordNotEqual : SpvOpINotEqual, bools, u->value,
+                                vy_spv_zero(f->m, t));
+    return vy_guard_begin(f, VY_DO(f, SpvOpLogicalAnd, bools, adds, some));
+}
+
+static uint32_t update(const vy_update *u, uint32_t address, vy_strength strength)
+{
+    if (strength >= VY_STRENGTH_OWNED) return plainly(u, address, strength == VY_STRENGTH_ONLY);
+    if (u->a->form == VY_MEM_HALVES) return by_halves(u, address);
+    return u->a->form == VY_MEM_BITS ? by_bits(u, address) : native(u, address);
+}
+
 uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
 {
     const vy_inst *in = &f->p->insts.data[i];
@@ -170,16 +202,12 @@ uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
     if (u.op == VY_OP_ATOMIC_CAS) u.expected = vy_val(f, vy_arg(f->p, i, in->nargs - 2));
     vy_address at = vy_find_place(f, i, true);
     vy_guard g = vy_guard_begin(f, at.ok);
-    uint32_t old;
-    const vy_strength strength = vy_strength_of(f->p, i);
-    if (strength >= VY_STRENGTH_OWNED)
-        old = plainly(&u, at.address, strength == VY_STRENGTH_ONLY);
-    else if (u.a->form == VY_MEM_HALVES)
-        old = by_halves(&u, at.address);
-    else if (u.a->form == VY_MEM_BITS)
-        old = by_bits(&u, at.address);
-    else
-        old = native(&u, at.address);
+    const bool combined = f->facts->combined && f->facts->combined[i];
+    vy_guard one = {0};
+    if (combined) one = begin_combined(&u, at.address);
+    const uint32_t old = update(&u, at.address, vy_strength_of(f->p, i));
+    if (combined) vy_guard_end(f, one, 0, 0, 0);
+    if (combined) return vy_guard_end(f, g, 0, 0, 0);
     const uint32_t zero = vy_spv_zero(f->m, u.type);
     return vy_guard_end(f, g, vy_spv_type(f->m, u.type), old, zero);
 }
