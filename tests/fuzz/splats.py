@@ -20,7 +20,7 @@ class Program:
         self.size = (r.randrange(1, 40), r.randrange(1, 40))
         self.names = 0
         self.over = ("y: H, x: W", "y: H, x: W", "b: 2, y: H, x: W")[r.randrange(3)]
-        self.body = self.walk(0)
+        self.body = self.walk(0) if r.random() < 0.85 else "let k = x % 5;\n" + "\n".join(self.arm("k", "k") for _ in range(3))
 
     def name(self, letter):
         self.names += 1

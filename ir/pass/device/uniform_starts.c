@@ -306,9 +306,9 @@ static void choose_shape(starts *x, const vy_opt_options *o)
 bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *context)
 {
     const vy_opt_options *o = context->options;
-    if (!o || !o->uniform_starts || !p->overs.count || !any_at_place(p, o->subgroup_add))
-        return true;
+    if (!o || !o->uniform_starts || !p->overs.count) return true;
     starts x = {.subgroups = o->subgroup_add};
+    if (!any_at_place(p, x.subgroups)) return true;
     bool ok = vy_rewrite_begin(&x.w, p) && find_differences(&x);
     const bool flat = ok && x.w.s.deepest <= MOST_DEEP;
     if (flat) choose_shape(&x, o);
