@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // uniform.c: which values are the same in every lane of a workgroup, padding lanes included.
 //
-// Three properties.  *alike*: the same in all lanes that a device runs together, including lanes that
-// are not invocations at all (where a row of a workgroup does not fill the device's vector), whose
-// loads return anything; so no loaded value is alike.  It decides which loops all lanes leave
-// together (emit_control.c).  *uniform* trusts loads:
+// Three properties.  *alike*: the same in all lanes that a device runs together, including
+// lanes that are not invocations at all (where a row of a workgroup does not fill the device's
+// vector), whose loads return anything; so no loaded value is alike.  It decides which loops
+// all lanes leave together (emit_control.c).  *uniform* trusts loads:
 //
 // Where a program has barriers or subgroup operations, lanes outside the domain stay alive and
 // their loads return zero.  Without an exception that would be a trap: in

@@ -28,13 +28,14 @@
 // that are lit by different numbers of splats, all are then at one splat at a time, which they load
 // once, and whose gradient they add up before it is added to memory (spirv/facts/combined.c).
 //
-// Which loops.  Counted ones in steps of 1 from (in reverse: up to) a variable of the domain, or
-// that plus 1, or in reverse up to any number, from one that all share, without early exit, barrier or subgroup operation: those of which some load then has
-// the same indices in the entire workgroup, and the counter in another than the last, so that rows
-// are what it loads; not in deep nests, of which it would make nests twice as deep.  A workgroup
-// of no stated shape becomes a row where loops gain by that: its other axes would bring rows of
-// their own.  Runs last of what changes domains or the shape of workgroups, which this code
-// observes; only where options->uniform_starts.
+// Which loops.  Counted ones in steps of 1 from (in reverse: up to) a variable of the domain,
+// or that plus 1, or in reverse up to any number, from one that all share, without early exit,
+// barrier or subgroup operation: those of which some load then has the same indices in the
+// entire workgroup, and the counter in another than the last, so that rows are what it loads;
+// not in deep nests, of which it would make nests twice as deep.  A workgroup of no stated
+// shape becomes a row where loops gain by that: its other axes would bring rows of their own.
+// Runs last of what changes domains or the shape of workgroups, which this code observes; only
+// where options->uniform_starts.
 #include "ir/build/rewrite.h"
 #include "ir/check/uniform.h"
 #include "ir/core/flow.h"
@@ -52,8 +53,8 @@ enum { MOST_DEEP = 64 };
 
 enum { SAME = 1, COUNTED = 2 }; // in the entire workgroup; … and made of the counter
 
-// Where a loop begins: at the variable of the domain along an axis of the workgroup, plus 0 or 1; or
-// at a number that each invocation has of its own.
+// Where a loop begins: at the variable of the domain along an axis of the workgroup, plus 0 or
+// 1; or at a number that each invocation has of its own.
 typedef struct place {
     uint32_t axis;
     bool next, own;
