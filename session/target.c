@@ -81,6 +81,18 @@ bool vys_settings_check(const vys_settings *settings, vy_diag *d)
 }
 
 // ----------------------------------------------------------------------------------------- options
+// Written for a GPU, whatever its sizes.
+static bool is_for_gpu(const vys_settings *s, const vys_facts *f)
+{
+    return !f->known && s->driver == VY_DRIVER_GPU;
+}
+
+// A device that is none gets the same code where that is asked for, as tests do.
+static bool runs_as_on_gpu(const vys_settings *s, const vys_facts *f)
+{
+    return (f->known && !f->cpu) || s->driver == VY_DRIVER_GPU;
+}
+
 vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s)
 {
     const vy_quirks quirks = facts->driver_id
@@ -94,6 +106,7 @@ vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s
                               .validate = !s->no_validate,
                               .enabled = s->enabled | facts->features,
                               .spared = VY_QUIRKS_ALL & ~quirks,
+                              .combine_additions = runs_as_on_gpu(s, facts),
                               .watch_loops = facts->loop_iteration_limit != 0,
                               .lanes = facts->loop_iteration_limit ? facts->subgroup_size : 0};
 }
@@ -158,12 +171,6 @@ static int64_t number_as_told(void *user, const vy_program *p, vy_dim d)
     return vys_tuned_number(((const vys_asked *)user)->settings, p, d);
 }
 
-// Written for a GPU, whatever its sizes.
-static bool is_for_gpu(const vys_settings *s, const vys_facts *f)
-{
-    return !f->known && s->driver == VY_DRIVER_GPU;
-}
-
 // For a driver that runs lanes on a CPU: that of the device, or the one that it is written for.
 static bool is_for_cpu(const vys_settings *s, const vys_facts *f)
 {
@@ -174,7 +181,7 @@ static bool is_for_cpu(const vys_settings *s, const vys_facts *f)
 static void choose_places(const vys_asked *asked, vy_opt_options *opt)
 {
     const vys_facts *f = asked->facts;
-    const bool gpu = f->known ? !f->cpu : is_for_gpu(asked->settings, f);
+    const bool gpu = runs_as_on_gpu(asked->settings, f);
     opt->uniform_starts = gpu;
     opt->adjacent = opt->coarsen > 1 && gpu;
     if (opt->adjacent) opt->carried = GPU_CARRIED;
@@ -192,7 +199,7 @@ static void choose_sizes(const vys_asked *asked, vy_opt_options *opt)
     if (asked->data && f->known) opt->number = number_at_launch;
     if (!asked->data && asked->settings->tune_count)
         opt->extent = extent_as_told, opt->number = number_as_told;
-    if (opt->number && (f->known ? !f->cpu : is_for_gpu(asked->settings, f))) opt->rows = GPU_ROWS;
+    if (opt->number && runs_as_on_gpu(asked->settings, f)) opt->rows = GPU_ROWS;
     if (!opt->coarsen && is_for_gpu(asked->settings, f)) {
         opt->coarsen = GPU_ELEMENTS;
         if (opt->extent) opt->invocations = GPU_INVOCATIONS;

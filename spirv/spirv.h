@@ -72,6 +72,10 @@ typedef struct vy_spirv_options {
     bool host_layout;
     // Parameters beyond this many bytes go to a storage buffer.  0: 128, which every device has.
     uint32_t max_push_bytes;
+    // Lanes of a subgroup that are likely to add to the same element at the same time add up first,
+    // and one of them adds the sum; where the features are `enabled` (subgroup_arithmetic and
+    // subgroup_vote).  For devices on which atomic additions to one element wait for each other.
+    bool combine_additions;
 } vy_spirv_options;
 
 // The result, one block of memory (vy_compiled_free).

@@ -3,6 +3,7 @@
 //
 //   @derive_as(x, y)    →   straight_through(x, y)    the value of x, with the derivative of y
 //   @candidate(v, n)    →   v                         its number is found again (extremum.c)
+//   @at_least(n)        →   n                         the least such number
 //
 // A text of what one phase of differentiation passes on to the next one is a program like any
 // other, and so has a derivative.  This runs first, so that the phases find only what they made
@@ -14,12 +15,12 @@ static uint32_t instead(void *pass, uint32_t id)
     vy_rewrite *w = pass;
     const vy_inst *i = &w->p->insts.data[id];
     if (!vy_op_is_lowered((vy_op)i->op)) return 0;
-    const uint32_t x = vy_new_arg(w, id, 0), y = vy_new_arg(w, id, 1);
+    uint32_t value = vy_new_arg(w, id, 0);
     const bool derives = i->op == VY_OP_DERIVE_AS;
-    const vy_type type = (vy_type)i->type;
-    vy_rewrite_as(w, id,
-                  !derives ? x
-                           : vy_emit(w->b, VY_OP_STRAIGHT_THROUGH, type, 0, 2, (uint32_t[]){x, y}));
+    if (derives)
+        value = vy_emit(w->b, VY_OP_STRAIGHT_THROUGH, (vy_type)i->type, 0, 2,
+                        (uint32_t[]){value, vy_new_arg(w, id, 1)});
+    vy_rewrite_as(w, id, value);
     return id;
 }
 

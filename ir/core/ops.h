@@ -96,6 +96,8 @@ X(STRAIGHT_THROUGH, "straight_through", CALL(2), F, PURE, FOLD(a, NA, NA), DHAND
 X(DERIVE_AS, "@derive_as", LOWERED(2), F, PURE, FOLD(a, NA, NA), DHAND, EMIT, FREE)                                    \
   /* lowered: v, the n-th candidate of its invocation for an atomic_min or atomic_max (extremum.c) */                    \
 X(CANDIDATE, "@candidate", LOWERED(2), S, PURE, BYHAND, DHAND, EMIT, FREE)                                             \
+  /* lowered: a number of at least a: the greatest of lanes that run side by side (uniform_starts.c) */                    \
+X(AT_LEAST, "@at_least", LOWERED(1), I, PURE, FOLD(NA, a, a), DNONE, EMIT, FREE)                                       \
 /* functions */                                                                                                       \
 X(FLOOR, "floor", CALL(1), F, PURE, FOLD(floor(a), NA, NA),             D0,                                   EXT(Floor, NA, NA), ROUND) \
 X(CEIL,  "ceil",  CALL(1), F, PURE, FOLD(ceil(a), NA, NA),              D0,                                   EXT(Ceil, NA, NA), ROUND) \

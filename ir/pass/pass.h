@@ -45,6 +45,7 @@ bool vy_pass_schedule_uses(vy_program *p, vy_pass_context *c);     // moves valu
 bool vy_pass_group_vectors(vy_program *p, vy_pass_context *c);     // components of vectors together
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->coarsen elements each
 bool vy_pass_row_lanes(vy_program *p, vy_pass_context *c);         // a row by 64 lanes together
+bool vy_pass_group_quotients(vy_program *p, vy_pass_context *c);   // of its places
 bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *c);    // of a workgroup's loops
 bool vy_pass_lane_loads(vy_program *p, vy_pass_context *c);        // lanes load for each other
 // options->chunk iterations of a loop become one.

@@ -67,7 +67,8 @@ static const struct {
     {"place_workspaces",   vy_pass_place_workspaces,   1, 0}, // only where options->by_invocation
     {"row_lanes",          vy_pass_row_lanes,          2, 1}, // only where options->rows
     {"coarsen",            vy_pass_coarsen,            2, 1}, // copies flagged accesses
-    {"uniform_starts",     vy_pass_uniform_starts,     2, 1}, // only where options->uniform_starts
+    {"group_quotients",    vy_pass_group_quotients,    2, 1}, // only where options->uniform_starts
+    {"uniform_starts",     vy_pass_uniform_starts,     2, 1}, // the same
     {"select_factors",     vy_pass_select_factors,     2, 1}, // of blocks
     {"lane_loads",         vy_pass_lane_loads,         2, 1}, // only where options->lanes
     {"sliding_loads",      vy_pass_sliding_loads,      2, 1}, // of blocks, too

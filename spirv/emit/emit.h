@@ -210,7 +210,8 @@ uint32_t vy_spin_begin(vy_fn *f, vy_spin *s, uint32_t type, uint32_t initial);
 void vy_spin_end(vy_fn *f, vy_spin *s, uint32_t done, uint32_t next);
 
 // ------------------------------------------------------------------------- one file per kind of op
-bool vy_emit_control(vy_fn *f, uint32_t i); // emit_control.c
+bool vy_emit_control(vy_fn *f, uint32_t i);                                       // emit_control.c
+void vy_need_subgroup(vy_fn *f, SpvCapability c, vy_features feature, vy_type t); // emit_subgroup.c
 uint32_t vy_emit_op(vy_fn *f, uint32_t i);  // emit_ops.c: PURE rows
 uint32_t vy_emit_div(vy_fn *f, uint32_t i); // emit_int.c
 uint32_t vy_emit_rem(vy_fn *f, uint32_t i);
@@ -234,6 +235,7 @@ void vy_emit_zero(vy_fn *f, uint32_t i);
 uint32_t vy_emit_atomic(vy_fn *f, uint32_t i); // emit_atomics.c
 void vy_emit_barrier(vy_fn *f);                // emit_subgroup.c
 uint32_t vy_emit_subgroup(vy_fn *f, uint32_t i);
+uint32_t vy_emit_at_least(vy_fn *f, uint32_t i);
 void vy_params_declare(vy_fn *f); // params.c
 uint32_t vy_param_id(vy_fn *f, uint32_t field);
 // hosted.c: kernels that are bound as a shader is.  Can the length of the buffer's first axis be

@@ -158,6 +158,50 @@ static uint32_t plainly(const vy_update *u, uint32_t address, bool once)
     return old;
 }
 
+// What one lane of those that add to one element does, with their sum as the value.  Lanes that are
+// active here are those that add: operations among lanes take no others.  Where all add 0 nothing
+// is done, which leaves a −0 as it is.
+typedef struct combination {
+    vy_guard some, one;
+} combination;
+
+static combination begin_combined(vy_update *u, uint32_t address)
+{
+    vy_fn *f = u->f;
+    const vy_type t = u->type;
+    const uint32_t type = vy_spv_type(f->m, t), bools = vy_bool_type(f), own = u->value;
+    const uint32_t scope = vy_spv_u32(f->m, SpvScopeSubgroup), zero = vy_spv_zero(f->m, t);
+    const bool is_float = vy_type_is_float(t);
+    vy_need_subgroup(f, SpvCapabilityGroupNonUniformVote, VY_FEATURE_BIT(SUBGROUP_VOTE), t);
+    vy_need_subgroup(f, SpvCapabilityGroupNonUniformArithmetic, VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                     t);
+    combination c;
+    const uint32_t adds =
+        VY_DO(f, is_float ? SpvOpFUnordNotEqual : SpvOpINotEqual, bools, own, zero);
+    c.some = vy_guard_begin(f, VY_DO(f, SpvOpGroupNonUniformAny, bools, scope, adds));
+    const uint32_t same = VY_DO(f, SpvOpGroupNonUniformAllEqual, bools, scope, address);
+    const uint32_t sum = VY_DO(f, is_float ? SpvOpGroupNonUniformFAdd : SpvOpGroupNonUniformIAdd,
+                               type, scope, (uint32_t)SpvGroupOperationReduce, own);
+    const uint32_t first = VY_DO(f, SpvOpGroupNonUniformElect, bools, scope);
+    const uint32_t apart = VY_DO(f, SpvOpLogicalNot, bools, same);
+    u->value = vy_select_id(f, type, same, sum, own);
+    c.one = vy_guard_begin(f, VY_DO(f, SpvOpLogicalOr, bools, first, apart));
+    return c;
+}
+
+static void end_combined(vy_fn *f, const combination *c)
+{
+    vy_guard_end(f, c->one, 0, 0, 0);
+    vy_guard_end(f, c->some, 0, 0, 0);
+}
+
+static uint32_t update(const vy_update *u, uint32_t address, vy_strength strength)
+{
+    if (strength >= VY_STRENGTH_OWNED) return plainly(u, address, strength == VY_STRENGTH_ONLY);
+    if (u->a->form == VY_MEM_HALVES) return by_halves(u, address);
+    return u->a->form == VY_MEM_BITS ? by_bits(u, address) : native(u, address);
+}
+
 uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
 {
     const vy_inst *in = &f->p->insts.data[i];
@@ -170,16 +214,14 @@ uint32_t vy_emit_atomic(vy_fn *f, uint32_t i)
     if (u.op == VY_OP_ATOMIC_CAS) u.expected = vy_val(f, vy_arg(f->p, i, in->nargs - 2));
     vy_address at = vy_find_place(f, i, true);
     vy_guard g = vy_guard_begin(f, at.ok);
-    uint32_t old;
-    const vy_strength strength = vy_strength_of(f->p, i);
-    if (strength >= VY_STRENGTH_OWNED)
-        old = plainly(&u, at.address, strength == VY_STRENGTH_ONLY);
-    else if (u.a->form == VY_MEM_HALVES)
-        old = by_halves(&u, at.address);
-    else if (u.a->form == VY_MEM_BITS)
-        old = by_bits(&u, at.address);
-    else
-        old = native(&u, at.address);
+    const bool combined = f->facts->combined && f->facts->combined[i];
+    combination c;
+    if (combined) c = begin_combined(&u, at.address);
+    const uint32_t old = update(&u, at.address, vy_strength_of(f->p, i));
+    if (combined) {
+        end_combined(f, &c);
+        return vy_guard_end(f, g, 0, 0, 0);
+    }
     const uint32_t zero = vy_spv_zero(f->m, u.type);
     return vy_guard_end(f, g, vy_spv_type(f->m, u.type), old, zero);
 }

@@ -160,6 +160,7 @@ static uint32_t emit_by_hand(vy_fn *f, uint32_t i)
     case VY_OP_STRAIGHT_THROUGH:
     case VY_OP_DERIVE_AS:
     case VY_OP_CANDIDATE: return arg(f, i, 0);
+    case VY_OP_AT_LEAST: return vy_emit_at_least(f, i);
     case VY_OP_SQRT: return vy_emit_sqrt(f, i);
     default: return 0;
     }

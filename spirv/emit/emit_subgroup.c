@@ -69,7 +69,7 @@ static uint32_t identity(vy_fn *f, vy_op op, vy_type t)
     }
 }
 
-static void need(vy_fn *f, SpvCapability c, vy_features feature, vy_type t)
+void vy_need_subgroup(vy_fn *f, SpvCapability c, vy_features feature, vy_type t)
 {
     vy_spv_capability(f->m, SpvCapabilityGroupNonUniform);
     vy_spv_capability(f->m, c);
@@ -86,11 +86,12 @@ static uint32_t reduce(vy_fn *f, uint32_t i, vy_op op)
     uint32_t scope = vy_spv_u32(m, SpvScopeSubgroup);
     if (f->in_domain) x = vy_select_id(f, type, f->in_domain, x, identity(f, op, t));
     if (op == VY_OP_SG_ANY || op == VY_OP_SG_ALL) {
-        need(f, SpvCapabilityGroupNonUniformVote, VY_FEATURE_BIT(SUBGROUP_VOTE), t);
+        vy_need_subgroup(f, SpvCapabilityGroupNonUniformVote, VY_FEATURE_BIT(SUBGROUP_VOTE), t);
         SpvOp vote = op == VY_OP_SG_ANY ? SpvOpGroupNonUniformAny : SpvOpGroupNonUniformAll;
         return VY_DO(f, vote, type, scope, x);
     }
-    need(f, SpvCapabilityGroupNonUniformArithmetic, VY_FEATURE_BIT(SUBGROUP_ARITHMETIC), t);
+    vy_need_subgroup(f, SpvCapabilityGroupNonUniformArithmetic, VY_FEATURE_BIT(SUBGROUP_ARITHMETIC),
+                     t);
     fold o = fold_of(op);
     SpvOp code = t == VY_BOOL           ? o.on_bool
                  : vy_type_is_float(t)  ? o.on_float
@@ -116,7 +117,8 @@ static uint32_t lane_exists(vy_fn *f, uint32_t lane)
         size = VY_EXT(f, GLSLstd450UMin, u32, size, vy_spv_u32(m, total));
         return VY_DO(f, SpvOpULessThan, bools, lane, size);
     }
-    need(f, SpvCapabilityGroupNonUniformBallot, VY_FEATURE_BIT(SUBGROUP_BALLOT), VY_U32);
+    vy_need_subgroup(f, SpvCapabilityGroupNonUniformBallot, VY_FEATURE_BIT(SUBGROUP_BALLOT),
+                     VY_U32);
     uint32_t scope = vy_spv_u32(m, SpvScopeSubgroup),
              four = VY_INTERN(m, SpvOpTypeVector, 0, u32, 4);
     uint32_t ballot = VY_DO(f, SpvOpGroupNonUniformBallot, four, scope, vy_spv_bool(m, true));
@@ -173,10 +175,10 @@ static uint32_t read_lane(vy_fn *f, uint32_t i, vy_op op)
     uint32_t scope = vy_spv_u32(m, SpvScopeSubgroup), known;
     // Lane 0 always exists.
     if (op == VY_OP_SG_BROADCAST && vy_spv_known_u32(m, lane, &known) && known == 0) {
-        need(f, SpvCapabilityGroupNonUniformBallot, VY_FEATURE_BIT(SUBGROUP_BALLOT), t);
+        vy_need_subgroup(f, SpvCapabilityGroupNonUniformBallot, VY_FEATURE_BIT(SUBGROUP_BALLOT), t);
         return VY_DO(f, SpvOpGroupNonUniformBroadcast, type, scope, x, lane);
     }
-    need(f, SpvCapabilityGroupNonUniformShuffle, VY_FEATURE_BIT(SUBGROUP_SHUFFLE), t);
+    vy_need_subgroup(f, SpvCapabilityGroupNonUniformShuffle, VY_FEATURE_BIT(SUBGROUP_SHUFFLE), t);
     const uint32_t counter = t == VY_BOOL ? 0 : counted_lane(f, vy_arg(f->p, i, 1));
     if (counter && op != VY_OP_SG_SHUFFLE_XOR)
         return VY_DO(f, SpvOpGroupNonUniformShuffle, type, scope, x, vy_val(f, counter));
@@ -196,4 +198,13 @@ uint32_t vy_emit_subgroup(vy_fn *f, uint32_t i)
     if (op == VY_OP_SG_BROADCAST || op == VY_OP_SG_SHUFFLE || op == VY_OP_SG_SHUFFLE_XOR)
         return read_lane(f, i, op);
     return reduce(f, i, op);
+}
+
+// Of the lanes that are active here, wherever that is.  32 bits: those of others need a feature.
+uint32_t vy_emit_at_least(vy_fn *f, uint32_t i)
+{
+    const vy_type t = (vy_type)f->p->insts.data[i].type;
+    const bool can = f->m->options->enabled & VY_FEATURE_BIT(SUBGROUP_ARITHMETIC);
+    if (!can || vy_type_size(t) != 4) return vy_val(f, vy_arg(f->p, i, 0));
+    return reduce(f, i, VY_OP_SG_MAX);
 }

@@ -26,14 +26,17 @@ typedef struct vy_facts {
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool *alike;           // by instruction; NULL without loops.  For both see uniform.c
     bool *shared_place;    // by instruction: see shared_places.c
+    bool *combined;        // by instruction; NULL where nothing is: see combined.c
     bool barrier, subgroup, loop;
     uint32_t nesting; // greatest depth of nested constructs
 } vy_facts;
 // False with m->diag filled (an atomic that is not available) or m->oom.
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
-bool *vy_shared_places_make(const vy_program *p);       // vy_free it; NULL: memory
-bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
+bool *vy_shared_places_make(const vy_program *p);                        // vy_free it; NULL: memory
+bool *vy_combined_make(const vy_program *p);                             // the same
+typedef enum vy_sameness { VY_ALIKE, VY_UNIFORM, VY_EQUAL } vy_sameness; // uniform.c
+bool *vy_uniform_make(const vy_program *p, vy_sameness kind);            // vy_free it; NULL: memory
 
 // whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared
 // array is read that no invocation fills; others: only if the other axes are long enough for a full

@@ -117,6 +117,15 @@ static bool choose_form(vy_spv *m, const vy_buf *b, vy_mem_facts *f)
     }
 }
 
+static bool combines(const vy_spv *m, const vy_facts *f, const vy_program *p)
+{
+    const vy_features needed = VY_FEATURE_BIT(SUBGROUP_ARITHMETIC) | VY_FEATURE_BIT(SUBGROUP_VOTE);
+    bool atomic = false;
+    for (uint32_t b = 1; b < p->buffers.count; b++) atomic |= f->buffers[b].atomic;
+    return atomic && m->options->combine_additions && enabled(m, needed) &&
+           p->workgroup[0] * p->workgroup[1] * p->workgroup[2] > 1;
+}
+
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f)
 {
     *f = (vy_facts){0};
@@ -131,9 +140,10 @@ bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f)
         if (f->buffers[b].atomic && !choose_form(m, &p->buffers.data[b], &f->buffers[b]))
             return false;
     const bool padded = p->overs.count && (f->barrier || f->subgroup);
-    if (padded) f->uniform = vy_uniform_make(p, true);
-    if (f->loop) f->alike = vy_uniform_make(p, false);
+    if (padded) f->uniform = vy_uniform_make(p, VY_UNIFORM);
+    if (f->loop) f->alike = vy_uniform_make(p, VY_ALIKE);
     f->shared_place = vy_shared_places_make(p);
+    if (combines(m, f, p) && !(f->combined = vy_combined_make(p))) m->oom = true;
     if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->shared_place) m->oom = true;
     return !m->oom;
 }
@@ -144,6 +154,7 @@ void vy_facts_free(vy_facts *f)
     vy_free(f->partner);
     vy_free(f->alike);
     vy_free(f->shared_place);
+    vy_free(f->combined);
     vy_free(f->leaf_used);
     vy_free(f->uniform);
     *f = (vy_facts){0};

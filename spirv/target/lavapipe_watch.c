@@ -63,7 +63,7 @@ static void need_word(vy_fn *f)
 uint32_t vy_lavapipe_lanes(vy_fn *f)
 {
     const uint32_t lanes = f->m->options->lanes, row = f->p->workgroup[0];
-    if (row % lanes == 0 || !(f->facts->loop || f->facts->subgroup)) return 0;
+    if (row % lanes == 0 || !(f->facts->loop || f->facts->subgroup || f->facts->combined)) return 0;
     need_word(f);
     const uint32_t u32 = vy_spv_type(f->m, VY_U32);
     const uint32_t end = VY_DO(f, SpvOpIMul, u32, f->target.watch_word, vy_spv_u32(f->m, row));

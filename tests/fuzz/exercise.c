@@ -97,7 +97,8 @@ static void exercise_compile(const vy_program *p, uint32_t choice)
                           .unchecked = choice >> 3 & 1,
                           .strip = choice >> 4 & 1,
                           .enabled = choice >> 5 & 1 ? ~(vy_features)0 : 0,
-                          .validate = choice >> 6 & 1};
+                          .validate = choice >> 6 & 1,
+                          .combine_additions = choice >> 7 & 1};
     vy_compiled *c = vy_compile(p, &o, &d);
     if (!c) {
         require_diag(&d, NULL, 0);

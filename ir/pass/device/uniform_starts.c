@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // uniform_starts.c: loops that begin at an invocation's place in the domain begin at its
-// workgroup's.
+// workgroup's, those that walk back from a number of its own begin at its subgroup's greatest.
 //
 //   over(h: H, j: T)                    workgroup(64) over(h: H, j: T)
 //   for i in j..T {                     for i in wid.x * 64..T {
@@ -10,6 +10,8 @@
 //   for i in rev(0..j + 1) {       →    for i in rev(0..max(last, last + 1)) {
 //       …                                   if i < j + 1 { … }
 //                                       }                    last = wid.x * 64 + 63
+//
+//   for k in rev(0..n) { … }       →    for k in rev(0..@at_least(n)) { if k < n { … } }
 //
 // Neighbouring lanes of a GPU run their iterations side by side.  From starts of their own they
 // load rows that are far apart, in as many transactions as there are lanes, into a vector register
@@ -22,32 +24,40 @@
 // greatest variable of a domain is 2^32 − 2: neither j + 1 nor a start that is at most that wraps
 // around; of a workgroup that reaches beyond the domain `last + 1` may, and `max` is `last` then.
 //
-// Which loops.  Counted ones in steps of 1 from (in reverse: up to) a variable of the domain, or
-// that plus 1, without early exit, barrier or subgroup operation: those of which some load then has
-// the same indices in the entire workgroup, and the counter in another than the last, so that rows
-// are what it loads; not in deep nests, of which it would make nests twice as deep.  A workgroup
-// of no stated shape becomes a row where loops gain by that: its other axes would bring rows of
-// their own.  Runs last of what changes domains or the shape of workgroups, which this code
-// observes; only where options->uniform_starts.
+// The last is the reverse of a loop that invocations leave one after the other: of pixels of a tile
+// that are lit by different numbers of splats, all are then at one splat at a time, which they load
+// once, and whose gradient they add up before it is added to memory (spirv/facts/combined.c).
+//
+// Which loops.  Counted ones in steps of 1 from (in reverse: up to) a variable of the domain,
+// or that plus 1, or in reverse up to any number, from one that all share, without early exit,
+// barrier or subgroup operation: those of which some load then has the same indices in the
+// entire workgroup, and the counter in another than the last, so that rows are what it loads;
+// not in deep nests, of which it would make nests twice as deep.  A workgroup of no stated
+// shape becomes a row where loops gain by that: its other axes would bring rows of their own.
+// Runs last of what changes domains or the shape of workgroups, which this code observes; only
+// where options->uniform_starts.
 #include "ir/build/rewrite.h"
 #include "ir/check/uniform.h"
 #include "ir/core/flow.h"
+#include "ir/pass/device/places.h"
 #include "ir/pass/pass.h"
 
 typedef struct starts {
     vy_rewrite w;
     const uint32_t *along[3]; // by axis, by instruction: it differs between lanes along that
     uint8_t *same;            // by instruction of the loop that is looked at: what it is, or 0
+    bool subgroups;           // the device finds the greatest number of a subgroup
 } starts;
 
 enum { MOST_DEEP = 64 };
 
 enum { SAME = 1, COUNTED = 2 }; // in the entire workgroup; … and made of the counter
 
-// Where a loop begins: at the variable of the domain along an axis of the workgroup, plus 0 or 1.
+// Where a loop begins: at the variable of the domain along an axis of the workgroup, plus 0 or
+// 1; or at a number that each invocation has of its own.
 typedef struct place {
     uint32_t axis;
-    bool next;
+    bool next, own;
 } place;
 
 static bool is_reverse(const vy_program *p, uint32_t loop)
@@ -76,11 +86,7 @@ static bool find_place(const vy_program *p, uint32_t id, place *at)
 {
     at->next = !VY_IS_LEAF(id) && p->insts.data[id].op == VY_OP_ADD && is_one(p, vy_arg(p, id, 1));
     if (at->next) id = vy_arg(p, id, 0);
-    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
-    if (!l || l->kind != VY_LEAF_OVER) return false;
-    at->axis = p->overs.count - 1 - l->index;
-    const bool alone = at->axis < 2 || (at->axis == 2 && p->overs.count == 3);
-    return alone && p->workgroup[at->axis] > 1;
+    return vy_has_lone_axis(p, id, &at->axis);
 }
 
 static uint8_t kind_of(const starts *x, uint32_t loop, uint32_t id)
@@ -137,9 +143,31 @@ static bool loads_rows(starts *x, uint32_t loop)
     return any;
 }
 
+static bool may_walk_back(const vy_program *p, uint32_t loop)
+{
+    const vy_type t = (vy_type)p->insts.data[loop].type;
+    return is_reverse(p, loop) && (t == VY_U32 || t == VY_I32) &&
+           !vy_id_const(p, own_start(p, loop));
+}
+
+// Does it walk back from a number of its own to one that all share?  Then its subgroup runs as many
+// iterations as its longest loop has, as before.  (Not so if each also ended at its own: rows of a
+// sparse matrix lie behind each other.)
+static bool walks_back(const starts *x, uint32_t loop)
+{
+    const vy_program *p = x->w.p;
+    return x->subgroups && may_walk_back(p, loop) && !kind_of(x, loop, own_start(p, loop)) &&
+           kind_of(x, loop, own_end(p, loop));
+}
+
 static bool suits(starts *x, uint32_t loop, place *at)
 {
-    return find_place(x->w.p, own_start(x->w.p, loop), at) && loads_rows(x, loop);
+    *at = (place){0};
+    if (!find_place(x->w.p, own_start(x->w.p, loop), at)) {
+        at->own = walks_back(x, loop);
+        if (!at->own) return false;
+    }
+    return loads_rows(x, loop);
 }
 
 // Does it load rows if workgroups are rows, beginning or ending at a place in them?
@@ -160,6 +188,11 @@ static vy_value u32(const starts *x, uint32_t n) { return vy_int(x->w.b, VY_U32,
 static vy_value common_start(starts *x, uint32_t loop, const place *at)
 {
     vy_builder *b = x->w.b;
+    if (at->own) {
+        const uint32_t own = vy_new(&x->w, own_start(x->w.p, loop));
+        const vy_type type = (vy_type)x->w.p->insts.data[loop].type;
+        return (vy_value){vy_emit(b, VY_OP_AT_LEAST, type, 0, 1, &own)};
+    }
     const uint32_t size = x->w.p->workgroup[at->axis];
     const vy_value group = vy_builtin_value(b, VY_WID, at->axis);
     const vy_value first = vy_mul(b, group, u32(x, size));
@@ -187,8 +220,8 @@ static void begin_at(starts *x, uint32_t loop, const place *at)
     const bool reverse = is_reverse(p, loop);
     bound[reverse] = common_start(x, loop, at).id;
     const uint32_t one = vy_new_arg(&x->w, loop, 2);
-    const vy_value k = {
-        vy_begin_loop(b, VY_U32, i->flags, bound[0], bound[1], one, slots, values, carries)};
+    const vy_value k = {vy_begin_loop(b, (vy_type)i->type, i->flags, bound[0], bound[1], one, slots,
+                                      values, carries)};
     vy_rewrite_as(&x->w, loop, k.id);
     for (uint32_t s = 0; s < slots; s++) x->w.map[loop + 1 + s] = carries[s];
     const vy_value start = {own};
@@ -224,13 +257,14 @@ static bool find_differences(starts *x)
     return !x->w.oom;
 }
 
-// Is there a loop to look at: a counted one that begins or ends at a place?
-static bool any_at_place(const vy_program *p)
+// Is there a loop to look at: a counted one that begins or ends at a place, or walks back?
+static bool any_at_place(const vy_program *p, bool subgroups)
 {
     place at;
     for (uint32_t id = 1; id < p->insts.count; id++)
         if (p->insts.data[id].op == VY_OP_LOOP &&
-            (find_place(p, own_start(p, id), &at) || find_place(p, own_end(p, id), &at)))
+            (find_place(p, own_start(p, id), &at) || find_place(p, own_end(p, id), &at) ||
+             (subgroups && may_walk_back(p, id))))
             return true;
     return false;
 }
@@ -273,8 +307,9 @@ static void choose_shape(starts *x, const vy_opt_options *o)
 bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *context)
 {
     const vy_opt_options *o = context->options;
-    if (!o || !o->uniform_starts || !p->overs.count || !any_at_place(p)) return true;
-    starts x = {0};
+    if (!o || !o->uniform_starts || !p->overs.count) return true;
+    starts x = {.subgroups = o->subgroup_add};
+    if (!any_at_place(p, x.subgroups)) return true;
     bool ok = vy_rewrite_begin(&x.w, p) && find_differences(&x);
     const bool flat = ok && x.w.s.deepest <= MOST_DEEP;
     if (flat) choose_shape(&x, o);

@@ -67,7 +67,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/device/row_lanes.vyre", (
         ("session/tuned.c", None, "if (!is_size(m, text))", "if (0)"),
         ("session/tuned.c", None, "known[k] = number_of(s->tune[i], &numbers[k]);", "known[k] = false;"),
-        ("session/target.c", None, "(f->known ? !f->cpu : is_for_gpu(asked->settings, f))) opt->rows", "true) opt->rows"),
+        ("session/target.c", None, "runs_as_on_gpu(asked->settings, f)) opt->rows", "true) opt->rows"),
     )),
     ("text/opt/fuse_directions_apart.vyre", (
         ("ir/pass/scalar/sum_order.c", None, "VY_IS_LEAF(id) || o->uses[id] != 1 || ++", "VY_IS_LEAF(id) || ++"),

@@ -84,6 +84,8 @@ static void test_float_arithmetic(void **state)
     CHECK_F(STOP_GRAD, VY_F32, 1.5, 0, 1.5);
     CHECK_F(STRAIGHT_THROUGH, VY_F32, 1.5, 2.5, 1.5);
     CHECK_F(DERIVE_AS, VY_F32, 1.5, 2.5, 1.5);
+    same(VY_I32, run(VY_OP_AT_LEAST, VY_I32, VY_I32, I(-7), I(9), I(0), false), I(-7));
+    same(VY_U32, run(VY_OP_AT_LEAST, VY_U32, VY_U32, U(7), U(9), U(0), false), U(7));
 }
 
 // min is a<b ? a : b and max a>b ? a : b, bit for bit: a tie and a NaN give the second operand.

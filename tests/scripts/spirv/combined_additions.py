@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Kernels as GPUs get them (`run --for gpu`) against the interpreter: random programs whose tiles
+walk lists (tests/fuzz/splats.py), and their gradients, whose sums are exact, so that all bits are
+the same.  VYRE_SEED sets the seed, VYRE_COUNT the number.
+"""
+import json
+import os
+import subprocess
+import sys
+
+ROOT, VYRE = os.environ["SRC"], os.environ["VYRE_GRAD"]
+sys.path.insert(0, os.path.join(ROOT, "tests", "fuzz"))
+sys.dont_write_bytecode = True
+import splats  # noqa: E402
+
+
+def run(*arguments):
+    done = subprocess.run([VYRE, "run", "splats.vyre", "--json", "--verbose", *arguments], capture_output=True, text=True, timeout=300)
+    return json.loads(done.stdout)["outputs"] if done.returncode == 0 else done.stderr
+
+
+def main():
+    seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
+    count = int(os.environ.get("VYRE_COUNT") or -(-240 // int(os.environ.get("VYRE_SHARE", "1"))))
+    print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k combined_additions" % (seed, count))
+    wrong = right = 0
+    for n in range(seed, seed + count):
+        program = splats.make(n)
+        with open("splats.vyre", "w", encoding="utf-8") as f:
+            f.write(program.text())
+        for way in (), ("--grad", "--of", "v", "--wrt", "a", "--wrt", "own_of"):
+            plain, gpu = (run(*program.data(), *way, *engine) for engine in (("--engine", "eval"), ("--for", "gpu", "--no-validate")))
+            if plain == gpu and not isinstance(plain, str):
+                right += 1
+                continue
+            wrong += 1
+            print("VYRE_SEED=%d, %s differs, or fails:\n%s\n%s\n%s" % (n, " ".join(way) or "the program", program.text(), str(plain)[:300], str(gpu)[:300]))
+    print("%d right, %d wrong" % (right, wrong))
+    return wrong > 0 or not right
+
+
+if __name__ == "__main__":
+    sys.exit(main())
