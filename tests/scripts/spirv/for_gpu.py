@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: MIT
 """`--for gpu`: every gradient that `grad` writes it writes with blocks of neighbours, too, and
 spirv-val passes it; products, a convolution and sums of squares have the same bits as without, with
-blocks inside the domain, at its end, and none inside.  A run takes every tenth file, which the seed
-chooses; VYRE_SHARE=1 takes all.
+blocks inside the domain, at its end, and none inside.  What tests of gradients check passes `check
+--for gpu` on the device, too.  A run takes every tenth file, and every sixtieth of these checks, which
+the seed chooses; VYRE_SHARE=1 takes all.
 """
 import glob
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -77,11 +79,34 @@ def same(name, file, buffers, at, options):
             FAILURES.append("%s at %s: %s" % (name, size, out[1].stderr))
 
 
+def checks():
+    """(file, options) of the checks of text tests; the first of alternatives."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "text", "grad", "**", "*.vyre"), recursive=True)):
+        with open(path, encoding="utf-8") as f:
+            for options in re.findall(r"^// RUN: vyre-grad check %s([^|&\n]*)$", f.read(), re.M):
+                yield path, re.sub(r" --engine \S+", "", re.sub(r"(?<!\S)\{([^},]*)[^}]*\}", r"\1", options))
+
+
+def as_on_gpu():
+    """How many checks were made."""
+    count = 0
+    for path, options in shares.drawn(checks(), 60):
+        words = shlex.split(options)
+        done = vyre("check", path, *words, "--for", "gpu", "--engine", "eval,vulkan")
+        if done.returncode and not vyre("check", path, *words, "--engine", "eval,vulkan").returncode:
+            FAILURES.append("check %s %s --for gpu: %s" % (path, options, done.stdout[-300:] + done.stderr[-300:]))
+        count += 1
+    return count
+
+
 written = valid()
 for case in SAME:
     same(*case)
+checked = as_on_gpu()
 if written < (1300 if shares.whole() else 30):
     FAILURES.append("%d gradients written: too few" % written)
-print("%d gradients" % written)
+if checked < (400 if shares.whole() else 6):
+    FAILURES.append("%d checks: too few" % checked)
+print("%d gradients, %d checks" % (written, checked))
 print("\n".join(FAILURES))
 sys.exit(1 if FAILURES else 0)
