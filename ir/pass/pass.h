@@ -46,6 +46,7 @@ bool vy_pass_group_vectors(vy_program *p, vy_pass_context *c);     // components
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->coarsen elements each
 bool vy_pass_row_lanes(vy_program *p, vy_pass_context *c);         // a row by 64 lanes together
 bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *c);    // of a workgroup's loops
+bool vy_pass_workgroup_planes(vy_program *p, vy_pass_context *c);  // of lanes that load the same
 bool vy_pass_lane_loads(vy_program *p, vy_pass_context *c);        // lanes load for each other
 // options->chunk iterations of a loop become one.
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);
