@@ -26,6 +26,7 @@ typedef struct vy_facts {
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool *alike;           // by instruction; NULL without loops.  For both see uniform.c
     bool *shared_place;    // by instruction: see shared_places.c
+    uint8_t *steady_place; // by instruction: see steady_places.c
     bool barrier, subgroup, loop;
     uint32_t nesting; // greatest depth of nested constructs
 } vy_facts;
@@ -33,6 +34,7 @@ typedef struct vy_facts {
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
 bool *vy_shared_places_make(const vy_program *p);       // vy_free it; NULL: memory
+uint8_t *vy_steady_places_make(const vy_program *p);    // the same
 bool *vy_uniform_make(const vy_program *p, bool loads); // uniform.c; vy_free it; NULL: memory
 
 // whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared

@@ -134,7 +134,9 @@ bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f)
     if (padded) f->uniform = vy_uniform_make(p, true);
     if (f->loop) f->alike = vy_uniform_make(p, false);
     f->shared_place = vy_shared_places_make(p);
-    if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->shared_place) m->oom = true;
+    f->steady_place = vy_steady_places_make(p);
+    if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->shared_place || !f->steady_place)
+        m->oom = true;
     return !m->oom;
 }
 
@@ -144,6 +146,7 @@ void vy_facts_free(vy_facts *f)
     vy_free(f->partner);
     vy_free(f->alike);
     vy_free(f->shared_place);
+    vy_free(f->steady_place);
     vy_free(f->leaf_used);
     vy_free(f->uniform);
     *f = (vy_facts){0};
