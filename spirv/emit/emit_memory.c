@@ -122,7 +122,8 @@ vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
         const uint32_t ok = check_axis(f, vy_arg(f->p, i, k), &extents[k], guard, &index[k]);
         place.ok = vy_and_bool(f, place.ok, ok);
     }
-    const uint32_t own = own_axes(f, i), steady = f->facts->steady_place[i];
+    const uint32_t own = own_axes(f, i);
+    const uint32_t steady = f->facts->steady_place ? f->facts->steady_place[i] : 0;
     place.safe = split && place.ok;
     if (rank == 0)
         place.address = vy_spv_u32(f->m, 0);

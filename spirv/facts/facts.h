@@ -26,7 +26,7 @@ typedef struct vy_facts {
     bool *uniform;         // by instruction; only where padding lanes stay alive, else NULL
     bool *alike;           // by instruction; NULL without loops.  For both see uniform.c
     bool *shared_place;    // by instruction: see shared_places.c
-    uint8_t *steady_place; // by instruction: see steady_places.c
+    uint8_t *steady_place; // by instruction: see steady_places.c; NULL: none
     bool barrier, subgroup, loop;
     uint32_t nesting; // greatest depth of nested constructs
 } vy_facts;

@@ -134,8 +134,10 @@ bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f)
     if (padded) f->uniform = vy_uniform_make(p, true);
     if (f->loop) f->alike = vy_uniform_make(p, false);
     f->shared_place = vy_shared_places_make(p);
-    f->steady_place = vy_steady_places_make(p);
-    if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->shared_place || !f->steady_place)
+    const bool lavapipe = !(m->options->spared & VY_QUIRK_BIT(MANY_WAYS));
+    if (f->loop && !lavapipe) f->steady_place = vy_steady_places_make(p);
+    if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->shared_place ||
+        (f->loop && !lavapipe && !f->steady_place))
         m->oom = true;
     return !m->oom;
 }

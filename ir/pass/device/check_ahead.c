@@ -64,6 +64,7 @@ typedef struct ahead {
     uint32_t counters, checks;         // of the loop that is looked at
     uint32_t iteration[MOST_COUNTERS]; // that is evaluated
     bool last;                         // … at the last lane, not at the first
+    vy_id_vec required;                // conditions that `all` has
     vy_value all;
 } ahead;
 
@@ -341,6 +342,9 @@ static vy_value value_at(ahead *x, uint32_t id, bool last)
 
 static void require(ahead *x, vy_value condition)
 {
+    for (uint32_t k = 0; k < x->required.count; k++)
+        if (x->required.data[k] == condition.id) return;
+    x->w.oom |= !vy_vec_push(&x->required, condition.id);
     x->all = x->all.id ? vy_and(x->w.b, x->all, condition) : condition;
 }
 
@@ -416,7 +420,7 @@ static void check_condition(ahead *x, uint32_t loop, uint32_t id)
 static void check(ahead *x, uint32_t loop)
 {
     const vy_program *p = x->w.p;
-    x->all.id = 0;
+    x->all.id = x->required.count = 0;
     for (uint32_t id = loop; id < x->w.s.partner[loop] && !vy_rewrite_stopped(&x->w); id++) {
         if (!x->freed[id]) continue;
         if (p->insts.data[id].op == VY_OP_SELECT) check_condition(x, loop, vy_arg(p, id, 0));
@@ -510,5 +514,6 @@ bool vy_pass_check_ahead(vy_program *p, vy_pass_context *context)
     ahead x = {0};
     const bool ok = vy_rewrite_begin(&x.w, p) && prepare(&x);
     if (ok && any_suits(&x)) vy_rewrite_run(&x.w, instead, &x);
+    vy_vec_free(&x.required);
     return vy_rewrite_end(&x.w, ok, &context->changed);
 }
