@@ -431,6 +431,15 @@ static void check(ahead *x, uint32_t loop)
 }
 
 // --------------------------------------------------------------------------------------- rewriting
+// Marks the load emitted last; an earlier one is shared, and has the marks of its place.
+static void mark_in_range(ahead *x, uint32_t load)
+{
+    vy_program *fresh = vy_builder_program(x->w.b);
+    if (vy_rewrite_stopped(&x->w) || load + 1 != fresh->insts.count) return;
+    fresh->insts.data[load].flags &= (uint8_t)~VY_FLAG_FIRSTS;
+    fresh->insts.data[load].flags |= VY_FLAG_INRANGE;
+}
+
 static uint32_t without_checks(void *pass, uint32_t id)
 {
     ahead *x = pass;
@@ -440,7 +449,7 @@ static uint32_t without_checks(void *pass, uint32_t id)
         return id;
     }
     vy_rewrite_copy(&x->w, id);
-    if (!vy_rewrite_stopped(&x->w)) vy_emit_flags(x->w.b, x->w.map[id], VY_FLAG_INRANGE);
+    mark_in_range(x, x->w.map[id]);
     return id;
 }
 
