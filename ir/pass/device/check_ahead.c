@@ -238,6 +238,7 @@ static bool look_inside(ahead *x, uint32_t loop, uint32_t id)
         count_counter(x, id);
     } else if (is_guard(x, id)) {
         x->of[id] = form_of(x, vy_arg(p, id, 1));
+        x->of[id].kept = false; // the first value may be, but not the select
         count_condition(x, loop, vy_arg(p, id, 0));
         x->freed[id] = 1;
         return true;
