@@ -54,11 +54,17 @@ static bool has_room(const vy_program *p, const vy_opt_options *o, uint32_t axis
     return n < 0 || n >= size;
 }
 
+static void make_planes(vy_program *p, uint32_t x, uint32_t y)
+{
+    p->workgroup[0] = x, p->workgroup[1] = y, p->workgroup[2] = 1;
+    p->has_workgroup = true;
+}
+
 bool vy_pass_workgroup_planes(vy_program *p, vy_pass_context *context)
 {
     const vy_opt_options *o = context->options;
-    if (!o || !o->uniform_starts || p->has_workgroup || p->overs.count < 3) return true;
-    if (p->workgroup[2] < 2 || vy_sees_workgroup(p)) return true;
+    if (!o || !o->uniform_starts || p->has_workgroup || p->workgroup[2] < 2) return true;
+    if (vy_sees_workgroup(p)) return true;
     const uint32_t all = p->workgroup[0] * p->workgroup[1] * p->workgroup[2];
     uint32_t x = 1, y = 1;
     while (x * y * 2 <= all) *(x > y ? &y : &x) *= 2;
@@ -72,9 +78,7 @@ bool vy_pass_workgroup_planes(vy_program *p, vy_pass_context *context)
     }
     vy_arena_free(&arena);
     if (!ok) vy_fail_oom(p->module);
-    if (planes) {
-        p->workgroup[0] = x, p->workgroup[1] = y, p->workgroup[2] = 1;
-        p->has_workgroup = context->changed = true;
-    }
+    if (planes) make_planes(p, x, y);
+    context->changed |= planes;
     return ok;
 }

@@ -29,6 +29,11 @@ static const struct {
      true},
     {OPEN "for o in 0..N { for p in 0..o { s = s * 3i32 + x[b, p, o, j] @in_range; } }" CLOSE,
      true},
+    {OPEN "for o in 0..N { for p in 0..N { s = s * 3i32 + x[b, p, o, j] @in_range; } "
+          "s = s * 3i32 + x[b, o, i, j] @in_range; }" CLOSE,
+     true},
+    {OPEN "for o in 0..N { for p in 0..N { s = s * 3i32; } s += x[b, o, i, j] @in_range; }" CLOSE,
+     true},
     // What a loop carries, or loads, changes.
     {OPEN "var k = 0u; for o in 0..N { s = s * 3i32 + x[b, k, i, k] @in_range; "
           "k = (k + 3u) % 4u; }" CLOSE,
