@@ -85,7 +85,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     # Checks of loops that are made before them.
     ("check_ahead.py", (
         ("ir/pass/device/check_ahead.c", None, "if (x->last != last) x->now++;", ""),
-        ("ir/pass/device/check_ahead.c", None, "require_order(x, index);", ""),
         ("ir/pass/device/check_ahead.c", None, "for (uint32_t end = 0; end < (f.axis == VY_NO_SIDE ? 1 : 2); end++) {", "for (uint32_t end = 0; end < 1; end++) {"),
         ("ir/pass/device/check_ahead.c", None, "for (uint32_t end = 0; end < (both ? 2 : 1); end++) {", "for (uint32_t end = 0; end < 1; end++) {"),
         ("ir/pass/device/check_ahead.c", None, "if (++x->iteration[k] < x->trips[k]) return true;", "return false;"),
