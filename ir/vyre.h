@@ -716,7 +716,8 @@ typedef struct vy_opt_options {
     bool precise;
     // Loops that begin at an invocation's place in the domain begin at its workgroup's, with a
     // condition on what they do (ir/pass/device/uniform_starts.c): for GPUs, which load once what
-    // all lanes of a subgroup load.
+    // all lanes of a subgroup load.  So workgroups of three axes become planes
+    // (workgroup_planes.c), and what loops check is checked before them (check_ahead.c).
     bool uniform_starts;
 } vy_opt_options;
 

@@ -47,6 +47,8 @@ bool vy_pass_coarsen(vy_program *p, vy_pass_context *c);           // options->c
 bool vy_pass_row_lanes(vy_program *p, vy_pass_context *c);         // a row by 64 lanes together
 bool vy_pass_group_quotients(vy_program *p, vy_pass_context *c);   // of its places
 bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *c);    // of a workgroup's loops
+bool vy_pass_workgroup_planes(vy_program *p, vy_pass_context *c);  // of lanes that load the same
+bool vy_pass_check_ahead(vy_program *p, vy_pass_context *c);       // of loops, for a workgroup
 bool vy_pass_lane_loads(vy_program *p, vy_pass_context *c);        // lanes load for each other
 // options->chunk iterations of a loop become one.
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);

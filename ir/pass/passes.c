@@ -69,6 +69,8 @@ static const struct {
     {"coarsen",            vy_pass_coarsen,            2, 1}, // copies flagged accesses
     {"group_quotients",    vy_pass_group_quotients,    2, 1}, // only where options->uniform_starts
     {"uniform_starts",     vy_pass_uniform_starts,     2, 1}, // the same
+    {"workgroup_planes",   vy_pass_workgroup_planes,   2, 1}, // the same
+    {"check_ahead",        vy_pass_check_ahead,        2, 1}, // the same; of blocks
     {"select_factors",     vy_pass_select_factors,     2, 1}, // of blocks
     {"lane_loads",         vy_pass_lane_loads,         2, 1}, // only where options->lanes
     {"sliding_loads",      vy_pass_sliding_loads,      2, 1}, // of blocks, too

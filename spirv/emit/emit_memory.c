@@ -123,6 +123,7 @@ vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
         place.ok = vy_and_bool(f, place.ok, ok);
     }
     const uint32_t own = own_axes(f, i);
+    const uint32_t steady = f->facts->steady_place ? f->facts->steady_place[i] : 0;
     place.safe = split && place.ok;
     if (rank == 0)
         place.address = vy_spv_u32(f->m, 0);
@@ -130,8 +131,8 @@ vy_address vy_find_place(vy_fn *f, uint32_t i, bool zero_on_padding)
         place.address = vy_strided_address(f, in->aux, index);
     else if (place.safe)
         place.address = split_address(f, i, place.ok, index);
-    else if (own)
-        place.address = own_address(f, extents, index, own, rank);
+    else if (own || steady)
+        place.address = own_address(f, extents, index, own ? own : steady, rank);
     else
         place.address = row_major(f, extents, index, rank);
     const uint32_t offset = f->arrays[in->aux].offset_field;

@@ -27,6 +27,7 @@ typedef struct vy_facts {
     bool *alike;           // by instruction; NULL without loops.  For both see uniform.c
     bool *shared_place;    // by instruction: see shared_places.c
     bool *combined;        // by instruction; NULL where nothing is: see combined.c
+    uint8_t *steady_place; // by instruction: see steady_places.c; NULL: none
     bool barrier, subgroup, loop;
     uint32_t nesting; // greatest depth of nested constructs
 } vy_facts;
@@ -34,6 +35,7 @@ typedef struct vy_facts {
 bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f);
 void vy_facts_free(vy_facts *f);
 bool *vy_shared_places_make(const vy_program *p);                        // vy_free it; NULL: memory
+uint8_t *vy_steady_places_make(const vy_program *p);                     // the same
 bool *vy_combined_make(const vy_program *p);                             // the same
 typedef enum vy_sameness { VY_ALIKE, VY_UNIFORM, VY_EQUAL } vy_sameness; // uniform.c
 bool *vy_uniform_make(const vy_program *p, vy_sameness kind);            // vy_free it; NULL: memory

@@ -144,7 +144,11 @@ bool vy_facts_make(vy_spv *m, const vy_program *p, vy_facts *f)
     if (f->loop) f->alike = vy_uniform_make(p, VY_ALIKE);
     f->shared_place = vy_shared_places_make(p);
     if (combines(m, f, p) && !(f->combined = vy_combined_make(p))) m->oom = true;
-    if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->shared_place) m->oom = true;
+    const bool lavapipe = !(m->options->spared & VY_QUIRK_BIT(MANY_WAYS));
+    if (f->loop && !lavapipe) f->steady_place = vy_steady_places_make(p);
+    if ((padded && !f->uniform) || (f->loop && !f->alike) || !f->shared_place ||
+        (f->loop && !lavapipe && !f->steady_place))
+        m->oom = true;
     return !m->oom;
 }
 
@@ -155,6 +159,7 @@ void vy_facts_free(vy_facts *f)
     vy_free(f->alike);
     vy_free(f->shared_place);
     vy_free(f->combined);
+    vy_free(f->steady_place);
     vy_free(f->leaf_used);
     vy_free(f->uniform);
     *f = (vy_facts){0};

@@ -6,6 +6,15 @@ UNITS = {
         ("ir/core/options.c", None, "size < known ? size : known", "known"),
         ("ir/core/options.c", None, "    if (size < sizeof size)", "    if (false)"),
     ),
+    "test_steady_places": (
+        ("spirv/facts/steady_places.c", None, "if (i->op == VY_OP_ENDLOOP) loops -= is_long(p, x->s->partner[id]);", ""),
+        ("spirv/facts/steady_places.c", None, "x->changes[id] = made || (i->op == VY_OP_LOOP && !is_long(p, id)) ? 0 : loops;", "x->changes[id] = 0;"),
+        ("spirv/facts/steady_places.c", None, "loops && i->flags & VY_FLAG_INRANGE)", "loops)"),
+        ("spirv/facts/steady_places.c", None, "if (n > x->changes[id]) x->changes[id] = n;", ""),
+        ("spirv/facts/steady_places.c", None, "return k < rank ? (uint8_t)k : 0;", "return 0;"),
+        ("spirv/emit/emit_memory.c", None, "own_address(f, extents, index, own ? own : steady, rank);", "own_address(f, extents, index, own ? own : 1, rank);"),
+        ("spirv/facts/program_scan.c", None, "if (f->loop && !lavapipe) f->steady", "if (f->loop) f->steady"),
+    ),
     "test_spirv": (
         ("spirv/emit/arrays.c", None, "&m->block_types[written][", "&m->block_types[0]["),
     ),

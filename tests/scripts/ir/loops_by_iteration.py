@@ -8,7 +8,8 @@ Memory that loops both read and write (tests/fuzz/rounds.py), and loops controll
 other loops compute (strides.py); local arrays that loops fill several times (refills.py); rows that
 invocations walk (walks.py); neighbours that loops load (windows.py); lists that they walk with ifs
 (lists.py); those that begin or end at the invocation (triangles.py), and loads that differ in first
-indices (first_indices.py), which take longer and are fewer.  From a fresh seed that is printed;
+indices (first_indices.py), or are taps around the invocation (taps.py), which take longer and are
+fewer.  From a fresh seed that is printed;
 VYRE_SEED sets the seed, VYRE_COUNT the number of each.
 """
 import os
@@ -23,6 +24,7 @@ import oracle  # noqa: E402
 import refills  # noqa: E402
 import rounds  # noqa: E402
 import strides  # noqa: E402
+import taps  # noqa: E402
 import triangles  # noqa: E402
 import walks  # noqa: E402
 import windows  # noqa: E402
@@ -52,7 +54,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = oracle.Bench(os.path.abspath(os.environ["BUILD"]), folder)
         return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, walks, windows, lists)] +
-                   [wrong_of(bench, triangles, seeds[:-(-count // 4)]), wrong_of(bench, first_indices, seeds[:-(-count // 8)])])
+                   [wrong_of(bench, triangles, seeds[:-(-count // 4)]), wrong_of(bench, first_indices, seeds[:-(-count // 8)]),
+                    wrong_of(bench, taps, seeds[:-(-count // 8)])])
 
 
 if __name__ == "__main__":
