@@ -104,19 +104,16 @@ static bool is_row(const vy_program *p, uint32_t x, scaled *out)
     return false;
 }
 
-// The counter of a loop over 0..w, w being that scalar; 0: it is none.
+// The counter of a loop within 0..w, w being that scalar; 0: it is none.
 static uint32_t counter_below(const vy_program *p, uint32_t id, uint32_t scalar)
 {
-    int64_t from, step;
+    int64_t from;
     id = gather_plain(p, id);
     if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_LOOP) return 0;
     const uint32_t to = vy_arg(p, id, 1);
-    const bool below = VY_IS_LEAF(to) && p->leaves.data[VY_LEAF_INDEX(to)].kind == VY_LEAF_SCALAR &&
-                       p->leaves.data[VY_LEAF_INDEX(to)].index == scalar;
-    return below && vy_id_int(p, vy_arg(p, id, 0), &from) && from == 0 &&
-                   vy_id_int(p, vy_arg(p, id, 2), &step) && step == 1
-               ? id
-               : 0;
+    const vy_leaf *end = VY_IS_LEAF(to) ? &p->leaves.data[VY_LEAF_INDEX(to)] : NULL;
+    const bool below = end && end->kind == VY_LEAF_SCALAR && end->index == scalar;
+    return below && vy_id_int(p, vy_arg(p, id, 0), &from) && from >= 0 ? id : 0;
 }
 
 bool gather_is_scaled(const vy_program *p, uint32_t id, int64_t times, scaled *out)

@@ -10,7 +10,7 @@
 // others (gather_split.h), of which w / 4 is the length of a row.  w may be a product, w * h, of
 // which w is the multiple.
 //
-// Rows of w elements that are packed so, of which a loop over 0..w takes one each, are rows of w / 4
+// Rows of w elements that are packed so, which a loop over 0..w goes through, are rows of w / 4
 // packed ones:
 //
 //   (i * w + k) / 4 = i * (w / 4) + k / 4         (i * w + k) % 4 = k % 4         k < w / 4 * 4

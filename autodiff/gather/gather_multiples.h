@@ -15,7 +15,7 @@ typedef struct product {
 } product;
 
 // (i · w + k) / times = i · (w / times) + k / times, of a domain variable i and a scalar w, where k is
-// the counter of a loop over 0..w, or nothing; the remainder is k % times.
+// the counter of a loop within 0..w, or nothing; the remainder is k % times.
 typedef struct scaled {
     uint32_t scalar, over; // w, i
     uint32_t counter;      // k; 0: none
@@ -31,7 +31,7 @@ typedef enum kind {
     SAME,     // as its last operand, GLSL's v % w: select((v ^ w) < 0 && v != 0, v + w, v)
     DIVIDED,  // q / d
     SCALED,   // (i · w + k) / times, or the remainder: see scaled
-    WHOLE,    // the loop of such a k: w / times · times iterations
+    WHOLE,    // the loop of such a k, which ends at w / times · times
     LEFT,     // q % d · times + rest, a MULTIPLE
     NEVER,    // false: (v ^ w) < 0 of numbers that are not negative
 } kind;
