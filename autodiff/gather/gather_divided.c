@@ -7,8 +7,8 @@
 //
 // A sum whose terms are not negative is not; of what is subtracted that would say nothing.  What is
 // shifted to the right may be negative, but is the length of rows only where it is not: where rows
-// are all that is wanted (gather_own.c), and where what is shifted is a factor, y * (w >> 2), scalars
-// that are shifted are taken not to be.
+// are all that is wanted (gather_own.c), and where what is shifted is a factor, y * (w >> 2),
+// scalars that are shifted are taken not to be.
 #include "autodiff/affine/launch_numbers.h"
 #include "autodiff/gather/gather_build.h"
 #include "ir/core/flow.h"

@@ -14,8 +14,8 @@ typedef struct product {
     uint32_t scalar[MOST_FACTORS], count;
 } product;
 
-// (i · w + k) / times = i · (w / times) + k / times, of a domain variable i and a scalar w, where k is
-// the counter of a loop within 0..w, or nothing; the remainder is k % times.
+// (i · w + k) / times = i · (w / times) + k / times, of a domain variable i and a scalar w, where k
+// is the counter of a loop within 0..w, or nothing; the remainder is k % times.
 typedef struct scaled {
     uint32_t scalar, over; // w, i
     uint32_t counter;      // k; 0: none
