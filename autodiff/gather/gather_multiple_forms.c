@@ -149,10 +149,8 @@ static bool is_sign(const multiples *m, uint32_t id)
     if (!vy_id_int(p, vy_arg(p, id, 1), &zero) || zero || VY_IS_LEAF(x) ||
         p->insts.data[x].op != VY_OP_XOR)
         return false;
-    const uint8_t one = kind_of(m, vy_arg(p, x, 0)), other = kind_of(m, vy_arg(p, x, 1));
-    return one && other &&
-           (gather_multiple_of(m, vy_arg(p, x, 0)) || gather_multiple_of(m, vy_arg(p, x, 1)) ||
-            one == SCALED || other == SCALED);
+    return kind_of(m, vy_arg(p, x, 0)) && kind_of(m, vy_arg(p, x, 1)) &&
+           (gather_multiple_of(m, vy_arg(p, x, 0)) || gather_multiple_of(m, vy_arg(p, x, 1)));
 }
 
 // Is it false, as a sign differs?

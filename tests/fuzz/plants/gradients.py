@@ -380,7 +380,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_multiple_forms.c", None, "INT64_C(1) << c == times", "true"),
         ("autodiff/gather/gather_multiple_forms.c", None, "c == times - (op == VY_OP_AND)", "c == times"),
         ("autodiff/gather/gather_multiple_forms.c", None, "if (r.counter) m->kind[r.counter] = WHOLE;", ""),
-        ("autodiff/gather/gather_multiple_forms.c", None, "one == SCALED || other == SCALED", "false"),
     )),
     # Tiles of columns, as many as a quotient of what may be negative.
     ("text/grad/gather/tiled_rows.vyre", (
