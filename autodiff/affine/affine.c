@@ -42,6 +42,20 @@ static vy_number opaque(vy_affine *a, isl_space *space, uint32_t d)
     return n;
 }
 
+// x / y of an x that may be negative: dimensions round to 0, isl down.  What is known is its range.
+static vy_number truncated(vy_affine *a, isl_space *space, uint32_t d, vy_number x, vy_number y)
+{
+    const bool divides = a->p->dims.data[d].op == VY_DIM_DIV;
+    vy_number n = opaque(a, space, d);
+    vy_interval r;
+    if (divides && vy_interval_exactly(VY_OP_DIV, x.range, y.range, &r)) {
+        if (n.range.lo < r.lo) n.range.lo = r.lo;
+        if (n.range.hi > r.hi) n.range.hi = r.hi;
+    }
+    vy_affine_drop(x, y);
+    return n;
+}
+
 // Dimensions are exact 64-bit numbers: nothing wraps.
 static vy_number dim_operation(vy_affine *a, isl_space *space, uint32_t d)
 {
@@ -55,11 +69,7 @@ static vy_number dim_operation(vy_affine *a, isl_space *space, uint32_t d)
         return opaque(a, space, d);
     vy_number x = vy_affine_dim_number(a, isl_space_copy(space), n->a);
     vy_number y = vy_affine_dim_number(a, isl_space_copy(space), n->b);
-    if (divides && x.range.lo < 0) { // dimensions truncate, isl floors
-        isl_pw_aff_free(x.pa);
-        isl_pw_aff_free(y.pa);
-        return opaque(a, space, d);
-    }
+    if (divides && x.range.lo < 0) return truncated(a, space, d, x, y);
     isl_space_free(space);
     vy_op op = n->op == VY_DIM_ADD   ? VY_OP_ADD
                : n->op == VY_DIM_SUB ? VY_OP_SUB

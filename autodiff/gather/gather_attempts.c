@@ -146,6 +146,7 @@ static bool gather_first(gather *begin)
     if (!gather_all(begin)) return false;
     gather left = *begin;
     left.r = begin->made->rest;
+    left.start_count = 0; // which has buffers of its own
     return begin->probe || !left.r || !gather_has_additions(left.r) || own(&left);
 }
 

@@ -40,6 +40,18 @@ uint32_t gather_origin(const vy_program *p, uint32_t buffer)
     return same ? from : 0;
 }
 
+// A workspace of several programs is filled by their pipeline, which is where its beginning is
+// declared: what a version may know of that is from before there were versions (gather_versions.c).
+gather_start gather_start_of(const gather *g, uint32_t buffer)
+{
+    const vy_buf *b = &g->r->buffers.data[buffer];
+    if (buffer < g->start_count && g->starts[buffer].init) return g->starts[buffer];
+    if (!b->workspace || b->view_of || b->cls != VY_INOUT) return (gather_start){0};
+    if (b->init == VY_INIT_ONES) return (gather_start){.init = VY_INIT_ONES};
+    const uint32_t origin = gather_origin(g->r, buffer);
+    return origin ? (gather_start){VY_INIT_COPY, origin} : (gather_start){0};
+}
+
 bool gather_may_be_begun(const gather *g, uint32_t buffer)
 {
     return g->begun && g->begun[buffer].place;
@@ -65,7 +77,7 @@ void gather_require_begun(gather *g)
         for (uint32_t id = 1; g->sites[k].gathered && id < g->r->insts.count; id++) {
             if (!g->sites[k].need[id] || g->r->insts.data[id].op != VY_OP_LOAD) continue;
             gather_begun *x = &g->begun[g->r->insts.data[id].aux];
-            if (!x->proved || x->required) continue;
+            if (!x->proved || x->required || g->keep[id]) continue;
             x->required = true;
             for (uint32_t j = 0; j < x->count && all->count < GATHER_ASSUMED; j++) {
                 if (is_stated(all, x->condition[j])) continue;
@@ -82,10 +94,12 @@ uint32_t gather_load_begun(const gather *g, vy_builder *b, uint32_t load, const 
 {
     const vy_inst *i = &g->r->insts.data[load];
     const vy_buf *of = &g->r->buffers.data[i->aux];
-    if (of->init == VY_INIT_COPY)
-        return vy_emit(b, VY_OP_LOAD, (vy_type)i->type,
-                       vy_program_find_buffer(vy_builder_program(b), of->init_from).id, i->nargs,
-                       index);
+    const gather_start start = gather_start_of(g, i->aux);
+    if (start.init == VY_INIT_COPY) {
+        const char *name = g->r->buffers.data[start.origin].name;
+        const uint32_t from = vy_program_find_buffer(vy_builder_program(b), name).id;
+        return vy_emit(b, VY_OP_LOAD, (vy_type)i->type, from, i->nargs, index);
+    }
     vy_value all = vy_bool(b, true);
     for (uint32_t k = 0; k < i->nargs; k++)
         all = vy_and_in_range(b, all, (vy_value){index[k]}, vy_dim_number(b, of->dims[k]));

@@ -14,14 +14,6 @@ typedef struct finding {
 } finding;
 
 // ------------------------------------------------------------------------------------------ places
-static bool has_beginning(const gather *g, uint32_t buffer)
-{
-    const vy_buf *b = &g->r->buffers.data[buffer];
-    if (!b->workspace || b->view_of || b->cls != VY_INOUT) return false;
-    if (b->init == VY_INIT_ONES) return true;
-    return gather_origin(g->r, buffer) != 0;
-}
-
 // Are the indices the same but for constants, which may be other components?
 static bool is_same_place(const gather *g, uint32_t x, uint32_t y)
 {
@@ -73,7 +65,7 @@ static uint32_t find_places(gather *g)
     g->failed |= !f.last || !f.before;
     for (uint32_t id = 1; id < p->insts.count && !g->failed; id++) {
         const vy_inst *i = &p->insts.data[id];
-        if (!vy_op_is_memory((vy_op)i->op) || !has_beginning(g, i->aux)) continue;
+        if (!vy_op_is_memory((vy_op)i->op) || !gather_start_of(g, i->aux).init) continue;
         gather_begun *x = &g->begun[i->aux];
         if (!x->place && !x->others) x->place = id, n++;
         const bool fit = x->place && fits(g, &f, x, id);

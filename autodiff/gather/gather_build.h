@@ -151,6 +151,12 @@ typedef struct gather_calm {
     uint32_t left;         // buffers added to atomically without that; gather_own.c: conditions
 } gather_calm;
 
+// How a buffer begins that nothing but the program has: vy_init, and of which `in` buffer it is a
+// copy.
+typedef struct gather_start {
+    uint32_t init, origin;
+} gather_start;
+
 typedef struct gather {
     vy_module *m;
     vy_program *r; // the reverse program
@@ -170,7 +176,9 @@ typedef struct gather {
     vy_lows lows;                             // of r
     uint32_t *last_write;                     // by buffer
     struct gather_begun *begun;               // by buffer, or NULL: gather_begun.c
-    uint32_t *outer;                          // by instruction: outermost loop around it, or 0
+    const gather_start *starts;               // of a version, by buffer; or NULL
+    uint32_t start_count;
+    uint32_t *outer;  // by instruction: outermost loop around it, or 0
     uint32_t *fixed;  // by buffer: axes on which every place has a constant, a mask
     uint32_t *left;   // by buffer: its additions, if there are too many to be examined
     uint8_t *counted; // by instruction; scratch
@@ -257,6 +265,8 @@ bool gather_begin(gather *g, const vy_program *source);
 // By scalar: the vy_affine_kind that it has to have, as it is divided or divides; NULL: none has
 // to, or memory.
 const uint8_t *gather_divided(gather *g);
+// Notes that places which are left may be so as something is multiplied by a quotient of scalars.
+void gather_see_divided_factors(gather *g);
 // ---- gather_multiplied.c
 // By scalar: the vy_affine_kind that it has to have, as it is in a product that may be taken as a
 // number; NULL: there is no such product, or too many, or memory.
@@ -341,6 +351,8 @@ double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
 bool gather_as_long(const vy_program *p, vy_dim d, vy_dim of);
 // The `in` buffer that a buffer begins as a copy of, in the same shape; 0: none.
 uint32_t gather_origin(const vy_program *p, uint32_t buffer);
+// How the buffer begins, if nothing but r has it, or the versions of r of which a launch runs one.
+gather_start gather_start_of(const gather *g, uint32_t buffer);
 // Finds buffers that are loaded as they began, under conditions of the launch.  False: memory.
 bool gather_find_begun(gather *g);
 bool gather_may_be_begun(const gather *g, uint32_t buffer); // … or might be, for other scalars

@@ -185,6 +185,7 @@ gather_calm gather_calmer(gather *g)
     bool any = false;
     reasons why = {0};
     if (g->calm.products || (g->calm.signs && g->owns)) return none;
+    gather_see_divided_factors(g);
     for (uint32_t b = 1; b < g->r->buffers.count; b++)
         if (is_left_for_scalars(g, b)) see_reasons(g, b, &why);
     const uint8_t *divided = why.divides && !g->calm.signs ? gather_divided(g) : NULL;

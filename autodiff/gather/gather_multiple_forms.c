@@ -75,26 +75,57 @@ int64_t gather_scale_of(const vy_program *p, uint32_t id)
     return c;
 }
 
-bool gather_is_scaled(const vy_program *p, uint32_t id, int64_t times, uint32_t *scalar,
-                      uint32_t *over)
+// Is it a quotient by `times`, or the remainder, as operator or as shift or mask?
+static bool is_divided(const vy_program *p, uint32_t id, int64_t times, bool *rest)
 {
     int64_t c;
     const vy_op op = (vy_op)p->insts.data[id].op;
-    const uint32_t x = op == VY_OP_DIV ? gather_plain(p, vy_arg(p, id, 0)) : 0;
-    if (!x || VY_IS_LEAF(x) || p->insts.data[x].op != VY_OP_MUL ||
-        !vy_id_int(p, vy_arg(p, id, 1), &c) || c != times)
+    *rest = op == VY_OP_REM || op == VY_OP_AND;
+    if ((op != VY_OP_DIV && op != VY_OP_SHR && !*rest) || !vy_id_int(p, vy_arg(p, id, 1), &c))
         return false;
+    if (op == VY_OP_SHR) return c >= 0 && c <= 4 && INT64_C(1) << c == times;
+    return c == times - (op == VY_OP_AND);
+}
+
+// i · w.
+static bool is_row(const vy_program *p, uint32_t x, scaled *out)
+{
+    if (VY_IS_LEAF(x) || p->insts.data[x].op != VY_OP_MUL) return false;
     for (uint32_t k = 0; k < 2; k++) {
         const vy_leaf *i = gather_leaf_of(p, vy_arg(p, x, k)),
                       *w = gather_leaf_of(p, vy_arg(p, x, 1 - k));
         if (!i || !w || i->kind != VY_LEAF_OVER || w->kind != VY_LEAF_SCALAR ||
             !vy_is_narrow((vy_type)w->type))
             continue;
-        *scalar = w->index;
-        *over = i->index;
+        out->scalar = w->index;
+        out->over = i->index;
         return true;
     }
     return false;
+}
+
+// The counter of a loop within 0..w, w being that scalar; 0: it is none.
+static uint32_t counter_below(const vy_program *p, uint32_t id, uint32_t scalar)
+{
+    int64_t from;
+    id = gather_plain(p, id);
+    if (VY_IS_LEAF(id) || p->insts.data[id].op != VY_OP_LOOP) return 0;
+    const uint32_t to = vy_arg(p, id, 1);
+    const vy_leaf *end = VY_IS_LEAF(to) ? &p->leaves.data[VY_LEAF_INDEX(to)] : NULL;
+    const bool below = end && end->kind == VY_LEAF_SCALAR && end->index == scalar;
+    return below && vy_id_int(p, vy_arg(p, id, 0), &from) && from >= 0 ? id : 0;
+}
+
+bool gather_is_scaled(const vy_program *p, uint32_t id, int64_t times, scaled *out)
+{
+    *out = (scaled){0};
+    if (!is_divided(p, id, times, &out->rest)) return false;
+    const uint32_t x = gather_plain(p, vy_arg(p, id, 0));
+    if (VY_IS_LEAF(x) || p->insts.data[x].op != VY_OP_ADD) return is_row(p, x, out);
+    for (uint32_t k = 0; k < 2 && !out->counter; k++)
+        if (is_row(p, gather_plain(p, vy_arg(p, x, k)), out))
+            out->counter = counter_below(p, vy_arg(p, x, 1 - k), out->scalar);
+    return out->counter != 0;
 }
 
 // Is it the number of an iteration of a loop over 0..times?
@@ -149,12 +180,18 @@ static void see_quotient(multiples *m, uint32_t id, bool remainder)
     const vy_program *p = m->w.p;
     const uint32_t x = gather_multiple_of(m, vy_arg(p, id, 0));
     product d;
-    uint32_t scalar, over;
-    if (!remainder && gather_is_scaled(p, id, m->times, &scalar, &over)) m->kind[id] = SCALED;
     if (!x || !gather_is_divisor(p, vy_arg(p, id, 1), &d)) return;
     if (remainder && m->kind[x] == NEAR) return;
     m->kind[id] = remainder ? LEFT : DIVIDED;
     m->rest[id] = m->rest[x];
+}
+
+static void see_scaled(multiples *m, uint32_t id)
+{
+    scaled r;
+    if (!gather_is_scaled(m->w.p, id, m->times, &r)) return;
+    m->kind[id] = SCALED;
+    if (r.counter) m->kind[r.counter] = WHOLE;
 }
 
 // What instruction `id` is, if scalars are as they would be assumed to be.
@@ -163,6 +200,7 @@ void gather_see_multiple(multiples *m, uint32_t id)
     const vy_inst *i = &m->w.p->insts.data[id];
     if (is_sign(m, id)) m->kind[id] = NEVER;
     if (!vy_is_narrow((vy_type)i->type)) return;
+    see_scaled(m, id);
     switch ((vy_op)i->op) {
     case VY_OP_MUL:
     case VY_OP_SHL: {

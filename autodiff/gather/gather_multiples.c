@@ -10,6 +10,13 @@
 // others (gather_split.h), of which w / 4 is the length of a row.  w may be a product, w * h, of
 // which w is the multiple.
 //
+// Rows of w elements that are packed so, which a loop over 0..w goes through, are rows of w / 4
+// packed ones:
+//
+//   (i * w + k) / 4 = i * (w / 4) + k / 4         (i * w + k) % 4 = k % 4         k < w / 4 * 4
+//
+// The bound of the loop is written so as well: that k / 4 is less than w / 4 is plain then.
+//
 // Assumed of the launch, as all of it is what it reads as only then: w is a multiple, all scalars
 // of such a product are at least 1 and the product is at most 2³⁰, as is 4 times the extent of i.
 // What is divided is not negative then, and does not wrap around.
@@ -51,9 +58,9 @@ static bool choose(multiples *m)
     bool any = false;
     for (uint32_t most = 1; most <= MOST_FACTORS; most += MOST_FACTORS - 1)
         for (uint32_t id = 1; id < p->insts.count; id++) {
-            uint32_t scalar, over;
-            if (m->kind[id] == SCALED && gather_is_scaled(p, id, m->times, &scalar, &over))
-                any = m->assumed[scalar] = true;
+            scaled r;
+            if (m->kind[id] == SCALED && gather_is_scaled(p, id, m->times, &r))
+                any = m->assumed[r.scalar] = true;
             if (m->kind[id] != DIVIDED && m->kind[id] != LEFT) continue;
             any |= gather_is_divisor(p, vy_arg(p, id, 1), &d);
             if (d.count <= most && !has_assumed(m, &d)) m->assumed[d.scalar[0]] = true;
@@ -68,6 +75,11 @@ static vy_value scalar_value(multiples *m, uint32_t k)
     return (vy_value){vy_leaf_other(m->w.b, VY_LEAF_SCALAR, t, k, 0)};
 }
 
+static vy_value as_type(multiples *m, vy_value v, vy_type t)
+{
+    return vy_id_type(vy_builder_program(m->w.b), v.id) == t ? v : vy_bitcast(m->w.b, t, v);
+}
+
 // The divisor of `id`, with the first multiple of it divided.
 static vy_value divided(multiples *m, uint32_t id)
 {
@@ -80,24 +92,30 @@ static vy_value divided(multiples *m, uint32_t id)
         const bool here = !done && m->assumed[d.scalar[k]];
         vy_value v = here ? (vy_value){m->part[d.scalar[k]]} : scalar_value(m, d.scalar[k]);
         done |= here;
-        if (vy_id_type(vy_builder_program(b), v.id) != t) v = vy_bitcast(b, t, v);
+        v = as_type(m, v, t);
         all = all.id ? vy_mul(b, all, v) : v;
     }
     return all;
 }
 
-// i * w / 4, as i * (w / 4).
+// (i * w + k) / 4, as i * (w / 4) + k / 4, and its remainder as k % 4.
 static void scale(multiples *m, uint32_t id)
 {
     vy_builder *b = m->w.b;
-    const vy_program *p = m->w.p;
-    const vy_type t = vy_id_type(p, id);
-    uint32_t scalar = 0, over = 0;
-    gather_is_scaled(p, id, m->times, &scalar, &over);
-    vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, over, 0)}, w = {m->part[scalar]};
-    if (t != VY_U32) i = vy_bitcast(b, t, i);
-    if (vy_id_type(vy_builder_program(b), w.id) != t) w = vy_bitcast(b, t, w);
-    vy_rewrite_as(&m->w, id, vy_mul(b, i, w).id);
+    const vy_type t = vy_id_type(m->w.p, id);
+    scaled r;
+    gather_is_scaled(m->w.p, id, m->times, &r);
+    vy_value v = vy_int(b, t, 0);
+    if (!r.rest) {
+        const vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, r.over, 0)};
+        v = vy_mul(b, as_type(m, i, t), as_type(m, (vy_value){m->part[r.scalar]}, t));
+    }
+    if (r.counter) {
+        const vy_value k = as_type(m, (vy_value){vy_new(&m->w, r.counter)}, t);
+        const vy_value times = vy_int(b, t, m->times);
+        v = r.rest ? vy_rem(b, k, times) : vy_add(b, v, vy_div(b, k, times));
+    }
+    vy_rewrite_as(&m->w, id, v.id);
 }
 
 static uint32_t instead(void *pass, uint32_t id)
@@ -116,14 +134,18 @@ static uint32_t instead(void *pass, uint32_t id)
         m->w.map[id] = vy_new_arg(&m->w, id, 2);
         return id;
     }
-    const vy_type t = vy_id_type(p, id);
     if (kind == SCALED) {
         scale(m, id);
         return id;
     }
+    if (kind == WHOLE) {
+        vy_rewrite_copy_leaves(&m->w, id, VY_LEAF_SCALAR, m->whole);
+        return id;
+    }
+    const vy_type t = vy_id_type(p, id);
     const uint32_t x = gather_multiple_of(m, vy_arg(p, id, 0));
     vy_value q = {x ? m->q[x] : vy_new_arg(&m->w, id, 0)};
-    if (vy_id_type(vy_builder_program(b), q.id) != t) q = vy_bitcast(b, t, q);
+    q = as_type(m, q, t);
     if (kind == MULTIPLE || kind == NEAR) {
         m->q[id] = q.id;
         return 0;
@@ -148,7 +170,8 @@ static bool prepare(multiples *m)
     m->assumed = vy_rewrite_table(&m->w, (p->scalars.count + 1) * sizeof *m->assumed);
     m->positive = vy_rewrite_table(&m->w, (p->scalars.count + 1) * sizeof *m->positive);
     m->part = vy_rewrite_table(&m->w, (p->scalars.count + 1) * sizeof *m->part);
-    return m->kind && m->rest && m->q && m->assumed && m->positive && m->part;
+    m->whole = vy_rewrite_table(&m->w, (p->scalars.count + 1) * sizeof *m->whole);
+    return m->kind && m->rest && m->q && m->assumed && m->positive && m->part && m->whole;
 }
 
 static void rewrite(multiples *m)
@@ -158,7 +181,10 @@ static void rewrite(multiples *m)
     for (uint32_t k = 0; k < p->scalars.count; k++) {
         if (!m->assumed[k]) continue;
         const vy_value v = scalar_value(m, k);
-        m->part[k] = vy_div(m->w.b, v, vy_int(m->w.b, p->scalars.data[k].type, m->times)).id;
+        const vy_value times = vy_int(m->w.b, p->scalars.data[k].type, m->times);
+        const vy_value part = vy_div(m->w.b, v, times);
+        m->part[k] = part.id;
+        m->whole[k] = vy_mul(m->w.b, part, times).id;
     }
     vy_rewrite_range(&m->w, 1, p->insts.count, instead, m);
 }
@@ -195,13 +221,13 @@ static void require_extent(multiples *m, gather *g, uint32_t id)
     require_most(g, gather_node(g, VY_DIM_MUL, extent, times), safe);
 }
 
-// Of i * w / 4: w is at least 1, and i * w does not wrap.
+// Of (i * w + k) / 4: w is at least 1, and i * w + k does not wrap.
 static void require_scaled(multiples *m, gather *g, uint32_t id)
 {
-    uint32_t scalar = 0, over = 0;
-    if (!gather_is_scaled(m->w.p, id, m->times, &scalar, &over)) return;
-    const product d = {.scalar = {scalar}, .count = 1};
-    const vy_dim extent = g->r->overs.data[over].extent, w = gather_scalar(g, scalar);
+    scaled r;
+    if (!gather_is_scaled(m->w.p, id, m->times, &r)) return;
+    const product d = {.scalar = {r.scalar}, .count = 1};
+    const vy_dim extent = g->r->overs.data[r.over].extent, w = gather_scalar(g, r.scalar);
     require_product(m, g, &d);
     const vy_dim safe = gather_times(g, gather_magnitude(g, (vy_dim){0}, extent), w, true);
     require_most(g, gather_node(g, VY_DIM_MUL, extent, w), safe);

@@ -14,6 +14,14 @@ typedef struct product {
     uint32_t scalar[MOST_FACTORS], count;
 } product;
 
+// (i · w + k) / times = i · (w / times) + k / times, of a domain variable i and a scalar w, where k
+// is the counter of a loop within 0..w, or nothing; the remainder is k % times.
+typedef struct scaled {
+    uint32_t scalar, over; // w, i
+    uint32_t counter;      // k; 0: none
+    bool rest;             // the remainder
+} scaled;
+
 // What an instruction is.
 typedef enum kind {
     OTHER,
@@ -22,7 +30,8 @@ typedef enum kind {
     NEAR,     // … with a rest of an iteration, in 0..times: only quotients of it are known
     SAME,     // as its last operand, GLSL's v % w: select((v ^ w) < 0 && v != 0, v + w, v)
     DIVIDED,  // q / d
-    SCALED,   // i · w / times = i · (w / times), of a domain variable i and a scalar w
+    SCALED,   // (i · w + k) / times, or the remainder: see scaled
+    WHOLE,    // the loop of such a k, which ends at w / times · times
     LEFT,     // q % d · times + rest, a MULTIPLE
     NEVER,    // false: (v ^ w) < 0 of numbers that are not negative
 } kind;
@@ -30,12 +39,13 @@ typedef enum kind {
 typedef struct multiples {
     vy_rewrite w;
     int64_t times;
-    uint8_t *kind;  // by instruction
-    uint8_t *rest;  // … of a MULTIPLE or LEFT
-    uint32_t *q;    // … in the new program
-    bool *assumed;  // by scalar: it is a multiple
-    bool *positive; // … it is at least 1
-    uint32_t *part; // … and what it is then, divided by times
+    uint8_t *kind;   // by instruction
+    uint8_t *rest;   // … of a MULTIPLE or LEFT
+    uint32_t *q;     // … in the new program
+    bool *assumed;   // by scalar: it is a multiple
+    bool *positive;  // … it is at least 1
+    uint32_t *part;  // … and what it is then, divided by times
+    uint32_t *whole; // … and that times `times`
 } multiples;
 
 // ---- gather_multiple_forms.c
@@ -47,9 +57,8 @@ bool gather_is_divisor(const vy_program *p, uint32_t id, product *out);
 uint32_t gather_multiple_of(const multiples *m, uint32_t id);
 // i * 4, i << 2: by what; 0: it is none.
 int64_t gather_scale_of(const vy_program *p, uint32_t id);
-// Of a SCALED number: the scalar, and its instruction's operand that is i · w.
-bool gather_is_scaled(const vy_program *p, uint32_t id, int64_t times, uint32_t *scalar,
-                      uint32_t *over);
+// Is it a SCALED number, if scalars are as they would be assumed to be?
+bool gather_is_scaled(const vy_program *p, uint32_t id, int64_t times, scaled *out);
 // Finds what instruction `id` is, if scalars are as they would be assumed to be.
 void gather_see_multiple(multiples *m, uint32_t id);
 

@@ -137,6 +137,8 @@ static bool visit_load(needing *n, uint32_t id)
     if (!is_final(g, id)) {
         const uint32_t buffer = g->r->insts.data[id].aux;
         if (gather_is_begun(g, buffer)) {
+            // Of a version, which has conditions: a number for each invocation needs none.
+            if (g->start_count && !g->outer[id] && gather_keep(g, id)) return true;
             demand_args(n, id);
             return true;
         }

@@ -113,6 +113,17 @@ static bool note_elsewhere(const gather *g, const others *before, bool counts)
     return true;
 }
 
+// How buffers of the whole begin: in its versions they are the pipeline's.
+static bool find_starts(gather *g)
+{
+    const uint32_t count = g->r->buffers.count;
+    gather_start *starts = vy_arena_alloc(&g->arena, count * sizeof *starts);
+    for (uint32_t i = 1; starts && i < count; i++) starts[i] = gather_start_of(g, i);
+    g->starts = starts;
+    g->start_count = starts ? count : 0;
+    return starts != NULL;
+}
+
 bool gather_replace_by_versions(gather_versions *all, const char *const *names, gather_one *one)
 {
     gather *g = all->g;
@@ -121,6 +132,7 @@ bool gather_replace_by_versions(gather_versions *all, const char *const *names, 
         if (!all->name[k]) return false;
     }
     const uint32_t count = all->count;
+    if (!find_starts(g)) return false;
     all->count = 0; // they are the module's
     if (!vy_stages_replace_by_one(g->m, g->r, all->version, all->holds, count)) return false;
     bool ok = true;

@@ -28,7 +28,9 @@ occur:
                                      products: they are empty
   coordinates                        that a domain variable is divided into, by sizes that are factors
                                      of its extent, are not, exceed it, are 0
-  multiples                          of four, of a domain variable, divided by such sizes and others
+  multiples                          of four, of a domain variable, divided by such sizes and others,
+                                     and rows of such sizes that a loop takes element by element
+  tiled                              domains of tiles, extents of which are quotients
   cells                              of shaders, constant elements that all invocations add to
   shares                             of the points of some dozen elements, over one, two and three
                                      loops, fewer and more than there are points
@@ -434,6 +436,30 @@ def multiples():
                 body = "for k in 0..%d { o[i, j, k] = x[(i * %s + %s) / (%s) + j * T] * y[k + i * M / %s]; }" % (
                     most, times, use, by, times)
                 yield "multiples in loops " + by + use, program(body, sizes, x="T * N", y="T * M + 9", domain="over(j: N, i: T)", o="N, T, %d" % most)
+    for form in ("(i * M + k) / 4u * T + (i * M + k) % 4u", "((k + M * i) >> 2u) * 4u + ((k + M * i) & 3u)", "(i * M + k) / 2u * T + i * M % 2u",
+                 "(i * M + k) / 8u * 8u + k % 8u", "(i * M + k + 1u) / 4u"):
+        for loop in ("0..M", "1..M", "rev(0..M)", "0..N", "0..M step 3u"):
+            for sizes in ({"N": 2, "M": 4, "T": 7}, {"N": 9, "M": 8, "T": 4}, {"N": 3, "M": 6, "T": 5}, {"N": 2, "M": 0, "T": 4}):
+                body = "var s = 0.0; for k in %s { let v = x[%s]; s += v * v * y[k]; } o[i] = s;" % (loop, form)
+                yield "multiples in rows " + loop + form, program(body, sizes, x="900", y="M + N", domain="over(i: T)", o="T")
+
+
+TILES = (  # of an invocation, which is one of (S + 3) / 4
+    "var s = 0.0; for k in 0..R { s += x[ii * 4 + k * D] * y[jj + k]; s += sin(x[ii * 4 + 1 + k * D]); } o[jj * S + ii * 4] = s;",
+    "for k in 0i32..4 { if ii * 4 + k < S { o[jj * S + ii * 4 + k] = x[jj * D + ii * 4 + k] * y[jj]; } }",
+    "let v = x[(jj * R + ii) * 4 + 3] * x[ii * 4 + jj * D]; o[ii * 4 + jj * S] = v;",
+    "let q = D >> 1; for k in 0..q { let v = x[ii * q + k]; o[(jj * 9 + ii) * q + k] = v * v; }",
+    "let q = (S - R) >> 1; for k in 0..R { o[jj * 20 + ii * R + k] = x[10 - ii * q - k] * x[ii * q * R + k]; }")
+
+
+def tiled():
+    """Domains of tiles, whose extents are quotients of what may be negative."""
+    for body in TILES:
+        for s in (8, 7, 5, 1, 0, -6, -2147483648):
+            for r, d in ((2, 8), (3, 5), (-1, 9)):
+                text = program("let ii = i32(i); let jj = i32(j); " + body, {"T": 1, "N": 2, "M": 1, "S": s, "R": r, "D": d}, x="40", y="20", o="40",
+                               more=", S: u32, R: u32, D: u32", domain="over(j: N, i: (S + 3) / 4)")
+                yield "tiled " + body, text.replace(": u32", ": i32")
 
 
 def cells():
@@ -563,7 +589,7 @@ o[i,j] = x[j+T%4u]*x[j];
 
 
 def main():
-    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *cells(), *shares(), *addends(), *totals(), *exchanges(),
+    table = [*reported(), *remainders(), *builtins(), *strides(), *padded(), *owners(), *in_place(), *offsets(), *packed(), *layouts(), *units(), *maxima(), *extents(), *coordinates(), *multiples(), *tiled(), *cells(), *shares(), *addends(), *totals(), *exchanges(),
              *(("borders %d" % k, borders.make(k)) for k in range(120)),
              *(("clamped %d" % k, clamped.make(k)) for k in range(120)),
              *(("stored %d" % k, once.make(k)) for k in range(120)),
