@@ -93,6 +93,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/uniform_starts.c", None, "return !(kind_of(x, loop, vy_arg(p, id, p->buffers.data[i->aux].rank - 1)) & COUNTED);", "return true;"),
         ("ir/pass/device/uniform_starts.c", None, "const bool open = !p->has_workgroup &&", "const bool open ="),
         ("ir/pass/device/uniform_starts.c", None, "return extent >= 0 && extent < size;", "return false;"),
+        ("ir/pass/device/uniform_starts.c", None, "if (at->next) id = vy_arg(p, id, 0);", "while (!VY_IS_LEAF(id) && (at->next || p->insts.data[id].op == VY_OP_CAST)) id = vy_arg(p, id, 0);"),
     )),
     # Elements of shared arrays to which all invocations of a workgroup add, summed in order.
     ("text/grad/shared/lane_sums.vyre", (
