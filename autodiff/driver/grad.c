@@ -12,7 +12,6 @@
 #include "autodiff/deterministic/sums.h"
 #include "autodiff/driver/drop_unread.h"
 #include "autodiff/driver/observed.h"
-#include "autodiff/driver/tapes_written.h"
 #include "autodiff/facts/facts.h"
 #include "autodiff/gather/gather.h"
 #include "autodiff/reverse/sweeps.h"
@@ -354,7 +353,6 @@ bool vy_differentiate(vy_program *primal, const vy_program *source,
         ok = vy_widen_sums(r->out, &names);
     if (ok && r->options->deterministic) ok = vy_order_sums(r->out, r->options->lean_sums);
     if (ok) keep_gradients(r);
-    ok = ok && vy_tapes_written(r->out);
     if (ok && r->options->lean_inputs) ok = vy_drop_unread(r->out);
     vy_reverse_free(r);
     vy_free(hints);

@@ -413,11 +413,6 @@ UNITS = {
         ("session/check.c", None, "if (!fetch(g, x, data, d)) return false;", ";"),
     ),
     "test_stages": (
-        ("autodiff/driver/tapes_written.c", None, "if (!l->read[b->link] || l->written[b->link]) continue;", "continue;"),
-        ("autodiff/driver/tapes_written.c", None, "if (!l->read[b->link] || ", "if ("),
-        ("autodiff/driver/tapes_written.c", None, "            l->written[b->link] = 1;", "            ;"),
-        ("autodiff/driver/tapes_written.c", None, "if (p->buffers.data[i].init != VY_INIT_NONE)", "if (false)"),
-        ("autodiff/driver/tapes_written.c", None, "else if (b->workspace && vy_is_global(b->cls))", "else"),
         ("autodiff/gather/gather_domain.c", None, "p->buffers.data[k].owned = false;", ";"),
     ),
     "test_ir": (

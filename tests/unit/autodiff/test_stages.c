@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // test_stages.c: one program of a result becomes several (autodiff/stages/stages.c): what the
 // pipeline looks like, and that it computes what its steps say.
-#include "autodiff/driver/tapes_written.h"
 #include "autodiff/grad.h"
 #include "autodiff/stages/stages.h"
 #include "tests/unit/eval_util.h"
@@ -240,41 +239,6 @@ static void test_versions(void **state)
     }
 }
 
-// What no program writes is read as zeros: an error, and not a gradient of zeros.
-static void test_written(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *parameter, *body;
-        bool is; // written, in f_grad or in what is beside it
-    } rows[] = {
-        {"@workspace tape: inout f32[N]", "out[i] = tape[i];", false},
-        {"@workspace tape: inout f32[N]", "tape[i] = x[i]; out[i] = tape[i];", true},
-        {"@workspace tape: inout f32[N]", "atomic_add(tape[0], x[i]); out[i] = tape[i];", true},
-        {"@workspace @init(ones) tape: inout f32[N]", "out[i] = tape[i];", true},
-        {"@workspace @init(x) tape: inout f32[N]", "out[i] = tape[i];", true},
-        {"tape: inout f32[N]", "out[i] = tape[i];", true},
-        {"@workspace sum: inout f32[N, 2]", "out[i] = sum[i, 1];", true},
-        {"@workspace tape: inout f32[N]", "out[i] = x[i];", true}, // nor read
-    };
-    for (uint32_t k = 0; k < COUNT(rows); k++) {
-        char text[2048];
-        snprintf(text, sizeof text,
-                 "program f_grad(x: in f32[N], y: in f32[?], %s, out: out f32[N], N: u32) "
-                 "over(i: N) { %s }\n%s",
-                 rows[k].parameter, rows[k].body, stages);
-        vy_module *m = parse(text);
-        vy_program *grad = vy_module_find(m, "f_grad");
-        link_as(grad, vy_module_find(m, "f_squares"));
-        link_as(vy_module_find(m, "f_root"), vy_module_find(m, "f_squares"));
-        assert_int_equal(vy_tapes_written(m), rows[k].is);
-        if (!rows[k].is)
-            assert_string_equal(vy_module_diag(m)->text,
-                                "`tape` of program `f_grad` is read, and nothing writes it");
-        vy_module_free(m);
-    }
-}
-
 // A tape has elements of one invocation for each program that records on it.  A program that gathers
 // has another domain, and reads those of others: what differentiates it must not add plainly.
 static void test_whose_elements(void **state)
@@ -310,7 +274,6 @@ int main(void)
         cmocka_unit_test(test_links),          cmocka_unit_test(test_names),
         cmocka_unit_test(test_unknown_scalar), cmocka_unit_test(test_clears),
         cmocka_unit_test(test_versions),       cmocka_unit_test(test_whose_elements),
-        cmocka_unit_test(test_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
