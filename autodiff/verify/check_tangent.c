@@ -175,7 +175,8 @@ static bool trembles_with_data(check *c, const probe *p, uint32_t n, double slop
     double **was = NULL;
     bool ok = blank_arrays(&c->base, &was) || vy_check_memory(c);
     for (uint32_t i = 0; ok && i < c->base.count; i++)
-        if (was[i]) memcpy(was[i], c->base.buffers[i].data, c->base.counts[i] * sizeof(double));
+        if (was[i] && c->base.counts[i])
+            memcpy(was[i], c->base.buffers[i].data, c->base.counts[i] * sizeof(double));
     for (int k = -1; k <= 1 && !*yes && ok; k += 2) {
         uint64_t path = 0;
         double other;
