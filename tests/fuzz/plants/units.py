@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Faults for which one unit test has the best programs: that test is built with the fault in it."""
 UNITS = {
+    "test_attempts": (
+        ("autodiff/gather/gather_cases.c", None, "open ? (gather_probe){0} :", "false ? (gather_probe){0} :"),
+        ("autodiff/gather/gather_cases.c", None, "*open |= found.all && found.open;", ""),
+        ("autodiff/gather/gather_apart.c", None, "*asked = begin->probe && begin->thrifty;", "*asked = false;"),
+        ("autodiff/gather/gather_attempts.c", None, "return done || asked || gather_first(begin);", "return done || gather_first(begin);"),
+    ),
     "test_options": (
         ("ir/core/options.c", None, "if (((const unsigned char *)from)[i])", "if (false)"),
         ("ir/core/options.c", None, "size < known ? size : known", "known"),
