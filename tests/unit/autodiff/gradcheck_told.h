@@ -77,7 +77,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static bool optimised_told(job *j, vy_module *m, int level, const told_kind *k)
 {
-    vy_opt_options o = {.level = level};
+    vy_opt_options o = {.level = level, .unchecked = stays_in_range}; // loads stay in loops
     k->tell(&o);
     bool ok = vy_optimize(m, &o);
     for (uint32_t i = 0; ok && k->coarsen && level >= 2 && i < m->programs.count; i++) {
