@@ -30,7 +30,7 @@ def main():
         with open("splats.vyre", "w", encoding="utf-8") as f:
             f.write(program.text())
         for way in (), ("--grad", "--of", "v", "--wrt", "a", "--wrt", "own_of"):
-            plain, gpu = (run(*program.data(), *way, *engine) for engine in (("--engine", "eval"), ("--for", "gpu", "--no-validate")))
+            plain, gpu = (run(*program.data(), *way, *engine) for engine in (("--engine", "eval"), ("--for", "gpu")))
             if plain == gpu and not isinstance(plain, str):
                 right += 1
                 continue
