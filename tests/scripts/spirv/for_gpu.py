@@ -88,15 +88,15 @@ def checks():
 
 
 def as_on_gpu():
-    """How many checks were made."""
-    count = 0
+    """How many checks passed."""
+    passed = 0
     for path, options in shares.drawn(checks(), 60):
-        words = shlex.split(options)
-        done = vyre("check", path, *words, "--for", "gpu", "--engine", "eval,vulkan")
-        if done.returncode and not vyre("check", path, *words, "--engine", "eval,vulkan").returncode:
+        words = [*shlex.split(options), "--engine", "vulkan"]
+        done = vyre("check", path, *words, "--for", "gpu")
+        passed += done.returncode == 0
+        if done.returncode and not vyre("check", path, *words).returncode:
             FAILURES.append("check %s %s --for gpu: %s" % (path, options, done.stdout[-300:] + done.stderr[-300:]))
-        count += 1
-    return count
+    return passed
 
 
 written = valid()
@@ -105,7 +105,7 @@ for case in SAME:
 checked = as_on_gpu()
 if written < (1300 if shares.whole() else 30):
     FAILURES.append("%d gradients written: too few" % written)
-if checked < (400 if shares.whole() else 6):
+if checked < (300 if shares.whole() else 2):
     FAILURES.append("%d checks: too few" % checked)
 print("%d gradients, %d checks" % (written, checked))
 print("\n".join(FAILURES))
