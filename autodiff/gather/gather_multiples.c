@@ -108,7 +108,9 @@ static void scale(multiples *m, uint32_t id)
     vy_value v = vy_int(b, t, 0);
     if (!r.rest) {
         const vy_value i = {vy_leaf_other(b, VY_LEAF_OVER, VY_U32, r.over, 0)};
-        v = vy_mul(b, as_type(m, i, t), as_type(m, (vy_value){m->part[r.scalar]}, t));
+        const vy_value row = as_type(m, i, t);
+        const vy_value part = as_type(m, (vy_value){m->part[r.scalar]}, t);
+        v = vy_mul(b, row, part);
     }
     if (r.counter) {
         const vy_value k = as_type(m, (vy_value){vy_new(&m->w, r.counter)}, t);

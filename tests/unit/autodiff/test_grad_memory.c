@@ -49,6 +49,19 @@ static const struct {
     {"program f(x: in f32[?], y: out f32[H, W], H: u32, W: u32, S: u32) over(i: H, j: W) "
      "{ y[i, j] = sin(x[i * S + j]); }",
      0, true},
+    // rows that are packed by four, as many as a quotient of what may be negative
+    {"@shader program f(x: in f32[?], y: out f32[?], n: i32, w: i32) over(i: (n + 3) / 4) { "
+     "var s = 0.0; for k in 0..w { let c = i32(i) * w + k; s += sin(x[c / 4]) * f32(c % 4); } "
+     "y[i] = s; }",
+     0, true},
+    // two layouts, of which a launch has one: versions, and how their buffers begin
+    {"@shader program f(x: in f32[?], g: in f32[?], y: out f32[?], w: i32, n: i32, l: i32) "
+     "workgroup(4) over(i: n * 4) { let q = w >> 1; let r = i32(wid.x); shared s: f32[4]; "
+     "var t = 0.0; for j in i32(lid.x)..q step 4 { var at = r * q + j; "
+     "if l != 0 { at = j * n + r; } t += x[at]; } s[lid.x] = t; barrier(); "
+     "let m = s[0] + s[3]; for j in i32(lid.x)..q step 4 { var at = r * q + j; "
+     "if l != 0 { at = j * n + r; } y[at] = x[at] * m * g[j]; } }",
+     0, true},
     // lengths left open; no domain; an array in a loop
     {"program f(x: in f32[?], y: out f32[1]) over(i: 1) { var v = 1.0; "
      "for k in 0..len(x) { v = v * x[k] + x[k]; } y[0] = v; }",
