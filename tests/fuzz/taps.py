@@ -36,7 +36,7 @@ class Maker:
         r = self.r
         v, u, d = r.choice(self.variables), r.choice(counters + ["1"]), r.randrange(0, 4)
         form = r.choice(("i32({v}) - {d} + P", "{v} + Q - {u}", "{v} - {u}", "{v} + {u} - {d}", "i32({v}) - i32({u}) + {d}", "i32({v}) * 2 - i32({u})", "P - i32({v}) + {d}",
-                         "{v} * 3 - {u}", "{v} + {d}", "i32({v} + Q) - {d}", "i32({u}) - i32({v})", "{v} + {w}", "({v} + {u}) % 3", "i64({v}) - {d}", "{v}", "u32(P) + {u}", "{v} + {v} + {u}", "({v} - {u}) * 2 + {d}",
+                         "{v} * 3 - {u}", "{v} + {d}", "i32({v} + Q) - {d}", "i32({u}) - i32({v})", "{v} + {w}", "({v} + {u}) % 3", "i64({v}) - {d}", "{v}", "u32(P) + {u}", "Q", "T", "{v} + {v} + {u}", "({v} - {u}) * 2 + {d}",
                          "min({v}, {u}) + Q", "{v} / 2 + {u}"))
         return form.format(v=v, u=u, d=d, w=r.choice(self.variables))
 
@@ -70,7 +70,7 @@ class Maker:
 
     def taps(self, counters):
         lines = []
-        terms = [self.term(counters, lines) for _ in range(self.r.choice((1, 2, 3)))]
+        terms = [self.term(counters, lines) for _ in range(self.r.choice((1, 1, 2, 3)))]
         return lines + ["s = %s + %s;" % (self.kept, " + ".join(terms))]
 
     def inner(self, counters, depth):
@@ -101,7 +101,12 @@ class Maker:
         return out
 
     def sizes(self):
-        return {name: self.r.choice(some) for name, some in SIZES.items()}
+        """Half of them small and close to one another: some workgroups are inside, and others just outside."""
+        r, sizes = self.r, {name: self.r.choice(some) for name, some in SIZES.items()}
+        if r.random() < 0.5:
+            sizes.update(H=sizes[r.choice("IJ")] + r.randrange(-1, 5), W=sizes[r.choice("IJ")] + r.randrange(-1, 5), O=r.choice((1, 2, 5)),
+                         P=r.choice((-1, 0, 0, 1, 2)), Q=r.choice((0, 0, 1, 2)), T=r.choice((0, 1, 2)))
+        return sizes
 
     def text(self, start):
         extents = {"i": "I", "j": "J", "k": "K", "l": "L"}
