@@ -117,7 +117,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/check_ahead.c", None, "require(x, less ? vy_lt(x->w.b, left, right) : vy_le(x->w.b, left, right));", "require(x, vy_le(x->w.b, left, right));"),
         ("ir/pass/device/check_ahead.c", None, "check_condition(x, vy_arg(x->w.p, id, 1));", ""),
         ("ir/pass/device/check_forms.c", None, "x->of[id].kept = false; // the first value may be, but not the select", ""),
-        ("ir/pass/device/check_forms.c", None, "const bool alone = axis < 2 || p->overs.count == 3;", "const bool alone = axis < 3;"),
     )),
     ("text/device/check_ahead.vyre", (
         ("ir/pass/device/check_forms.c", None, "slope += i->op == VY_OP_ADD ? b.slope : -(int64_t)b.slope;", "slope += b.slope;"),
