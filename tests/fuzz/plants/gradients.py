@@ -119,6 +119,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/check_forms.c", None, "x->of[id].kept = false; // the first value may be, but not the select", ""),
     )),
     ("text/device/check_ahead.vyre", (
+        ("ir/pass/device/check_forms.c", None, "    x->look++;\n", ""),
+        ("ir/pass/device/check_forms.c", None, "count_condition(x, vy_arg(p, id, 1));", ""),
         ("ir/pass/device/check_forms.c", None, "slope += i->op == VY_OP_ADD ? b.slope : -(int64_t)b.slope;", "slope += b.slope;"),
         ("ir/pass/device/check_forms.c", None, "(a.axis == VY_NO_SIDE || b.axis == VY_NO_SIDE || a.axis == b.axis);", "true;"),
         ("ir/pass/device/check_ahead.c", None, "end < (f.axis == VY_NO_SIDE ? 1 : 2); end++) {", "end < 1; end++) {"),
