@@ -15,43 +15,46 @@ from rounds import Program
 
 SHAPES = {1: ("", "workgroup(2) ", "workgroup(4) ", "workgroup(3) ", "workgroup(2, 1) "),
           2: ("workgroup(2) ", "workgroup(2, 2) ", "workgroup(4, 2) ", "workgroup(1, 4) ", "", "workgroup(1, 1) "),
-          3: ("workgroup(2, 2) ", "workgroup(2, 2, 2) ", "", "workgroup(1, 2, 2) ", "workgroup(4) ")}
+          3: ("workgroup(2, 2) ", "workgroup(2, 2, 2) ", "", "workgroup(1, 2, 2) ", "workgroup(4) "),
+          4: ("workgroup(2, 1, 2) ", "workgroup(1, 1, 4) ", "workgroup(1, 1, 2) ", "workgroup(1, 1, 3) ", "")}
 LOOPS = ("0..O", "0..O", "0..O", "rev(0..O)", "1..O", "0..O step 2", "i..O")
 FEW = ("0..3", "0..3", "0..2", "rev(0..3)", "1..4", "0..4 step 2", "0..1", "0..5", "0..T")
-SIZES = {"B": (1, 2, 3), "O": (0, 1, 2, 5), "H": (0, 1, 3, 6, 9, 14), "W": (1, 3, 6, 9, 14), "I": (1, 2, 3, 5, 8, 9), "J": (1, 2, 4, 7, 8), "K": (1, 2, 3),
+SIZES = {"B": (1, 2, 3), "O": (0, 1, 2, 5), "H": (0, 1, 3, 6, 9, 14), "W": (1, 3, 6, 9, 14), "I": (1, 2, 3, 5, 8, 9), "J": (1, 2, 4, 7, 8), "K": (1, 2, 3, 3), "L": (1, 2, 3, 3),
          "P": (-2, -1, 0, 1, 3, 2147483646, -2147483648), "Q": (0, 1, 2, 4, 4294967295, 4294967294, 2147483647), "T": (0, 1, 2, 4)}
 
 
 class Maker:
     def __init__(self, seed, t, kept):
         self.r, self.t, self.kept = random.Random(seed), t, kept
-        self.axes = self.r.choice((1, 2, 2, 3))
-        self.variables = ("i", "j", "k")[:self.axes]
+        self.axes = self.r.choice((1, 2, 3, 4))
+        self.variables = ("i", "j", "k", "l")[:self.axes]
+        self.plain = self.r.random() < 0.5  # one tap, which decides alone whether checks are left out
 
     def constant(self, n):
         return "%d%s" % (n, "" if self.t in ("f32", "u32") else self.t) if self.t in ("u32", "i32") else "%d.0" % n
 
     def index(self, counters):
         r = self.r
-        v, u, d = r.choice(self.variables), r.choice(counters + ["1"]), r.randrange(0, 4)
-        form = r.choice(("i32({v}) - {d} + P", "{v} + Q - {u}", "{v} - {u}", "{v} + {u} - {d}", "i32({v}) - i32({u}) + {d}", "i32({v}) * 2 - i32({u})", "P - i32({v}) + {d}",
-                         "{v} * 3 - {u}", "{v} + {d}", "i32({v} + Q) - {d}", "i32({u}) - i32({v})", "{v} + {w}", "({v} + {u}) % 3", "i64({v}) - {d}", "{v}", "u32(P) + {u}",
+        v, u, d = r.choice(self.variables[-2:] if self.plain else self.variables), counters[-1] if self.plain else r.choice(counters + ["1"]), r.randrange(0, 4)
+        form = r.choice(("{v} + {u}", "{v} + {u}", "{v} + {d}", "{v}", "i32({v}) - {d} + P", "Q", "{v} * 2 + {u}", "P + {d} - i32({v})") if self.plain else ("i32({v}) - {d} + P", "{v} + Q - {u}", "{v} - {u}", "{v} + {u} - {d}", "i32({v}) - i32({u}) + {d}", "i32({v}) * 2 - i32({u})", "P - i32({v}) + {d}",
+                         "{v} * 3 - {u}", "{v} + {d}", "i32({v} + Q) - {d}", "i32({u}) - i32({v})", "{v} + {w}", "({v} + {u}) % 3", "i64({v}) - {d}", "{v}", "u32(P) + {u}", "Q", "T", "{v} + {v} + {u}", "({v} - {u}) * 2 + {d}",
                          "min({v}, {u}) + Q", "{v} / 2 + {u}"))
         return form.format(v=v, u=u, d=d, w=r.choice(self.variables))
 
     def comparison(self, counters):
         r = self.r
-        v, u, d = r.choice(self.variables), r.choice(counters + ["T"]), r.randrange(0, 4)
-        form = r.choice(("{v} >= {u}", "{v} >= {d}", "{v} + {d} < H", "{v} - {u} < W", "i32({v}) + P < i32(H)", "i32({v}) + P >= 0", "{v} + Q <= W + {u}", "{u} <= {v} + Q", "P > 0",
-                         "{u} < 2", "{v} < {w}", "x[0, 0, {v}] > " + self.constant(3), "{v} != {u}", "i32({u}) - i32({v}) < P", "{v} * 2 < H", "T + {v} < W", "{v} + {d} <= H"))
+        v, u, d = r.choice(self.variables[-2:] if self.plain else self.variables), counters[-1] if self.plain else r.choice(counters + ["T"]), r.randrange(0, 4)
+        form = r.choice(("{v} >= {u}", "{v} >= {u}", "{v} < H", "{v} + {d} < W", "{v} >= {d}", "i32({v}) + P >= 0", "{v} + {u} < W", "{u} - {v} <= Q", "Q - {v} > {d}") if self.plain else ("{v} >= {u}", "{v} >= {d}", "{v} + {d} < H", "{v} - {u} < W", "i32({v}) + P < i32(H)", "i32({v}) + P >= 0", "{v} + Q <= W + {u}", "{u} <= {v} + Q", "P > 0",
+                         "{u} < 2", "{v} < {w}", "x[0, 0, {v}] > " + self.constant(3), "{v} != {u}", "i32({u}) - i32({v}) < P", "{v} * 2 < H", "T + {v} < W", "{v} + {d} <= H",
+                         "{v} < H", "{v} < W - 1", "{u} < {v} + {d}", "{v} + {u} < H", "i32({v}) - {d} > i32({u})", "{v} - {d} < H"))
         return form.format(v=v, u=u, d=d, w=r.choice(self.variables))
 
     def condition(self, counters):
-        parts = [self.comparison(counters) for _ in range(self.r.choice((1, 1, 2, 3)))]
-        return self.r.choice((" && ", " && ", " && ", " || ")).join(parts)
+        parts = [self.comparison(counters) for _ in range(1 if self.plain else self.r.choice((1, 2, 3)))]
+        return " && ".join(parts) if self.plain else self.r.choice((" && ", " && ", " && ", " || ")).join(parts)
 
     def load(self, counters, c):
-        index = [self.r.choice(("o % B", "0", "B - 1")), self.index(counters), self.index(counters)]
+        index = ["0" if self.plain else self.r.choice(("o % B", "0", "B - 1")), self.index(counters), self.index(counters)]
         if c and self.r.random() < 0.4:
             index[1:] = ["select(%s, u32(%s), 0)" % (c, at) for at in index[1:]]
         return "x[%s]" % ", ".join(index)
@@ -63,21 +66,23 @@ class Maker:
             lines.append("let %s = %s;" % (c, self.condition(counters)))
         load, other = self.load(counters, c), "v[o, %s %% 3]" % r.choice(counters)
         zero = self.constant(0 if r.random() < 0.85 else 1)
-        value = r.choice((load, load + " * " + other, other))
+        value = r.choice((load, load + " * " + other, other, other))
         return r.choice(("select(%s, %s, %s)" % (c, value, zero), "select(%s, %s, %s) * %s" % (c, load, zero, other))) if c else value
 
     def taps(self, counters):
         lines = []
-        terms = [self.term(counters, lines) for _ in range(self.r.choice((1, 2, 3)))]
+        terms = [self.term(counters, lines) for _ in range(1 if self.plain else self.r.choice((1, 2, 3)))]
         return lines + ["s = %s + %s;" % (self.kept, " + ".join(terms))]
 
     def inner(self, counters, depth):
-        if self.r.random() < 0.3 or depth == 2:
+        if depth == 1 if self.plain else self.r.random() < 0.3 or depth == 2:
             return self.taps(counters)
         u = "u%d" % depth
-        signed = self.r.random() < 0.15
-        head = "-1..2" if signed else self.r.choice(FEW)
+        signed = not self.plain and self.r.random() < 0.15
+        head = "-1..2" if signed else self.r.choice(FEW[:5] if self.plain else FEW)
         body = self.inner(counters + ["u32(%s)" % u if signed else u], depth + 1)
+        if self.plain or self.r.random() < 0.3:  # which is then not unrolled
+            body.append("if s == %s { break; }" % self.constant(12345))
         if self.r.random() < 0.1:
             body.append("if %s > 1 { s = s + v[0, 0]; }" % (u if not signed else "u32(%s)" % u))
         return ["for %s in %s {" % (u, head)] + body + ["}"]
@@ -97,13 +102,18 @@ class Maker:
         return out
 
     def sizes(self):
-        return {name: self.r.choice(some) for name, some in SIZES.items()}
+        """Half of them small and close to one another: some workgroups are inside, and others just outside."""
+        r, sizes = self.r, {name: self.r.choice(some) for name, some in SIZES.items()}
+        if r.random() < 0.5:
+            sizes.update(H=sizes[r.choice("IJ")] + r.randrange(-1, 5), W=sizes[r.choice("IJ")] + r.randrange(-1, 5), O=r.choice((1, 2, 5)),
+                         P=r.choice((-1, 0, 0, 1, 2)), Q=r.choice((0, 0, 1, 2)), T=r.choice((0, 1, 2)))
+        return sizes
 
     def text(self, start):
-        extents = {"i": "I", "j": "J", "k": "K"}
+        extents = {"i": "I", "j": "J", "k": "K", "l": "L"}
         order = list(reversed(self.variables))
         return ("program p(x: in {t}[B, H, W], v: in {t}[O, 3], y: out {t}[{shape}],\n"
-                "          B: u32, H: u32, W: u32, O: u32, I: u32, J: u32, K: u32, P: i32, Q: u32, T: u32) {group}over({over})\n"
+                "          B: u32, H: u32, W: u32, O: u32, I: u32, J: u32, K: u32, L: u32, P: i32, Q: u32, T: u32) {group}over({over})\n"
                 "{{\n    var s = {start};\n    {body}\n    y[{at}] = s;\n}}\n").format(
                     t=self.t, shape=", ".join(extents[v] for v in order), group=self.r.choice(SHAPES[self.axes]),
                     over=", ".join("%s: %s" % (v, extents[v]) for v in order), start=start, body="\n    ".join(self.body()), at=", ".join(order))
@@ -112,7 +122,7 @@ class Maker:
 def make(seed):
     maker = Maker(seed, "f64", "s * 0.5")
     text = maker.text("0.3f64").replace(" + v[", " + sin(s) * v[", 1)
-    few = dict(maker.sizes(), I=maker.r.choice((1, 2, 4, 5)), J=maker.r.choice((1, 2, 4)), K=1, O=maker.r.choice((0, 1, 2)), W=maker.r.choice((1, 3, 5)))
+    few = dict(maker.sizes(), I=maker.r.choice((1, 2, 4, 5)), J=maker.r.choice((1, 2, 4)), K=1, L=maker.r.choice((1, 2)), O=maker.r.choice((0, 1, 2)), W=maker.r.choice((1, 3, 5)))
     return Program("// set: %s\n// seed: %d\n%s" % (" ".join("%s=%d" % item for item in few.items()), seed, text))
 
 

@@ -151,17 +151,17 @@ static void check_comparison(vy_ahead *x, uint32_t id)
     } while (step(x, a.counters | b.counters));
 }
 
-static void check_condition(vy_ahead *x, uint32_t loop, uint32_t id)
+static void check_condition(vy_ahead *x, uint32_t id)
 {
     const vy_ahead_form f = vy_ahead_form_of(x, id);
-    if (!VY_IS_LEAF(id) && x->taken[id] == 2 * loop + 1) return;
-    if (!VY_IS_LEAF(id)) x->taken[id] = 2 * loop + 1;
+    if (!VY_IS_LEAF(id) && x->taken[id] == 2 * x->look + 1) return;
+    if (!VY_IS_LEAF(id)) x->taken[id] = 2 * x->look + 1;
     if (f.known && f.axis == VY_NO_SIDE) {
         do require(x, value_at(x, id, false));
         while (step(x, f.counters));
     } else if (vy_is_joined(x->w.p, id)) {
-        check_condition(x, loop, vy_arg(x->w.p, id, 0));
-        check_condition(x, loop, vy_arg(x->w.p, id, 1));
+        check_condition(x, vy_arg(x->w.p, id, 0));
+        check_condition(x, vy_arg(x->w.p, id, 1));
     } else {
         check_comparison(x, id);
     }
@@ -173,7 +173,7 @@ static void check(vy_ahead *x, uint32_t loop)
     x->all.id = x->required.count = 0;
     for (uint32_t id = loop; id < x->w.s.partner[loop] && !vy_rewrite_stopped(&x->w); id++) {
         if (!x->freed[id]) continue;
-        if (p->insts.data[id].op == VY_OP_SELECT) check_condition(x, loop, vy_arg(p, id, 0));
+        if (p->insts.data[id].op == VY_OP_SELECT) check_condition(x, vy_arg(p, id, 0));
         for (uint32_t k = vy_axes_known(p, id);
              p->insts.data[id].op == VY_OP_LOAD && k < vy_rank_of(p, id); k++)
             check_index(x, id, k);

@@ -23,9 +23,9 @@ typedef struct vy_ahead_form {
 typedef struct vy_ahead {
     vy_rewrite w;
     const uint32_t *along[3];
-    vy_ahead_form *of;                     // by instruction
-    uint8_t *freed;                        // selects and loads
-    uint32_t *taken;                       // by condition: twice its loop, + 1 once it is checked
+    vy_ahead_form *of;     // by instruction
+    uint8_t *freed;        // selects and loads
+    uint32_t *taken, look; // by condition: twice the look that counted it, + 1 once it is checked
     uint32_t *value, *stamp, now;          // by instruction: what was evaluated, and when
     uint32_t counter[VY_AHEAD_COUNTERS];   // loops
     uint64_t trips[VY_AHEAD_COUNTERS];     // of those

@@ -171,15 +171,26 @@ static void count_counter(vy_ahead *x, uint32_t loop)
     x->counter[x->counters++] = loop;
 }
 
-static void count_condition(vy_ahead *x, uint32_t loop, uint32_t condition)
+// As check_ahead.c's check_condition makes them, each once.
+static void count_condition(vy_ahead *x, uint32_t id)
 {
-    if (!VY_IS_LEAF(condition) && x->taken[condition] == 2 * loop) return;
-    if (!VY_IS_LEAF(condition)) x->taken[condition] = 2 * loop;
-    x->checks += times(x, (vy_ahead_form){.axis = 0, .counters = UINT8_MAX});
+    const vy_program *p = x->w.p;
+    vy_ahead_form f = vy_ahead_form_of(x, id);
+    if (!VY_IS_LEAF(id) && x->taken[id] == 2 * x->look) return;
+    if (!VY_IS_LEAF(id)) x->taken[id] = 2 * x->look;
+    if (!f.known && vy_is_joined(p, id)) {
+        count_condition(x, vy_arg(p, id, 0));
+        count_condition(x, vy_arg(p, id, 1));
+        return;
+    }
+    for (uint32_t k = 0; !f.known && k < 2; k++)
+        f.counters |= vy_ahead_form_of(x, vy_arg(p, id, k)).counters;
+    f.axis = f.known ? VY_NO_SIDE : 0;
+    x->checks += times(x, f);
 }
 
 // Looks at an instruction of a loop.
-static bool look_at(vy_ahead *x, uint32_t loop, uint32_t id)
+static bool look_at(vy_ahead *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
     const vy_inst *i = &p->insts.data[id];
@@ -188,7 +199,7 @@ static bool look_at(vy_ahead *x, uint32_t loop, uint32_t id)
     } else if (is_guard(x, id)) {
         x->of[id] = vy_ahead_form_of(x, vy_arg(p, id, 1));
         x->of[id].kept = false; // the first value may be, but not the select
-        count_condition(x, loop, vy_arg(p, id, 0));
+        count_condition(x, vy_arg(p, id, 0));
         x->freed[id] = 1;
         return true;
     } else if (vy_op_infos[i->op].effect == VY_PURE) {
@@ -229,8 +240,9 @@ bool vy_look_inside(vy_ahead *x, uint32_t loop)
 {
     bool any = false, suits = is_long(x, loop);
     x->counters = x->checks = 0;
+    x->look++;
     for (uint32_t id = loop; id < x->w.s.partner[loop]; id++) {
-        any |= look_at(x, loop, id);
+        any |= look_at(x, id);
         suits &= vy_op_infos[x->w.p->insts.data[id].op].effect != VY_CONV;
     }
     return any && suits && x->checks <= MOST_CHECKS;
