@@ -83,9 +83,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/uniform_starts.c", None, "vy_begin_else(b, slots, nexts);\n    vy_end_if(b, slots, carries, nexts);", "vy_begin_else(b, slots, nexts);\n    vy_end_if(b, slots, nexts, nexts);"),
     )),
     # Checks of loops that are made before them.
-    ("for_gpu.py", (
-        ("ir/pass/device/check_ahead.c", None, "if (++x->iteration[k] < x->trips[k]) return true;", "return false;"),
-    )),
     ("check_ahead.py", (
         ("ir/pass/device/check_ahead.c", None, "if (x->last != last) x->now++;", ""),
         ("ir/pass/device/check_ahead.c", None, "for (uint32_t end = 0; end < (f.axis == VY_NO_SIDE ? 1 : 2); end++) {", "for (uint32_t end = 0; end < 1; end++) {"),
@@ -97,7 +94,6 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/device/check_forms.c", None, "(a.axis == VY_NO_SIDE || b.axis == VY_NO_SIDE || a.axis == b.axis);", "true;"),
     )),
     ("text/device/check_ahead.vyre", (
-        ("ir/pass/device/check_forms.c", None, "slope += i->op == VY_OP_ADD ? b.slope : -(int64_t)b.slope;", "slope += b.slope;"),
         ("ir/pass/device/check_ahead.c", None, "        require_order(x, m);\n        require_order(x, n);\n", ""),
         ("ir/pass/device/check_forms.c", None, "if (op != VY_OP_LT && op != VY_OP_LE) return false;", "if (op != VY_OP_LT) return false;"),
         ("ir/pass/device/check_forms.c", None, "return p->insts.data[id].op == VY_OP_SELECT && is_zero(p, vy_arg(p, id, 2)) &&", "return p->insts.data[id].op == VY_OP_SELECT &&"),
