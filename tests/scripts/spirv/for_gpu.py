@@ -28,7 +28,7 @@ program squares(x: in f32[N, K], w: in f32[M, K], y: out f32[N, M], N: u32, M: u
 SAME = [("matmul", "examples/matmul.vyre", "a[%d,%d] b[%d,%d] grad_c[%d,%d]", (0, 1, 1, 2, 0, 2), ()),
         ("conv2d", "examples/conv2d.vyre", "x[2,3,%d,%d] w[5,3,3,3] bias[5] grad_y[2,5,%d,%d]", (0, 2, 0, 2), ("--set", "P=1")),
         ("squares", "squares.vyre", "x[%d,%d] w[%d,%d] grad_y[%d,%d]", (0, 1, 2, 1, 0, 2), ())]
-SIZES = [(13, 10, 21), (1, 5, 1), (32, 7, 16), (8, 1, 9)]
+SIZES = [(26, 9, 26), (13, 10, 21), (1, 5, 1), (32, 7, 16), (8, 1, 9)]
 FAILURES = []
 
 
