@@ -78,6 +78,22 @@ static inline bool vy_op_is_function(vy_op op)
     return vy_op_infos[op].work == VY_WORK_ROOT || vy_op_infos[op].work == VY_WORK_MATH;
 }
 static inline bool vy_op_is_subgroup(vy_op op) { return vy_op_infos[op].work == VY_WORK_SUBGROUP; }
+// Is its result that of all lanes together, the same in each?
+static inline bool vy_op_is_reduction(vy_op op)
+{
+    switch (op) {
+    case VY_OP_SG_ADD:
+    case VY_OP_SG_MUL:
+    case VY_OP_SG_MIN:
+    case VY_OP_SG_MAX:
+    case VY_OP_SG_AND:
+    case VY_OP_SG_OR:
+    case VY_OP_SG_XOR:
+    case VY_OP_SG_ANY:
+    case VY_OP_SG_ALL: return true;
+    default: return false;
+    }
+}
 // Does its second operand select the invocation whose value is the result?
 static inline bool vy_op_has_lane(vy_op op)
 {

@@ -22,19 +22,12 @@ static bool adds_in_subgroups(vy_type t)
     return t == VY_F32 || t == VY_F64 || t == VY_I32 || t == VY_U32;
 }
 
-static bool differs(const vy_program *p, const bool *equal, uint32_t id)
-{
-    if (!VY_IS_LEAF(id)) return !equal[id];
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    if (l->kind != VY_LEAF_BUILTIN) return l->kind == VY_LEAF_OVER;
-    return l->index != VY_WID && l->index != VY_NUM_GROUPS && l->index != VY_SUBGROUP_SIZE;
-}
-
 // Is it `==` of something that each lane has its own of?
 static bool picks_one(const vy_program *p, const bool *equal, uint32_t condition)
 {
     if (VY_IS_LEAF(condition) || p->insts.data[condition].op != VY_OP_EQ) return false;
-    return differs(p, equal, vy_arg(p, condition, 0)) || differs(p, equal, vy_arg(p, condition, 1));
+    return !vy_is_uniform(p, equal, vy_arg(p, condition, 0)) ||
+           !vy_is_uniform(p, equal, vy_arg(p, condition, 1));
 }
 
 static bool is_alone(const vy_program *p, const vy_structure *s, const bool *equal, uint32_t id)
@@ -49,7 +42,7 @@ static bool is_worth_asking(const vy_program *p, const bool *equal, uint32_t id)
     const vy_buf *b = &p->buffers.data[p->insts.data[id].aux];
     if (!vy_is_global(b->cls) || !adds_in_subgroups(b->type)) return false;
     for (uint32_t k = 0; k < b->rank; k++)
-        if (differs(p, equal, vy_arg(p, id, k))) return false;
+        if (!vy_is_uniform(p, equal, vy_arg(p, id, k))) return false;
     return true;
 }
 

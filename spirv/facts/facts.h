@@ -39,6 +39,7 @@ uint8_t *vy_steady_places_make(const vy_program *p);                     // the 
 bool *vy_combined_make(const vy_program *p);                             // the same
 typedef enum vy_sameness { VY_ALIKE, VY_UNIFORM, VY_EQUAL } vy_sameness; // uniform.c
 bool *vy_uniform_make(const vy_program *p, vy_sameness kind);            // vy_free it; NULL: memory
+bool vy_is_uniform(const vy_program *p, const bool *uniform, uint32_t id); // a leaf, too
 
 // whole.c: where a last workgroup has from..to invocations on the axis, an element of the shared
 // array is read that no invocation fills; others: only if the other axes are long enough for a full

@@ -33,7 +33,7 @@ static bool leaf_uniform(const vy_program *p, uint32_t id)
     return l->index == VY_WID || l->index == VY_NUM_GROUPS || l->index == VY_SUBGROUP_SIZE;
 }
 
-static bool is_uniform(const vy_program *p, const bool *u, uint32_t id)
+bool vy_is_uniform(const vy_program *p, const bool *u, uint32_t id)
 {
     return VY_IS_LEAF(id) ? leaf_uniform(p, id) : u[id];
 }
@@ -41,7 +41,7 @@ static bool is_uniform(const vy_program *p, const bool *u, uint32_t id)
 static bool all_uniform(const vy_program *p, const bool *u, const uint32_t *ids, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
-        if (!is_uniform(p, u, ids[k])) return false;
+        if (!vy_is_uniform(p, u, ids[k])) return false;
     return true;
 }
 
@@ -67,25 +67,8 @@ static bool are_deciders_uniform(const vy_program *p, const vy_structure *s, con
 static bool counts_alike(const vy_program *p, const bool *u, uint32_t loop)
 {
     const vy_inst *i = &p->insts.data[loop];
-    return is_uniform(p, u, vy_arg(p, loop, i->flags & VY_FLAG_REVERSE ? 1 : 0)) &&
-           is_uniform(p, u, vy_arg(p, loop, 2));
-}
-
-// Subgroup operations whose result all lanes have.
-static bool is_reduction(vy_op op)
-{
-    switch (op) {
-    case VY_OP_SG_ADD:
-    case VY_OP_SG_MUL:
-    case VY_OP_SG_MIN:
-    case VY_OP_SG_MAX:
-    case VY_OP_SG_AND:
-    case VY_OP_SG_OR:
-    case VY_OP_SG_XOR:
-    case VY_OP_SG_ANY:
-    case VY_OP_SG_ALL: return true;
-    default: return false;
-    }
+    return vy_is_uniform(p, u, vy_arg(p, loop, i->flags & VY_FLAG_REVERSE ? 1 : 0)) &&
+           vy_is_uniform(p, u, vy_arg(p, loop, 2));
 }
 
 static bool evaluate(const vy_program *p, const vy_structure *s, const bool *u, vy_sameness kind,
@@ -107,7 +90,7 @@ static bool evaluate(const vy_program *p, const vy_structure *s, const bool *u, 
         return kind != VY_ALIKE && p->buffers.data[in->aux].cls == VY_IN &&
                all_uniform(p, u, vy_args(p, i), in->nargs);
     default:
-        if (kind == VY_EQUAL && is_reduction((vy_op)in->op)) return true;
+        if (kind == VY_EQUAL && vy_op_is_reduction((vy_op)in->op)) return true;
         return vy_op_infos[in->op].effect == VY_PURE && all_uniform(p, u, vy_args(p, i), in->nargs);
     }
 }

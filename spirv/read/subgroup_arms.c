@@ -64,20 +64,10 @@ static bool all_same(const arms *x, uint32_t id)
 // Has every lane the result?
 static bool is_for_all(const arms *x, uint32_t id)
 {
-    switch ((vy_op)inst(x, id)->op) {
-    case VY_OP_SG_ADD:
-    case VY_OP_SG_MUL:
-    case VY_OP_SG_MIN:
-    case VY_OP_SG_MAX:
-    case VY_OP_SG_AND:
-    case VY_OP_SG_OR:
-    case VY_OP_SG_XOR:
-    case VY_OP_SG_ANY:
-    case VY_OP_SG_ALL: return true;
-    case VY_OP_SG_BROADCAST:
-    case VY_OP_SG_SHUFFLE: return is_same(x, vy_arg(x->w.p, id, 1));
-    default: return false;
-    }
+    const vy_op op = (vy_op)inst(x, id)->op;
+    if (vy_op_is_reduction(op)) return true;
+    const bool chosen = op == VY_OP_SG_BROADCAST || op == VY_OP_SG_SHUFFLE;
+    return chosen && is_same(x, vy_arg(x->w.p, id, 1));
 }
 
 // Of an IF that entire subgroups branch at alike: either yield.

@@ -4,6 +4,7 @@
 #include "ir/check/uniform.h"
 #include "ir/core/access.h"
 #include "ir/core/flow.h"
+#include "ir/pass/device/places.h"
 
 enum {
     MOST_LOOP = 1024,  // instructions of a loop
@@ -18,17 +19,12 @@ static bool is_word(vy_type t) { return t == VY_I32 || t == VY_U32; }
 static vy_ahead_form form_of_leaf(const vy_ahead *x, uint32_t id)
 {
     const vy_program *p = x->w.p;
-    const vy_leaf *l = &p->leaves.data[VY_LEAF_INDEX(id)];
-    vy_ahead_form f = {.known = true, .kept = true, .axis = VY_NO_SIDE};
-    for (uint8_t axis = 0; axis < 3; axis++) {
-        if (p->workgroup[axis] < 2 || !vy_leaf_along(p, id, axis)) continue;
-        const bool alone = axis < 2 || p->overs.count == 3;
-        if (l->kind != VY_LEAF_OVER || !alone) return (vy_ahead_form){0};
-        f.kept = false;
-        f.axis = axis;
-        f.slope = 1;
-    }
-    return f;
+    uint32_t own;
+    if (vy_has_lone_axis(p, id, &own))
+        return (vy_ahead_form){.known = true, .axis = (uint8_t)own, .slope = 1};
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (p->workgroup[axis] > 1 && vy_leaf_along(p, id, axis)) return (vy_ahead_form){0};
+    return (vy_ahead_form){.known = true, .kept = true, .axis = VY_NO_SIDE};
 }
 
 vy_ahead_form vy_ahead_form_of(const vy_ahead *x, uint32_t id)

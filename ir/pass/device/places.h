@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// places.h: where an invocation stands in its workgroup (group_quotients.c, uniform_starts.c).
+// places.h: where an invocation stands in its workgroup (group_quotients.c, uniform_starts.c,
+// check_forms.c).
 #ifndef VYRE_PASS_PLACES_H
 #define VYRE_PASS_PLACES_H
 
