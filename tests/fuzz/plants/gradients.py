@@ -151,6 +151,9 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/device/folded_zeros.vyre", (
         ("spirv/emit/emit_math.c", None, "if (!f->m->hooks->factor) return one;", "return one;"),
     )),
+    ("text/device/signed_roots.vyre", (
+        ("spirv/target/lavapipe_roots.c", None, "if (f->library) return y;", "return y;"),
+    )),
     ("text/device/uniform_starts.vyre", (
         ("ir/pass/device/uniform_starts.c", None, " || vy_exits(p, loop))", ")"),
         ("ir/pass/device/uniform_starts.c", None, "!is_one(p, vy_arg(p, loop, 2)) ||", ""),
