@@ -61,7 +61,8 @@ bool vy_pass_subgroup_reduce(vy_program *p, vy_pass_context *c);
 bool vy_pass_shared_copies(vy_program *p, vy_pass_context *c); // … per element and workgroup
 bool vy_pass_subgroup_runs(vy_program *p, vy_pass_context *c); // … per run of equal indices
 bool vy_pass_promote_rows(vy_program *p, vy_pass_context *c);  // a row that a loop adds to
-bool vy_pass_registers(vy_program *p, vy_pass_context *c);     // rows in local arrays become values
+bool vy_pass_equal_carries(vy_program *p, vy_pass_context *c);
+bool vy_pass_registers(vy_program *p, vy_pass_context *c); // rows in local arrays become values
 bool vy_pass_promote_elements(vy_program *p, vy_pass_context *c); // memory that a loop updates
 bool vy_pass_promote_sums(vy_program *p, vy_pass_context *c);     // elements that a loop adds to
 bool vy_pass_place_workspaces(vy_program *p, vy_pass_context *c); // options->by_invocation

@@ -43,6 +43,7 @@ static const struct {
     {"ifconvert",          vy_pass_ifconvert,          2, 0},
     {"nested_selects",     vy_pass_nested_selects,     2, 0}, // selects that were ifs, too
     {"forward",            vy_pass_forward,            2, 0},
+    {"equal_carries",      vy_pass_equal_carries,      2, 0}, // that begin with what forward found
     {"licm",               vy_pass_licm,               2, 0},
     {"merge_additions",    vy_pass_merge_additions,    2, 0}, // of loops that ifconvert freed of ifs
     {"invariant_results",  vy_pass_invariant_results,  2, 0},

@@ -174,14 +174,18 @@ static bool may_be_written(const forward *f, uint32_t load)
     return false;
 }
 
-// A load from an `out` buffer of an element that no preceding write can have reached gives its
-// initial zero.  (Programs must not contain such reads, but additions to gradients do, and passes
-// that move loads before loops may create them.)
+static bool begins_clear(const vy_buf *b)
+{
+    return b->cls == VY_LOCAL || (b->cls == VY_OUT && b->init == VY_INIT_NONE && !b->workspace);
+}
+
+// A load from a local array or an `out` buffer, of an element that no preceding write can have
+// reached, gives its initial zero.  (Programs must not contain such reads of outputs, but additions
+// to gradients do, and passes that move loads before loops may create them.)
 static bool still_clear(const forward *f, uint32_t load)
 {
-    const vy_buf *buf = &f->w.p->buffers.data[f->w.p->insts.data[load].aux];
-    if (buf->cls != VY_OUT || buf->init != VY_INIT_NONE || buf->workspace) return false;
-    return !may_be_written(f, load);
+    return begins_clear(&f->w.p->buffers.data[f->w.p->insts.data[load].aux]) &&
+           !may_be_written(f, load);
 }
 
 static void access_memory(forward *f, uint32_t id, vy_op op)
@@ -239,7 +243,7 @@ static bool prepare_forwarding(forward *f)
            vy_prove_ranges(p, &f->w.s, &f->w.arena, f->proved);
 }
 
-// Is there a load from an `out` buffer, or one after a load or store of the same buffer?  Without
+// Is there a load of what begins as zero, or one after a load or store of the same buffer?  Without
 // any, a rebuild would be made only to be dropped.  True also if memory is lacking.
 static bool has_work(const vy_program *p)
 {
@@ -249,7 +253,7 @@ static bool has_work(const vy_program *p)
     for (uint32_t id = 1; id < p->insts.count && !any; id++) {
         const vy_inst *i = &p->insts.data[id];
         if (i->op != VY_OP_LOAD && i->op != VY_OP_STORE) continue;
-        any = i->op == VY_OP_LOAD && (seen[i->aux] || p->buffers.data[i->aux].cls == VY_OUT);
+        any = i->op == VY_OP_LOAD && (seen[i->aux] || begins_clear(&p->buffers.data[i->aux]));
         seen[i->aux] = 1;
     }
     vy_free(seen);

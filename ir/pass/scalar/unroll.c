@@ -27,6 +27,7 @@
 // Loops that may be left early stay.  Needs valid structure; lines and names are those of the body.
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
+#include "ir/pass/scalar/rows.h"
 
 typedef struct unroll {
     vy_rewrite w;
@@ -113,7 +114,7 @@ static uint32_t instead(void *pass, uint32_t id)
 }
 
 // --------------------------------------------------------------------------------- loops over rows
-enum { MAX_ROW = 64, MAX_ROW_CODE = 8192, MAX_ROW_VALUES = 1024 };
+enum { MAX_ROW_CODE = 8192, MAX_ROW_VALUES = 1024 };
 
 typedef struct row_choice {
     uint64_t *trips;  // by LOOP: trip count, if it can be unrolled
@@ -122,31 +123,15 @@ typedef struct row_choice {
     bool *chosen;     // by LOOP
 } row_choice;
 
-// The innermost loop around `id`; 0: none.
 static uint32_t loop_around(const unroll *u, uint32_t id)
 {
-    uint32_t up = u->w.s.parent[id];
-    while (up && !vy_is_loop((vy_op)u->w.p->insts.data[up].op)) up = u->w.s.parent[up];
-    return up;
+    return vy_loop_around(u->w.p, &u->w.s, id);
 }
 
 static void find_candidates(const unroll *u, row_choice *c)
 {
-    const vy_program *p = u->w.p;
-    for (uint32_t id = 1; id < p->insts.count; id++) {
-        vy_op op = (vy_op)p->insts.data[id].op;
-        if (op == VY_OP_LOOP && !vy_next_arg(p, id)) c->trips[id] = trip_count(p, id);
-        if (c->trips[id] > MAX_ROW) c->trips[id] = 0;
-        uint32_t around = vy_is_loop(op) ? loop_around(u, id) : 0;
-        if (around) c->trips[around] = 0;
-    }
-    for (uint32_t b = 1; b < p->buffers.count; b++) {
-        const vy_buf *buf = &p->buffers.data[b];
-        uint64_t n = buf->cls == VY_LOCAL;
-        for (uint32_t k = 0; k < buf->rank && n && n <= MAX_ROW; k++)
-            n *= (uint64_t)p->dims.data[buf->dims[k].id].value;
-        c->values[b] = n <= MAX_ROW ? n : 0;
-    }
+    vy_row_trips(u->w.p, &u->w.s, c->trips);
+    for (uint32_t b = 1; b < u->w.p->buffers.count; b++) c->values[b] = vy_row_elements(u->w.p, b);
 }
 
 // Arrays indexed by anything but constants and counters cannot become values.
@@ -239,6 +224,16 @@ bool vy_pass_unroll(vy_program *p, vy_pass_context *c)
 bool vy_pass_registers(vy_program *p, vy_pass_context *c)
 {
     if (!c->options || (!c->options->registers && c->options->level < 3)) return true;
+    bool ok;
+    vy_program *copied = vy_copy_rows(p, &ok);
+    if (!ok) return false;
+    if (copied) {
+        unroll u = {0};
+        ok = run(&u, copied, c, choose_rows);
+        if (ok && u.any) return vy_program_replace(p, copied), true;
+        vy_program_free(copied);
+        if (!ok) return false;
+    }
     unroll u = {0};
     return run(&u, p, c, choose_rows);
 }

@@ -123,7 +123,8 @@ static void choose_loop(lane_loads *x, uint32_t loop)
     uint32_t loads = 0, others = 0;
     find_computable(x, loop);
     for (uint32_t id = loop + 1; id < x->w.s.partner[loop]; id++) {
-        if (x->w.p->insts.data[id].op != VY_OP_LOAD) continue;
+        const vy_inst *i = &x->w.p->insts.data[id];
+        if (i->op != VY_OP_LOAD || x->w.p->buffers.data[i->aux].cls == VY_LOCAL) continue;
         x->shared[id] = loads < MOST_LOADS && load_suits(x, loop, id);
         loads += x->shared[id];
         others += !x->shared[id];

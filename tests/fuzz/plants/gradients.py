@@ -151,6 +151,19 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/device/folded_zeros.vyre", (
         ("spirv/emit/emit_math.c", None, "if (!f->m->hooks->factor) return one;", "return one;"),
     )),
+    ("text/opt/row_copies.vyre", (
+        ("ir/pass/scalar/row_copies.c", None, "if (is_fixed(x, id)) continue;", "if (true) continue;"),
+        ("ir/pass/scalar/row_copies.c", None, "x->bad[up] != array; up = around(x, up)) loop = up;", "up; up = around(x, up)) loop = up;"),
+        ("ir/pass/scalar/row_copies.c", None, ".stored |= inst(x, id)->op == VY_OP_STORE;", ".stored |= false;"),
+        ("ir/pass/scalar/row_copies.c", None, "copy_elements(x, c->array.id, c->of, c->of);", ""),
+        ("ir/pass/scalar/row_copies.c", None, "2 * elements >= vy_row", "3 * elements >= vy_row"),
+        ("ir/pass/scalar/row_copies.c", None, "if (!trips_of_index(x, index) && !vy_id_const(x->w.p, index)) return false;", ""),
+    )),
+    ("text/opt/equal_carries.vyre", (
+        ("ir/pass/scalar/equal_carries.c", None, "|| initial_of(x, other) != initial", ""),
+        ("ir/pass/scalar/equal_carries.c", None, "!equal(p, next_of(x, other), other, next_of(x, carry), carry, DEPTH)", "false"),
+        ("ir/pass/scalar/equal_carries.c", None, "if (a == b || (a == x && b == y)) return true;", "if (a == b || depth < DEPTH) return true;"),
+    )),
     ("text/device/signed_roots.vyre", (
         ("spirv/target/lavapipe_roots.c", None, "if (f->library || vy_never", "if (true || vy_never"),
         ("ir/core/zeros.c", None, "return a[0] == a[1];", "return true;"),
