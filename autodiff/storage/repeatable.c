@@ -29,8 +29,8 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
     uint32_t outermost = 0;
     for (uint32_t loop = r->facts.home[id]; loop > facts->home; loop = r->facts.home[loop])
         outermost = loop;
-    if (facts->last_write < (outermost ? outermost : id)) return true;
-    return r->plan.rewound[buffer] && vy_rewind_finds(r, id, root);
+    if (r->plan.rewound[buffer] && vy_rewind_finds(r, id, root)) return true;
+    return facts->last_write < (outermost ? outermost : id);
 }
 
 // Padding lanes load 0 from a tape, so what a replay computes from it there differs from the
