@@ -22,6 +22,10 @@ typedef struct storage_plan {
                          // forward sweep does; 0: it is not taped
     uint32_t *stands;    // by instruction id: the store whose array has the value until the end,
                          // see standing.c; or 0
+    uint32_t *rewound;   // by buffer: the first of its stores if the reverse sweep takes them
+                         // back, see rewind.c; or 0
+    uint32_t *rewinds;   // by store: the next one to that array, or 0
+    uint8_t *taken_back; // by store: when it would be
     bool *spilled;       // by buffer: its adjoint is in a workspace, see spill.c
     uint32_t fewer_sums; // how often the number of arrays of sweep_lane_sums.c has been halved
     uint32_t *stage;     // by load of a shared array: see shared_replay.c

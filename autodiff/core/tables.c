@@ -17,7 +17,8 @@
 // Of programs with phases alone: vy_own makes them.
 #define PHASED(T) T(own_in, n) T(summed, n)
 #define PLAN(T)                                                                                    \
-    T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n) T(spilled, p->buffers.count)
+    T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n) T(taken_back, n) T(rewinds, n) \
+    T(rewound, p->buffers.count) T(spilled, p->buffers.count)
 #define SWEEPS(T)                                                                                  \
     T(map, n) T(count, n) T(adjoint, n) T(mask, n) T(slot, n) T(begins, n) T(begins_too, n)
 #define BUILD(T)                                                                                   \

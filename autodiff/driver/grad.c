@@ -113,8 +113,8 @@ static vy_program *build_as_planned(reverse *r)
 {
     uint32_t n = r->p->insts.count;
     uint8_t *marks = vy_reverse_zeroed(r, n, 1);
-    bool ok =
-        marks && probe_replays(r, marks) && has_standing(r) && vy_plan(r, marks, r->plan.kept);
+    bool ok = marks && probe_replays(r, marks) && has_standing(r) &&
+              vy_plan(r, marks, r->plan.kept) && vy_rewind(r, marks);
     vy_program *p = ok ? build_with_tapes(r) : NULL;
     if (p) {
         bool unread = false;

@@ -5,6 +5,7 @@
 #include "autodiff/core/rules.h"
 #include "autodiff/reverse/sweeps.h"
 #include "autodiff/reverse/undo.h"
+#include "autodiff/storage/storage.h"
 
 static uint32_t both(reverse *r, uint32_t x, uint32_t y)
 {
@@ -86,6 +87,7 @@ static void reverse_inst(reverse *r, uint32_t id)
     vy_op op = (vy_op)i->op;
     if (vy_op_is_memory(op)) {
         vy_undo_store(r, id);
+        vy_rewind_store(r, id);
         vy_reverse_memory(r, id);
         return;
     }

@@ -220,6 +220,7 @@ static void reverse_body(reverse *r, const loop_facts *f, uint32_t variable,
         vy_name(r->b, (vy_value){r->build.map[f->opener]},
                 vy_string(&r->p->module->names, o->name));
     set_carried(r, f, variable, list, carries);
+    vy_rewind_ahead(r, f->opener);
     vy_replay(r, f->opener + 1 + f->carried, f->end);
     vy_clear_local_adjoints(r, f->opener);
     for (uint32_t i = 0; i < list->count; i++) {

@@ -15,8 +15,8 @@ bool vy_is_remade(const reverse *r, uint32_t buffer, uint32_t root)
 }
 
 // A load may be repeated while the body of `root` is reversed if no write to the buffer can have
-// happened since: none comes later in program order or shares a loop with it.  Only the lifetime of
-// the array counts.
+// happened since: none comes later in program order or shares a loop with it, or those that do are
+// taken back (rewind.c).  Only the lifetime of the array counts.
 static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
 {
     uint32_t buffer = r->p->insts.data[id].aux;
@@ -29,6 +29,7 @@ static bool load_is_stable(const reverse *r, uint32_t id, uint32_t root)
     uint32_t outermost = 0;
     for (uint32_t loop = r->facts.home[id]; loop > facts->home; loop = r->facts.home[loop])
         outermost = loop;
+    if (r->plan.rewound[buffer] && vy_rewind_finds(r, id, root)) return true;
     return facts->last_write < (outermost ? outermost : id);
 }
 

@@ -6,7 +6,7 @@
 //
 // The array lives as long as the invocation, nothing else writes to it, and every loop around the
 // store has its variable as an index, so no other iteration stores to the element.  Keeping such a
-// value costs only the load.
+// value costs only the load.  Nothing stands in an array that the reverse sweep changes (rewind.c).
 #include "autodiff/core/reverse.h"
 #include "autodiff/storage/storage.h"
 #include "ir/core/access.h"
@@ -34,7 +34,8 @@ static void find_stores(standing *x)
         *store = *store || i->op != VY_OP_STORE ? NONE : id;
     }
     for (uint32_t b = 1; b < p->buffers.count; b++)
-        if (x->store[b] == NONE || p->buffers.data[b].cls != VY_LOCAL) x->store[b] = 0;
+        if (x->store[b] == NONE || p->buffers.data[b].cls != VY_LOCAL || x->r->plan.rewound[b])
+            x->store[b] = 0;
 }
 
 // Is each index a number, or the variable of a loop?

@@ -90,6 +90,19 @@ bool vy_tape_used(reverse *r, const vy_program *p, uint8_t *used);
 // `kept` values have no tape.  False: memory.
 bool vy_find_standing(reverse *r);
 uint32_t vy_standing_load(reverse *r, uint32_t id); // the value of `id`, from its array
+// ---- rewind_find.c
+// After the plan: takes the stores to local arrays back where that needs less, and plans again.
+// False after an error.
+bool vy_rewind(reverse *r, const uint8_t *needed);
+// ---- rewind.c
+enum { VY_REWIND_LATE = 1, VY_REWIND_EARLY = 2 }; // storage_plan.taken_back
+// Can the reverse compute its index wherever it is?
+bool vy_rewind_has_place(const grad_facts *f, uint32_t store);
+// Does a replay of `root` load from a rewound array what `load` found?
+bool vy_rewind_finds(const reverse *r, uint32_t load, uint32_t root);
+// Takes stores back: those that come ahead of the replay of an iteration; the one being reversed.
+void vy_rewind_ahead(reverse *r, uint32_t loop);
+void vy_rewind_store(reverse *r, uint32_t store);
 // ---- tape_axes.c
 bool vy_tape_axes(reverse *r); // fills same_in and first_in of the build; false: memory
 // Is the k-th loop around the taped value `id`, from inside, an axis of its tape?

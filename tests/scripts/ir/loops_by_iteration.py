@@ -5,8 +5,9 @@
 all ways to the gradient.
 
 Memory that loops both read and write (tests/fuzz/rounds.py), and loops controlled by integers that
-other loops compute (strides.py); local arrays that loops fill several times (refills.py), and
-rows of layers (layers.py); rows that invocations walk (walks.py); neighbours that loops load (windows.py); lists that they walk with ifs
+other loops compute (strides.py); local arrays that loops fill several times (refills.py), or from what
+they have filled (rewinds.py), and rows of layers (layers.py); rows that invocations walk (walks.py);
+neighbours that loops load (windows.py); lists that they walk with ifs
 (lists.py); those that begin or end at the invocation (triangles.py), and loads that differ in first
 indices (first_indices.py), or are taps around the invocation (taps.py), which take longer and are
 fewer.  From a fresh seed that is printed;
@@ -23,6 +24,7 @@ import layers  # noqa: E402
 import lists  # noqa: E402
 import oracle  # noqa: E402
 import refills  # noqa: E402
+import rewinds  # noqa: E402
 import rounds  # noqa: E402
 import strides  # noqa: E402
 import taps  # noqa: E402
@@ -54,7 +56,7 @@ def main():
     seeds = range(seed, seed + count)
     with tempfile.TemporaryDirectory() as folder:
         bench = oracle.Bench(os.path.abspath(os.environ["BUILD"]), folder)
-        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, walks, windows, lists, layers)] +
+        return any([wrong_of(bench, maker, seeds) for maker in (rounds, strides, refills, rewinds, walks, windows, lists, layers)] +
                    [wrong_of(bench, triangles, seeds[:-(-count // 4)]), wrong_of(bench, first_indices, seeds[:-(-count // 8)]),
                     wrong_of(bench, taps, seeds[:-(-count // 8)])])
 
