@@ -16,6 +16,10 @@
 // LLVM splits loops so, too (inductive range check elimination); there the bounds of each check are
 // those of signed numbers that do not wrap around.
 //
+// **The trip count.**  A loop `for n in s..N step 64` over a variable s of the domain has as many
+// iterations in all lanes as in the last, or one more: those are one number for the workgroup, so
+// that a GPU tests it once for all lanes, and what does not change in the loop stays outside.
+//
 // Only indices that lanes of a workgroup have in common: lanes that each had bounds of their own
 // would run one after the other what they run together.
 #include "ir/pass/target/loop_ranges.h"
@@ -85,6 +89,44 @@ bool vy_ranges_look(vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop)
     return all;
 }
 
+// ------------------------------------------------------------------------------- the trip count
+// Does a loop begin at a variable of the domain whose last value in the workgroup is known?  Sizes
+// that do not divide 2³² may have a last workgroup that reaches beyond it.
+static bool starts_apart(const vy_loop_ranges *x, const vy_program *p, uint32_t loop,
+                         uint32_t *axis)
+{
+    if (!vy_has_lone_axis(p, vy_arg(p, loop, 0), axis)) return false;
+    const uint32_t size = p->workgroup[*axis];
+    return !(size & (size - 1)) && !(p->insts.data[loop].flags & VY_FLAG_REVERSE) &&
+           is_common(x, p, vy_arg(p, loop, 1)) && is_common(x, p, vy_arg(p, loop, 2));
+}
+
+bool vy_ranges_trips_are_common(const vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop)
+{
+    const vy_program *p = w->p;
+    uint32_t axis;
+    return starts_apart(x, p, loop, &axis) ||
+           (is_common(x, p, vy_arg(p, loop, 0)) && is_common(x, p, vy_arg(p, loop, 1)) &&
+            is_common(x, p, vy_arg(p, loop, 2)));
+}
+
+vy_value vy_ranges_common_trips(const vy_loop_ranges *x, vy_rewrite *w, uint32_t loop, vy_value n)
+{
+    vy_builder *b = w->b;
+    uint32_t axis;
+    if (!starts_apart(x, w->p, loop, &axis)) return n;
+    const uint32_t size = w->p->workgroup[axis];
+    const vy_value group = vy_builtin_value(b, VY_WID, axis);
+    const vy_value base = vy_mul(b, group, vy_int(b, VY_U32, size));
+    const vy_value last = vy_add(b, base, vy_int(b, VY_U32, size - 1));
+    const vy_value to = {vy_new_arg(w, loop, 1)}, step = {vy_new_arg(w, loop, 2)};
+    vy_builder_program(b)->has_workgroup = true; // which wid depends on
+    const vy_value trips =
+        vy_add(b, vy_iteration_last(b, VY_U32, last, to, step), vy_int(b, VY_U32, 1));
+    return vy_select(b, vy_lt(b, last, to), trips, vy_zero(b, VY_U32));
+}
+
+// --------------------------------------------------------------------------------- the iterations
 // Moves *first and *end together for an index that follows the counter.
 static void narrow(vy_rewrite *w, uint32_t loop, uint32_t index, vy_value extent, vy_value *first,
                    vy_value *end)

@@ -58,12 +58,23 @@ static bool in_second_arm(const vy_rewrite *w, uint32_t id)
     return false;
 }
 
-// For a GPU: does it load rows, in range in all iterations, or in some that are known before?
+// Is it a small loop of a number of iterations that is not known, and that lanes have in common?
+static bool is_small(const chunk *c, uint32_t loop)
+{
+    uint64_t trips;
+    const uint32_t body = c->w.s.partner[loop] - loop - vy_slot_count(c->w.p, &c->w.s, loop);
+    return body <= LARGEST_BODY && !vy_constant_trips(c->w.p, loop, &trips) &&
+           vy_ranges_trips_are_common(&c->ranges, &c->w, loop);
+}
+
+// For a GPU: does it load rows, in range in all iterations, or in some that are known before; or
+// does it load what is in range, and little?
 static bool loads_inside(chunk *c, uint32_t loop)
 {
-    const uint32_t end = c->w.s.partner[loop];
-    if (!loads_row(c->w.p, loop, end) || !vy_ranges_look(&c->ranges, &c->w, loop)) return false;
-    return !c->ranges.count || !in_second_arm(&c->w, loop);
+    const bool row = loads_row(c->w.p, loop, c->w.s.partner[loop]);
+    if (!row && !is_small(c, loop)) return false;
+    if (!vy_ranges_look(&c->ranges, &c->w, loop)) return false;
+    return !c->ranges.count || (row && !in_second_arm(&c->w, loop));
 }
 
 static bool suits(chunk *c, uint32_t loop)
@@ -158,6 +169,7 @@ static void emit_sections(chunk *c, uint32_t loop, vy_type u, uint32_t *values)
     const vy_value n = count_iterations(c, loop, u), zero = vy_zero(b, u), factor = vy_int(b, u, f);
     vy_value first = zero, end = n;
     const bool checked = !c->factor && c->ranges.count;
+    if (!c->factor) end = vy_ranges_common_trips(&c->ranges, &c->w, loop, n);
     if (checked) {
         vy_ranges_find(&c->ranges, &c->w, loop, n, &first, &end);
         emit_section(c, loop, (section){zero, zero, first, 1, false}, n, values);
