@@ -156,7 +156,8 @@ void vy_ranges_find(const vy_loop_ranges *x, vy_rewrite *w, uint32_t loop, vy_va
         else
             narrow(w, loop, c->index, extent, first, end);
     }
-    *first = vy_min(b, *first, n);
+    const vy_scalar *never = vy_id_const(vy_builder_program(b), first->id);
+    if (!never || never->u) *first = vy_min(b, *first, n);
     *end = vy_select(b, all, vy_max(b, *first, *end), *first);
     if (!(w->p->insts.data[loop].flags & VY_FLAG_REVERSE)) return;
     const vy_value last = *end;

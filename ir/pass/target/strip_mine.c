@@ -18,6 +18,7 @@
 // drivers too.
 #include "ir/core/access.h"
 #include "ir/core/flow.h"
+#include "ir/facts/price.h"
 #include "ir/pass/pass.h"
 #include "ir/pass/scalar/follows.h"
 #include "ir/pass/target/loop_ranges.h"
@@ -32,6 +33,7 @@ typedef struct chunk {
     vy_rewrite w;
     uint32_t factor; // 0: only loops that load rows, by WIDE
     vy_loop_ranges ranges;
+    uint32_t *uses; // by instruction; for a GPU
 } chunk;
 
 static uint32_t factor_of(const chunk *c) { return c->factor ? c->factor : WIDE; }
@@ -58,12 +60,43 @@ static bool in_second_arm(const vy_rewrite *w, uint32_t id)
     return false;
 }
 
-// Is it a small loop of a number of iterations that is not known, and that lanes have in common?
+// Is what the loop carries sums to which each iteration adds, and which it does not use otherwise?
+static bool carries_sums(const chunk *c, uint32_t loop)
+{
+    const vy_program *p = c->w.p;
+    const uint32_t n = vy_slot_count(p, &c->w.s, loop);
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t carry = vy_carry(loop, k), next = vy_slot_next(p, &c->w.s, loop, k);
+        if (VY_IS_LEAF(next) || p->insts.data[next].op != VY_OP_ADD) return false;
+        if (vy_arg(p, next, 0) != carry && vy_arg(p, next, 1) != carry) return false;
+        if (c->uses[carry] != 1) return false;
+    }
+    return n;
+}
+
+// Does an iteration load, compute what is cheap, and nothing else?
+static bool loads_cheaply(const chunk *c, uint32_t loop)
+{
+    const vy_program *p = c->w.p;
+    const uint32_t first = loop + 1 + vy_slot_count(p, &c->w.s, loop);
+    bool any = false;
+    for (uint32_t id = first; id < c->w.s.partner[loop]; id++) {
+        const vy_inst *i = &p->insts.data[id];
+        const bool load = i->op == VY_OP_LOAD && vy_is_global(p->buffers.data[i->aux].cls);
+        if (!load && !vy_is_cheap((vy_op)i->op)) return false;
+        any |= load;
+    }
+    return any;
+}
+
+// Is it a small loop that sums what it loads, of a number of iterations that is not known and that
+// lanes have in common?
 static bool is_small(const chunk *c, uint32_t loop)
 {
     uint64_t trips;
     const uint32_t body = c->w.s.partner[loop] - loop - vy_slot_count(c->w.p, &c->w.s, loop);
-    return body <= LARGEST_BODY && !vy_constant_trips(c->w.p, loop, &trips) &&
+    return body <= LARGEST_BODY && carries_sums(c, loop) && loads_cheaply(c, loop) &&
+           !vy_constant_trips(c->w.p, loop, &trips) &&
            vy_ranges_trips_are_common(&c->ranges, &c->w, loop);
 }
 
@@ -74,7 +107,7 @@ static bool loads_inside(chunk *c, uint32_t loop)
     const bool row = loads_row(c->w.p, loop, c->w.s.partner[loop]);
     if (!row && !is_small(c, loop)) return false;
     if (!vy_ranges_look(&c->ranges, &c->w, loop)) return false;
-    return !c->ranges.count || (row && !in_second_arm(&c->w, loop));
+    return !c->ranges.count || (row && loads_cheaply(c, loop) && !in_second_arm(&c->w, loop));
 }
 
 static bool suits(chunk *c, uint32_t loop)
@@ -206,12 +239,19 @@ static uint32_t instead(void *pass, uint32_t id)
     return vy_last_result(c->w.p, &c->w.s, id);
 }
 
+static bool prepare(chunk *c)
+{
+    c->uses = vy_rewrite_uses(&c->w);
+    return c->uses && vy_ranges_prepare(&c->ranges, &c->w);
+}
+
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *context)
 {
     const bool chunked = vy_is_chunked(p, context->options);
     if (!chunked && !(context->options && context->options->adjacent)) return true;
+    if (!(vy_constructs(p) & VY_LOOPS)) return true;
     chunk c = {.factor = chunked ? context->options->chunk : 0};
-    const bool ok = vy_rewrite_begin(&c.w, p) && (chunked || vy_ranges_prepare(&c.ranges, &c.w));
+    const bool ok = vy_rewrite_begin(&c.w, p) && (chunked || prepare(&c));
     if (ok) vy_rewrite_run(&c.w, instead, &c);
     return vy_rewrite_end(&c.w, ok, &context->changed);
 }
