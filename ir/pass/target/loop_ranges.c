@@ -17,8 +17,9 @@
 // those of signed numbers that do not wrap around.
 //
 // **The trip count.**  A loop `for n in s..N step 64` over a variable s of the domain has as many
-// iterations in all lanes as in the last, or one more: those are one number for the workgroup, so
-// that a GPU tests it once for all lanes, and what does not change in the loop stays outside.
+// iterations in all lanes as in the last one, or one more, as the step is no less than what lanes
+// differ by: those are one number for the workgroup, so that a GPU tests it once for all lanes, and
+// what does not change in the loop stays outside.
 //
 // Only indices that lanes of a workgroup have in common: lanes that each had bounds of their own
 // would run one after the other what they run together.
@@ -90,15 +91,17 @@ bool vy_ranges_look(vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop)
 }
 
 // ------------------------------------------------------------------------------- the trip count
-// Does a loop begin at a variable of the domain whose last value in the workgroup is known?  Sizes
-// that do not divide 2³² may have a last workgroup that reaches beyond it.
+// Does a loop begin at a variable of the domain whose last value in the workgroup is known, and go
+// at least as far as that in one step?  Sizes that do not divide 2³² may have a last workgroup that
+// reaches beyond it.
 static bool starts_apart(const vy_loop_ranges *x, const vy_program *p, uint32_t loop,
                          uint32_t *axis)
 {
     if (!vy_has_lone_axis(p, vy_arg(p, loop, 0), axis)) return false;
     const uint32_t size = p->workgroup[*axis];
-    return !(size & (size - 1)) && !(p->insts.data[loop].flags & VY_FLAG_REVERSE) &&
-           is_common(x, p, vy_arg(p, loop, 1)) && is_common(x, p, vy_arg(p, loop, 2));
+    const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
+    return !(size & (size - 1)) && !(p->insts.data[loop].flags & VY_FLAG_REVERSE) && step &&
+           step->u >= size && is_common(x, p, vy_arg(p, loop, 1));
 }
 
 bool vy_ranges_trips_are_common(const vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop)
@@ -127,6 +130,12 @@ vy_value vy_ranges_common_trips(const vy_loop_ranges *x, vy_rewrite *w, uint32_t
 }
 
 // --------------------------------------------------------------------------------- the iterations
+static bool is_zero(vy_builder *b, vy_value x)
+{
+    const vy_scalar *c = vy_id_const(vy_builder_program(b), x.id);
+    return c && !c->u;
+}
+
 // Moves *first and *end together for an index that follows the counter.
 static void narrow(vy_rewrite *w, uint32_t loop, uint32_t index, vy_value extent, vy_value *first,
                    vy_value *end)
@@ -137,7 +146,8 @@ static void narrow(vy_rewrite *w, uint32_t loop, uint32_t index, vy_value extent
     if (vy_id_type(w->p, index) == VY_I32)
         extent = vy_min(b, extent, vy_int(b, VY_U32, INT64_C(1) << 31));
     const vy_value inside = vy_lt(b, s, extent);
-    *first = vy_max(b, *first, vy_select(b, inside, zero, vy_sub(b, zero, s)));
+    const vy_value own = vy_select(b, inside, zero, vy_sub(b, zero, s));
+    *first = is_zero(b, *first) ? own : vy_max(b, *first, own);
     *end = vy_min(b, *end, vy_sub(b, extent, s));
 }
 
@@ -156,8 +166,7 @@ void vy_ranges_find(const vy_loop_ranges *x, vy_rewrite *w, uint32_t loop, vy_va
         else
             narrow(w, loop, c->index, extent, first, end);
     }
-    const vy_scalar *never = vy_id_const(vy_builder_program(b), first->id);
-    if (!never || never->u) *first = vy_min(b, *first, n);
+    if (!is_zero(b, *first)) *first = vy_min(b, *first, n);
     *end = vy_select(b, all, vy_max(b, *first, *end), *first);
     if (!(w->p->insts.data[loop].flags & VY_FLAG_REVERSE)) return;
     const vy_value last = *end;

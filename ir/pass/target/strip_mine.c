@@ -105,7 +105,7 @@ static bool is_small(const chunk *c, uint32_t loop)
 static bool loads_inside(chunk *c, uint32_t loop)
 {
     const bool row = loads_row(c->w.p, loop, c->w.s.partner[loop]);
-    if (!row && !is_small(c, loop)) return false;
+    if (!row && (!is_small(c, loop) || in_second_arm(&c->w, loop))) return false;
     if (!vy_ranges_look(&c->ranges, &c->w, loop)) return false;
     return !c->ranges.count || (row && loads_cheaply(c, loop) && !in_second_arm(&c->w, loop));
 }
