@@ -149,7 +149,11 @@ class Rows(Maker):
         at = [self.stay(), index if r.random() < 0.7 else self.follow(signed)]
         if r.random() < 0.15:
             at.reverse()
+        if r.random() < 0.1:
+            at[0] = at[1]
         load = "x[%s, %s]" % (r.choice(("0", "0", "0", "T", "o", "B - 1")), ", ".join(at))
+        if r.random() < 0.1:
+            load = "v[%s, %d]" % (at[1], r.randrange(0, 3))
         if r.random() < 0.1:
             load = "select(%s, %s, %s)" % (self.comparison(["o"]), load, self.constant(0))
         return load + r.choice(("", " * v[o, %d]" % r.randrange(0, 3), " * v[0, 1]"))

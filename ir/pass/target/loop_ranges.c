@@ -86,7 +86,6 @@ bool vy_ranges_look(vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop)
         if (i->op != VY_OP_LOAD || !vy_is_global(p->buffers.data[i->aux].cls)) continue;
         all = look_at(x, p, loop, id);
     }
-    for (uint32_t id = loop + 1; !all && id < end; id++) x->freed[id] = 0;
     return all;
 }
 
@@ -100,8 +99,7 @@ static bool starts_apart(const vy_loop_ranges *x, const vy_program *p, uint32_t 
     if (!vy_has_lone_axis(p, vy_arg(p, loop, 0), axis)) return false;
     const uint32_t size = p->workgroup[*axis];
     const vy_scalar *step = vy_id_const(p, vy_arg(p, loop, 2));
-    return !(size & (size - 1)) && !(p->insts.data[loop].flags & VY_FLAG_REVERSE) && step &&
-           step->u >= size && is_common(x, p, vy_arg(p, loop, 1));
+    return !(size & (size - 1)) && step && step->u >= size && is_common(x, p, vy_arg(p, loop, 1));
 }
 
 bool vy_ranges_trips_are_common(const vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop)

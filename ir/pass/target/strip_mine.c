@@ -11,7 +11,15 @@
 // own width, where b − a of a non-empty loop cannot overflow.
 //
 // On a GPU (options->adjacent), where iteration k loads x[k] and no condition guards it, four
-// iterations load x[4t] … x[4t + 3], which its compiler makes one load.
+// iterations load x[4t] … x[4t + 3], which its compiler makes one load.  Where loads are checked, the
+// iterations in which they are in range are known before the loop (loop_ranges.c), and run so:
+//
+//   for t in 0..first { body }                              with checks
+//   for q in 0..(end − first)/4 { 4 bodies from first + 4q }     without
+//   for t in first + (end − first)/4*4..n { body }          with checks
+//
+// So do small loops that sum what they load, whose test, counter and addresses are a good part of
+// their instructions: four iterations share them.
 //
 // Applies to innermost counted loops without early exit, barrier or subgroup operation and with a
 // small body.  Runs only if options->chunk > 1 or options->adjacent: written SPIR-V is for other
