@@ -121,10 +121,10 @@ vy_value vy_ranges_common_trips(const vy_loop_ranges *x, vy_rewrite *w, uint32_t
     const vy_value base = vy_mul(b, group, vy_int(b, VY_U32, size));
     const vy_value last = vy_add(b, base, vy_int(b, VY_U32, size - 1));
     const vy_value to = {vy_new_arg(w, loop, 1)}, step = {vy_new_arg(w, loop, 2)};
+    const vy_value one = vy_int(b, VY_U32, 1), zero = vy_zero(b, VY_U32);
     vy_builder_program(b)->has_workgroup = true; // which wid depends on
-    const vy_value trips =
-        vy_add(b, vy_iteration_last(b, VY_U32, last, to, step), vy_int(b, VY_U32, 1));
-    return vy_select(b, vy_lt(b, last, to), trips, vy_zero(b, VY_U32));
+    const vy_value trips = vy_add(b, vy_iteration_last(b, VY_U32, last, to, step), one);
+    return vy_select(b, vy_lt(b, last, to), trips, zero);
 }
 
 // --------------------------------------------------------------------------------- the iterations

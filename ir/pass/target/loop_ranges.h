@@ -23,8 +23,8 @@ bool vy_ranges_prepare(vy_loop_ranges *x, vy_rewrite *w); // false: out of memor
 // Looks at a loop in steps of 1.  Can all checks of its loads be made before it, for the entire
 // workgroup?  Decides count and freed.
 bool vy_ranges_look(vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop);
-// Before the loop in the new program: at most n, its number of iterations, and the same in all lanes
-// of a workgroup; n itself if no such number is known.
+// Before the loop in the new program: at most n, its number of iterations, and the same in all
+// lanes of a workgroup; n itself if no such number is known.
 vy_value vy_ranges_common_trips(const vy_loop_ranges *x, vy_rewrite *w, uint32_t loop, vy_value n);
 // Are those all of them, or most?
 bool vy_ranges_trips_are_common(const vy_loop_ranges *x, const vy_rewrite *w, uint32_t loop);

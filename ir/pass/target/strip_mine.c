@@ -11,8 +11,8 @@
 // own width, where b − a of a non-empty loop cannot overflow.
 //
 // On a GPU (options->adjacent), where iteration k loads x[k] and no condition guards it, four
-// iterations load x[4t] … x[4t + 3], which its compiler makes one load.  Where loads are checked, the
-// iterations in which they are in range are known before the loop (loop_ranges.c), and run so:
+// iterations load x[4t] … x[4t + 3], which its compiler makes one load.  Where loads are checked,
+// the iterations in which they are in range are known before the loop (loop_ranges.c), and run so:
 //
 //   for t in 0..first { body }                              with checks
 //   for q in 0..(end − first)/4 { 4 bodies from first + 4q }     without
