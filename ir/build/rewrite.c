@@ -118,6 +118,17 @@ void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t
         (uint8_t) ~(VY_FLAG_INRANGE | VY_FLAG_FIRSTS);
 }
 
+void vy_rewrite_copy_in_range(vy_rewrite *w, uint32_t id)
+{
+    vy_rewrite_copy(w, id);
+    const uint32_t load = w->map[id];
+    if (vy_rewrite_stopped(w)) return;
+    vy_program *fresh = vy_builder_program(w->b);
+    if (load + 1 != fresh->insts.count) return; // an earlier one, which has the marks of its place
+    fresh->insts.data[load].flags &= (uint8_t)~VY_FLAG_FIRSTS;
+    fresh->insts.data[load].flags |= VY_FLAG_INRANGE;
+}
+
 void vy_rewrite_slots(vy_rewrite *w, uint32_t marker, uint32_t n, const uint32_t *values)
 {
     for (uint32_t k = 0; k < n; k++) vy_rewrite_as(w, marker + 1 + k, values[k]);

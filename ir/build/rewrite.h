@@ -68,6 +68,8 @@ static inline void vy_rewrite_copy_over(vy_rewrite *w, uint32_t id, const uint32
 // Copies a value to another place, where the proof that an access is in range may not hold.  args:
 // its operands in the new program; NULL: as mapped.
 void vy_rewrite_moved(vy_rewrite *w, uint32_t id, const uint32_t *args, uint32_t *map);
+// Copies a load that is in range where it is copied to, and marks it so.
+void vy_rewrite_copy_in_range(vy_rewrite *w, uint32_t id);
 // What is built next gets the source place of `id`.
 static inline void vy_rewrite_at(vy_rewrite *w, uint32_t id) { vy_pass_at(w->b, w->p, id); }
 // Maps value `id` to `fresh`, which gets its name.

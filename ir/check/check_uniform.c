@@ -66,6 +66,15 @@ bool vy_leaf_along(const vy_program *p, uint32_t id, uint32_t axis)
     }
 }
 
+bool vy_has_lone_axis(const vy_program *p, uint32_t id, uint32_t *axis)
+{
+    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
+    if (!l || l->kind != VY_LEAF_OVER) return false;
+    *axis = p->overs.count - 1 - l->index;
+    const bool alone = *axis < 2 || (*axis == 2 && p->overs.count == 3);
+    return alone && p->workgroup[*axis] > 1;
+}
+
 static bool leaf_is_source(const spread *d, uint32_t id)
 {
     if (d->loads) return vy_leaf_along(d->p, id, d->axis);

@@ -18,5 +18,8 @@ const uint32_t *vy_differences_along(const vy_program *p, const vy_structure *s,
                                      const uint8_t *loads, vy_arena *arena);
 bool vy_leaf_along(const vy_program *p, uint32_t leaf, uint32_t axis);
 bool vy_leaf_differs(const vy_program *p, uint32_t id);
+// Is `id` a variable of the domain that has an axis of the workgroup to itself, which is then
+// *axis, so that it is wid × size + lid, or that of the nearest invocation inside?
+bool vy_has_lone_axis(const vy_program *p, uint32_t id, uint32_t *axis);
 
 #endif

@@ -8,6 +8,10 @@ are linear in a variable of the domain, or look so: two variables, data, values 
 other types.  Workgroups are small, so that some are inside and others at an edge.  make(seed) is a
 program of f64 for gradcheck_file; whole(seed) is (text, launches) of one whose numbers are exact, for
 a device.
+
+rows(seed) is the same of loops along rows, which are in range in some of their iterations, anywhere
+(ir/pass/target/loop_ranges.c): counters of both types, up to their limits, windows, loops back and in
+steps, and small sums that begin at a place in the domain.
 """
 import random
 
@@ -126,10 +130,73 @@ def make(seed):
     return Program("// set: %s\n// seed: %d\n%s" % (" ".join("%s=%d" % item for item in few.items()), seed, text))
 
 
-def whole(seed, launches=4):
+class Rows(Maker):
+    UP = ("0..W", "0..W + 5", "0..W + 5", "T..W + 9", "1..W", "0..O", "Q..Q + 17", "Q - 16..Q", "rev(0..W + 3)", "rev(T..W + 9)", "0..W step 2", "i..W", "0..19")
+    SIGNED = ("0..i32(W) + 4", "-2..i32(W) + 3", "P..P + 16", "P - 16..P", "P - 3..P + i32(W)", "rev(-1..i32(W) + 3)", "rev(P..P + 15)", "i32(T)..i32(W)", "-1..i32(W) step 2", "i32(i)..i32(W)", "-9..19")
+    FOLLOW = ("{c}", "{c} + Q", "{c} - Q", "{c} + {d}", "{c} + {d}", "{c} - {d}", "i32({c}) - P", "i32({c}) + P", "i32({c}) - {d} + P", "u32(i32({c}) - P) + {d}", "i32({c} + Q) - {d}", "T + {c}",
+              "Q - {c}", "{c} * 2", "{c} % 3", "{c} - i", "u32(P) - Q + {c}")
+    FOLLOW_SIGNED = ("{c}", "{c} - P", "{c} - P", "{c} + P", "{c} + {d}", "u32({c}) + Q", "u32({c} - P)", "u32({c} - P) + {d}", "u32({c}) - Q", "P - {c}", "{c} - P - {d}", "i32(u32({c}) - Q)")
+    STAY = ("0", "0", "0", "0", "T", "T", "Q", "P", "i32(o) - P", "o", "o + T - 1", "{d}")
+
+    def follow(self, signed):
+        return self.r.choice(self.FOLLOW_SIGNED if signed else self.FOLLOW).format(c="c", d=self.r.randrange(0, 4))
+
+    def stay(self):
+        return self.r.choice(self.STAY).format(d=self.r.randrange(0, 3))
+
+    def tap(self, signed, index):
+        r = self.r
+        at = [self.stay(), index if r.random() < 0.7 else self.follow(signed)]
+        if r.random() < 0.15:
+            at.reverse()
+        elif r.random() < 0.1:
+            at[0] = at[1]
+        load = "x[%s, %s]" % (r.choice(("0", "0", "0", "0", "T", "o", "B - 1")), ", ".join(at))
+        if r.random() < 0.05:
+            load = "v[%s, %d]" % (at[1], r.randrange(0, 3))
+        if r.random() < 0.1:
+            load = "select(%s, %s, %s)" % (self.comparison(["o"]), load, self.constant(0))
+        return load + r.choice(("", " * v[o, %d]" % r.randrange(0, 3), " * v[0, 1]"))
+
+    def along(self):
+        """A loop along rows: neighbours at one index, mostly."""
+        r = self.r
+        signed = r.random() < 0.4
+        index = self.follow(signed)
+        terms = [self.tap(signed, r.choice((index, index, "%s + %d" % (index, r.randrange(1, 3))))) for _ in range(r.choice((1, 1, 2, 3)))]
+        lines = ["s = %s + %s;" % (self.kept, " + ".join(terms))]
+        if r.random() < 0.1:
+            lines.append(r.choice(("if s == %s { break; }" % self.constant(12345), "if s > %s { s = s + %s; }" % (self.constant(3), terms[0]))))
+        return ["for c in %s {" % r.choice(self.SIGNED if signed else self.UP)] + lines + ["}"]
+
+    def points(self):
+        """Sums over points that a place in the domain begins."""
+        r = self.r
+        head = "%s..%s%s" % (r.choice(("i", "i", "i", self.variables[-1], "T", "0", "i + 1")), r.choice(("O", "O", "O", "min(O, W)", "T")), r.choice(("", " step 2", " step 3", " step 8", " step (T + 1)")))
+        terms = ["v[n, %d]%s" % (r.randrange(0, 3), r.choice(("", " * v[n, 1]", " * v[0, 2]"))) for _ in range(r.choice((1, 2)))]
+        return ["for n in %s {" % (head if r.random() < 0.9 else "rev(i..O)"), "s = s + %s;" % " + ".join(terms), "}"]
+
+    def sizes(self):
+        """Mostly rows with room for some iterations by fours, and offsets of a few elements."""
+        r, sizes = self.r, super().sizes()
+        if r.random() < 0.8:
+            sizes.update(W=r.choice((5, 9, 14, 23)), H=r.choice((1, 2, 3, 5)), T=r.choice((0, 0, 1, 2)), O=r.choice((1, 2, 5)), P=r.choice((-3, -1, 0, 1, 2, 2147483640, -2147483640)), Q=r.choice((0, 1, 4, 4294967294, 4294967280)))
+        return sizes
+
+    def loop(self):
+        if self.r.random() < 0.25:
+            return self.points()
+        return ["for o in 0..O {"] + self.along() + (self.along() if self.r.random() < 0.1 else []) + ["}"]
+
+
+def rows(seed, launches=4):
+    return whole(seed, launches, Rows)
+
+
+def whole(seed, launches=4, make=Maker):
     """Of whole numbers, or of floats that are: sums are exact."""
     t = ("f32", "u32", "f32", "i32")[seed % 4]
-    maker = Maker(seed, t, "s" if t == "f32" else "s * 3")
+    maker = make(seed, t, "s" if t == "f32" else "s * 3")
     data = ["--in", "x=cycle:13", "--in", "v=cycle:5"]
     text = maker.text("1.0" if t == "f32" else "1" + t)
     return text, [data + [word for item in maker.sizes().items() for word in ("--set", "%s=%d" % item)] for _ in range(launches)]

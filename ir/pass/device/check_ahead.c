@@ -181,15 +181,6 @@ static void check(vy_ahead *x, uint32_t loop)
 }
 
 // --------------------------------------------------------------------------------------- rewriting
-// Marks the load emitted last; an earlier one is shared, and has the marks of its place.
-static void mark_in_range(vy_ahead *x, uint32_t load)
-{
-    vy_program *fresh = vy_builder_program(x->w.b);
-    if (vy_rewrite_stopped(&x->w) || load + 1 != fresh->insts.count) return;
-    fresh->insts.data[load].flags &= (uint8_t)~VY_FLAG_FIRSTS;
-    fresh->insts.data[load].flags |= VY_FLAG_INRANGE;
-}
-
 static uint32_t without_checks(void *pass, uint32_t id)
 {
     vy_ahead *x = pass;
@@ -198,8 +189,7 @@ static uint32_t without_checks(void *pass, uint32_t id)
         x->w.map[id] = vy_new_arg(&x->w, id, 1);
         return id;
     }
-    vy_rewrite_copy(&x->w, id);
-    mark_in_range(x, x->w.map[id]);
+    vy_rewrite_copy_in_range(&x->w, id);
     return id;
 }
 

@@ -4,7 +4,6 @@
 #include "ir/check/uniform.h"
 #include "ir/core/access.h"
 #include "ir/core/flow.h"
-#include "ir/pass/device/places.h"
 
 enum {
     MOST_LOOP = 1024,  // instructions of a loop

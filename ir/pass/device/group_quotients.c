@@ -13,17 +13,8 @@
 //
 // Fixes the shape of the workgroup, where it was open.  Only where options->uniform_starts.
 #include "ir/build/rewrite.h"
-#include "ir/pass/device/places.h"
+#include "ir/check/uniform.h"
 #include "ir/pass/pass.h"
-
-bool vy_has_lone_axis(const vy_program *p, uint32_t id, uint32_t *axis)
-{
-    const vy_leaf *l = VY_IS_LEAF(id) ? &p->leaves.data[VY_LEAF_INDEX(id)] : NULL;
-    if (!l || l->kind != VY_LEAF_OVER) return false;
-    *axis = p->overs.count - 1 - l->index;
-    const bool alone = *axis < 2 || (*axis == 2 && p->overs.count == 3);
-    return alone && p->workgroup[*axis] > 1;
-}
 
 // How many workgroups along *axis have one quotient: 0, it is none of these.
 static uint32_t groups_of(const vy_program *p, uint32_t id, uint32_t *axis)

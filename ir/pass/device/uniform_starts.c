@@ -39,7 +39,6 @@
 #include "ir/build/rewrite.h"
 #include "ir/check/uniform.h"
 #include "ir/core/flow.h"
-#include "ir/pass/device/places.h"
 #include "ir/pass/pass.h"
 
 typedef struct starts {

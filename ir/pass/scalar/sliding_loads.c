@@ -14,11 +14,12 @@
 // does not change.  Indices wrap alike in both iterations, so loads out of range give zero in both.
 // What is carried besides is bounded.  Same bits; n log n in the loads of a loop.
 #include "ir/pass/pass.h"
+#include "ir/pass/scalar/follows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16, DEPTH = 8 };
+enum { MOST = 16 };
 
 typedef struct window {
     uint32_t load, base, axis;
@@ -39,45 +40,6 @@ typedef struct sliding {
 } sliding;
 
 // ------------------------------------------------------------------------------------- the indices
-static bool is_before(uint32_t id, uint32_t loop) { return VY_IS_LEAF(id) || id < loop; }
-
-static bool is_word(const vy_program *p, uint32_t id)
-{
-    return vy_id_type(p, id) == VY_U32 || vy_id_type(p, id) == VY_I32;
-}
-
-// Is `id` the counter of `loop` plus what does not change in it, modulo 2³²?
-static bool follows(const vy_program *p, uint32_t id, uint32_t loop, int depth)
-{
-    if (id == loop) return is_word(p, id);
-    if (is_before(id, loop) || !depth || !is_word(p, id)) return false;
-    const uint32_t x = vy_arg(p, id, 0);
-    switch ((vy_op)p->insts.data[id].op) {
-    case VY_OP_CAST: return follows(p, x, loop, depth - 1);
-    case VY_OP_SUB: return is_before(vy_arg(p, id, 1), loop) && follows(p, x, loop, depth - 1);
-    case VY_OP_ADD: {
-        const uint32_t y = vy_arg(p, id, 1);
-        return is_before(y, loop)   ? follows(p, x, loop, depth - 1)
-               : is_before(x, loop) ? follows(p, y, loop, depth - 1)
-                                    : false;
-    }
-    default: return false;
-    }
-}
-
-// The same value in the first iteration, in the new program.
-static vy_value at_start(sliding *s, uint32_t id)
-{
-    const vy_program *p = s->w.p;
-    vy_builder *b = s->w.b;
-    if (id == s->loop) return (vy_value){vy_new_arg(&s->w, id, 0)};
-    if (is_before(id, s->loop)) return (vy_value){vy_new(&s->w, id)};
-    const vy_value x = at_start(s, vy_arg(p, id, 0));
-    if (p->insts.data[id].op == VY_OP_CAST) return vy_cast(b, vy_id_type(p, id), x);
-    const vy_value y = at_start(s, vy_arg(p, id, 1));
-    return p->insts.data[id].op == VY_OP_ADD ? vy_add(b, x, y) : vy_sub(b, x, y);
-}
-
 // Takes a constant off an index.
 static void split(const vy_program *p, uint32_t index, window *out)
 {
@@ -97,11 +59,11 @@ static bool is_candidate(const sliding *s, uint32_t id, uint32_t loop, window *o
     uint32_t changing = 0;
     if (i->op != VY_OP_LOAD || s->w.s.parent[id] != loop || s->written[i->aux]) return false;
     for (uint32_t k = 0; k < i->nargs; k++)
-        if (!is_before(vy_arg(p, id, k), loop)) changing++, out->axis = k;
-    if (changing != 1 || !is_word(p, vy_arg(p, id, out->axis))) return false;
+        if (!vy_is_ahead(vy_arg(p, id, k), loop)) changing++, out->axis = k;
+    if (changing != 1) return false;
     split(p, vy_arg(p, id, out->axis), out);
     out->load = id;
-    return follows(p, out->base, loop, DEPTH);
+    return vy_follows(p, out->base, loop);
 }
 
 // --------------------------------------------------------------------------------------- the loads
@@ -217,7 +179,7 @@ static uint32_t load_at_start(sliding *s, const window *load)
     const vy_inst *i = &p->insts.data[load->load];
     uint32_t args[VY_MAX_RANK], at = 0;
     for (uint32_t k = 0; k < i->nargs; k++)
-        args[k] = k == load->axis ? at_start(s, vy_arg(p, load->load, k)).id
+        args[k] = k == load->axis ? vy_followed_first(&s->w, vy_arg(p, load->load, k), s->loop).id
                                   : vy_new_arg(&s->w, load->load, k);
     uint32_t *map = s->w.map;
     const uint32_t before = map[load->load];

@@ -25,9 +25,12 @@ program squares(x: in f32[N, K], w: in f32[M, K], y: out f32[N, M], N: u32, M: u
     y[i, j] = sum(k in 0..K: (x[i, k] - w[j, k]) * (x[i, k] - w[j, k]));
 }
 """
-SAME = [("matmul", "examples/matmul.vyre", "a[%d,%d] b[%d,%d] grad_c[%d,%d]", (0, 1, 1, 2, 0, 2), ()),
-        ("conv2d", "examples/conv2d.vyre", "x[2,3,%d,%d] w[5,3,3,3] bias[5] grad_y[2,5,%d,%d]", (0, 2, 0, 2), ("--set", "P=1")),
-        ("squares", "squares.vyre", "x[%d,%d] w[%d,%d] grad_y[%d,%d]", (0, 1, 2, 1, 0, 2), ())]
+CONV = "x[2,3,%d,%d] w[5,3,3,3] bias[5] grad_y[2,5,%d,%d]"
+# Extents are of SIZES; those after the first two are longer by the last of these.
+SAME = [("matmul", "examples/matmul.vyre", "a[%d,%d] b[%d,%d] grad_c[%d,%d]", (0, 1, 1, 2, 0, 2), (), 0),
+        ("conv2d", "examples/conv2d.vyre", CONV, (0, 2, 0, 2), ("--set", "P=1"), 0),
+        ("conv2d", "examples/conv2d.vyre", CONV, (0, 2, 0, 2), ("--set", "P=4"), 6),
+        ("squares", "squares.vyre", "x[%d,%d] w[%d,%d] grad_y[%d,%d]", (0, 1, 2, 1, 0, 2), (), 0)]
 SIZES = [(26, 9, 26), (13, 10, 21), (1, 5, 1), (32, 7, 16), (8, 1, 9)]
 FAILURES = []
 
@@ -55,7 +58,7 @@ def valid():
     return written
 
 
-def same(name, file, buffers, at, options):
+def same(name, file, buffers, at, options, longer):
     with open("squares.vyre", "w") as f:
         f.write(SQUARES)
     path = os.path.join(ROOT, file) if os.path.dirname(file) else file
@@ -70,7 +73,7 @@ def same(name, file, buffers, at, options):
         FAILURES.append("%s: --for gpu has no blocks of 8" % name)
     for size in SIZES:
         data = []
-        for seed, buffer in enumerate((buffers % tuple(size[k] for k in at)).split()):
+        for seed, buffer in enumerate((buffers % tuple(size[k] + longer * (n > 1) for n, k in enumerate(at))).split()):
             data += ["--in", "%s=normal:0:1:%d" % (buffer, seed)]
         out = [vyre("run", way + ".vyre", *data, *options, "--engine", "eval", "--report", "--verbose") for way in ("any", "gpu")]
         if out[0].returncode or out[0].stdout != out[1].stdout:

@@ -66,7 +66,8 @@ static uint32_t gpu_carries(const char *text, uint32_t elements, uint32_t carrie
     const vy_opt_options o = {.level = 2,
                               .coarsen = elements,
                               .carried = carried,
-                              .adjacent = true};
+                              .adjacent = true,
+                              .skip = "strip_mine"}; // which has small loops twice
     if (!vy_module_ok(m) || !vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
     const vy_program *p = vy_module_find(m, "f");
     uint32_t n = 0;
