@@ -23,4 +23,22 @@ typedef enum vy_jam_kind {
 // noted.  depth: scratch, by instruction.
 uint32_t vy_jam_sums(const vy_rewrite *w, uint32_t loop, uint8_t *kind, uint32_t *depth);
 
+typedef struct vy_jam {
+    vy_rewrite *w;
+    const uint8_t *same;            // by instruction: is it the same in the entire workgroup?
+    uint8_t *kind;                  // vy_jam_kind, of the instructions of the loop
+    uint32_t *depth;                // scratch
+    uint32_t *made[VY_MOST_JAMMED]; // by copy, by instruction: what is early, and what that uses
+    uint32_t *again;                // of one copy, by instruction: what follows
+    uint32_t loop, end, first;      // `first` behind its CARRYs
+    uint32_t counter[VY_MOST_JAMMED], second[VY_MOST_JAMMED]; // by copy
+} vy_jam;
+
+bool vy_jam_tables(vy_jam *x); // all but `same`; false: out of memory
+// Of a loop that vy_jam_sums has looked at last: its iterations from..to, `factor` at a time; with
+// one at a time those from `start` on (in reverse: before it; 0: all).  values: what it carries,
+// and then its results; one more than it has slots.
+void vy_jam_emit(vy_jam *x, uint32_t loop, const uint32_t bound[2], uint32_t factor, uint32_t start,
+                 uint32_t *values);
+
 #endif

@@ -52,8 +52,7 @@ typedef struct starts {
     const uint32_t *along[3]; // by axis, by instruction: it differs between lanes along that
     uint8_t *same;            // by instruction of the loop that is looked at: what it is, or 0
     bool subgroups;           // the device finds the greatest number of a subgroup
-    uint8_t *kind;            // for vy_jam_sums
-    uint32_t *depth;
+    vy_jam jam;
 } starts;
 
 enum { MOST_DEEP = 64 };
@@ -255,7 +254,7 @@ static vy_value all_run(starts *x, uint32_t loop, const place *at, vy_value from
 // Is a loop without the condition worth a second copy of its body?
 static bool divides(const starts *x, uint32_t loop, const place *at)
 {
-    return !at->own && vy_jam_sums(&x->w, loop, x->kind, x->depth);
+    return !at->own && vy_jam_sums(&x->w, loop, x->jam.kind, x->jam.depth);
 }
 
 static void begin_at(starts *x, uint32_t loop, const place *at)
@@ -273,8 +272,9 @@ static void begin_at(starts *x, uint32_t loop, const place *at)
     bound[reverse] = common_start(x, loop, at).id;
     if (divides(x, loop, at)) {
         const vy_value from = {bound[0]}, to = {bound[1]}, all = all_run(x, loop, at, from, to);
-        emit_loop(x, loop, (uint32_t[2]){reverse ? all.id : from.id, reverse ? to.id : all.id}, own,
-                  values);
+        vy_jam_emit(&x->jam, loop,
+                    (uint32_t[2]){reverse ? all.id : from.id, reverse ? to.id : all.id}, 1, own,
+                    values);
         emit_loop(x, loop, (uint32_t[2]){reverse ? from.id : all.id, reverse ? all.id : to.id}, 0,
                   values);
     } else {
@@ -296,14 +296,14 @@ static bool find_differences(starts *x)
 {
     const vy_program *p = x->w.p;
     uint8_t *sources = vy_rewrite_table(&x->w, p->buffers.count);
-    x->same = vy_rewrite_bytes(&x->w), x->kind = vy_rewrite_bytes(&x->w);
-    x->depth = vy_rewrite_ids(&x->w);
+    x->same = vy_rewrite_bytes(&x->w);
     for (uint32_t k = 1; sources && k < p->buffers.count; k++) sources[k] = is_written(p, k);
     for (uint32_t axis = 0; axis < 3 && !x->w.oom; axis++) {
         x->along[axis] = vy_differences_along(p, &x->w.s, axis, sources, &x->w.arena);
         x->w.oom |= !x->along[axis];
     }
-    return !x->w.oom;
+    x->jam.w = &x->w, x->jam.same = x->same;
+    return !x->w.oom && vy_jam_tables(&x->jam);
 }
 
 // Is there a loop to look at: a counted one that begins or ends at a place, or walks back?
