@@ -15,13 +15,12 @@
 //
 // Which values: floats of 32 bits, which differ between lanes, made outside of loops and used only
 // in them; as many as are beyond ROOM, the last ones first: those before them are loaded by then.
-// As many as shared memory that every device has holds for the workgroup; of a row of lanes.
-// For GPUs (options->uniform_starts).  Runs last: it fixes the shape of the workgroup.
+// Only where all of these fit, in shared memory that every device has; of a row of lanes.  For GPUs (options->uniform_starts).  Runs last: it fixes the shape of the workgroup.
 #include "ir/check/uniform.h"
 #include "ir/pass/pass.h"
 
 enum {
-    ROOM = 200,    // registers of 256 for what lives through a loop; the others are for iterations
+    ROOM = 208,    // registers of 256 for what lives through a loop; the others are for iterations
     BYTES = 16384, // of shared memory, which every device has
     TOGETHER = 4,  // that are one load
 };
@@ -89,14 +88,15 @@ static uint32_t count_beyond(slots *x)
 
 static uint32_t rounded(uint32_t n) { return (n + TOGETHER - 1) / TOGETHER * TOGETHER; }
 
+// All that is beyond, or nothing: a loop that would spill all the same has more to load, not less.
 static void choose(slots *x)
 {
     const vy_program *p = x->w.p;
-    const uint32_t room = BYTES / (4 * p->workgroup[0]) / TOGETHER * TOGETHER;
-    const uint32_t beyond = rounded(count_beyond(x)), most = beyond < room ? beyond : room;
+    const uint32_t room = BYTES / (4 * p->workgroup[0]), beyond = rounded(count_beyond(x));
     uint32_t first = p->insts.count;
-    while (first > 1 && x->count < most) x->count += x->may[--first];
-    for (uint32_t id = first, n = 0; id < p->insts.count; id++)
+    while (first > 1 && x->count < beyond) x->count += x->may[--first];
+    if (x->count < beyond || beyond > room) x->count = 0;
+    for (uint32_t id = first, n = 0; x->count && id < p->insts.count; id++)
         if (x->may[id]) x->slot[id] = ++n;
 }
 
