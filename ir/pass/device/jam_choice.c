@@ -11,6 +11,7 @@
 enum {
     LARGEST = 1024, // instructions of a body
     LONG = 16,      // additions one after the other
+    OWN_LOADS = 8,
 };
 
 static bool is_plain(const vy_program *p, uint32_t id)
@@ -95,11 +96,21 @@ static uint32_t count_sums(const vy_rewrite *w, uint32_t loop, const uint8_t *ki
     return longest < LONG ? 0 : (additions + longest / 2) / longest;
 }
 
-uint32_t vy_jam_sums(const vy_rewrite *w, uint32_t loop, uint8_t *kind, uint32_t *depth)
+// Does it load rows of a lane's own?  Those of several iterations would need a register for each
+// element.
+static bool loads_own_rows(const vy_jam *x, uint32_t loop)
 {
-    if (!suits(w, loop)) return 0;
-    find_carried(w, loop, kind);
-    find_late(w, loop, kind, depth);
-    const uint32_t sums = count_sums(w, loop, kind, depth);
+    uint32_t own = 0;
+    for (uint32_t id = loop + 1; id < x->w->s.partner[loop]; id++)
+        own += x->w->p->insts.data[id].op == VY_OP_LOAD && !x->same[id];
+    return own > OWN_LOADS;
+}
+
+uint32_t vy_jam_sums(const vy_jam *x, uint32_t loop)
+{
+    if (!suits(x->w, loop) || loads_own_rows(x, loop)) return 0;
+    find_carried(x->w, loop, x->kind);
+    find_late(x->w, loop, x->kind, x->depth);
+    const uint32_t sums = count_sums(x->w, loop, x->kind, x->depth);
     return sums < VY_INDEPENDENT_SUMS ? sums : 0;
 }

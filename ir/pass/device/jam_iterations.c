@@ -24,10 +24,11 @@
 // that is always the counter's: a compiler that does not see that they are equal cannot merge the
 // loads.
 //
-// Where all invocations of a workgroup run the same iterations, for GPUs (options->uniform_starts):
-// others would have a remainder of their own each, of rows that are far apart.  On a CPU driver
-// rows are in memory anyway.  Which loops: jam_choice.c.  Runs after the passes that look for loops
-// by their form.  What it is worth: docs/performance.md, "Gradients compiled by AMD's compiler".
+// Where all invocations of a workgroup run the same iterations and load the same rows, for GPUs
+// (options->uniform_starts): others would have a remainder of their own each, or rows that occupy a
+// register of each lane for each element.  On a CPU driver rows are in memory anyway.  Which loops:
+// jam_choice.c.  Runs after the passes that look for loops by their form.  What it is worth:
+// docs/performance.md, "Gradients compiled by AMD's compiler".
 #include "ir/pass/device/jam_iterations.h"
 #include "ir/check/uniform.h"
 #include "ir/pass/pass.h"
@@ -168,12 +169,13 @@ static void rebuild(vy_jam *x, uint32_t loop, uint32_t factor)
     if (!vy_rewrite_stopped(x->w)) vy_rewrite_slots(x->w, x->end, slots, values);
 }
 
-static uint32_t factor_of(vy_jam *x, uint32_t loop)
+// How many iterations become one; 0: none.
+static uint32_t factor_of(const vy_jam *x, uint32_t loop)
 {
-    const uint32_t sums = x->same[loop] ? vy_jam_sums(x->w, loop, x->kind, x->depth) : 0;
-    if (!sums) return 0;
-    const uint32_t factor = VY_INDEPENDENT_SUMS / sums;
-    return factor < 2 ? 2 : factor < VY_MOST_JAMMED ? factor : VY_MOST_JAMMED;
+    const uint32_t sums = x->same[loop] ? vy_jam_sums(x, loop) : 0;
+    const uint32_t factor = sums ? VY_INDEPENDENT_SUMS / sums : 0;
+    if (!sums || factor >= VY_MOST_JAMMED) return sums ? VY_MOST_JAMMED : 0;
+    return factor < 2 ? 2 : factor;
 }
 
 static uint32_t instead(void *pass, uint32_t id)

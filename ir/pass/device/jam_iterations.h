@@ -18,11 +18,6 @@ typedef enum vy_jam_kind {
     VY_JAM_CARRIED, // iteration by iteration: it depends on what an earlier one leaves
 } vy_jam_kind;
 
-// How many long sums does an iteration make at a time, fewer than VY_INDEPENDENT_SUMS?  0: it makes
-// none, or the loop is not one that is taken.  kind: by instruction; that of those of the loop is
-// noted.  depth: scratch, by instruction.
-uint32_t vy_jam_sums(const vy_rewrite *w, uint32_t loop, uint8_t *kind, uint32_t *depth);
-
 typedef struct vy_jam {
     vy_rewrite *w;
     const uint8_t *same;            // by instruction: is it the same in the entire workgroup?
@@ -35,6 +30,9 @@ typedef struct vy_jam {
 } vy_jam;
 
 bool vy_jam_tables(vy_jam *x); // all but `same`; false: out of memory
+// How many long sums does an iteration make at a time, fewer than VY_INDEPENDENT_SUMS?  0: it makes
+// none, or the loop is not one that is taken.  Notes x->kind of its instructions.
+uint32_t vy_jam_sums(const vy_jam *x, uint32_t loop);
 // Of a loop that vy_jam_sums has looked at last: its iterations from..to, `factor` at a time; with
 // one at a time those from `start` on (in reverse: before it; 0: all).  values: what it carries,
 // and then its results; one more than it has slots.

@@ -254,7 +254,7 @@ static vy_value all_run(starts *x, uint32_t loop, const place *at, vy_value from
 // Is a loop without the condition worth a second copy of its body?
 static bool divides(const starts *x, uint32_t loop, const place *at)
 {
-    return !at->own && vy_jam_sums(&x->w, loop, x->jam.kind, x->jam.depth);
+    return !at->own && vy_jam_sums(&x->jam, loop);
 }
 
 static void begin_at(starts *x, uint32_t loop, const place *at)
