@@ -87,7 +87,7 @@ static uint32_t later(vy_jam *x, uint32_t copy, uint32_t id)
     return copy_of(x, copy, id, x->again, later);
 }
 
-// ---------------------------------------------------------------------------------------- the loops
+// --------------------------------------------------------------------------------------- the loops
 static void make_early(vy_jam *x, uint32_t factor)
 {
     for (uint32_t id = x->first; id < x->end && !vy_rewrite_stopped(x->w); id++)
@@ -154,7 +154,8 @@ static void rebuild(vy_jam *x, uint32_t loop, uint32_t factor)
     vy_rewrite_at(x->w, loop);
     for (uint32_t s = 0; s < slots; s++) values[s] = vy_new(x->w, vy_slot_init(p, loop, s));
     const vy_value from = {vy_new_arg(x->w, loop, 0)}, to = {vy_new_arg(x->w, loop, 1)};
-    const vy_value n = vy_select(b, vy_lt(b, from, to), vy_sub(b, to, from), u32(x, 0));
+    const vy_value runs = vy_lt(b, from, to), size = vy_sub(b, to, from), none = u32(x, 0);
+    const vy_value n = vy_select(b, runs, size, none);
     const vy_value rest = vy_rem(b, n, u32(x, factor)), taken = vy_sub(b, n, rest);
     const uint32_t first = from.id, last = vy_add(b, from, n).id;
     if (is_reverse(p, loop)) {

@@ -15,7 +15,8 @@
 //
 // Which values: floats of 32 bits, which differ between lanes, made outside of loops and used only
 // in them; as many as are beyond ROOM, the last ones first: those before them are loaded by then.
-// Only where all of these fit, in shared memory that every device has; of a row of lanes.  For GPUs (options->uniform_starts).  Runs last: it fixes the shape of the workgroup.
+// Only where all of these fit, in shared memory that every device has; of a row of lanes.  For GPUs
+// (options->uniform_starts).  Runs last: it fixes the shape of the workgroup.
 #include "ir/check/uniform.h"
 #include "ir/pass/pass.h"
 

@@ -244,9 +244,11 @@ static vy_value all_run(starts *x, uint32_t loop, const place *at, vy_value from
     const uint32_t size = x->w.p->workgroup[at->axis];
     if (!is_reverse(x->w.p, loop)) {
         const vy_value n = u32(x, size), longer = vy_lt(b, n, vy_sub(b, to, from));
-        return vy_select(b, vy_and(b, vy_lt(b, from, to), longer), vy_add(b, from, n), to);
+        const vy_value some = vy_and(b, vy_lt(b, from, to), longer), then = vy_add(b, from, n);
+        return vy_select(b, some, then, to);
     }
-    const vy_value first = vy_mul(b, vy_builtin_value(b, VY_WID, at->axis), u32(x, size));
+    const vy_value group = vy_builtin_value(b, VY_WID, at->axis);
+    const vy_value first = vy_mul(b, group, u32(x, size));
     const vy_value place = at->next ? vy_add(b, first, u32(x, 1)) : first;
     return vy_max(b, from, vy_min(b, place, to));
 }
