@@ -14,6 +14,7 @@
 // with −x reuses the one with x.
 #include "ir/build/build.h"
 #include "ir/build/edit.h"
+#include "ir/core/zeros.h"
 
 #include <math.h>
 
@@ -129,25 +130,6 @@ static uint32_t step_twice(const fold_context *f, bool first_adds, bool second_a
     return emit2(f, adds ? VY_OP_ADD : VY_OP_SUB, x, c);
 }
 
-// Is x provably not −0, from at most `depth` operations that it is made of?  A sum is −0 only if
-// both terms are.
-static bool never_minus_zero(const fold_context *f, uint32_t x, int depth)
-{
-    const vy_program *p = f->b->p;
-    const vy_scalar *k = vy_id_const(p, x);
-    if (k) return k->f != 0 || !signbit(k->f);
-    if (VY_IS_LEAF(x) || depth == 0) return false;
-    const uint32_t *a = vy_args(p, x);
-    switch ((vy_op)p->insts.data[x].op) {
-    case VY_OP_ADD:
-        return never_minus_zero(f, a[0], depth - 1) || never_minus_zero(f, a[1], depth - 1);
-    case VY_OP_MUL: return a[0] == a[1];
-    case VY_OP_ABS: return true;
-    case VY_OP_CAST: return !vy_type_is_float(vy_id_type(p, a[0]));
-    default: return false;
-    }
-}
-
 static uint32_t divide_by_power(const fold_context *f)
 {
     double r;
@@ -219,7 +201,7 @@ static uint32_t select_of(const fold_context *f, uint32_t c, uint32_t x, uint32_
     R(ADD,    is_int,   EXACT, IS(1, 0),                      A)                                   \
     R(ADD,    is_float, EXACT, IS(1, -0.0),                   A)  /* x + 0 would make −0 into 0 */ \
     R(ADD,    is_float, NSZ,   IS(1, 0.0),                    A)                                   \
-    R(ADD,    is_float, EXACT, IS(1, 0.0) && never_minus_zero(f, A, 3), A)                         \
+    R(ADD,    is_float, EXACT, IS(1, 0.0) && vy_never_minus_zero(f->b->p, A, 3), A)        \
     R(ADD,    is_int,   EXACT, CHAIN(ADD),                    reassociate(f, VY_OP_ADD))           \
     R(ADD,    is_float, ASSOC, CHAIN(ADD),                    reassociate(f, VY_OP_ADD))           \
     R(ADD,    is_float, EXACT, INNER(1, NEG),                 emit2(f, VY_OP_SUB, A, INNER(1, NEG)[0])) \

@@ -153,8 +153,8 @@ typedef struct vy_hooks {
     uint32_t (*rounded)(vy_fn *f, vy_type t, uint32_t code, uint32_t x); // Trunc, RoundEven
     uint32_t (*factor)(vy_fn *f, vy_type t, uint32_t x);                 // of a product, numerator
     uint32_t (*lanes)(vy_fn *f); // bool: this lane takes part in the kernel; 0: all do
-    // Sqrt or InverseSqrt of f32 where the device's is IEEE's at all numbers.
-    uint32_t (*root)(vy_fn *f, uint32_t code, uint32_t x);
+    // Sqrt or InverseSqrt of f32, instruction i, where the device's is IEEE's at all numbers.
+    uint32_t (*root)(vy_fn *f, uint32_t i, uint32_t code, uint32_t x);
     void (*end)(vy_fn *f); // at the end of a kernel, which all its invocations reach
 } vy_hooks;
 

@@ -99,10 +99,10 @@ static uint32_t asinh_native(vy_fn *f, uint32_t x)
 
 // The device's 1/√x is undefined for x ≤ 0; ours is ±inf at ±0, 0 at inf, else nan.  Tested on the
 // bits, as compilers may assume that there are no nans.
-static uint32_t rsqrt_mended(vy_fn *f, uint32_t x)
+static uint32_t rsqrt_mended(vy_fn *f, uint32_t i, uint32_t x)
 {
     vy_spv *m = f->m;
-    if (m->hooks->root) return m->hooks->root(f, GLSLstd450InverseSqrt, x);
+    if (m->hooks->root) return m->hooks->root(f, i, GLSLstd450InverseSqrt, x);
     uint32_t type = vy_spv_type(m, VY_F32), u32 = vy_spv_type(m, VY_U32), bools = vy_bool_type(f);
     uint32_t inf = vy_spv_u32(m, 0x7F800000u), zero = vy_spv_u32(m, 0), one = vy_spv_u32(m, 1);
     uint32_t y = VY_DO(f, SpvOpBitcast, u32, VY_EXT(f, GLSLstd450InverseSqrt, type, x));
@@ -155,7 +155,7 @@ uint32_t vy_emit_function(vy_fn *f, uint32_t i, uint32_t code, vy_math own)
     if (!bounded && code && f->m->options->fast_math)
         r = native(f, op, code, x, y);
     else if (!bounded && own == VY_MATH_MENDED)
-        r = rsqrt_mended(f, x[0]);
+        r = rsqrt_mended(f, i, x[0]);
     else
         r = vy_library_call(f, op, work, !bounded && own == VY_MATH_PLAIN, in->aux, in->nargs, x);
     return vy_cast_id(f, t, work, r);
@@ -167,7 +167,7 @@ uint32_t vy_emit_sqrt(vy_fn *f, uint32_t i)
     vy_spv *m = f->m;
     vy_type t = (vy_type)f->p->insts.data[i].type;
     uint32_t type = vy_spv_type(m, t), x = vy_val(f, vy_arg(f->p, i, 0));
-    if (m->hooks->root && t == VY_F32) return m->hooks->root(f, GLSLstd450Sqrt, x);
+    if (m->hooks->root && t == VY_F32) return m->hooks->root(f, i, GLSLstd450Sqrt, x);
     uint32_t y = VY_EXT(f, GLSLstd450Sqrt, type, x);
     if (f->library || (m->options->fast_math && !f->exact))
         return y; // the library calls it with x ≥ 0

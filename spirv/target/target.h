@@ -21,6 +21,6 @@ uint32_t vy_lavapipe_address(vy_fn *f, uint32_t i, uint32_t address);
 SpvLoopControlMask vy_lavapipe_loop_control(vy_fn *f); // lavapipe_nesting.c
 uint32_t vy_lavapipe_lanes(vy_fn *f);                  // lavapipe_watch.c
 void vy_lavapipe_end(vy_fn *f);
-uint32_t vy_lavapipe_root(vy_fn *f, uint32_t code, uint32_t x); // lavapipe_roots.c
+uint32_t vy_lavapipe_root(vy_fn *f, uint32_t i, uint32_t code, uint32_t x); // lavapipe_roots.c
 
 #endif
