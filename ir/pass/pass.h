@@ -49,6 +49,8 @@ bool vy_pass_group_quotients(vy_program *p, vy_pass_context *c);   // of its pla
 bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *c);    // of a workgroup's loops
 bool vy_pass_workgroup_planes(vy_program *p, vy_pass_context *c);  // of lanes that load the same
 bool vy_pass_check_ahead(vy_program *p, vy_pass_context *c);       // of loops, for a workgroup
+bool vy_pass_jam_iterations(vy_program *p, vy_pass_context *c);    // of long sums, side by side
+bool vy_pass_shared_slots(vy_program *p, vy_pass_context *c);      // of what registers cannot hold
 bool vy_pass_lane_loads(vy_program *p, vy_pass_context *c);        // lanes load for each other
 // options->chunk iterations of a loop become one.
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);

@@ -75,10 +75,12 @@ static const struct {
     {"select_factors",     vy_pass_select_factors,     2, 1}, // of blocks
     {"lane_loads",         vy_pass_lane_loads,         2, 1}, // only where options->lanes
     {"sliding_loads",      vy_pass_sliding_loads,      2, 1}, // of blocks, too
+    {"jam_iterations",     vy_pass_jam_iterations,     2, 1}, // only where options->uniform_starts
     {"strip_mine",         vy_pass_strip_mine,         0, 1}, // copies flagged accesses; proves none
     {"subgroup_reduce",    vy_pass_subgroup_reduce,    1, 1}, // only where options->subgroup_add
     {"shared_copies",      vy_pass_shared_copies,      1, 1}, // only where options->number
     {"subgroup_runs",      vy_pass_subgroup_runs,      1, 1}, // the same; for the remaining additions
+    {"shared_slots",       vy_pass_shared_slots,       2, 1}, // only where options->uniform_starts
 };
 // clang-format on
 enum { PASS_COUNT = sizeof pipeline / sizeof *pipeline };

@@ -20,6 +20,10 @@
 // that one has as many iterations as before.  (One on a CPU runs through what its lanes leave out.)
 // What that is worth: docs/performance.md, "Gradients compiled by AMD's compiler".
 //
+// Where iterations are then taken two or four at once (jam_iterations.c), those that all lanes run
+// are a loop of their own, without a condition: it begins a workgroup's size behind the start (in
+// reverse: at the workgroup's first place).
+//
 // Every invocation runs the same iterations in the same order, so results have the same bits.  The
 // greatest variable of a domain is 2^32 − 2: neither j + 1 nor a start that is at most that wraps
 // around; of a workgroup that reaches beyond the domain `last + 1` may, and `max` is `last` then.
@@ -39,6 +43,7 @@
 #include "ir/build/rewrite.h"
 #include "ir/check/uniform.h"
 #include "ir/core/flow.h"
+#include "ir/pass/device/jam_iterations.h"
 #include "ir/pass/pass.h"
 
 typedef struct starts {
@@ -46,6 +51,7 @@ typedef struct starts {
     const uint32_t *along[3]; // by axis, by instruction: it differs between lanes along that
     uint8_t *same;            // by instruction of the loop that is looked at: what it is, or 0
     bool subgroups;           // the device finds the greatest number of a subgroup
+    vy_jam jam;
 } starts;
 
 enum { MOST_DEEP = 64 };
@@ -202,15 +208,62 @@ static vy_value common_start(starts *x, uint32_t loop, const place *at)
 
 static uint32_t instead(void *pass, uint32_t id);
 
-static void begin_at(starts *x, uint32_t loop, const place *at)
+// The iterations of bound[0]..bound[1] that those from `start` on are among (in reverse: before
+// it; 0: all); values: what the loop carries, and then its results.
+static void emit_loop(starts *x, uint32_t loop, const uint32_t bound[2], uint32_t start,
+                      uint32_t *values)
 {
     const vy_program *p = x->w.p;
     const vy_inst *i = &p->insts.data[loop];
     const uint32_t end = x->w.s.partner[loop], slots = vy_slot_count(p, &x->w.s, loop);
     vy_builder *b = x->w.b;
-    uint32_t *values = vy_rewrite_table(&x->w, (slots * 3 + 1) * sizeof *values);
+    uint32_t *carries = vy_rewrite_table(&x->w, (slots * 2 + 1) * sizeof *carries);
+    if (!carries) return;
+    uint32_t *nexts = carries + slots;
+    const uint32_t one = vy_new_arg(&x->w, loop, 2);
+    const vy_value k = {vy_begin_loop(b, (vy_type)i->type, i->flags, bound[0], bound[1], one, slots,
+                                      values, carries)};
+    vy_rewrite_as(&x->w, loop, k.id);
+    for (uint32_t s = 0; s < slots; s++) x->w.map[loop + 1 + s] = carries[s];
+    const vy_value from = {start};
+    if (start) vy_begin_if(b, (is_reverse(p, loop) ? vy_lt(b, k, from) : vy_le(b, from, k)).id);
+    vy_rewrite_range(&x->w, loop + 1 + slots, end, instead, x);
+    if (vy_rewrite_stopped(&x->w)) return;
+    for (uint32_t s = 0; s < slots; s++) nexts[s] = vy_new_arg(&x->w, end, s);
+    if (start) vy_begin_else(b, slots, nexts);
+    if (start) vy_end_if(b, slots, carries, nexts);
+    vy_end_loop(b, 0, slots, nexts, values);
+}
+
+// Where in from..to all invocations of the workgroup are in the loop: behind its size (in reverse:
+// before its first place).  No sum wraps around that is taken.
+static vy_value all_run(starts *x, uint32_t loop, const place *at, vy_value from, vy_value to)
+{
+    vy_builder *b = x->w.b;
+    const uint32_t size = x->w.p->workgroup[at->axis];
+    if (!is_reverse(x->w.p, loop)) {
+        const vy_value n = u32(x, size), longer = vy_lt(b, n, vy_sub(b, to, from));
+        const vy_value some = vy_and(b, vy_lt(b, from, to), longer), then = vy_add(b, from, n);
+        return vy_select(b, some, then, to);
+    }
+    const vy_value group = vy_builtin_value(b, VY_WID, at->axis);
+    const vy_value first = vy_mul(b, group, u32(x, size));
+    const vy_value place = at->next ? vy_add(b, first, u32(x, 1)) : first;
+    return vy_max(b, from, vy_min(b, place, to));
+}
+
+// Is a loop without the condition worth a second copy of its body?
+static bool divides(const starts *x, uint32_t loop, const place *at)
+{
+    return !at->own && vy_jam_sums(&x->jam, loop);
+}
+
+static void begin_at(starts *x, uint32_t loop, const place *at)
+{
+    const vy_program *p = x->w.p;
+    const uint32_t end = x->w.s.partner[loop], slots = vy_slot_count(p, &x->w.s, loop);
+    uint32_t *values = vy_rewrite_table(&x->w, (slots + 1) * sizeof *values);
     if (!values) return;
-    uint32_t *carries = values + slots, *nexts = carries + slots;
     vy_rewrite_at(&x->w, loop);
     for (uint32_t s = 0; s < slots; s++)
         values[s] = vy_new_arg(&x->w, loop, vy_init_arg(p, loop) + s);
@@ -218,20 +271,17 @@ static void begin_at(starts *x, uint32_t loop, const place *at)
     uint32_t bound[2] = {vy_new_arg(&x->w, loop, 0), vy_new_arg(&x->w, loop, 1)};
     const bool reverse = is_reverse(p, loop);
     bound[reverse] = common_start(x, loop, at).id;
-    const uint32_t one = vy_new_arg(&x->w, loop, 2);
-    const vy_value k = {vy_begin_loop(b, (vy_type)i->type, i->flags, bound[0], bound[1], one, slots,
-                                      values, carries)};
-    vy_rewrite_as(&x->w, loop, k.id);
-    for (uint32_t s = 0; s < slots; s++) x->w.map[loop + 1 + s] = carries[s];
-    const vy_value start = {own};
-    vy_begin_if(b, (reverse ? vy_lt(b, k, start) : vy_le(b, start, k)).id);
-    vy_rewrite_range(&x->w, loop + 1 + slots, end, instead, x);
-    if (vy_rewrite_stopped(&x->w)) return;
-    for (uint32_t s = 0; s < slots; s++) nexts[s] = vy_new_arg(&x->w, end, s);
-    vy_begin_else(b, slots, nexts);
-    vy_end_if(b, slots, carries, nexts);
-    vy_end_loop(b, 0, slots, nexts, values);
-    vy_rewrite_slots(&x->w, end, slots, values);
+    if (divides(x, loop, at)) {
+        const vy_value from = {bound[0]}, to = {bound[1]}, all = all_run(x, loop, at, from, to);
+        vy_jam_emit(&x->jam, loop,
+                    (uint32_t[2]){reverse ? all.id : from.id, reverse ? to.id : all.id}, 1, own,
+                    values);
+        emit_loop(x, loop, (uint32_t[2]){reverse ? from.id : all.id, reverse ? all.id : to.id}, 0,
+                  values);
+    } else {
+        emit_loop(x, loop, bound, own, values);
+    }
+    if (!vy_rewrite_stopped(&x->w)) vy_rewrite_slots(&x->w, end, slots, values);
 }
 
 static uint32_t instead(void *pass, uint32_t id)
@@ -253,7 +303,8 @@ static bool find_differences(starts *x)
         x->along[axis] = vy_differences_along(p, &x->w.s, axis, sources, &x->w.arena);
         x->w.oom |= !x->along[axis];
     }
-    return !x->w.oom;
+    x->jam.w = &x->w, x->jam.same = x->same;
+    return !x->w.oom && vy_jam_tables(&x->jam);
 }
 
 // Is there a loop to look at: a counted one that begins or ends at a place, or walks back?

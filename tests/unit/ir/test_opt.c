@@ -417,12 +417,12 @@ static void test_pass_names(void **state)
     // hoist_first, place_workspaces, unit/spirv/test_places, unit/ir/test_stored,
     // unit/ir/test_shared_copies and unit/ir/test_row_lanes).
     static const char *const elsewhere[] = {
-        "strip_mine",  "algebra",          "registers",      "equal_carries", "subgroup_runs",
-        "coarsen",     "drop_ad_marks",    "inline_calls",   "count_loops",   "group_vectors",
-        "hoist_first", "place_workspaces", "mark_stored",    "shared_copies", "lane_loads",
-        "flatten_ifs", "meeting_sums",     "adjoint_terms",  "row_lanes",     "equal_products",
-        "lengths",     "sliding_loads",    "select_factors", "early_sums",    "uniform_starts",
-        "check_ahead", "workgroup_planes", "group_quotients"};
+        "strip_mine",  "algebra",          "registers",       "equal_carries",  "subgroup_runs",
+        "coarsen",     "drop_ad_marks",    "inline_calls",    "count_loops",    "group_vectors",
+        "hoist_first", "place_workspaces", "mark_stored",     "shared_copies",  "lane_loads",
+        "flatten_ifs", "meeting_sums",     "adjoint_terms",   "row_lanes",      "equal_products",
+        "lengths",     "sliding_loads",    "select_factors",  "early_sums",     "uniform_starts",
+        "check_ahead", "workgroup_planes", "group_quotients", "jam_iterations", "shared_slots"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
