@@ -183,7 +183,7 @@ static void copy_access(row_copies *x, uint32_t id)
     if (i->op == VY_OP_LOAD) vy_rewrite_as(&x->w, id, v);
 }
 
-static uint32_t instead(void *pass, uint32_t id)
+static uint32_t with_copies(void *pass, uint32_t id)
 {
     row_copies *x = pass;
     if (x->first[id]) vy_rewrite_at(&x->w, id);
@@ -210,7 +210,7 @@ vy_program *vy_copy_rows(vy_program *p, bool *ok)
 {
     row_copies x = {0};
     *ok = vy_rewrite_begin(&x.w, p) && choose_copies(&x);
-    if (*ok && x.list.count) vy_rewrite_run(&x.w, instead, &x);
+    if (*ok && x.list.count) vy_rewrite_run(&x.w, with_copies, &x);
     const bool begun = x.w.b != NULL;
     vy_vec_free(&x.list);
     vy_program *fresh = vy_rewrite_take(&x.w, *ok);
