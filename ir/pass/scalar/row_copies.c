@@ -206,9 +206,18 @@ static uint32_t with_copies(void *pass, uint32_t id)
     return id;
 }
 
+static bool has_rows(const vy_program *p)
+{
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        if (vy_row_elements(p, b)) return true;
+    return false;
+}
+
 vy_program *vy_copy_rows(vy_program *p, bool *ok)
 {
     row_copies x = {0};
+    *ok = true;
+    if (!has_rows(p) || !(vy_constructs(p) & VY_LOOPS)) return NULL;
     *ok = vy_rewrite_begin(&x.w, p) && choose_copies(&x);
     if (*ok && x.list.count) vy_rewrite_run(&x.w, with_copies, &x);
     const bool begun = x.w.b != NULL;
