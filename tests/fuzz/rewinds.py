@@ -71,7 +71,22 @@ class Maker:
         return self.r.choice((store,) * 7 + (
             "if x[i, %s %% %d] > 0.1 { %s }" % (k, E, store),
             "if x[i, %s %% %d] > 0.0 { %s } else { %s = 0.4 * v; }" % (k, E, store, at),
-            "if %s %% 3 != 1 { %s }" % (k, store), "%s %s = 0.9 * %s;" % (store, at, at)))
+            "if %s %% 3 != 1 { %s }" % (k, store), self.shifted(counters), "%s %s = 0.9 * %s;" % (store, at, at)))
+
+    def shifted(self, counters):
+        """A store whose place is in range only where its arm is taken."""
+        r = self.r
+        k, by = (counters or ["2"])[-1], r.randrange(1, 5)
+        name = r.choice(self.fresh) if self.fresh else "a"
+        if name == "m":
+            return "if %s < 4 { m[%s, o] = %s; }" % (k, k, self.value(counters))
+        if name in self.fresh:
+            self.fresh.remove(name)
+        place, fits = r.choice((("%s - %d" % (k, by), "%s >= %d" % (k, by)), ("%s + %d" % (k, by), "%s < %d" % (k, E - by))))
+        store = "%s[%s] = %s;" % (name, place, self.value(counters))
+        if counters and r.random() < 0.3:
+            return "if !(%s) { %s; } %s" % (fits, r.choice(("continue", "break")), store)
+        return "if %s { %s } else { v *= 0.9; }" % (fits, store)
 
     def loop(self, counters):
         s = self.name("s")
