@@ -14,12 +14,13 @@
 // not taken, or one out of range, is taken back as well changes nothing: no other store names that
 // element, which is zero.
 //
-// A loop's body is copied as a whole when an iteration is reversed, before any of it is reversed.
-// Then the stores of this iteration have yet to be taken back, and a load finds what it found only
-// if they all come before it.  One that no load of the loop follows is taken back ahead of the copy
-// (EARLY): then loads before it find what they found, too.  Ahead of the copy it is in no arm, so
-// the place may be one that the arm excludes, as in `if k >= 5 { a[k - 5] = …; }`: then it is stored
-// only in range, as the result may access nothing out of range where the program does not.
+// A loop's body is copied as a whole when an iteration is reversed, before any of it is
+// reversed. Then the stores of this iteration have yet to be taken back, and a load finds what
+// it found only if they all come before it.  One that no load of the loop follows is taken back
+// ahead of the copy (EARLY): then loads before it find what they found, too.  Ahead of the copy
+// it is in no arm, so the place may be one that the arm excludes, as in `if k >= 5 { a[k - 5] =
+// …; }`: then it is stored only in range, as the result may access nothing out of range where
+// the program does not.
 //
 // The places of the zeros are computed from what is available everywhere, such as the counters of
 // loops.  Only arrays of the entire invocation: when the reverse begins, they are as the forward
