@@ -14,10 +14,13 @@
 // not taken, or one out of range, is taken back as well changes nothing: no other store names that
 // element, which is zero.
 //
-// A loop's body is copied as a whole when an iteration is reversed, before any of it is reversed.
-// Then the stores of this iteration have yet to be taken back, and a load finds what it found only
-// if they all come before it.  One that no load of the loop follows is taken back ahead of the copy
-// (EARLY): then loads before it find what they found, too.
+// A loop's body is copied as a whole when an iteration is reversed, before any of it is
+// reversed. Then the stores of this iteration have yet to be taken back, and a load finds what
+// it found only if they all come before it.  One that no load of the loop follows is taken back
+// ahead of the copy (EARLY): then loads before it find what they found, too.  Ahead of the copy
+// it is in no arm, so the place may be one that the arm excludes, as in `if k >= 5 { a[k - 5] =
+// …; }`: then it is stored only in range, as the result may access nothing out of range where
+// the program does not.
 //
 // The places of the zeros are computed from what is available everywhere, such as the counters of
 // loops.  Only arrays of the entire invocation: when the reverse begins, they are as the forward
@@ -34,14 +37,16 @@ static bool is_available(const grad_facts *f, uint32_t id)
     return VY_IS_LEAF(id) || !f->s.parent[id] || f->p->insts.data[id].op == VY_OP_LOOP;
 }
 
-// Is it computed, by some operations, from what is available everywhere: constants, counters of the
-// loops around it, and what is computed outside of any construct?
+// Is it computed, by some operations on integers, from what is available everywhere: constants,
+// counters of the loops around it, and what is computed outside of any construct?  A device may
+// round the copy of a float operation in another way, and the place would be another one.
 static bool is_plain(const grad_facts *f, uint32_t id, uint32_t *steps)
 {
     if (is_available(f, id)) return true;
     const vy_inst *i = &f->p->insts.data[id];
     if (++*steps > MOST_STEPS || vy_op_infos[i->op].effect != VY_PURE ||
-        vy_op_is_subgroup((vy_op)i->op) || i->op == VY_OP_APPLY)
+        vy_op_is_subgroup((vy_op)i->op) || i->op == VY_OP_APPLY ||
+        vy_type_is_float((vy_type)i->type))
         return false;
     for (uint32_t k = 0; k < i->nargs; k++)
         if (!is_plain(f, vy_arg(f->p, id, k), steps)) return false;
@@ -79,25 +84,50 @@ static uint32_t copy(reverse *r, uint32_t id)
     return vy_emit(r->b, (vy_op)i->op, (vy_type)i->type, i->aux, i->nargs, args);
 }
 
-static void put_back(reverse *r, uint32_t store)
+static bool is_put_back(const reverse *r, uint32_t store)
+{
+    const uint32_t buffer = r->p->insts.data[store].aux;
+    const built_buffer *info = &r->build.buffers[buffer];
+    return r->plan.rewound[buffer] && info->copy && info->stores && r->build.purpose != BUILD_PROBE;
+}
+
+// Stores zero; `guarded`: if that is in range.
+static void put_back(reverse *r, uint32_t store, bool guarded)
 {
     const uint32_t buffer = r->p->insts.data[store].aux, rank = vy_rank_of(r->p, store);
-    const built_buffer *info = &r->build.buffers[buffer];
+    const uint32_t place = r->build.buffers[buffer].copy;
     uint32_t args[VY_MAX_RANK + 1];
-    if (!r->plan.rewound[buffer] || !info->copy || !info->stores || r->build.purpose == BUILD_PROBE)
-        return;
+    vy_value inside = vy_bool(r->b, true);
     for (uint32_t k = 0; k < rank; k++) args[k] = copy(r, vy_arg(r->p, store, k));
     args[rank] = vy_zero(r->b, (vy_type)r->p->buffers.data[buffer].type).id;
-    vy_emit(r->b, VY_OP_STORE, VY_VOID, info->copy, rank + 1, args);
+    for (uint32_t k = 0; k < rank && guarded; k++)
+        inside = vy_and_in_range(r->b, inside, (vy_value){args[k]},
+                                 (vy_value){vy_extent_leaf(r->b, place, k)});
+    if (guarded) vy_begin_if(r->b, inside.id);
+    vy_emit(r->b, VY_OP_STORE, VY_VOID, place, rank + 1, args);
+    if (!guarded) return;
+    vy_begin_else(r->b, 0, NULL);
+    vy_end_if(r->b, 0, NULL, NULL);
+}
+
+// Does the body of the loop execute it in some iterations only?
+static bool is_in_arm(const reverse *r, uint32_t store, uint32_t loop)
+{
+    for (uint32_t up = r->facts.s.parent[store]; up != loop; up = r->facts.s.parent[up])
+        if (r->p->insts.data[up].op != VY_OP_CHECKPOINT) return true;
+    return false;
 }
 
 void vy_rewind_ahead(reverse *r, uint32_t loop)
 {
     for (uint32_t id = loop + 1; id < r->facts.s.partner[loop]; id++)
-        if (r->plan.taken_back[id] == VY_REWIND_EARLY && r->facts.home[id] == loop) put_back(r, id);
+        if (r->plan.taken_back[id] == VY_REWIND_EARLY && r->facts.home[id] == loop &&
+            is_put_back(r, id))
+            put_back(r, id, is_in_arm(r, id, loop));
 }
 
 void vy_rewind_store(reverse *r, uint32_t store)
 {
-    if (r->plan.taken_back[store] == VY_REWIND_LATE) put_back(r, store);
+    if (r->plan.taken_back[store] == VY_REWIND_LATE && is_put_back(r, store))
+        put_back(r, store, false);
 }

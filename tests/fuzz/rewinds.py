@@ -24,12 +24,12 @@ class Maker:
         return "%s%d" % (letter, self.names)
 
     def index(self, counters):
-        """Of a load: anything in range."""
+        """Of a load: anything in range; with o, which is 0 mostly, often what the iteration stores."""
         r = self.r
         k, j = r.choice(counters or ["3"]), r.choice(counters or ["5"])
         return r.choice((
             "%s %% %d" % (k, E), "(%s + 1) %% %d" % (k, E), "(%s + %d) %% %d" % (k, E - 1, E), "(%s * 5 + %s) %% %d" % (k, j, E),
-            "(%s ^ 1) %% %d" % (k, E), "q[%s %% %d]" % (k, E), "%d" % r.randrange(E), "popcount(%s + %s)" % (k, j)))
+            "(%s + o) %% %d" % (k, E), "(%s + o) %% %d" % ((counters or ["4"])[-1], E), "(%s ^ 1) %% %d" % (k, E), "q[%s %% %d]" % (k, E), "%d" % r.randrange(E), "popcount(%s + %s)" % (k, j)))
 
     def load(self, counters):
         r = self.r
@@ -71,7 +71,34 @@ class Maker:
         return self.r.choice((store,) * 7 + (
             "if x[i, %s %% %d] > 0.1 { %s }" % (k, E, store),
             "if x[i, %s %% %d] > 0.0 { %s } else { %s = 0.4 * v; }" % (k, E, store, at),
-            "if %s %% 3 != 1 { %s }" % (k, store), "%s %s = 0.9 * %s;" % (store, at, at)))
+            "if %s %% 3 != 1 { %s }" % (k, store), self.shifted(counters), "%s %s = 0.9 * %s;" % (store, at, at)))
+
+    def shifted(self, counters):
+        """A store whose place is in range only where its arm is taken."""
+        r = self.r
+        k, by = (counters or ["2"])[-1], r.randrange(1, 5)
+        name = r.choice(self.fresh) if self.fresh else "a"
+        if name == "m":
+            return "if %s < 4 { m[%s, o] = %s; }" % (k, k, self.value(counters))
+        if name in self.fresh:
+            self.fresh.remove(name)
+        place, fits = r.choice((("%s - %d" % (k, by), "%s >= %d" % (k, by)), ("%s + %d" % (k, by), "%s < %d" % (k, E - by))))
+        store = "%s[%s] = %s;" % (name, place, self.value(counters))
+        if counters and r.random() < 0.3:
+            return "if !(%s) { %s; } %s" % (fits, r.choice(("continue", "break")), store)
+        return "if %s { %s } else { v *= 0.9; }" % (fits, store)
+
+    def searched(self, counters):
+        """A store, and a loop that finds it among all elements."""
+        r, k = self.r, counters[-1]
+        array = [name for name in self.fresh if name != "m"] or ["a"]
+        name, j = r.choice(array), self.name("j")
+        if name in self.fresh:
+            self.fresh.remove(name)
+        scan = "for %s in 0..%d { v = 0.8 * v + 0.2 * sin(%s[(%s * %d + %s) %% %d] * x[i, %s] + v); }" % (
+            j, E, name, j, r.choice((1, 3, 5)), k, E, j)
+        store = "%s[%s] = %s;" % (name, k, r.choice(("v + x[i, %s %% %d]" % (k, E), self.value(counters))))
+        return " ".join(r.choice(((store, scan), (scan, store), (store, self.use(counters), scan), (scan, store, scan.replace(j, j + "b")))))
 
     def loop(self, counters):
         s = self.name("s")
@@ -102,7 +129,9 @@ class Maker:
                 "for %s in 0..4 { q[%s * 2] = (q[%s] + %s) %% %d; }" % (k, k, k, k, E),
                 "for %s in 0..4 { q[%s %% 4 * 4 + %s] = (%s * 3 + %s + q[%s]) %% %d; }" % (k, s, k, s, k, k, E),
                 "q[%s] = (%s * 5 + 3) %% %d;" % (s, s, E), "if %s %% 2 == 1 { q[%s] = %s * 3 %% %d; }" % (s, s, s, E)))
-        if kind < 0.72 and counters:
+        if kind < 0.71 and len(counters) == 1:
+            return self.searched(counters)
+        if kind < 0.73 and counters:
             return "if v > 2.5 { %s; }" % self.r.choice(("break", "continue"))
         if kind < 0.76 and not counters:
             return "checkpoint { %s }" % self.loop(counters)
