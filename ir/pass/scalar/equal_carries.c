@@ -106,7 +106,7 @@ static bool find_all(equals *x)
     return true;
 }
 
-static uint32_t instead(void *pass, uint32_t id)
+static uint32_t one_for_all(void *pass, uint32_t id)
 {
     equals *x = pass;
     const vy_program *p = x->w.p;
@@ -128,6 +128,6 @@ bool vy_pass_equal_carries(vy_program *p, vy_pass_context *c)
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
     equals x = {0};
     const bool ok = vy_rewrite_begin(&x.w, p) && find_all(&x);
-    if (ok && x.any) vy_rewrite_run(&x.w, instead, &x);
+    if (ok && x.any) vy_rewrite_run(&x.w, one_for_all, &x);
     return vy_rewrite_end(&x.w, ok, &c->changed);
 }

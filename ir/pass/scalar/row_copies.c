@@ -88,12 +88,14 @@ static bool pays(const row_copies *x, uint32_t id, uint32_t loop)
     return nested && 2 * elements >= vy_row_elements(x->w.p, inst(x, id)->aux);
 }
 
+// Marks the loops with other accesses to the array.  True if there are some, so that `registers`
+// makes no values of it; it does of one that is only cleared as well.
 static bool mark_others(row_copies *x, uint32_t array)
 {
     bool any = false;
     for (uint32_t id = x->head[array]; id; id = x->previous[id]) {
         if (is_fixed(x, id)) continue;
-        any = true;
+        any |= inst(x, id)->op != VY_OP_ZERO;
         for (uint32_t up = around(x, id); up && x->bad[up] != array; up = around(x, up))
             x->bad[up] = array;
     }
@@ -102,7 +104,7 @@ static bool mark_others(row_copies *x, uint32_t array)
 
 static bool choose_array(row_copies *x, uint32_t array)
 {
-    if (!mark_others(x, array)) return true; // `registers` sees to it
+    if (!mark_others(x, array)) return true;
     const uint32_t before = x->list.count;
     for (uint32_t id = x->head[array]; id; id = x->previous[id]) {
         const uint32_t loop = outermost(x, id, array);
@@ -181,7 +183,7 @@ static void copy_access(row_copies *x, uint32_t id)
     if (i->op == VY_OP_LOAD) vy_rewrite_as(&x->w, id, v);
 }
 
-static uint32_t instead(void *pass, uint32_t id)
+static uint32_t with_copies(void *pass, uint32_t id)
 {
     row_copies *x = pass;
     if (x->first[id]) vy_rewrite_at(&x->w, id);
@@ -208,7 +210,7 @@ vy_program *vy_copy_rows(vy_program *p, bool *ok)
 {
     row_copies x = {0};
     *ok = vy_rewrite_begin(&x.w, p) && choose_copies(&x);
-    if (*ok && x.list.count) vy_rewrite_run(&x.w, instead, &x);
+    if (*ok && x.list.count) vy_rewrite_run(&x.w, with_copies, &x);
     const bool begun = x.w.b != NULL;
     vy_vec_free(&x.list);
     vy_program *fresh = vy_rewrite_take(&x.w, *ok);
