@@ -24,8 +24,8 @@ typedef struct storage_plan {
                          // see standing.c; or 0
     uint32_t *rewound;   // by buffer: the first of its stores if the reverse sweep takes them
                          // back, see rewind.c; or 0
-    uint32_t *rewinds;   // by store: the next one to that array, or 0
-    uint8_t *taken_back; // by store: when it would be
+    uint32_t *rewinds;   // by store: the next one to that array, or 0; NULL: no array is rewound
+    uint8_t *taken_back; // by store: when it would be; NULL likewise
     bool *spilled;       // by buffer: its adjoint is in a workspace, see spill.c
     uint32_t fewer_sums; // how often the number of arrays of sweep_lane_sums.c has been halved
     uint32_t *stage;     // by load of a shared array: see shared_replay.c
@@ -42,6 +42,7 @@ typedef struct storage_plan {
 // Makes the tables, zeroed; `counters` and `hints` are set before.  False: memory; call
 // vy_storage_free either way.
 bool vy_storage_make(storage_plan *s, const vy_program *p);
+bool vy_storage_make_rewound(storage_plan *s, const vy_program *p); // rewinds, taken_back
 void vy_storage_free(storage_plan *s);
 
 #endif

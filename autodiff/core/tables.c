@@ -17,8 +17,10 @@
 // Of programs with phases alone: vy_own makes them.
 #define PHASED(T) T(own_in, n) T(summed, n)
 #define PLAN(T)                                                                                    \
-    T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n) T(taken_back, n) T(rewinds, n) \
+    T(kept, n) T(stands, n) T(counter, n) T(stage, n) T(staged_at, n)                              \
     T(rewound, p->buffers.count) T(spilled, p->buffers.count)
+// Of programs with local arrays alone: vy_rewind makes them.
+#define REWOUND(T) T(taken_back, n) T(rewinds, n)
 #define SWEEPS(T)                                                                                  \
     T(map, n) T(count, n) T(adjoint, n) T(mask, n) T(slot, n) T(begins, n) T(begins_too, n)
 #define BUILD(T)                                                                                   \
@@ -92,6 +94,14 @@ bool vy_storage_make(storage_plan *t, const vy_program *p)
     return ok;
 }
 
+bool vy_storage_make_rewound(storage_plan *t, const vy_program *p)
+{
+    const size_t n = p->insts.count;
+    bool ok = true;
+    REWOUND(MAKE)
+    return ok;
+}
+
 void vy_undo_plan_free(undo_plan *u)
 {
     vy_vec_free(&u->logs);
@@ -103,6 +113,7 @@ void vy_undo_plan_free(undo_plan *u)
 void vy_storage_free(storage_plan *t)
 {
     PLAN(FREE)
+    REWOUND(FREE)
     vy_vec_free(&t->stages);
     vy_arena_free(&t->arena);
     vy_undo_plan_free(&t->undo);

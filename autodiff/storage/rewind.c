@@ -120,6 +120,7 @@ static bool is_in_arm(const reverse *r, uint32_t store, uint32_t loop)
 
 void vy_rewind_ahead(reverse *r, uint32_t loop)
 {
+    if (!r->plan.taken_back) return;
     for (uint32_t id = loop + 1; id < r->facts.s.partner[loop]; id++)
         if (r->plan.taken_back[id] == VY_REWIND_EARLY && r->facts.home[id] == loop &&
             is_put_back(r, id))
@@ -128,6 +129,6 @@ void vy_rewind_ahead(reverse *r, uint32_t loop)
 
 void vy_rewind_store(reverse *r, uint32_t store)
 {
-    if (r->plan.taken_back[store] == VY_REWIND_LATE && is_put_back(r, store))
+    if (r->plan.taken_back && r->plan.taken_back[store] == VY_REWIND_LATE && is_put_back(r, store))
         put_back(r, store, false);
 }

@@ -169,11 +169,19 @@ static bool plan_again(reverse *r, const uint8_t *needed)
     return ok;
 }
 
+static bool has_arrays(const vy_program *p)
+{
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        if (p->buffers.data[b].cls == VY_LOCAL) return true;
+    return false;
+}
+
 bool vy_rewind(reverse *r, const uint8_t *needed)
 {
     bool any = false;
-    if (r->p->host) return true;
-    if (find(r, &any) && (!any || plan_again(r, needed))) return true;
+    if (r->p->host || !has_arrays(r->p)) return true;
+    if (vy_storage_make_rewound(&r->plan, r->p) && find(r, &any) && (!any || plan_again(r, needed)))
+        return true;
     if (!r->failed) vy_fail_oom(r->out);
     r->failed = true;
     return false;
