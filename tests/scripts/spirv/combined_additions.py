@@ -20,11 +20,16 @@ def run(*arguments):
     return json.loads(done.stdout)["outputs"] if done.returncode == 0 else done.stderr
 
 
+def is_exact(outputs):
+    """Are the numbers below 2**24, as the generator's sums have to be for their order not to matter?"""
+    return all(abs(v) < 1 << 24 for one in outputs.values() for v in one["data"] if isinstance(v, (int, float)))
+
+
 def main():
     seed = int(os.environ.get("VYRE_SEED") or os.environ["VYRE_FRESH_SEED"])
     count = int(os.environ.get("VYRE_COUNT") or -(-240 // int(os.environ.get("VYRE_SHARE", "1"))))
     print("VYRE_SEED=%d VYRE_COUNT=%d tests/run -k combined_additions" % (seed, count))
-    wrong = right = 0
+    wrong = right = large = 0
     for n in range(seed, seed + count):
         program = splats.make(n)
         with open("splats.vyre", "w", encoding="utf-8") as f:
@@ -34,10 +39,13 @@ def main():
             if plain == gpu and not isinstance(plain, str):
                 right += 1
                 continue
+            if isinstance(plain, dict) and isinstance(gpu, dict) and not is_exact(plain):
+                large += 1 # products in nested loops
+                continue
             wrong += 1
             print("VYRE_SEED=%d, %s differs, or fails:\n%s\n%s\n%s" % (n, " ".join(way) or "the program", program.text(), str(plain)[:300], str(gpu)[:300]))
-    print("%d right, %d wrong" % (right, wrong))
-    return wrong > 0 or not right
+    print("%d right, %d wrong, %d too large to be exact" % (right, wrong, large))
+    return wrong > 0 or right < 10 * large or not right
 
 
 if __name__ == "__main__":

@@ -21,10 +21,12 @@ static bool may_be_empty(const image *x)
 }
 
 // Does the program access nothing out of range at any launch once such loads are before their loops?
+// With all loops unrolled that a derivative's might be.
 static bool is_in_range_hoisted(job *j)
 {
+    const vy_opt_options most = {.level = 3};
     vy_module *m = parsed(j->text, "parse");
-    bool ok = m && vy_optimize(m, NULL);
+    bool ok = m && vy_optimize(m, &most);
     for (uint32_t k = 0; ok && k < j->launch_count; k++) {
         image x;
         if (may_be_empty(&j->launches[k].x)) ok = false;
