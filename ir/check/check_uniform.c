@@ -196,6 +196,18 @@ const uint32_t *vy_differences_along(const vy_program *p, const vy_structure *s,
     return d.origin;
 }
 
+bool vy_differences_by_axis(const vy_program *p, const vy_structure *s, vy_arena *arena,
+                            const uint32_t *along[3])
+{
+    uint8_t *loads = vy_arena_alloc(arena, p->buffers.count + 1u);
+    for (uint32_t k = 1; loads && k < p->buffers.count; k++)
+        loads[k] = p->buffers.data[k].cls != VY_IN;
+    bool ok = loads != NULL;
+    for (uint32_t axis = 0; ok && axis < 3; axis++)
+        ok = (along[axis] = vy_differences_along(p, s, axis, loads, arena)) != NULL;
+    return ok;
+}
+
 static const char *describe(const vy_program *p, uint32_t id, const char **name)
 {
     static const char *const builtins[] = {"gid",    "lid",  "wid",          "num_groups",

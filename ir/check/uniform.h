@@ -16,6 +16,10 @@ const uint32_t *vy_differences(const vy_program *p, const vy_structure *s, const
 // looked for: a value that differs may be one of iterations that only some invocations run.
 const uint32_t *vy_differences_along(const vy_program *p, const vy_structure *s, uint32_t axis,
                                      const uint8_t *loads, vy_arena *arena);
+// The same by axis of lid, where what is loaded is a source but from `in` buffers.  False: out of
+// memory.
+bool vy_differences_by_axis(const vy_program *p, const vy_structure *s, vy_arena *arena,
+                            const uint32_t *along[3]);
 bool vy_leaf_along(const vy_program *p, uint32_t leaf, uint32_t axis);
 bool vy_leaf_differs(const vy_program *p, uint32_t id);
 // Is `id` a variable of the domain that has an axis of the workgroup to itself, which is then

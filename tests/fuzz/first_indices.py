@@ -7,25 +7,20 @@ The device then computes the address in two parts (spirv/facts/shared_places.c),
 `@in_range(n)` say how many indices are surely in range.  make(seed) is a program of f64 for
 gradcheck_file; whole(seed) is (text, launches) of one whose numbers are exact, for a device.
 """
-import random
-
-from rounds import Program
+from rounds import Named, Program
 
 EXTENTS = ("B", "O", "3", "H", "W")
 SHAPES = (("B", "H"), ("B", "W"), ("3", "H"), ("B", "O", "H"), ("B", "H", "W"), ("3", "B", "W"), ("O", "B", "H", "W"), ("B", "3", "O", "W"), ("H", "B", "W"))
 SIZES = {"B": (1, 2, 3, 5, 9, 17), "O": (1, 2, 3, 4), "H": (0, 1, 2, 3, 5, 8), "W": (0, 1, 2, 4, 7), "I": (1, 2, 4, 9), "T": (0, 1, 2, 5, 70), "S": (-9, -2, -1, 0, 1, 2, 6)}
 
 
-class Maker:
+class Maker(Named):
     def __init__(self, seed, kept, factors, small=False):
-        self.r, self.names, self.kept, self.factors, self.small = random.Random(seed), 0, kept, factors, small
+        super().__init__(seed)
+        self.kept, self.factors, self.small = kept, factors, small
         self.shapes = self.r.sample(SHAPES, self.r.randrange(2, 5))
         # by extent: what is surely below it
         self.below = {"B": ["b", "b", "B - 1 - b", "(b + 1) % B", "min(b + T, B - 1)"], "3": ["0", "1", "2", "b % 3", "(i + 2) % 3"], "O": ["O - 1", "i % O"], "H": [], "W": []}
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
 
     def anywhere(self, counters):
         """An index of which nothing is known."""

@@ -6,7 +6,7 @@ What a driver infers about a trip count decides how it unrolls the loop
 (spirv/target/mesa_loops.c), so these programs compare a device with the interpreter: make(seed) is
 one program of eight loops, each with a row of the output y.
 """
-import random
+from rounds import Named
 
 # Of small numbers, so that every loop ends after some dozen iterations: n is from -5 to 9, s is -2,
 # u from 0 to 9, x from -3 to 4.
@@ -15,14 +15,7 @@ LEAVES = {"i32": ("n[i]", "s", "i32(x[i] * 2.0)", "i32(i) - 3", "i32(u[i])"), "u
 LOOPS = 8
 
 
-class Maker:
-    def __init__(self, seed):
-        self.r, self.names = random.Random(seed), 0
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
-
+class Maker(Named):
     def constant(self, t, low=-3, high=4):
         c = self.r.randrange(max(low, 0) if t == "u32" else low, high + 1)
         return {"i32": "%di32" % c, "u32": "%du" % c, "f32": "%.1f" % c}[t]

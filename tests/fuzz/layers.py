@@ -7,22 +7,12 @@ variables that are always equal.  Some loops also name an element by their own c
 some are left early, work on a part of the row, backwards or in steps, store under conditions or not
 at all, run a few times or none; some rows have two axes.  make(seed) is a program of f64.
 """
-import random
+from rounds import Named, Program
 
-from rounds import Program
-
-E = 6
+E = 9  # too many iterations for loops to be unrolled at -O2
 
 
-class Maker:
-    def __init__(self, seed):
-        self.r = random.Random(seed)
-        self.names = 0
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
-
+class Maker(Named):
     def row(self):
         return self.r.choice("abc")
 

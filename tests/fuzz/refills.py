@@ -6,22 +6,12 @@ is a copy of.  Some fillings are not whole, some go through the elements in anot
 stores, under a condition, in a loop that may not run, or read what they overwrite; some arrays are
 written again after they were copied.  make(seed) is a program of f64.
 """
-import random
-
-from rounds import Program
+from rounds import Named, Program
 
 E, F = 9, 10  # of arrays; too many iterations for loops to be unrolled
 
 
-class Maker:
-    def __init__(self, seed):
-        self.r = random.Random(seed)
-        self.names = 0
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
-
+class Maker(Named):
     def array(self):
         return self.r.choice("abc")
 

@@ -6,22 +6,15 @@ Some elements are here, some stores are in arms or in loops without a derivative
 after the store of their iteration, in other loops than it, or before all; loops end early.
 make(seed) is a program of f64.
 """
-import random
-
-from rounds import Program
+from rounds import Named, Program
 
 E = 16  # elements of an array
 
 
-class Maker:
+class Maker(Named):
     def __init__(self, seed):
-        self.r = random.Random(seed)
-        self.names = 0
+        super().__init__(seed)
         self.fresh = list("abcd") + ["m"]  # arrays without a store
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
 
     def index(self, counters):
         """Of a load: anything in range; with o, which is 0 mostly, often what the iteration stores."""

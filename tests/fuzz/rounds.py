@@ -8,14 +8,20 @@ word for word, so that there is something to reuse.  make(seed) is a program of 
 import random
 
 
-class Maker:
+class Named:
+    """Random choices from a seed, and names that are not in use: what makers of programs begin with."""
     def __init__(self, seed):
-        self.r = random.Random(seed)
-        self.names, self.said = 0, []  # constructs without side effects, with a hole for the result
+        self.r, self.names = random.Random(seed), 0
 
     def name(self, letter):
         self.names += 1
         return "%s%d" % (letter, self.names)
+
+
+class Maker(Named):
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.said = []  # constructs without side effects, with a hole for the result
 
     def index(self, counters):
         r = self.r

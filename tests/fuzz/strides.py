@@ -7,9 +7,7 @@ What constants determine, the compiler follows iteration by iteration
 loop does not hold in the next, and what holds in a loop does not hold after it.  make(seed) is a
 program of f64.
 """
-import random
-
-from rounds import Program
+from rounds import Named, Program
 
 # Initial value, condition, update: {} is the counter.  The loop also ends after some iterations
 # whatever the condition.
@@ -18,14 +16,7 @@ STRIDES = (("0", "{} < 3", "{} += 1;"), ("0", "{} < 2", "{} += 1;"), ("1", "{} <
            ("n[i]", "{} > 0", "{} -= 1;"), ("0", "{} < T", "{} += 1;"), ("0", "{} < n[i]", "{} += 1;"), ("T", "{} < 4", "{} += 1;"))
 
 
-class Maker:
-    def __init__(self, seed):
-        self.r, self.names = random.Random(seed), 0
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
-
+class Maker(Named):
     def whole(self, ints, depth=2):
         """An integer of constants and what is in scope: small, and of either sign."""
         r = self.r

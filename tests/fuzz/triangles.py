@@ -8,23 +8,17 @@ steps, with exits.  Some loops make a sum of 18 products or two, and add to what
 of their iterations may become one (jam_iterations.c).  Workgroups are small, so that domains have several, the last of which is not
 full.  make(seed) is a program of f64.
 """
-import random
-
-from rounds import Program
+from rounds import Named, Program
 
 BOUNDS = ("{v}..N", "{v}..N", "{v} + 1..N", "rev(0..{v})", "rev(0..{v} + 1)", "rev({v}..N)", "0..{v} + 1", "rev({v} + 1..N)", "{v}..N step 2",
           "rev(0..{v} + 2)", "{v} * 2..N", "{v}..{v} + 3", "rev({v} / 2..{v})", "i32({v})..i32(N)", "{v} - 1..N")
 SHAPES = ("", "", "workgroup(2)", "workgroup(4)", "workgroup(2, 2)", "workgroup(4, 2)", "workgroup(1, 2)")
 
 
-class Maker:
+class Maker(Named):
     def __init__(self, seed):
-        self.r, self.names = random.Random(seed), 0
+        super().__init__(seed)
         self.deep = self.r.random() < 0.6  # two variables of the domain
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
 
     def value(self, c, depth=2):
         r = self.r

@@ -7,22 +7,16 @@ divided among its lanes, what depends on earlier iterations stays in order.  Som
 begin late or take steps, some have conditions and loops inside, some store where another iteration
 or loop reads or stores.  make(seed) is a program of f64.
 """
-import random
-
-from rounds import Program
+from rounds import Named, Program
 
 BOUNDS = ("0..M", "0..M", "0..M", "rev(0..M)", "1..M", "0..M step 2", "rev(1..M) step 3", "0..M - 1", "-1..i32(M) - 1")
 
 
-class Maker:
+class Maker(Named):
     def __init__(self, seed):
-        self.r, self.names = random.Random(seed), 0
+        super().__init__(seed)
         # Half of the programs only do what lanes may do, and store in one loop.
         self.tame, self.stored = self.r.random() < 0.5, False
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
 
     def value(self, c, depth=2):
         """Something of an iteration alone."""

@@ -7,9 +7,7 @@ computes the length of a buffer is that length (lengths.c); products on one cond
 selected factors (select_factors.c).  Some loops go backwards, begin late, take
 steps, have loops inside, or no iteration at all.  make(seed) is a program of f64.
 """
-import random
-
-from rounds import Program
+from rounds import Named, Program
 
 # Lengths of the rows, as a dimension, and as what code may compute: also what is only nearly it.
 LENGTHS = (
@@ -19,14 +17,10 @@ LENGTHS = (
 )
 
 
-class Maker:
+class Maker(Named):
     def __init__(self, seed):
-        self.r, self.names = random.Random(seed), 0
+        super().__init__(seed)
         self.dim, self.code = self.r.choice(LENGTHS)
-
-    def name(self, letter):
-        self.names += 1
-        return "%s%d" % (letter, self.names)
 
     def bounds(self):
         n = self.r.choice(self.code + self.code[:1])

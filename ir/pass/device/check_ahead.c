@@ -239,13 +239,7 @@ static bool any_suits(vy_ahead *x)
 static bool prepare(vy_ahead *x)
 {
     const vy_program *p = x->w.p;
-    uint8_t *sources = vy_rewrite_table(&x->w, p->buffers.count);
-    for (uint32_t k = 1; sources && k < p->buffers.count; k++)
-        sources[k] = p->buffers.data[k].cls != VY_IN;
-    for (uint32_t axis = 0; axis < 3 && !x->w.oom; axis++) {
-        x->along[axis] = vy_differences_along(p, &x->w.s, axis, sources, &x->w.arena);
-        x->w.oom |= !x->along[axis];
-    }
+    x->w.oom |= !vy_differences_by_axis(p, &x->w.s, &x->w.arena, x->along);
     x->of = vy_rewrite_table(&x->w, p->insts.count * sizeof *x->of);
     x->freed = vy_rewrite_bytes(&x->w);
     x->taken = vy_rewrite_ids(&x->w);

@@ -201,15 +201,13 @@ bool vy_jam_tables(vy_jam *x)
 static bool prepare(vy_jam *x)
 {
     const vy_program *p = x->w->p;
-    uint8_t *sources = vy_rewrite_table(x->w, p->buffers.count), *same = vy_rewrite_bytes(x->w);
-    for (uint32_t k = 1; sources && k < p->buffers.count; k++)
-        sources[k] = p->buffers.data[k].cls != VY_IN;
-    if (!x->w->oom) memset(same, 1, p->insts.count);
-    for (uint32_t axis = 0; axis < 3 && !x->w->oom; axis++) {
-        if (p->workgroup[axis] < 2) continue;
-        const uint32_t *along = vy_differences_along(p, &x->w->s, axis, sources, &x->w->arena);
-        x->w->oom |= !along;
-        for (uint32_t id = 0; along && id < p->insts.count; id++) same[id] &= !along[id];
+    const uint32_t *along[3];
+    uint8_t *same = vy_rewrite_bytes(x->w);
+    x->w->oom |= !vy_differences_by_axis(p, &x->w->s, &x->w->arena, along);
+    for (uint32_t id = 0; id < p->insts.count && !x->w->oom; id++) {
+        same[id] = 1;
+        for (uint32_t axis = 0; axis < 3; axis++)
+            same[id] &= p->workgroup[axis] < 2 || !along[axis][id];
     }
     x->same = same;
     return !x->w->oom && vy_jam_tables(x);

@@ -187,14 +187,7 @@ static void rebuild(slots *x)
 
 static bool prepare(slots *x)
 {
-    const vy_program *p = x->w.p;
-    uint8_t *sources = vy_rewrite_table(&x->w, p->buffers.count);
-    for (uint32_t k = 1; sources && k < p->buffers.count; k++)
-        sources[k] = p->buffers.data[k].cls != VY_IN;
-    for (uint32_t axis = 0; axis < 3 && !x->w.oom; axis++) {
-        x->along[axis] = vy_differences_along(p, &x->w.s, axis, sources, &x->w.arena);
-        x->w.oom |= !x->along[axis];
-    }
+    x->w.oom |= !vy_differences_by_axis(x->w.p, &x->w.s, &x->w.arena, x->along);
     x->may = vy_rewrite_bytes(&x->w), x->slot = vy_rewrite_ids(&x->w);
     x->loaded = vy_rewrite_ids(&x->w), x->where = vy_rewrite_ids(&x->w);
     return !x->w.oom;

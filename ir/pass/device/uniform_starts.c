@@ -295,14 +295,8 @@ static uint32_t instead(void *pass, uint32_t id)
 
 static bool find_differences(starts *x)
 {
-    const vy_program *p = x->w.p;
-    uint8_t *sources = vy_rewrite_table(&x->w, p->buffers.count);
     x->same = vy_rewrite_bytes(&x->w);
-    for (uint32_t k = 1; sources && k < p->buffers.count; k++) sources[k] = is_written(p, k);
-    for (uint32_t axis = 0; axis < 3 && !x->w.oom; axis++) {
-        x->along[axis] = vy_differences_along(p, &x->w.s, axis, sources, &x->w.arena);
-        x->w.oom |= !x->along[axis];
-    }
+    x->w.oom |= !vy_differences_by_axis(x->w.p, &x->w.s, &x->w.arena, x->along);
     x->jam.w = &x->w, x->jam.same = x->same;
     return !x->w.oom && vy_jam_tables(&x->jam);
 }

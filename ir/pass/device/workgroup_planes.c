@@ -35,15 +35,9 @@ static bool loads_planes(const vy_program *p, const uint32_t *along[3])
 static bool find(const vy_program *p, const vy_structure *s, vy_arena *arena, bool *planes)
 {
     const uint32_t *along[3];
-    uint8_t *sources = vy_arena_alloc(arena, p->buffers.count);
-    for (uint32_t k = 1; sources && k < p->buffers.count; k++)
-        sources[k] = p->buffers.data[k].cls != VY_IN;
-    for (uint32_t axis = 0; sources && axis < 3; axis++) {
-        along[axis] = vy_differences_along(p, s, axis, sources, arena);
-        if (!along[axis]) return false;
-    }
-    if (sources) *planes = loads_planes(p, along);
-    return sources != NULL;
+    if (!vy_differences_by_axis(p, s, arena, along)) return false;
+    *planes = loads_planes(p, along);
+    return true;
 }
 
 static bool has_room(const vy_program *p, const vy_opt_options *o, uint32_t axis, uint32_t size)

@@ -30,14 +30,7 @@
 
 bool vy_ranges_prepare(vy_loop_ranges *x, vy_rewrite *w)
 {
-    const vy_program *p = w->p;
-    uint8_t *sources = vy_rewrite_table(w, p->buffers.count);
-    for (uint32_t k = 1; sources && k < p->buffers.count; k++)
-        sources[k] = p->buffers.data[k].cls != VY_IN;
-    for (uint32_t axis = 0; axis < 3 && !w->oom; axis++) {
-        x->along[axis] = vy_differences_along(p, &w->s, axis, sources, &w->arena);
-        w->oom |= !x->along[axis];
-    }
+    w->oom |= !vy_differences_by_axis(w->p, &w->s, &w->arena, x->along);
     x->freed = vy_rewrite_bytes(w);
     return !w->oom;
 }

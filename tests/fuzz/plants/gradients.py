@@ -213,6 +213,11 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/device/folded_zeros.vyre", (
         ("spirv/emit/emit_math.c", None, "if (!f->m->hooks->factor) return one;", "return one;"),
     )),
+    ("text/opt/forward_clear.vyre", (
+        ("ir/pass/scalar/forward.c", None, "return b->cls == VY_LOCAL || (", "return ("),
+        ("ir/pass/scalar/forward.c", None, "last = f->w.s.partner[up];", "last = load;"),
+        ("ir/pass/scalar/forward.c", None, "if (last != load || vy_barrier", "if (vy_barrier"),
+    )),
     ("text/opt/row_copies.vyre", (
         ("ir/pass/scalar/row_copies.c", None, "if (is_fixed(x, id)) continue;", "if (true) continue;"),
         ("ir/pass/scalar/row_copies.c", None, "x->bad[up] != array; up = around(x, up)) loop = up;", "up; up = around(x, up)) loop = up;"),

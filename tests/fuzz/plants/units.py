@@ -124,6 +124,7 @@ UNITS = {
         ("ir/pass/target/lane_loads.c", None, "vy_leaf_along(p, a, 0) : x->along[a] != 0)", "false : x->along[a] != 0)"),
         ("ir/pass/target/lane_loads.c", None, "!VY_IS_LEAF(a) && a > loop && !x->computable[a]", "false"),
         ("ir/pass/target/lane_loads.c", None, "!loads || loads < others", "!loads"),
+        ("ir/pass/target/lane_loads.c", None, "|| x->w.p->buffers.data[i->aux].cls == VY_LOCAL) continue;", ") continue;"),
         ("ir/pass/target/lane_loads.c", None, "if (!VY_IS_LEAF(a) && a > loop) x->index[a] = 1;", ";"),
         ("ir/pass/target/lane_loads.c", None, "sources[i] = p->buffers.data[i].cls != VY_IN;", "sources[i] = 0;"),
         ("ir/pass/target/lane_loads.c", None, "if (i->flags & VY_FLAG_REVERSE) t =", "if (0) t ="),

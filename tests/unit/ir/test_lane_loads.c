@@ -101,6 +101,9 @@ static const sharing some[] = {
     {1, LINE "    local v: u32[99];\n"
              "    for j in 0..N { v[j % 99] = v[j % 99] * 3 + x[j] + i; }\n"
              "    w[i] = v[0] + v[1] * 2 + v[2] * 3 + v[3] * 4 + s;\n}\n"},
+    {1, LINE "    local v: u32[99];\n"
+             "    for j in 0..N { v[j % 99] = v[(j + i) % 99] * v[j * 7 % 99] + x[j] + i; }\n"
+             "    w[i] = v[0] + v[1] * 2 + v[2] * 3 + v[3] * 4 + s;\n}\n"},
     // Rows, which load different elements.
     {1, TILE "    for k in 0..N { s = s * 3 + q[i, k]; }\n    y[i, j] = s;\n}\n"},
     {2, TILE "    for k in rev(0..N) { s = s * 3 + q[i, k] * x[k]; }\n    y[i, j] = s;\n}\n"},
