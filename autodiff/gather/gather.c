@@ -199,9 +199,11 @@ static bool make(gather *g, vy_program **stages, uint32_t count)
         g->probe->factors |= !g->sites[k].gathered && g->sites[k].factors;
     const bool better = !(g->probe && g->probe->all) && is_better_calm(g);
     g->better = better;
-    g->vain = !better && (gather_wins_in_vain(g) || (g->multiples && gather_left_atomic(g)));
-    g->stopped = better || g->vain || g->probe || gather_is_calm_in_vain(g);
-    if (!g->stopped && !g->failed) return !count || replace(g, stages, count);
+    if (!g->failed) { // else the other attempt may have replaced g->r
+        g->vain = !better && (gather_wins_in_vain(g) || (g->multiples && gather_left_atomic(g)));
+        g->stopped = better || g->vain || g->probe || gather_is_calm_in_vain(g);
+        if (!g->stopped) return !count || replace(g, stages, count);
+    }
     free_stages(stages + 1, count);
     return !g->failed;
 }
