@@ -196,7 +196,7 @@ static bool is_tape(finding *x, vy_online *r, uint32_t id, uint32_t v)
     const vy_buf *b = &p->buffers.data[buffer];
     if (v != r->exp || vy_arg(p, id, vy_rank_of(p, id)) != v || x->w->s.parent[r->loop])
         return false;
-    if (!b->workspace || !b->stored_first || b->cls != VY_INOUT) return false;
+    if (!b->workspace || !b->owned || !b->stored_first) return false;
     const uint32_t *first = x->flow.first_access + buffer;
     for (uint32_t k = first[0]; k < first[1]; k++) {
         const uint32_t access = x->flow.accesses[k];
