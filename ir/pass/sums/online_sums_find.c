@@ -74,7 +74,7 @@ static uint32_t maximum_of(const finding *x, uint32_t loop)
     const vy_type t = (vy_type)p->insts.data[next].type;
     if ((t != VY_F32 && t != VY_F64) || first->f != -INFINITY) return 0;
     const uint32_t side = vy_arg(p, next, 0) == carry ? 1 : 0;
-    if (vy_arg(p, next, 1 - side) != carry || user_count(x, carry) != 1) return 0;
+    if (vy_arg(p, next, 1 - side) != carry) return 0;
     for (uint32_t id = loop + 1; id < x->w->s.partner[loop]; id++) {
         const vy_effect effect = vy_op_infos[p->insts.data[id].op].effect;
         if (effect != VY_PURE && effect != VY_READ && effect != VY_CTRL) return 0;
@@ -220,8 +220,8 @@ static bool takes(finding *x, vy_online *r, uint32_t id, uint32_t v, bool *facto
     case VY_OP_ADD:
     case VY_OP_SUB: return is_sum(x, r, id, v);
     case VY_OP_STORE: return is_tape(x, r, id, v);
-    case VY_OP_NEG: return *factor = true;
-    case VY_OP_MUL: return *factor = vy_arg(p, id, 0) != vy_arg(p, id, 1);
+    case VY_OP_NEG:
+    case VY_OP_MUL: return *factor = true; // of a square it is a user twice
     case VY_OP_DIV: return *factor = vy_arg(p, id, 1) != v;
     default: return false;
     }

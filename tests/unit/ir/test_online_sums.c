@@ -218,8 +218,8 @@ static const char *const apart[] = {
     "for k in 0..N { var q = x[i, k]; if y[k] > 0.0 { q = y[k] - x[i, k]; }\n"
     "let e = exp(q - top); " BOTH " }\n" LAST,
     HEAD
-    "for k in 0..N { var q = x[i, k]; if y[k] > 0.0 { q = y[k] * x[i, k]; } top = max(top, q); }\n"
-    "for k in 0..N { var q = y[k]; if y[k] > 0.0 { q = y[k] * x[i, k]; }\n"
+    "for k in 0..N { var q = x[i, k]; if y[k] > 0.0 { q = y[k] - x[i, k]; } top = max(top, q); }\n"
+    "for k in 0..N { var q = y[k]; if y[k] > 0.0 { q = y[k] - x[i, k]; }\n"
     "let e = exp(q - top); " BOTH " }\n" LAST,
     // Memory that is written between them, or in the second.
     HEAD "for k in 0..N { top = max(top, g[i, k] + x[i, k]); } g[i, 1] = 2.0;\n"
@@ -230,7 +230,9 @@ static const char *const apart[] = {
     // No maximum alone: from elsewhere, another one beside it, what it has found so far, a minimum.
     HEAD "var m = y[0]; for k in 0..N { m = max(m, x[i, k]); }\n"
          "for k in 0..N { let e = exp(x[i, k] - m); " BOTH " }\n" LAST,
-    HEAD "for k in 0..N { top = max(top, x[i, k]); d += x[i, k]; } g[i, 0] = d;\n"
+    HEAD "top = 0.0; for k in 0..N { top = max(top, x[i, k]); }\n"
+         "for k in 0..N { let e = exp(x[i, k] - top); " BOTH " }\n" LAST,
+    HEAD "var z = 0.0; for k in 0..N { top = max(top, x[i, k]); z += x[i, k]; } u[i, 0] = z;\n"
          "for k in 0..N { let e = exp(x[i, k] - top); " BOTH " }\n" LAST,
     HEAD "for k in 0..N { top = max(top, x[i, k]); u[i, k] = top; }\n"
          "for k in 0..N { let e = exp(x[i, k] - top); " BOTH " }\n" LAST,
@@ -243,7 +245,6 @@ static const char *const apart[] = {
     FIRST("x[i, k]") "g[i, 0] = top;\n"
                      "for k in 0..N { let e = exp(x[i, k] - top); " BOTH " }\n" LAST,
     SUMS(BOTH " u[i, k] = x[i, k] - top;"),
-
     SUMS("s += e; a += e * e;"),
     SUMS("s += e; a += y[k] / (e + 1.0);"),
     SUMS("s += e; a += y[k] / e;"),
@@ -253,7 +254,8 @@ static const char *const apart[] = {
     SUMS("s += e; a = e - a;"),
     SUMS("s += e; a += sin(e);"),
     // Sums that begin with something, that each iteration reads, that are no adjoints.
-    SUMS("s += e; b += e; u[i, k] = b;"),
+    SUMS("s += e; b += e;"),
+    SUMS("s += e; u[i, k] = a; a += e * y[k];"),
     SUMS("s += e; a += e * y[k]; u[i, k] = a;"),
     FIRST("x[i, k]") "for k in 0..N { let e = exp(x[i, k] - top); s += e; }\n"
                      "h[i] = log(s); for k in 0..N { g[i, k] = exp(x[i, k] - top) / s; } }",
@@ -272,8 +274,10 @@ static const char *const apart[] = {
              "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k] / s; } }",
     COMPUTED "s += e; t[i, k] = e; }\n if s > 2.0 && N > 0 { t[i, 0] = 3.0; }\n"
              "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k]; } }",
-    COMPUTED "s += e; t[i, k] = e; }\n"
-             "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k + 1] / s; } }",
+    COMPUTED "s += e; t[i, k] = e; }\n for k in 0..N { t[i, k] = y[k]; }\n"
+             "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k] / s; } }",
+    COMPUTED "s += e; t[i, k + 5] = e; }\n"
+             "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k + 5] / s; } }",
     COMPUTED "s += e; t[i, k] = e; d += t[i, k]; }\n"
              "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k] / s + d; } }",
     COMPUTED "s += e; w[i, k] = e; }\n"
