@@ -23,7 +23,7 @@
 // The numbers are those of two walks, but for last bits: `top` is computed as before, and the sums
 // are adjoints, or the sum of the exponentials itself, which may also be a divisor (it is at least
 // 1, in either form), if all of that ends in gradients (sum_order.h).  That the base follows at a
-// distance is for accuracy: a factor less than 1/e rounds what it multiplies, so that of n roundings
+// distance is for accuracy: a factor less than 1/e rounds what it multiplies, so that of n of them
 // all but the last are worth nothing, whereas a base that rose by a little in each iteration would
 // multiply by a number near 1 that is rounded the same way each time.
 //
@@ -44,17 +44,17 @@
 
 #include <float.h>
 
-typedef struct online {
+typedef struct online_pass {
     vy_rewrite w;
     vy_online_sums o;
-} online;
+} online_pass;
 
-static uint32_t instead(void *pass, uint32_t id);
+static uint32_t in_one_walk(void *pass, uint32_t id);
 
 static vy_value exponential(vy_builder *b, vy_value v) { return vy_call_of(b, "exp", v); }
 
 // The exponential in its loop, and the factor of what was summed before.
-static void weigh(online *x, vy_online *r)
+static void weigh(online_pass *x, vy_online *r)
 {
     vy_builder *b = x->w.b;
     vy_rewrite_at(&x->w, r->exp);
@@ -67,7 +67,7 @@ static void weigh(online *x, vy_online *r)
 }
 
 // An addition to a sum.
-static void add_up(online *x, const vy_online *r, uint32_t id)
+static void add_term(online_pass *x, const vy_online *r, uint32_t id)
 {
     const vy_program *p = x->w.p;
     vy_builder *b = x->w.b;
@@ -84,7 +84,7 @@ static void add_up(online *x, const vy_online *r, uint32_t id)
     vy_rewrite_as(&x->w, id, vy_emit(b, (vy_op)i->op, (vy_type)i->type, 0, 2, args));
 }
 
-static void keep(online *x, const vy_online *r, uint32_t id)
+static void store_element(online_pass *x, const vy_online *r, uint32_t id)
 {
     const uint32_t rank = vy_rank_of(x->w.p, id);
     uint32_t args[VY_MAX_RANK + 1];
@@ -93,7 +93,7 @@ static void keep(online *x, const vy_online *r, uint32_t id)
     vy_copy_with(x->w.b, x->w.p, id, args, x->w.map);
 }
 
-static void take(online *x, const vy_online *r, uint32_t id)
+static void load_element(online_pass *x, const vy_online *r, uint32_t id)
 {
     vy_builder *b = x->w.b;
     vy_rewrite_copy(&x->w, id);
@@ -103,7 +103,7 @@ static void take(online *x, const vy_online *r, uint32_t id)
 }
 
 // What the base and the maximum are after an iteration.
-static void step(online *x, const vy_online *r, vy_remade *l)
+static void next_values(online_pass *x, const vy_online *r, vy_remade *l)
 {
     vy_builder *b = x->w.b;
     const vy_program *p = x->w.p;
@@ -117,13 +117,13 @@ static void step(online *x, const vy_online *r, vy_remade *l)
 }
 
 // After the loop: the sums relative to the maximum.
-static void shift(online *x, const vy_online *r, const vy_remade *l)
+static void scale_sums(online_pass *x, const vy_online *r, const vy_remade *l)
 {
     vy_builder *b = x->w.b;
     const vy_value base = {l->out[l->own]}, top = {l->out[l->own + 1]};
     const vy_value one = vy_float_like(b, base, 1.0);
-    const vy_value by =
-        vy_select(b, vy_new_runs(&x->w, r->loop), exponential(b, vy_sub(b, base, top)), one);
+    const vy_value runs = vy_new_runs(&x->w, r->loop), difference = vy_sub(b, base, top);
+    const vy_value by = vy_select(b, runs, exponential(b, difference), one);
     vy_rewrite_as(&x->w, r->top, top.id);
     for (uint32_t k = 0; k < l->own && !vy_rewrite_stopped(&x->w); k++) {
         if (!vy_online_of(&x->o, vy_slot_next(x->w.p, &x->w.s, r->loop, k))) continue;
@@ -132,7 +132,7 @@ static void shift(online *x, const vy_online *r, const vy_remade *l)
     }
 }
 
-static uint32_t rebuild(online *x, vy_online *r)
+static uint32_t make_walk(online_pass *x, vy_online *r)
 {
     vy_rewrite *w = &x->w;
     const vy_type t = (vy_type)w->p->insts.data[r->top].type;
@@ -143,33 +143,33 @@ static uint32_t rebuild(online *x, vy_online *r)
     vy_remake_begin(w, &l);
     if (vy_rewrite_stopped(w)) return r->loop;
     r->base = l.out[l.own];
-    vy_remake_body(w, &l, instead, x);
+    vy_remake_body(w, &l, in_one_walk, x);
     if (vy_rewrite_stopped(w)) return r->loop;
-    step(x, r, &l);
+    next_values(x, r, &l);
     vy_remake_next(w, &l);
     vy_remake_end(w, &l);
     if (vy_rewrite_stopped(w)) return r->loop;
-    shift(x, r, &l);
+    scale_sums(x, r, &l);
     return vy_remake_last(w, &l);
 }
 
-static uint32_t instead(void *pass, uint32_t id)
+static uint32_t in_one_walk(void *pass, uint32_t id)
 {
-    online *x = pass;
+    online_pass *x = pass;
     if (!x->o.of[id]) return 0;
     vy_online *r = &x->o.found.data[x->o.of[id] - 1];
     if (id == r->first) return vy_last_result(x->w.p, &x->w.s, id);
-    if (id == r->loop) return rebuild(x, r);
+    if (id == r->loop) return make_walk(x, r);
     if (id == r->difference) return id;
     const vy_op op = (vy_op)x->w.p->insts.data[id].op;
     if (op == VY_OP_EXP)
         weigh(x, r);
     else if (op == VY_OP_STORE)
-        keep(x, r, id);
+        store_element(x, r, id);
     else if (op == VY_OP_LOAD)
-        take(x, r, id);
+        load_element(x, r, id);
     else
-        add_up(x, r, id);
+        add_term(x, r, id);
     return id;
 }
 
@@ -178,7 +178,7 @@ bool vy_pass_online_sums(vy_program *p, vy_pass_context *c)
     const vy_opt_options *o = c->options;
     if (!o || !o->final || !o->by_invocation || o->precise || p->exact) return true;
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
-    online x = {0};
+    online_pass x = {0};
     const bool ok = vy_rewrite_begin(&x.w, p) && vy_find_online_sums(&x.w, &x.o);
     if (ok && x.o.found.count) vy_rewrite_run(&x.w, instead, &x);
     vy_vec_free(&x.o.found);

@@ -19,9 +19,9 @@
 
 #include <math.h>
 
-enum { MAX_STEPS = 64 };
+enum { MAX_ONLINE = 64 };
 
-typedef struct finding {
+typedef struct online_search {
     vy_rewrite *w;
     vy_online_sums *o;
     vy_sum_order order;
@@ -31,25 +31,25 @@ typedef struct finding {
     uint32_t *pair; // by instruction of the first loop: what is the same in the other one
     uint32_t *work; // those that have one
     uint32_t *seen; // by instruction: 1 + the number of the search that has come to it
-    uint32_t marked[MAX_STEPS], n_marked, search;
-} finding;
+    uint32_t marked[MAX_ONLINE], n_marked, search;
+} online_search;
 
 static bool is_counted(const vy_program *p, uint32_t id)
 {
     return p->insts.data[id].op == VY_OP_LOOP && !vy_exits(p, id);
 }
 
-static bool is_inside(const finding *x, uint32_t loop, uint32_t id)
+static bool is_inside(const online_search *x, uint32_t loop, uint32_t id)
 {
     return !VY_IS_LEAF(id) && id > loop && id < x->w->s.partner[loop];
 }
 
-static uint32_t user_count(const finding *x, uint32_t id)
+static uint32_t user_count(const online_search *x, uint32_t id)
 {
     return x->flow.first_user[id + 1] - x->flow.first_user[id];
 }
 
-static bool prepare(finding *x)
+static bool online_tables(online_search *x)
 {
     if (x->ready) return true;
     vy_rewrite *w = x->w;
@@ -62,9 +62,9 @@ static bool prepare(finding *x)
     return x->ready;
 }
 
-// ---------------------------------------------------------------------------- the loop of a maximum
+// --------------------------------------------------------------------------- the loop of a maximum
 // The values of which the loop finds the largest, and does nothing else; 0: it is another one.
-static uint32_t maximum_of(const finding *x, uint32_t loop)
+static uint32_t maximum_of(const online_search *x, uint32_t loop)
 {
     const vy_program *p = x->w->p;
     if (!is_counted(p, loop) || vy_slot_count(p, &x->w->s, loop) != 1) return 0;
@@ -82,7 +82,7 @@ static uint32_t maximum_of(const finding *x, uint32_t loop)
     return vy_arg(p, next, side);
 }
 
-static bool same_range(const finding *x, uint32_t a, uint32_t b)
+static bool same_range(const online_search *x, uint32_t a, uint32_t b)
 {
     const vy_program *p = x->w->p;
     const vy_inst *i = &p->insts.data[a], *j = &p->insts.data[b];
@@ -91,13 +91,13 @@ static bool same_range(const finding *x, uint32_t a, uint32_t b)
     return same && x->w->s.parent[a] == x->w->s.parent[b];
 }
 
-// ---------------------------------------------------------------------------------- the same values
+// --------------------------------------------------------------------------------- the same values
 // Pairs of values that have to be equal.
 typedef struct matching {
     uint32_t first, loop, n;
 } matching;
 
-static bool match(finding *x, matching *m, uint32_t a, uint32_t b)
+static bool match_value(online_search *x, matching *m, uint32_t a, uint32_t b)
 {
     if (VY_IS_LEAF(a) || a < m->first) return a == b;
     if (x->pair[a]) return x->pair[a] == b;
@@ -107,15 +107,15 @@ static bool match(finding *x, matching *m, uint32_t a, uint32_t b)
     return true;
 }
 
-static bool match_args(finding *x, matching *m, uint32_t a, uint32_t b, uint32_t n)
+static bool match_args(online_search *x, matching *m, uint32_t a, uint32_t b, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
-        if (!match(x, m, vy_arg(x->w->p, a, k), vy_arg(x->w->p, b, k))) return false;
+        if (!match_value(x, m, vy_arg(x->w->p, a, k), vy_arg(x->w->p, b, k))) return false;
     return true;
 }
 
 // A value that a construct carries or yields: what it may be, and what decides about it.
-static bool match_slot(finding *x, matching *m, uint32_t a, uint32_t b)
+static bool match_slot(online_search *x, matching *m, uint32_t a, uint32_t b)
 {
     const vy_program *p = x->w->p;
     const vy_structure *s = &x->w->s;
@@ -123,14 +123,14 @@ static bool match_slot(finding *x, matching *m, uint32_t a, uint32_t b)
     if (one == m->first || p->insts.data[one].op != p->insts.data[other].op) return false;
     if (p->insts.data[one].op == VY_OP_IF)
         return match_args(x, m, one, other, 1) &&
-               match(x, m, vy_slot_then(p, s, one, k), vy_slot_then(p, s, other, k)) &&
-               match(x, m, vy_slot_yield(p, s, one, k), vy_slot_yield(p, s, other, k));
-    return p->insts.data[one].op == VY_OP_LOOP && match(x, m, one, other) &&
-           match(x, m, vy_slot_init(p, one, k), vy_slot_init(p, other, k)) &&
-           match(x, m, vy_slot_next(p, s, one, k), vy_slot_next(p, s, other, k));
+               match_value(x, m, vy_slot_then(p, s, one, k), vy_slot_then(p, s, other, k)) &&
+               match_value(x, m, vy_slot_yield(p, s, one, k), vy_slot_yield(p, s, other, k));
+    return p->insts.data[one].op == VY_OP_LOOP && match_value(x, m, one, other) &&
+           match_value(x, m, vy_slot_init(p, one, k), vy_slot_init(p, other, k)) &&
+           match_value(x, m, vy_slot_next(p, s, one, k), vy_slot_next(p, s, other, k));
 }
 
-static bool match_operands(finding *x, matching *m, uint32_t a, uint32_t b)
+static bool match_operands(online_search *x, matching *m, uint32_t a, uint32_t b)
 {
     const vy_program *p = x->w->p;
     const vy_inst *i = &p->insts.data[a], *j = &p->insts.data[b];
@@ -147,11 +147,11 @@ static bool match_operands(finding *x, matching *m, uint32_t a, uint32_t b)
 }
 
 // Are the values a, of an iteration of the first loop, and b, of the other one's, the same?
-static bool same(finding *x, uint32_t first, uint32_t loop, uint32_t a, uint32_t b)
+static bool equal_values(online_search *x, uint32_t first, uint32_t loop, uint32_t a, uint32_t b)
 {
     matching m = {first, loop, 0};
     x->pair[first] = loop;
-    bool ok = match(x, &m, a, b);
+    bool ok = match_value(x, &m, a, b);
     for (uint32_t k = 0; ok && k < m.n; k++)
         ok = match_operands(x, &m, x->work[k], x->pair[x->work[k]]);
     for (uint32_t k = 0; k < m.n; k++) x->pair[x->work[k]] = 0;
@@ -159,17 +159,17 @@ static bool same(finding *x, uint32_t first, uint32_t loop, uint32_t a, uint32_t
     return ok;
 }
 
-// ------------------------------------------------------------------------------------------ the sums
-static bool mark(finding *x, uint32_t id)
+// ---------------------------------------------------------------------------------------- the sums
+static bool claim(online_search *x, uint32_t id)
 {
-    if (x->n_marked == MAX_STEPS || x->o->of[id]) return false;
+    if (x->n_marked == MAX_ONLINE || x->o->of[id]) return false;
     x->marked[x->n_marked++] = id;
     x->o->of[id] = x->o->found.count + 1;
     return true;
 }
 
 // `id` adds the term `v` to something: to a slot that does nothing else, which is an adjoint?
-static bool is_sum(finding *x, vy_online *r, uint32_t id, uint32_t v)
+static bool is_online_sum(online_search *x, vy_online *r, uint32_t id, uint32_t v)
 {
     const vy_program *p = x->w->p;
     const vy_structure *s = &x->w->s;
@@ -184,12 +184,12 @@ static bool is_sum(finding *x, vy_online *r, uint32_t id, uint32_t v)
     if (!vy_is_zero_float(p, vy_slot_init(p, r->loop, slot))) return false;
     const bool plain = v == r->exp && p->insts.data[id].op == VY_OP_ADD;
     r->sums++;
-    return mark(x, id) && vy_is_adjoint_or_divides(&x->order, vy_result(p, s, r->loop, slot), plain,
-                                                   &x->w->arena, &x->w->oom);
+    return claim(x, id) && vy_is_adjoint_or_divides(&x->order, vy_result(p, s, r->loop, slot),
+                                                    plain, &x->w->arena, &x->w->oom);
 }
 
 // Is `id` the only store to a tape, of which the program loads only what this has stored?
-static bool is_tape(finding *x, vy_online *r, uint32_t id, uint32_t v)
+static bool is_tape(online_search *x, vy_online *r, uint32_t id, uint32_t v)
 {
     const vy_program *p = x->w->p;
     const uint32_t buffer = p->insts.data[id].aux;
@@ -203,14 +203,14 @@ static bool is_tape(finding *x, vy_online *r, uint32_t id, uint32_t v)
         const vy_inst *i = &p->insts.data[access];
         if (access == id) continue;
         if (i->op != VY_OP_LOAD || access < x->w->s.partner[r->loop]) return false;
-        if (!(i->flags & VY_FLAG_INRANGE) || !mark(x, access)) return false;
+        if (!(i->flags & VY_FLAG_INRANGE) || !claim(x, access)) return false;
         r->loads++;
     }
-    return mark(x, id);
+    return claim(x, id);
 }
 
 // Is the value, of which the exponential is a factor, so too, or a sum or a tape?
-static bool takes(finding *x, vy_online *r, uint32_t id, uint32_t v, bool *factor)
+static bool is_part(online_search *x, vy_online *r, uint32_t id, uint32_t v, bool *factor)
 {
     const vy_program *p = x->w->p;
     *factor = false;
@@ -218,7 +218,7 @@ static bool takes(finding *x, vy_online *r, uint32_t id, uint32_t v, bool *facto
     x->seen[id] = x->search;
     switch (p->insts.data[id].op) {
     case VY_OP_ADD:
-    case VY_OP_SUB: return is_sum(x, r, id, v);
+    case VY_OP_SUB: return is_online_sum(x, r, id, v);
     case VY_OP_STORE: return is_tape(x, r, id, v);
     case VY_OP_NEG:
     case VY_OP_MUL: return *factor = true; // of a square it is a user twice
@@ -228,9 +228,9 @@ static bool takes(finding *x, vy_online *r, uint32_t id, uint32_t v, bool *facto
 }
 
 // Does everything that depends on the exponential in the loop end in sums and on tapes?
-static bool follow(finding *x, vy_online *r)
+static bool ends_in_sums(online_search *x, vy_online *r)
 {
-    uint32_t work[MAX_STEPS], n = 0, steps = 0;
+    uint32_t work[MAX_ONLINE], n = 0, steps = 0;
     x->search++;
     work[n++] = r->exp;
     while (n) {
@@ -238,7 +238,7 @@ static bool follow(finding *x, vy_online *r)
         for (uint32_t k = x->flow.first_user[v]; k < x->flow.first_user[v + 1]; k++) {
             bool factor;
             const uint32_t user = x->flow.users[k];
-            if (++steps >= MAX_STEPS || !takes(x, r, user, v, &factor)) return false;
+            if (++steps >= MAX_ONLINE || !is_part(x, r, user, v, &factor)) return false;
             if (factor) work[n++] = user;
         }
     }
@@ -246,7 +246,7 @@ static bool follow(finding *x, vy_online *r)
 }
 
 // Is the maximum used for the difference, and after the loop, and that for the exponential alone?
-static bool serves_alone(finding *x, vy_online *r)
+static bool serves_alone(online_search *x, vy_online *r)
 {
     const vy_program *p = x->w->p;
     for (uint32_t k = x->flow.first_user[r->top]; k < x->flow.first_user[r->top + 1]; k++) {
@@ -258,9 +258,9 @@ static bool serves_alone(finding *x, vy_online *r)
     return p->insts.data[r->exp].op == VY_OP_EXP && x->w->s.parent[r->exp] == r->loop;
 }
 
-// ----------------------------------------------------------------------------------------- the price
+// --------------------------------------------------------------------------------------- the price
 // Does a walk for the maximum take more than what each iteration does in its place?
-static bool pays(const finding *x, const vy_online *r)
+static bool walk_is_expensive(const online_search *x, const vy_online *r)
 {
     const vy_program *p = x->w->p;
     enum { CHOICES = 6 }; // a comparison, a sign, selects
@@ -275,17 +275,17 @@ static bool pays(const finding *x, const vy_online *r)
     return walk > more;
 }
 
-static bool fits(finding *x, vy_online *r)
+static bool is_one_walk(online_search *x, vy_online *r)
 {
     if (!same_range(x, r->first, r->loop) || !serves_alone(x, r)) return false;
     const uint32_t value = maximum_of(x, r->first);
-    return value && same(x, r->first, r->loop, value, r->x) && mark(x, r->first) &&
-           mark(x, r->loop) && mark(x, r->difference) && mark(x, r->exp) && follow(x, r) &&
-           pays(x, r);
+    return value && equal_values(x, r->first, r->loop, value, r->x) && claim(x, r->first) &&
+           claim(x, r->loop) && claim(x, r->difference) && claim(x, r->exp) && ends_in_sums(x, r) &&
+           walk_is_expensive(x, r);
 }
 
 // Is `id` the difference of a value and the result of an earlier loop?
-static void consider(finding *x, uint32_t id)
+static void try_difference(online_search *x, uint32_t id)
 {
     const vy_program *p = x->w->p;
     const vy_structure *s = &x->w->s;
@@ -294,16 +294,16 @@ static void consider(finding *x, uint32_t id)
     r.difference = id;
     if (!r.loop || !is_counted(p, r.loop) || p->insts.data[r.top].op != VY_OP_RESULT) return;
     r.first = vy_opener(p, s, r.top);
-    if (p->insts.data[r.first].op != VY_OP_LOOP || r.top > r.loop || !prepare(x)) return;
+    if (p->insts.data[r.first].op != VY_OP_LOOP || r.top > r.loop || !online_tables(x)) return;
     x->n_marked = 0;
-    if (fits(x, &r) && vy_vec_push(&x->o->found, r)) return;
+    if (is_one_walk(x, &r) && vy_vec_push(&x->o->found, r)) return;
     while (x->n_marked) x->o->of[x->marked[--x->n_marked]] = 0;
 }
 
 bool vy_find_online_sums(vy_rewrite *w, vy_online_sums *o)
 {
-    finding x = {.w = w, .o = o, .order = {.p = w->p, .s = &w->s}};
+    online_search x = {.w = w, .o = o, .order = {.p = w->p, .s = &w->s}};
     o->of = vy_rewrite_ids(w);
-    for (uint32_t id = 1; !w->oom && id < w->p->insts.count; id++) consider(&x, id);
+    for (uint32_t id = 1; !w->oom && id < w->p->insts.count; id++) try_difference(&x, id);
     return !w->oom;
 }
