@@ -180,7 +180,7 @@ bool vy_pass_online_sums(vy_program *p, vy_pass_context *c)
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
     online_pass x = {0};
     const bool ok = vy_rewrite_begin(&x.w, p) && vy_find_online_sums(&x.w, &x.o);
-    if (ok && x.o.found.count) vy_rewrite_run(&x.w, instead, &x);
+    if (ok && x.o.found.count) vy_rewrite_run(&x.w, in_one_walk, &x);
     vy_vec_free(&x.o.found);
     return vy_rewrite_end(&x.w, ok, &c->changed);
 }
