@@ -22,6 +22,7 @@ bool vy_pass_flatten_ifs(vy_program *p, vy_pass_context *c);    // likely arms, 
 bool vy_pass_equal_products(vy_program *p, vy_pass_context *c); // of gradients' sums
 bool vy_pass_adjoint_terms(vy_program *p, vy_pass_context *c);  // equal but for rounding
 bool vy_pass_early_sums(vy_program *p, vy_pass_context *c);     // in an earlier loop of the range
+bool vy_pass_online_sums(vy_program *p, vy_pass_context *c);    // of exponentials: one walk
 bool vy_pass_meeting_sums(vy_program *p, vy_pass_context *c);   // two sums of a loop into one
 bool vy_pass_mark_in_range(vy_program *p, vy_pass_context *c);  // sets VY_FLAG_INRANGE
 bool vy_pass_algebra(vy_program *p, vy_pass_context *c);        // inexact rules, if fast_math

@@ -66,6 +66,7 @@ static const struct {
     {"mark_single_access", vy_pass_mark_single_access, 1, 0}, // among owned elements
     {"mark_stored",        vy_pass_mark_stored,        1, 0}, // of workspaces, which keep it
     {"place_workspaces",   vy_pass_place_workspaces,   1, 0}, // only where options->by_invocation
+    {"online_sums",        vy_pass_online_sums,        2, 1}, // only where options->by_invocation
     {"row_lanes",          vy_pass_row_lanes,          2, 1}, // only where options->rows
     {"coarsen",            vy_pass_coarsen,            2, 1}, // copies flagged accesses
     {"group_quotients",    vy_pass_group_quotients,    2, 1}, // only where options->uniform_starts

@@ -129,8 +129,8 @@ static bool goes_to_gradient(const vy_program *p, uint32_t id)
     return vy_is_gradient(p->buffers.data[i->aux].role.kind);
 }
 
-// Does all that depends on the result end in gradients?
-static bool is_adjoint(vy_sum_order *o, uint32_t result)
+// Does all that depends on the result end in gradients?  divisor: the result may be one.
+static bool is_adjoint(vy_sum_order *o, uint32_t result, bool divisor)
 {
     uint32_t n = 0, steps = 0;
     o->work[n++] = result;
@@ -141,7 +141,8 @@ static bool is_adjoint(vy_sum_order *o, uint32_t result)
             const uint32_t user = o->flow.users[k];
             if (++steps > MAX_USERS) return false;
             if (goes_to_gradient(o->p, user)) continue;
-            if (!is_linear(o->p, user, id)) return false;
+            const bool divides = divisor && id == result && o->p->insts.data[user].op == VY_OP_DIV;
+            if (!divides && !is_linear(o->p, user, id)) return false;
             if (o->seen[user] == o->stamp) continue;
             o->seen[user] = o->stamp;
             o->work[n++] = user;
@@ -150,11 +151,17 @@ static bool is_adjoint(vy_sum_order *o, uint32_t result)
     return true;
 }
 
-bool vy_is_adjoint(vy_sum_order *o, uint32_t id, vy_arena *arena, bool *oom)
+bool vy_is_adjoint_or_divides(vy_sum_order *o, uint32_t id, bool divides, vy_arena *arena,
+                              bool *oom)
 {
-    if (make_tables(o, arena)) return is_adjoint(o, id);
+    if (make_tables(o, arena)) return is_adjoint(o, id, divides);
     *oom = true;
     return false;
+}
+
+bool vy_is_adjoint(vy_sum_order *o, uint32_t id, vy_arena *arena, bool *oom)
+{
+    return vy_is_adjoint_or_divides(o, id, false, arena, oom);
 }
 
 bool vy_sums_commute(vy_sum_order *o, uint32_t loop, vy_arena *arena, bool *oom)
@@ -170,7 +177,7 @@ bool vy_sums_commute(vy_sum_order *o, uint32_t loop, vy_arena *arena, bool *oom)
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t result = vy_result(p, o->s, loop, k);
         if (!vy_type_is_float((vy_type)p->insts.data[result].type)) continue;
-        if (p->exact || !is_adjoint(o, result)) return false;
+        if (p->exact || !is_adjoint(o, result, false)) return false;
     }
     return true;
 }

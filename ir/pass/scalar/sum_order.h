@@ -21,5 +21,9 @@ bool vy_sums_commute(vy_sum_order *o, uint32_t loop, vy_arena *arena, bool *oom)
 // Is the value used linearly, and does all that depends on it end in gradients?  It may then have
 // other last bits.
 bool vy_is_adjoint(vy_sum_order *o, uint32_t id, vy_arena *arena, bool *oom);
+// The same of a value that may also divide others, if `divides`: one that is far from zero, and so
+// with other last bits.
+bool vy_is_adjoint_or_divides(vy_sum_order *o, uint32_t id, bool divides, vy_arena *arena,
+                              bool *oom);
 
 #endif
