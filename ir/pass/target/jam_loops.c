@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// jam_loops.c: four iterations of a loop run the loops inside it together.
+// jam_loops.c: four or eight iterations of a loop run the loops inside it together.
 //
 //   for i in 0..n {                      for q in 0..n/4 {                           i = 4q
 //       var fit = 0.0;                       var fit0 = 0.0; … var fit3 = 0.0;
@@ -32,7 +32,9 @@ enum { MOST_GROWTH = 4, FREE_GROWTH = 1024 }; // of a program: by this factor, a
 
 typedef struct jam {
     vy_loop_jam x;
+    uint8_t *factor; // by LOOP: how many iterations become one; 0: it stays
     uint8_t *chosen; // by LOOP
+    uint32_t copies; // of the loop that is built
     double *saves;   // by LOOP
     vy_id_vec args, out;
     bool any;
@@ -47,10 +49,7 @@ static uint32_t slots_of(const jam *j, uint32_t opener)
     return vy_slot_count(program(j), &j->x.w.s, opener);
 }
 
-static uint32_t copies_of(const jam *j, uint32_t id)
-{
-    return j->x.differs[id] ? VY_LOOPS_JAMMED : 1;
-}
+static uint32_t copies_of(const jam *j, uint32_t id) { return j->x.differs[id] ? j->copies : 1; }
 
 // ------------------------------------------------------------------------------------------ copies
 // What `id` is in copy q.  (What the loop carries: what the copy before leaves.)
@@ -78,7 +77,7 @@ static void copy(jam *j, uint32_t q, uint32_t id)
 
 static void copy_unit(jam *j, uint32_t from, uint32_t to)
 {
-    for (uint32_t q = 0; q < VY_LOOPS_JAMMED; q++)
+    for (uint32_t q = 0; q < j->copies; q++)
         for (uint32_t id = from; id < to && !stopped(j); id++)
             if (q < copies_of(j, id)) copy(j, q, id);
 }
@@ -162,22 +161,22 @@ static uint32_t counter_at(jam *j, uint32_t loop, vy_value t, vy_value n)
 }
 
 // values: what it carries, and then its results.
-static void emit_four(jam *j, uint32_t loop, vy_value times, vy_value n, uint32_t *values,
-                      uint32_t *carries)
+static void emit_jammed(jam *j, uint32_t loop, vy_value times, vy_value n, uint32_t *values,
+                        uint32_t *carries)
 {
     vy_builder *b = j->x.w.b;
     const vy_type u = vy_value_type(b, n);
     const uint32_t slots = slots_of(j, loop), one = vy_int(b, u, 1).id, none = vy_zero(b, u).id;
     const vy_value q = {vy_begin_loop(b, u, 0, none, times.id, one, slots, values, carries)};
-    const vy_value first = vy_mul(b, q, vy_int(b, u, VY_LOOPS_JAMMED));
-    for (uint32_t k = 0; k < VY_LOOPS_JAMMED && !stopped(j); k++) {
+    const vy_value first = vy_mul(b, q, vy_int(b, u, j->copies));
+    for (uint32_t k = 0; k < j->copies && !stopped(j); k++) {
         j->x.maps[k][loop] = counter_at(j, loop, vy_add(b, first, vy_int(b, u, k)), n);
         if (!VY_IS_LEAF(j->x.maps[k][loop])) vy_pass_name(b, program(j), loop, j->x.maps[k][loop]);
     }
     for (uint32_t s = 0; s < slots; s++) j->x.maps[0][loop + 1 + s] = carries[s];
     copy_body(j, loop);
     for (uint32_t s = 0; s < slots && !stopped(j); s++)
-        carries[s] = get(j, VY_LOOPS_JAMMED - 1, vy_slot_next(program(j), &j->x.w.s, loop, s));
+        carries[s] = get(j, j->copies - 1, vy_slot_next(program(j), &j->x.w.s, loop, s));
     vy_end_loop(b, 0, slots, carries, values);
 }
 
@@ -205,13 +204,13 @@ static void rebuild(jam *j, uint32_t loop)
     uint32_t *values = vy_rewrite_table(w, 2 * ((size_t)slots + 1) * sizeof *values);
     if (!values) return;
     const vy_type u = vy_iteration_type((vy_type)w->p->insts.data[loop].type);
-    const vy_value many = vy_int(w->b, u, VY_LOOPS_JAMMED), zero = vy_zero(w->b, u);
+    const vy_value many = vy_int(w->b, u, j->copies), zero = vy_zero(w->b, u);
     vy_rewrite_at(w, loop);
     for (uint32_t s = 0; s < slots; s++) values[s] = vy_new(w, vy_slot_init(w->p, loop, s));
     const vy_value trips = vy_new_trips(w, loop), runs = vy_new_runs(w, loop);
     const vy_value n = vy_select(w->b, runs, trips, zero), times = vy_div(w->b, n, many);
     const vy_value from = vy_mul(w->b, times, many);
-    emit_four(j, loop, times, n, values, values + slots + 1);
+    emit_jammed(j, loop, times, n, values, values + slots + 1);
     if (from.id != n.id) emit_rest(j, loop, from, n, values, values + slots + 1);
     if (!stopped(j)) vy_rewrite_slots(w, w->s.partner[loop], slots, values);
 }
@@ -220,6 +219,7 @@ static uint32_t instead(void *pass, uint32_t id)
 {
     jam *j = pass;
     if (!j->chosen[id]) return 0;
+    j->copies = j->factor[id];
     if (vy_loop_jam_allowed(&j->x, id)) rebuild(j, id); // fills the tables
     return vy_last_result(program(j), &j->x.w.s, id);
 }
@@ -229,7 +229,9 @@ static uint32_t instead(void *pass, uint32_t id)
 static double saves_in_all(jam *j, uint32_t loop)
 {
     if (!vy_loop_jam_allowed(&j->x, loop)) return 0;
-    double saves = vy_loop_jam_saves(&j->x, loop);
+    uint32_t factor;
+    double saves = vy_loop_jam_saves(&j->x, loop, &factor);
+    j->factor[loop] = (uint8_t)factor;
     for (uint32_t up = j->x.w.s.parent[loop]; up && saves > 0; up = j->x.w.s.parent[up])
         if (vy_is_loop((vy_op)program(j)->insts.data[up].op))
             saves *= vy_expected_trips(program(j), up);
@@ -253,7 +255,7 @@ static void choose(jam *j)
         if (program(j)->insts.data[id].op == VY_OP_LOOP) j->saves[id] = saves_in_all(j, id);
     for (uint32_t id = 1; id < n; id++) {
         if (j->saves[id] <= 0 || is_better_inside(j, id)) continue;
-        const uint64_t more = (uint64_t)VY_LOOPS_JAMMED * (j->x.w.s.partner[id] - id);
+        const uint64_t more = (uint64_t)j->factor[id] * (j->x.w.s.partner[id] - id);
         if (more > room) continue;
         room -= more;
         j->chosen[id] = j->any = true;
@@ -263,7 +265,7 @@ static void choose(jam *j)
 
 static bool prepare(jam *j)
 {
-    j->chosen = vy_rewrite_bytes(&j->x.w);
+    j->chosen = vy_rewrite_bytes(&j->x.w), j->factor = vy_rewrite_bytes(&j->x.w);
     j->saves = vy_rewrite_table(&j->x.w, program(j)->insts.count * sizeof *j->saves);
     return vy_loop_jam_tables(&j->x) && !j->x.w.oom;
 }

@@ -5,7 +5,7 @@
 
 #include "ir/build/rewrite.h"
 
-enum { VY_LOOPS_JAMMED = 4 }; // iterations that become one
+enum { VY_LEAST_JAMMED = 4, VY_LOOPS_JAMMED = 8 }; // iterations that become one
 
 typedef struct vy_loop_jam {
     vy_rewrite w;
@@ -22,9 +22,10 @@ typedef struct vy_loop_jam {
 } vy_loop_jam;
 
 bool vy_loop_jam_tables(vy_loop_jam *x); // false: out of memory
-// May four iterations of the loop be one?  Fills the tables.
+// May several iterations of the loop be one?  Fills the tables.
 bool vy_loop_jam_allowed(vy_loop_jam *x, uint32_t loop);
-// By how much less its iterations then cost, in all; 0: not by enough, or the code would be long.
-double vy_loop_jam_saves(const vy_loop_jam *x, uint32_t loop);
+// By how much less its iterations then cost, in all, and how many become one; 0: that saves not
+// enough, or the code would be long.
+double vy_loop_jam_saves(const vy_loop_jam *x, uint32_t loop, uint32_t *factor);
 
 #endif

@@ -50,38 +50,60 @@ static double price(const vy_loop_jam *x, uint32_t id)
 }
 
 // Is the code short enough, and are there enough registers, of a loop in common?
-static bool fits(const vy_loop_jam *x, uint32_t opener)
+static bool fits(const vy_loop_jam *x, uint32_t opener, uint32_t factor)
 {
+    const uint32_t last_carry = opener + vy_slot_count(x->w.p, &x->w.s, opener);
     uint32_t carried = 0, size = 0;
     bool innermost = true;
     for (uint32_t id = opener + 1; id < x->w.s.partner[opener]; id++) {
-        const uint32_t copies = x->differs[id] ? VY_LOOPS_JAMMED : 1;
+        const uint32_t copies = x->differs[id] ? factor : 1;
         innermost &= !vy_is_loop((vy_op)inst(x, id)->op);
         size += copies;
-        if (id <= opener + vy_slot_count(x->w.p, &x->w.s, opener)) carried += copies;
+        if (id <= last_carry) carried += copies;
     }
     return carried <= MOST_CARRIED && (!innermost || size <= LARGEST_BODY);
 }
 
-double vy_loop_jam_saves(const vy_loop_jam *x, uint32_t loop)
+static bool all_fit(const vy_loop_jam *x, uint32_t loop, uint32_t factor)
+{
+    const uint32_t end = x->w.s.partner[loop];
+    uint64_t trips;
+    bool joint = false;
+    if (vy_constant_trips(x->w.p, loop, &trips) && trips < factor) return false;
+    if ((end - loop) * factor > LARGEST_LOOP) return false;
+    for (uint32_t id = loop + 1; id < end; id++) {
+        if (x->joint[id] && !fits(x, id, factor)) return false;
+        joint |= x->joint[id];
+    }
+    return joint;
+}
+
+// What an iteration costs that each copy has of its own, and what they have in common.
+static void find_costs(const vy_loop_jam *x, uint32_t loop, double *own, double *common)
 {
     const vy_program *p = x->w.p;
-    const uint32_t end = x->w.s.partner[loop], slots = vy_slot_count(p, &x->w.s, loop);
-    double before = LOOP_PRICE, after = LOOP_PRICE / (double)VY_LOOPS_JAMMED, weight = 1;
-    bool joint = false;
-    uint64_t trips;
-    if (vy_constant_trips(p, loop, &trips) && trips < VY_LOOPS_JAMMED) return 0;
-    if ((end - loop) * VY_LOOPS_JAMMED > LARGEST_LOOP) return 0;
-    for (uint32_t id = loop + 1 + slots; id < end; id++) {
+    double weight = 1;
+    *own = 0, *common = LOOP_PRICE;
+    for (uint32_t id = loop + 1 + vy_slot_count(p, &x->w.s, loop); id < x->w.s.partner[loop];
+         id++) {
         const vy_op op = (vy_op)inst(x, id)->op;
         if (op == VY_OP_ENDLOOP) weight /= vy_expected_trips(p, x->w.s.partner[id]);
-        if (x->joint[id] && !fits(x, id)) return 0;
-        joint |= x->joint[id];
         if (vy_is_loop(op)) weight *= vy_expected_trips(p, id);
-        const bool own = x->differs[id] && !is_kept(x, id);
-        before += weight * price(x, id);
-        after += weight * price(x, id) / (own ? 1 : VY_LOOPS_JAMMED);
+        *(x->differs[id] && !is_kept(x, id) ? own : common) += weight * price(x, id);
     }
-    const double all = vy_expected_trips(p, loop);
-    return joint && before >= least_gain * after ? all * (before - after) : 0;
+}
+
+double vy_loop_jam_saves(const vy_loop_jam *x, uint32_t loop, uint32_t *factor)
+{
+    double own, common, now, best = 0;
+    find_costs(x, loop, &own, &common);
+    now = own + common;
+    *factor = 0;
+    for (uint32_t f = VY_LEAST_JAMMED; f <= VY_LOOPS_JAMMED && all_fit(x, loop, f); f *= 2) {
+        const double then = own + common / f;
+        if (now < least_gain * then) break;
+        best += now - then, now = then;
+        *factor = f;
+    }
+    return best * vy_expected_trips(x->w.p, loop);
 }
