@@ -16,7 +16,7 @@
 // the same places.  And where each iteration adds to the same elements, as the reverse of the loop
 // above adds to the gradient of c, four additions take one load and one store (forward.c, dse.c).
 // A driver on a CPU loads and stores lane by lane, which takes most of the time of such loops, and
-// it has a local array with a varying index in memory.
+// it has a local array with a varying index in memory.  So has a GPU.
 //
 // Unrolled and jammed, as compilers call it.  The same operations on the same values, each sum in
 // its order, so the same bits: jam_allowed.c.  Which loops: jam_saving.c; of loops in one another,
@@ -278,9 +278,10 @@ static bool share(vy_program *p, vy_pass_context *c)
 
 bool vy_pass_jam_loops(vy_program *p, vy_pass_context *context)
 {
-    if (!context->options || !context->options->by_invocation) return true;
+    const vy_opt_options *o = context->options;
+    if (!o || !(o->by_invocation || o->adjacent)) return true;
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
-    jam j = {0};
+    jam j = {.x.arrays_alone = !o->by_invocation};
     bool made = false;
     bool ok = vy_rewrite_begin(&j.x.w, p) && prepare(&j);
     if (ok) choose(&j);

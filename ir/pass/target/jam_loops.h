@@ -9,13 +9,14 @@ enum { VY_LEAST_JAMMED = 4, VY_LOOPS_JAMMED = 8 }; // iterations that become one
 
 typedef struct vy_loop_jam {
     vy_rewrite w;
-    uint32_t *uses;   // by instruction
-    uint32_t loop;    // the one that was looked at last; by instruction of its body:
-    uint8_t *differs; // each copy has its own
-    uint8_t *joint;   // the opening marker of a loop that the copies run together
-    uint32_t *unit;   // what is copied at once; ascending, those of markers in common are odd
-    uint8_t *written; // by memory: the loop writes it
-    uint32_t *access; // accesses to what is written
+    uint32_t *uses;    // by instruction
+    bool arrays_alone; // only loops that share elements of local arrays
+    uint32_t loop;     // the one that was looked at last; by instruction of its body:
+    uint8_t *differs;  // each copy has its own
+    uint8_t *joint;    // the opening marker of a loop that the copies run together
+    uint32_t *unit;    // what is copied at once; ascending, those of markers in common are odd
+    uint8_t *written;  // by memory: the loop writes it
+    uint32_t *access;  // accesses to what is written
     uint32_t accesses;
     // While a loop is built:
     uint32_t *maps[VY_LOOPS_JAMMED]; // by copy; [0] is that of the frame

@@ -5,6 +5,9 @@
 // loops inside: what all copies have in common is executed for the first of them.  That is a loop
 // that they run together, what does not differ, and accesses to an element that all copies load or
 // store, one after the other, in one iteration of it: `adj[j] += v` is one load and one store.
+//
+// For a GPU (x->arrays_alone) only loops whose iterations share elements of local arrays, which it
+// has in memory too: other loads that all iterations make are of what caches and registers hold.
 #include "ir/core/access.h"
 #include "ir/facts/memory.h"
 #include "ir/facts/price.h"
@@ -78,6 +81,18 @@ static bool all_fit(const vy_loop_jam *x, uint32_t loop, uint32_t factor)
     return joint;
 }
 
+// Do copies have a load from a local array in common, in a loop that they run together?
+static bool shares_an_array(const vy_loop_jam *x, uint32_t loop)
+{
+    const vy_program *p = x->w.p;
+    for (uint32_t id = loop + 1; id < x->w.s.partner[loop]; id++) {
+        if (inst(x, id)->op != VY_OP_LOAD || p->buffers.data[inst(x, id)->aux].cls != VY_LOCAL)
+            continue;
+        if (x->joint[x->w.s.parent[id]] && (!x->differs[id] || is_kept(x, id))) return true;
+    }
+    return false;
+}
+
 // What an iteration costs that each copy has of its own, and what they have in common.
 static void find_costs(const vy_loop_jam *x, uint32_t loop, double *own, double *common)
 {
@@ -96,9 +111,10 @@ static void find_costs(const vy_loop_jam *x, uint32_t loop, double *own, double 
 double vy_loop_jam_saves(const vy_loop_jam *x, uint32_t loop, uint32_t *factor)
 {
     double own, common, now, best = 0;
+    *factor = 0;
+    if (x->arrays_alone && !shares_an_array(x, loop)) return 0;
     find_costs(x, loop, &own, &common);
     now = own + common;
-    *factor = 0;
     for (uint32_t f = VY_LEAST_JAMMED; f <= VY_LOOPS_JAMMED && all_fit(x, loop, f); f *= 2) {
         const double then = own + common / f;
         if (now < least_gain * then) break;
