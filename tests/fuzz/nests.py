@@ -23,8 +23,13 @@ ODD = ("0..c % 4", "c..M", "0..u32(x[0])", "0..d", "rev(0..min(c, M))")
 class Maker:
     def __init__(self, seed):
         self.r = random.Random(seed)
-        self.plain = self.r.random() < 0.6  # mostly what may run side by side
+        self.oddness = self.r.choice((0, 0.03, 0.06, 0.12, 0.25, 0.7))
         self.names = 0
+
+    @property
+    def plain(self):
+        """Mostly what may run side by side, and now and then something that may not."""
+        return self.r.random() >= self.oddness
 
     def fresh(self, stem):
         self.names += 1

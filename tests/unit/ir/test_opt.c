@@ -422,7 +422,8 @@ static void test_pass_names(void **state)
         "hoist_first", "place_workspaces", "mark_stored",     "shared_copies",  "lane_loads",
         "flatten_ifs", "meeting_sums",     "adjoint_terms",   "row_lanes",      "equal_products",
         "lengths",     "sliding_loads",    "select_factors",  "early_sums",     "uniform_starts",
-        "check_ahead", "workgroup_planes", "group_quotients", "jam_iterations", "shared_slots"};
+        "check_ahead", "workgroup_planes", "group_quotients", "jam_iterations", "shared_slots",
+        "jam_loops"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
