@@ -52,7 +52,7 @@ class Maker:
         return r.choice((self.outer_index(), str(r.randrange(8)), "d", "T", "0"))
 
     def load(self, counters):
-        array = self.r.choice(("x[%s]", "x[%s]", "x[%s]", "u[c, %s]", "u[%s, c]") if self.plain else ("x[%s]", "x[%s]", "a[%s]", "b[%s]", "z[i, %s]", "u[c, %s]", "w[i, %s]"))
+        array = self.r.choice(("x[%s]", "x[%s]", "u[c, %s]", "u[c, %s]", "u[%s, c]") if self.plain else ("x[%s]", "x[%s]", "a[%s]", "b[%s]", "z[i, %s]", "u[c, %s]", "w[i, %s]"))
         return array % self.index(counters)
 
     def value(self, counters, names):
@@ -81,7 +81,7 @@ class Maker:
             ["for e in 0..c %% 5 { %s = %s + x[e]; if %s > 4.0 { break; } }" % (v, v, v)] if v not in ("t",) else [],
             ["atomic_add(n[%s], 1u);" % self.index(counters)],
             ["atomic_max(n[%s], u32(c));" % self.index(counters)],
-            ["let %s = atomic_add(o[i, %s], 1u);" % (self.fresh("old"), self.index(counters))],
+            ["total = total + f32(atomic_add(o[i, %s], 1u)) * 0.1;" % self.index(counters)],
             ["last = last * 0.5 + %s;" % v],
             ["if total > 50.0 { break; }"] if not counters else [],
         ))
@@ -115,13 +115,24 @@ class Maker:
         out.append("let t = f32(c) * 0.125 - 0.6;")
         if r.random() < 0.3:
             out.append("total = total * 0.9 + %s;" % r.choice(("t", "last", self.load([]))))
+        was = self.fresh("was") if r.random() < 0.15 else ""
+        if was:
+            out.append("let %s = total;" % was)
+        if r.random() < 0.12:
+            h, j = self.fresh("h"), self.fresh("j")
+            out += ["local %s: f32[8];" % h, "for %s in %s {" % (j, r.choice(INNER)), "%s[%s] += x[%s] * t;" % (h, j, j), "}", "total = total * 0.5 + %s[%d];" % (h, r.randrange(4))]
+        taped = self.outer_index() if r.random() < 0.4 else ""
+        if taped:
+            out.append("w[i, %s] = %s;" % (taped, r.choice(("t", "t * x[2]", "u[c, 1] + t"))))
         for _ in range(r.choice((1, 1, 2))):
             out += self.inner([], ["t"], 0)
+            if taped and r.random() < 0.7:
+                out.append("total = total * 0.75 + w[i, %s];" % (taped if self.plain else self.outer_index()))
             if r.random() < 0.3:
                 out.append(self.update([], ["total", "t"]))
             if not self.plain and r.random() < 0.3:
                 out += self.odd([], ["total", "t"])
-        return out + ["}"]
+        return out + ["last = %s;" % was] * bool(was) + ["}"]
 
     def text(self):
         r = self.r
