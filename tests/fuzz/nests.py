@@ -120,7 +120,8 @@ class Maker:
             out.append("let %s = total;" % was)
         if r.random() < 0.12:
             h, j = self.fresh("h"), self.fresh("j")
-            out += ["local %s: f32[8];" % h, "for %s in %s {" % (j, r.choice(INNER)), "%s[%s] += x[%s] * t;" % (h, j, j), "}", "total = total * 0.5 + %s[%d];" % (h, r.randrange(4))]
+            out += ["local %s: f32[8];" % h, "var %ss: f32 = 0.0;" % h, "for %s in %s {" % (j, r.choice(INNER)), "%s[%s] += x[%s] * t;" % (h, j, j)]
+            out += r.choice((["%ss = %ss * 0.5 + %s[%s];" % (h, h, h, j), "}", "total = total * 0.5 + %ss;" % h], ["}", "total = total * 0.5 + %s[%d];" % (h, r.randrange(4))]))
         taped = self.outer_index() if r.random() < 0.4 else ""
         if taped:
             out.append("w[i, %s] = %s;" % (taped, r.choice(("t", "t * x[2]", "u[c, 1] + t"))))

@@ -83,8 +83,8 @@ static void copy_unit(jam *j, uint32_t from, uint32_t to)
 }
 
 // ---------------------------------------------------------------------------------- loops in common
-// The values that `marker` passes on, for each copy that has its own.  slot: the first of those that
-// get them.
+// The values that `marker` passes on, for each copy that has its own.  slot: the first that gets
+// one.
 static void collect(jam *j, uint32_t marker, uint32_t from, uint32_t slot)
 {
     j->args.count = 0;

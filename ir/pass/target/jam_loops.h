@@ -5,7 +5,11 @@
 
 #include "ir/build/rewrite.h"
 
-enum { VY_LEAST_JAMMED = 4, VY_LOOPS_JAMMED = 8 }; // iterations that become one
+enum {
+    VY_LEAST_JAMMED = 4,      // iterations that become one
+    VY_LOOPS_JAMMED = 8,      // at most
+    VY_LARGEST_JAMMED = 1024, // instructions that they are
+};
 
 typedef struct vy_loop_jam {
     vy_rewrite w;

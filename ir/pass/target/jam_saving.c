@@ -14,10 +14,9 @@
 #include "ir/pass/target/jam_loops.h"
 
 enum {
-    LOOP_PRICE = 8,      // of an iteration: a branch, a comparison, the counter
-    MOST_CARRIED = 40,   // values of a loop in common: each takes a register
-    LARGEST_BODY = 96,   // of a loop in common, in instructions: strip_mine.c takes no larger ones
-    LARGEST_LOOP = 1024, // the jammed one
+    LOOP_PRICE = 8,    // of an iteration: a branch, a comparison, the counter
+    MOST_CARRIED = 40, // values of a loop in common: each takes a register
+    LARGEST_BODY = 96, // of a loop in common, in instructions: strip_mine.c takes no larger ones
 };
 static const double least_gain = 1.25;
 
@@ -73,7 +72,7 @@ static bool all_fit(const vy_loop_jam *x, uint32_t loop, uint32_t factor)
     uint64_t trips;
     bool joint = false;
     if (vy_constant_trips(x->w.p, loop, &trips) && trips < factor) return false;
-    if ((end - loop) * factor > LARGEST_LOOP) return false;
+    if ((end - loop) * factor > VY_LARGEST_JAMMED) return false;
     for (uint32_t id = loop + 1; id < end; id++) {
         if (x->joint[id] && !fits(x, id, factor)) return false;
         joint |= x->joint[id];
