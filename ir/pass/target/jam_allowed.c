@@ -236,8 +236,8 @@ static bool has_no_common_index(const vy_loop_jam *x, uint32_t a, uint32_t b)
     return is_zero(x, a) || is_zero(x, b) || inst(x, a)->aux != inst(x, b)->aux;
 }
 
-// In a unit that no loop in common is around, everything stays in order.  (Others are refused, though
-// what is cleared there is read in the same iteration alone: text has arrays in blocks.)
+// In a unit that no loop in common is around, everything stays in order.  (Others are refused,
+// though what is cleared there is read in the same iteration alone: text has arrays in blocks.)
 static bool is_outside(const vy_loop_jam *x, uint32_t loop, uint32_t a)
 {
     for (uint32_t up = x->w.s.parent[a]; up != loop; up = x->w.s.parent[up])

@@ -82,7 +82,7 @@ static void copy_unit(jam *j, uint32_t from, uint32_t to)
             if (q < copies_of(j, id)) copy(j, q, id);
 }
 
-// ---------------------------------------------------------------------------------- loops in common
+// --------------------------------------------------------------------------------- loops in common
 // The values that `marker` passes on, for each copy that has its own.  slot: the first that gets
 // one.
 static void collect(jam *j, uint32_t marker, uint32_t from, uint32_t slot)
