@@ -276,12 +276,19 @@ static bool share(vy_program *p, vy_pass_context *c)
     return vy_pass_forward(p, c) && vy_pass_dse(p, c);
 }
 
+// Where strip_mine.c makes more than eight iterations one of what this leaves, four: eight would
+// make the code long, which takes seconds to compile.
+static uint32_t most(const vy_program *p, const vy_opt_options *o)
+{
+    return vy_is_chunked(p, o) && o->chunk > VY_LOOPS_JAMMED ? VY_LEAST_JAMMED : VY_LOOPS_JAMMED;
+}
+
 bool vy_pass_jam_loops(vy_program *p, vy_pass_context *context)
 {
     const vy_opt_options *o = context->options;
     if (!o || !(o->by_invocation || o->adjacent)) return true;
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
-    jam j = {.x.arrays_alone = !o->by_invocation};
+    jam j = {.x.arrays_alone = !o->by_invocation, .x.most = most(p, o)};
     bool made = false;
     bool ok = vy_rewrite_begin(&j.x.w, p) && prepare(&j);
     if (ok) choose(&j);

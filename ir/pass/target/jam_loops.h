@@ -14,6 +14,7 @@ enum {
 typedef struct vy_loop_jam {
     vy_rewrite w;
     uint32_t *uses;    // by instruction
+    uint32_t most;     // iterations that become one
     bool arrays_alone; // only loops that share elements of local arrays
     uint32_t loop;     // the one that was looked at last; by instruction of its body:
     uint8_t *differs;  // each copy has its own

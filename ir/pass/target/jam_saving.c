@@ -114,7 +114,7 @@ double vy_loop_jam_saves(const vy_loop_jam *x, uint32_t loop, uint32_t *factor)
     if (x->arrays_alone && !shares_an_array(x, loop)) return 0;
     find_costs(x, loop, &own, &common);
     now = own + common;
-    for (uint32_t f = VY_LEAST_JAMMED; f <= VY_LOOPS_JAMMED && all_fit(x, loop, f); f *= 2) {
+    for (uint32_t f = VY_LEAST_JAMMED; f <= x->most && all_fit(x, loop, f); f *= 2) {
         const double then = own + common / f;
         if (now < least_gain * then) break;
         best += now - then, now = then;
