@@ -53,6 +53,7 @@ bool vy_pass_check_ahead(vy_program *p, vy_pass_context *c);       // of loops, 
 bool vy_pass_jam_iterations(vy_program *p, vy_pass_context *c);    // of long sums, side by side
 bool vy_pass_shared_slots(vy_program *p, vy_pass_context *c);      // of what registers cannot hold
 bool vy_pass_lane_loads(vy_program *p, vy_pass_context *c);        // lanes load for each other
+bool vy_pass_jam_loops(vy_program *p, vy_pass_context *c); // four iterations share inner loops
 // options->chunk iterations of a loop become one.
 bool vy_pass_strip_mine(vy_program *p, vy_pass_context *c);
 bool vy_pass_mark_owned(vy_program *p, vy_pass_context *c);         // sets VY_FLAG_OWNED

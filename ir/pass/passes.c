@@ -74,6 +74,7 @@ static const struct {
     {"workgroup_planes",   vy_pass_workgroup_planes,   2, 1}, // the same
     {"check_ahead",        vy_pass_check_ahead,        2, 1}, // the same; of blocks
     {"select_factors",     vy_pass_select_factors,     2, 1}, // of blocks
+    {"jam_loops",          vy_pass_jam_loops,          2, 1}, // copies flagged accesses
     {"lane_loads",         vy_pass_lane_loads,         2, 1}, // only where options->lanes
     {"sliding_loads",      vy_pass_sliding_loads,      2, 1}, // of blocks, too
     {"jam_iterations",     vy_pass_jam_iterations,     2, 1}, // only where options->uniform_starts

@@ -37,10 +37,10 @@ OF_UNIT = {plant: name for name, plants in units.UNITS.items() for plant in plan
 MADE = {plant: made for made, plants in ((several.make, SEVERAL), (rounds.make, ROUNDS), (strides.make, STRIDES)) for plant in plants}
 ALL = PLANTS + SEVERAL + sums.DIRECTED + tuple(OF_SCRIPT) + ROUNDS + STRIDES + tuple(OF_UNIT)
 
-ALSO = {"tiles_filled.py": ("tests/session_run",), "first_indices.py": ("tests/session_run",), "check_ahead.py": ("tests/session_run",), "vectors_printed.py": ("tests/derive_text",)}  # what scripts run besides the command
+ALSO = {"tiles_filled.py": ("tests/session_run",), "first_indices.py": ("tests/session_run",), "check_ahead.py": ("tests/session_run",), "jam_loops.py": ("tests/session_run",), "vectors_printed.py": ("tests/derive_text",)}  # what scripts run besides the command
 MODULES = {"tools/data/npz_zip.c": "tools/vyre-npz.so"}  # which the command loads from beside it
 GRADCHECK = ("third_order.py",)  # run gradcheck_file with the fault in it
-COUNTS = {"check_ahead.py": 80, "stores_meet.py": 3000, "special_values.py": 28, "first_indices.py": 30, "shader_round_trip.py": 24}  # how many programs a script makes; others make 150
+COUNTS = {"check_ahead.py": 80, "jam_loops.py": 300, "stores_meet.py": 3000, "special_values.py": 28, "first_indices.py": 30, "shader_round_trip.py": 24}  # how many programs a script makes; others make 150
 
 
 def planted(plant):

@@ -423,7 +423,7 @@ static void test_pass_names(void **state)
         "flatten_ifs", "meeting_sums",     "adjoint_terms",   "row_lanes",      "equal_products",
         "lengths",     "sliding_loads",    "select_factors",  "early_sums",     "uniform_starts",
         "check_ahead", "workgroup_planes", "group_quotients", "jam_iterations", "shared_slots",
-        "online_sums"};
+        "online_sums", "jam_loops"};
     for (uint32_t i = 0; vy_opt_pass_name(i); i++) {
         const char *name = vy_opt_pass_name(i);
         bool found = false;
