@@ -15,8 +15,9 @@
 // any branch does.
 //
 // A step took 58 to 129 ns for all shapes that were measured (docs/performance.md, "Compile cost"),
-// from 0.05 to 2.7 s.  The count is an estimate all the same: literals may be taken for ids, blocks that no block
-// names before them for ones of the entry.  Nothing depends on it but whether the validator runs.
+// from 0.05 to 2.7 s.  The count is an estimate all the same: literals may be taken for ids, blocks
+// that no block names before them for ones of the entry.  Nothing depends on it but whether the
+// validator runs.
 #include "spirv/words/module.h"
 
 #include "spirv/spirv_opcodes.h"
