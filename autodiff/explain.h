@@ -97,6 +97,9 @@ typedef struct vy_explain_buffer { // of the forward program
     const char *shape;
     vy_adjoint_kind adjoint;
     const char *adjoint_name; // GRADIENT, WORKSPACE, ARRAY, SEED; else NULL
+    // A local array on no tape: the reverse sweep puts back the zeros that stores overwrote, and
+    // loads from it again.
+    bool rewound;
 } vy_explain_buffer;
 
 typedef enum vy_access_kind { VY_ACCESS_LOAD, VY_ACCESS_STORE, VY_ACCESS_ATOMIC } vy_access_kind;

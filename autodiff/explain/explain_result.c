@@ -200,7 +200,8 @@ void vy_explain_buffers(explaining *x)
                                             .type = b->type,
                                             .shape = vy_explain_shape(x, x->forward, id),
                                             .adjoint = note->adjoint,
-                                            .adjoint_name = note->adjoint_name};
+                                            .adjoint_name = note->adjoint_name,
+                                            .rewound = note->rewound};
         if (note->adjoint == VY_ADJOINT_ARRAY && !vy_explain_find(x, note->adjoint_name))
             list[count - 1].adjoint_name = NULL; // its elements are values now
     }

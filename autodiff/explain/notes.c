@@ -123,7 +123,8 @@ static void take_buffers(notes *n, const reverse *r, const vy_program *result)
         const buffer_facts *facts = &r->facts.buffers[i];
         const built_buffer *b = &r->build.buffers[i];
         note_buffer note = {.name = copy(n, vy_buffer_name(r, i)),
-                            .adjoint = adjoint_of(r, i, result)};
+                            .adjoint = adjoint_of(r, i, result),
+                            .rewound = r->plan.rewound[i] != 0};
         bool named = note.adjoint != VY_ADJOINT_NONE && note.adjoint != VY_ADJOINT_ONES &&
                      note.adjoint != VY_ADJOINT_ZERO;
         if (named) note.adjoint_name = copy(n, result->buffers.data[b->adjoint].name);

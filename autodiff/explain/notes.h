@@ -28,6 +28,7 @@ typedef struct note_buffer {
     const char *adjoint_name; // or NULL
     const char *mask;         // buffer of the result with the masks of its elements, or NULL
     const char *copy; // buffer of the result with its contents, if it is a workspace; or NULL
+    bool rewound;     // see vy_explain_buffer
 } note_buffer;
 VY_VEC_TYPE(note_buffer_vec, note_buffer);
 

@@ -694,6 +694,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/storage/standing.c", None, "if (!x->proved[store] || ", "if ("),
     )),
     ("text/grad/storage/rewind.vyre", (
+        ("autodiff/explain/notes.c", None, ".rewound = r->plan.rewound[i] != 0", ".rewound = true"),
+        ("autodiff/explain/explain_result.c", None, ".rewound = note->rewound", ".rewound = false"),
         ("autodiff/storage/rewind_find.c", None, "if (!f->busy[up]) return false;", ";"),
         ("autodiff/storage/rewind_find.c", None, "if (!vy_stores_once(f, s->id[k])) return false;", ";"),
         ("autodiff/storage/rewind_find.c", None, "if (!vy_stores_apart(f, s->id[j], s->id[k])) return false;", ";"),

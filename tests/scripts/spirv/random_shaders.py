@@ -116,8 +116,9 @@ def written(path):
 
 
 def same_text(s):
-    """Is the text of a shader the same module?  Local arrays that are declared before shared ones are not in text."""
-    if re.search(r"^    shared ", s.text, re.M) and " undefined;" in s.text:
+    """Is the text of a shader the same module?  Where it has both, shared arrays may come behind local ones, in text
+    they are first."""
+    if re.search(r"^    shared ", s.text, re.M) and re.search(r"^ +local \w+:", s.text, re.M):
         return
     with open("text.vyre", "w", encoding="utf-8") as f:
         f.write(s.text)

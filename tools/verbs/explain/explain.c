@@ -124,9 +124,20 @@ static void put_workspaces(const vy_explanation *e, text *out)
     }
 }
 
+static void put_rewound(const vy_explanation *e, text *out)
+{
+    for (uint32_t i = 0; i < e->buffer_count; i++)
+        if (e->buffers[i].rewound)
+            text_printf(out,
+                        "  %s is on no tape: the reverse puts back the zeros that stores replaced, "
+                        "and loads again\n",
+                        e->buffers[i].name);
+}
+
 static void put_storage(const vy_explanation *e, const command *c, text *out)
 {
     text_puts(out, "\nstored\n");
+    put_rewound(e, out);
     if (!e->workspace_count) {
         text_puts(out, "  nothing: no tape, no workspace\n");
         return;

@@ -79,7 +79,8 @@ bool explain_put_buffers(const vy_explain_buffer *buffers, uint32_t count, const
             !json_string(o, "type", vy_type_name(b->type)) || !json_string(o, "shape", b->shape) ||
             !put_bool(o, "shape_found", names_have(shaped, b->name)) ||
             !json_string(o, "adjoint", vy_adjoint_kind_name(b->adjoint)) ||
-            !json_string(o, "adjoint_name", b->adjoint_name))
+            !json_string(o, "adjoint_name", b->adjoint_name) ||
+            (b->rewound && !put_bool(o, "rewound", true)))
             return false;
     }
     return list != NULL;
