@@ -53,22 +53,11 @@ static isl_pw_aff *restricted(isl_pw_aff *pa, isl_set *where, int64_t shift)
 
 static const int64_t wrap = INT64_C(1) << 32;
 
-// Where x is below or above a bound: nowhere if its own bounds say so, which isl need not find out.
-static isl_set *far_below(const vy_nest *n, vy_number x, int64_t bound)
-{
-    return x.range.lo >= bound ? vy_isl_set_empty(isl_space_copy(n->space))
-                               : vy_nest_below(n, x.pa, bound);
-}
-
-static isl_set *far_above(const vy_nest *n, vy_number x, int64_t bound)
-{
-    return x.range.hi <= bound ? vy_isl_set_empty(isl_space_copy(n->space)) : above(n, x.pa, bound);
-}
-
 // Does x exceed the 32-bit range r by at most one period?
 static bool wraps_once(const vy_nest *n, vy_number x, vy_interval r)
 {
-    isl_set *far = vy_isl_set_union(far_below(n, x, r.lo - wrap), far_above(n, x, r.hi + wrap));
+    isl_set *far =
+        vy_isl_set_union(vy_nest_below(n, x.pa, r.lo - wrap), above(n, x.pa, r.hi + wrap));
     const bool once = vy_isl_set_is_empty(far) == isl_bool_true;
     isl_set_free(far);
     return once;
@@ -98,7 +87,7 @@ vy_number vy_affine_fit(const vy_nest *n, vy_number x, vy_type t, vy_affine_why 
     if (!x.pa) return refuse(x, VY_AFFINE_LIMIT, why);
     if (vy_interval_within(x.range, r)) return x;
     if (isl_pw_aff_n_piece(x.pa) > MAX_PIECES) return refuse(x, VY_AFFINE_LIMIT, why);
-    isl_set *low = far_below(n, x, r.lo), *high = far_above(n, x, r.hi);
+    isl_set *low = vy_nest_below(n, x.pa, r.lo), *high = above(n, x.pa, r.hi);
     const isl_bool under = vy_isl_set_is_empty(low), over = vy_isl_set_is_empty(high);
     vy_number out = x;
     if (out.range.lo < r.lo) out.range.lo = r.lo;

@@ -7,7 +7,6 @@
 //
 // What wraps: affine_fit.c.  Quotients: affine_divide.c.
 #include "autodiff/affine/affine.h"
-#include "autodiff/affine/single.h"
 #include "ir/core/flow.h"
 
 enum {
@@ -326,8 +325,10 @@ static isl_set *comparison(walk *w, vy_op op, uint32_t a, uint32_t b, bool holds
     vy_affine_weigh_both(w->n->a, x.pa, y.pa);
     if (mixed) return vy_affine_signs_differ(w->n, x, y, holds);
     switch (op) {
-    case VY_OP_LT: return holds ? vy_affine_less(x.pa, y.pa) : vy_affine_at_least(x.pa, y.pa);
-    case VY_OP_LE: return holds ? vy_affine_at_least(y.pa, x.pa) : vy_affine_less(y.pa, x.pa);
+    case VY_OP_LT:
+        return holds ? vy_isl_pw_aff_lt_set(x.pa, y.pa) : vy_isl_pw_aff_ge_set(x.pa, y.pa);
+    case VY_OP_LE:
+        return holds ? vy_isl_pw_aff_le_set(x.pa, y.pa) : vy_isl_pw_aff_gt_set(x.pa, y.pa);
     default:
         return (op == VY_OP_EQ) == holds ? vy_isl_pw_aff_eq_set(x.pa, y.pa)
                                          : vy_isl_pw_aff_ne_set(x.pa, y.pa);

@@ -374,10 +374,6 @@ UNITS = {
         ("ir/pass/sums/workgroup_sum.c", None, "vy_begin_if(b, leader.id);", "vy_begin_if(b, vy_bool(b, true).id);"),
     ),
     "test_access": (
-        ("autodiff/affine/affine_fit.c", None, "x.range.lo >= bound ?", "true ?"),
-        ("autodiff/affine/affine_fit.c", None, "x.range.hi <= bound ?", "true ?"),
-        ("autodiff/affine/affine_value.c", None, "? vy_affine_less(x.pa, y.pa) : vy_affine_at_least(x.pa, y.pa);", "? vy_affine_less(y.pa, x.pa) : vy_affine_at_least(x.pa, y.pa);"),
-        ("autodiff/affine/affine_value.c", None, "? vy_affine_at_least(y.pa, x.pa) : vy_affine_less(y.pa, x.pa);", "? vy_affine_at_least(y.pa, x.pa) : vy_affine_less(x.pa, y.pa);"),
         ("autodiff/affine/nest_memo.c", None, "to[2] = i->op == VY_OP_LOOP && vy_exits(p, loop);", "to[2] = 0;"),
         ("autodiff/affine/nest_memo.c", None, "if (next < n->inexact_count && n->inexact[next] == opener[k]) inexact[next++] = k;",
          "if (next < n->inexact_count && n->inexact[next] == opener[k]) inexact[next++] = 0;"),
