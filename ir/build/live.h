@@ -6,7 +6,7 @@
 
 #include "ir/build/rewrite.h"
 
-// Instructions that passes have added to a program by copying, and may in all (ir/pass/growth.c).
+// Instructions that passes have added to a program by copying, and may in all: growth.c.
 typedef struct vy_growth {
     uint64_t copied, most; // 0: no pass has asked yet
 } vy_growth;

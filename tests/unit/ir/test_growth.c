@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// test_growth.c: how much passes add to a program by copying its loops (ir/pass/growth.c).
+// test_growth.c: how much passes add to a program by copying its loops (ir/pass/scalar/growth.c).
 #include "ir/pass/pass.h"
 
 #include <setjmp.h>
