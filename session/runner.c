@@ -96,7 +96,7 @@ static bool compile(vys_runner *r, const vys_work *w, vy_diag *d)
     if (!r->compiled) return vys_fail_memory(d); // unless it said why
     vys_append(line, sizeof line, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s",
                vys_entry_name(r->what), vys_entry_instructions(r->what), r->compiled->word_count,
-               vys_now_ms() - start, o.validate ? ", validated" : "");
+               vys_now_ms() - start, r->compiled->validation.done ? ", validated" : "");
     tell(w, line);
     r->steps = r->compiled->plans;
     return true;

@@ -4,6 +4,7 @@
 
 #include "session/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // A GPU's cores wait for workgroups that end at once (ir/pass/target/workgroup_shape.c).
@@ -93,6 +94,13 @@ static bool runs_as_on_gpu(const vys_settings *s, const vys_facts *f)
     return (f->known && !f->cpu) || s->driver == VY_DRIVER_GPU;
 }
 
+// What asks for Vulkan's validation layers asks for our validator, too.
+static bool everything_is_validated(const vys_settings *s)
+{
+    const char *wanted = getenv("VYRE_VALIDATION");
+    return s->validate_always || (wanted && wanted[0] && strcmp(wanted, "0"));
+}
+
 vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s)
 {
     const vy_quirks quirks = facts->driver_id
@@ -104,6 +112,8 @@ vy_spirv_options vys_spirv_options(const vys_facts *facts, const vys_settings *s
                               .unchecked = s->unchecked,
                               .lines = s->lines,
                               .validate = !s->no_validate,
+                              .validation_limit =
+                                  everything_is_validated(s) ? 0 : VY_VALIDATION_LIMIT,
                               .enabled = s->enabled | facts->features,
                               .spared = VY_QUIRKS_ALL & ~quirks,
                               .combine_additions = runs_as_on_gpu(s, facts),

@@ -83,6 +83,9 @@ typedef struct vys_settings {
     uint32_t tune_count;
     vy_features enabled; // that may be used; for a known device, all that it has may be
     bool precise, fast_math, unchecked, lines, no_validate; // as in vy_spirv_options
+    // Modules are validated however long that takes (vy_spirv_options.validation_limit), as they
+    // also are where VYRE_VALIDATION is in the environment, not empty and not "0".
+    bool validate_always;
     uint32_t coarsen;       // most elements of the domain that one invocation computes; 0: chosen
     const char *dump_after; // as in vy_opt_options
     void (*dump)(void *user, const char *pass, const char *text);

@@ -76,7 +76,23 @@ typedef struct vy_spirv_options {
     // and one of them adds the sum; where the features are `enabled` (subgroup_arithmetic and
     // subgroup_vote).  For devices on which atomic additions to one element wait for each other.
     bool combine_additions;
+    // With `validate`: a module that takes the validator more steps is not validated
+    // (vy_compiled.validation), as it takes time as the cube of the nesting depth.  0: no limit.
+    uint64_t validation_limit;
 } vy_spirv_options;
+
+// What the command and session/ take for validation_limit: 1 to 2 s.
+#define VY_VALIDATION_LIMIT 20000000u
+
+// Of a module: whether libspirv has validated it, and what that takes.  `steps` are of the
+// validator's walks through trees of dominators, estimated: 50 to 100 ns each.  All zero but
+// `done` where there is no limit.
+typedef struct vy_validation {
+    bool done;
+    uint64_t steps;
+    uint32_t blocks;  // of all functions
+    uint32_t nesting; // of constructs: a loop may be two
+} vy_validation;
 
 // The result, one block of memory (vy_compiled_free).
 typedef struct vy_compiled {
@@ -86,6 +102,7 @@ typedef struct vy_compiled {
     const vy_kernel *kernels; // one per program, in the order given
     const vy_plan *plans;     // one per program: that program alone, as a plan of one dispatch;
                               // of a pipeline: one plan, of all its steps
+    vy_validation validation;
 } vy_compiled;
 
 // Compiles one program; its entry point is `main`.  Returns NULL with *diag filled on error.

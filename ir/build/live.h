@@ -6,11 +6,17 @@
 
 #include "ir/build/rewrite.h"
 
+// Instructions that passes have added to a program by copying, and may in all: growth.c.
+typedef struct vy_growth {
+    uint64_t copied, most; // 0: no pass has asked yet
+} vy_growth;
+
 // A pass rebuilds one program and sets `changed` when it did something.  False: see the module's
 // diag.
 typedef struct vy_pass_context {
     const vy_opt_options *options;
     bool changed;
+    vy_growth *growth; // NULL: no limit
 } vy_pass_context;
 
 // Everything that a rebuild needs to know about the old program to omit what is dead.

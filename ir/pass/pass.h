@@ -72,6 +72,10 @@ bool vy_pass_promote_sums(vy_program *p, vy_pass_context *c);     // elements th
 bool vy_pass_place_workspaces(vy_program *p, vy_pass_context *c); // options->by_invocation
 bool vy_pass_dead_arrays(vy_program *p, vy_pass_context *c);      // unused arrays
 
+// May a pass that copies what loops do, for speed alone, add so many instructions?  All of them
+// together at most double a large program (growth.c).  Counts them if so.
+bool vy_may_copy(const vy_pass_context *c, const vy_program *p, uint64_t instructions);
+
 // Does `strip_mine` apply to the loops of the program?
 static inline bool vy_is_chunked(const vy_program *p, const vy_opt_options *o)
 {

@@ -110,10 +110,11 @@ static bool dump(vy_module *m, const vy_opt_options *o, const char *name)
     return true;
 }
 
-static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o)
+// growth: by program.
+static bool run(vy_module *m, uint32_t pass, const vy_opt_options *o, vy_growth *growth)
 {
     for (uint32_t i = 0; i < m->programs.count; i++) {
-        vy_pass_context c = {.options = o};
+        vy_pass_context c = {.options = o, .growth = &growth[i]};
         if (!pipeline[pass].run(m->programs.data[i], &c)) return false;
         if (pipeline[pass].tidy && c.changed && !vy_pass_tidy(m->programs.data[i], &c))
             return false;
@@ -142,13 +143,16 @@ bool vy_optimize(vy_module *m, const vy_opt_options *options)
         vy_enlarge_workgroup(m->programs.data[i], o);
         vy_program_forget_stored(m->programs.data[i]);
     }
-    for (uint32_t pass = 0; pass < PASS_COUNT; pass++) {
+    vy_arena arena = {0};
+    vy_growth *growth = vy_arena_room(&arena, m->programs.count, sizeof *growth);
+    for (uint32_t pass = 0; growth && pass < PASS_COUNT; pass++) {
         if (o->level < pipeline[pass].level &&
             !(o->unchecked && pipeline[pass].run == vy_pass_mark_in_range))
             continue;
         if (o->skip && strcmp(o->skip, pipeline[pass].name) == 0) continue;
-        if (!run(m, pass, o)) break;
+        if (!run(m, pass, o, growth)) break;
     }
+    vy_arena_free(&arena);
     for (uint32_t i = 0; i < m->programs.count; i++) vy_structure_free(&m->programs.data[i]->kept);
     return vy_module_memory(m, before);
 }

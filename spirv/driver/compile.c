@@ -78,6 +78,16 @@ static bool emit_programs(vy_spv *m, vy_result *r, const job *j, vy_kernel *kern
     return !j->pipeline || vy_plan_pipeline(j->pipeline, &j->used, kernels, &r->arena, plans);
 }
 
+// As options->validate and validation_limit say.
+static bool validated(const vy_spv *m, const uint32_t *words, size_t count, vy_validation *v)
+{
+    const vy_spirv_options *o = m->options;
+    if (!o->validate) return true;
+    if (o->validation_limit && !vy_spirv_validation_work(words, count, v)) return false;
+    v->done = v->steps <= o->validation_limit;
+    return !v->done || vy_spirv_validate(words, count, o->target, m->diag);
+}
+
 // SPIR-V's own limit on ids; libspirv enforces it.
 #define MAX_IDS 0x3FFFFFu
 
@@ -98,7 +108,7 @@ static bool finish(vy_spv *m, vy_result *r, vy_kernel *kernels, uint32_t count)
     }
     r->pub.words = r->words;
     r->pub.word_count = n;
-    return !m->options->validate || vy_spirv_validate(r->words, n, m->options->target, m->diag);
+    return validated(m, r->words, n, &r->pub.validation);
 }
 
 static bool compile(vy_result *r, job *j, const vy_spirv_options *options, vy_diag *diag)

@@ -93,6 +93,10 @@ void vy_spv_name(vy_spv *m, uint32_t id, const char *name); // unless stripped
 uint32_t *vy_spv_finish(vy_spv *m, size_t *count);
 void vy_spv_free(vy_spv *m);
 
+// ---------------------------------------------------------------------------- validation_work.c
+// What it takes to validate a module that we have written, except `done`.  False: out of memory.
+bool vy_spirv_validation_work(const uint32_t *words, size_t count, vy_validation *out);
+
 // -------------------------------------------------------------------------------------- types.c
 // A type or constant with these operands, made at most once.  type: 0 for OpType….
 uint32_t vy_spv_intern(vy_spv *m, SpvOp op, uint32_t type, uint32_t n, const uint32_t *operands);

@@ -25,6 +25,7 @@ typedef struct command {
     struct archives *archives; // of .npz: arrays that become files at the end (archive.h)
     gpu *gpu;                  // once opened
     bool ends_reported;        // gradients that are zero by rule have been reported
+    bool validation_reported;  // that a module is not validated has been said
     bool color;                // of stderr
     bool sampler_assumed;      // of a shader's samplers --sampler does not say all
     names shaped;              // buffers of a shader that got the shape of their flat indices

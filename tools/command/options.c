@@ -70,6 +70,7 @@ static const option table[] = {
     {0,   OPT_LIST,   AT(tune),          FILES, "--tune",          "NAME=NUMBER", "a size of the launches that written code is made fast for; it is right for all"},
     {'g', OPT_FLAG,   AT(lines),         FILES, "--lines",         NULL,         "written SPIR-V names its source: path and line numbers"},
     {0,   OPT_FLAG,   AT(no_validate),   FILES, "--no-validate",   NULL,         "do not run spirv-val"},
+    {0,   OPT_CHOICE, AT(validate),      FILES, "--validate",      "auto|always", "always: also what spirv-val takes more than about 2 s for, as deep nests"},
     {0,   OPT_COUNT,  AT(order),         WRT,   "--order",         "N",          "differentiate N times, each time all gradients"},
     {0,   OPT_NAMES,  AT(enable),        FILES, "--enable",        "FEATURE[,F]", "optional device features that written SPIR-V may use"},
     {0,   OPT_TEXT,   AT(dump_after),    TAKES_DUMP, "--dump-after",    "PASS",       "print the program after a pass (or all) to stderr"},
@@ -370,6 +371,9 @@ static bool consistent(const options *o, vy_diag *d)
         return fail(d, TOOL_USAGE, NULL, "`%s` needs a word behind it", verb_name(o->verb));
     if (o->precise && o->fast_math)
         return fail(d, TOOL_USAGE, "give one of them", "--precise and --fast-math contradict");
+    if (o->no_validate && o->validate == VALIDATE_ALWAYS)
+        return fail(d, TOOL_USAGE, "give one of them",
+                    "--no-validate and --validate always contradict");
     if (o->grad && o->jvp)
         return fail(d, TOOL_USAGE, "give one of them", "--grad and --jvp contradict");
     if (o->quiet && o->verbose)

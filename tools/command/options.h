@@ -61,6 +61,7 @@ enum { SEED_ONES, SEED_BUFFER };
 enum { CHECKPOINT_AUTO, CHECKPOINT_NONE, CHECKPOINT_SQRT };
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum { EVAL_DECLARED, EVAL_F64 };
+enum { VALIDATE_AUTO, VALIDATE_ALWAYS };
 enum { ALLOW_NOTHING, ALLOW_OUT_OF_RANGE };
 
 typedef struct options {
@@ -75,7 +76,8 @@ typedef struct options {
     bool with_value, deterministic, precise, fast_math, unchecked, lines, no_validate, keep_domain,
         frames;
     bool quiet, verbose, json, grad, jvp, report, peak, help, version;
-    int seed, accumulate, checkpoint, color, engine, eval_type, level, target, written_for, allow;
+    int seed, accumulate, checkpoint, color, engine, eval_type, level, target, written_for, allow,
+        validate;
     uint64_t tape_limit, batches, order, timeout, subgroup_size, shuffle, runs, samples, coarsen;
     uint64_t steps, checkpoint_every, parts;
     names owned; // strings of ours among the above

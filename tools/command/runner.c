@@ -9,9 +9,24 @@ bool spirv_options(command *c, vy_spirv_options *o, vy_diag *d)
     return true;
 }
 
+void note_validation(command *c, const char *name, const vy_compiled *compiled)
+{
+    enum { STEPS_A_SECOND = 10000000 }; // docs/performance.md, "Compile cost"
+    const vy_validation *v = &compiled->validation;
+    if (c->o.no_validate || v->done || c->validation_reported) return;
+    note(c,
+         "%s: %s is not validated: spirv-val would take about %llu s for its %u blocks, nested %u "
+         "deep; --validate always does it all the same",
+         c->o.file, name, (unsigned long long)(v->steps / STEPS_A_SECOND + 1), v->blocks,
+         v->nesting);
+    c->validation_reported = true;
+}
+
 bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d)
 {
-    return take_settings(c, d) && vys_runner_prepare(r, &c->work, b, d);
+    if (!take_settings(c, d) || !vys_runner_prepare(r, &c->work, b, d)) return false;
+    if (r->compiled) note_validation(c, vys_entry_name(r->what), r->compiled);
+    return true;
 }
 
 bool runner_prepare_steps(runner *r, command *c, binding *b, const vy_plan *steps, vy_diag *d)

@@ -12,6 +12,8 @@ typedef vys_runner runner;
 
 // How written SPIR-V is made; false: an unknown --enable.
 bool spirv_options(command *c, vy_spirv_options *o, vy_diag *d);
+// Says once, of the entry compiled, that it was not validated as that takes too long.
+void note_validation(command *c, const char *name, const vy_compiled *compiled);
 bool runner_prepare(runner *r, command *c, binding *b, vy_diag *d);
 bool runner_prepare_steps(runner *r, command *c, binding *b, const vy_plan *steps, vy_diag *d);
 // With --report it also tells what the interpreter saw, and fails after a race or a read of what

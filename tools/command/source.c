@@ -301,6 +301,7 @@ static void add_run_settings(const options *o, vys_settings *s)
     s->unchecked = o->unchecked;
     s->lines = o->lines;
     s->no_validate = o->no_validate;
+    s->validate_always = o->validate == VALIDATE_ALWAYS;
     s->coarsen = (uint32_t)(o->coarsen < UINT16_MAX ? o->coarsen : UINT16_MAX);
     s->interpreter = o->engine == ENGINE_EVAL;
     s->f64 = o->eval_type == EVAL_F64;

@@ -154,7 +154,8 @@ static bool write_product(product *p, form otherwise, vy_diag *d)
         if (!p->compiled) return fail_memory(d); // unless it said why
         verbose(p->c, "%s: %u instructions, %zu words of SPIR-V in %.1f ms%s",
                 vys_entry_name(p->what), vys_entry_instructions(p->what), p->compiled->word_count,
-                now_ms() - start, o.validate ? ", validated" : "");
+                now_ms() - start, p->compiled->validation.done ? ", validated" : "");
+        note_validation(p->c, vys_entry_name(p->what), p->compiled);
     }
     if (path && !wanted) return write_directory(p, path, d);
     if (!write_form(p, (form)wanted, path, d)) return false;
@@ -176,6 +177,7 @@ bool write_all_forms(command *c, vy_module *m, const char *folder, vy_diag *d)
     if (!optimize(c, m, false, NULL, d) || !spirv_options(c, &o, d)) return false;
     o.host_layout = true;
     result.compiled = vys_entry_compile(result.what, &o, d);
+    if (result.compiled) note_validation(c, vys_entry_name(result.what), result.compiled);
     const bool ok = result.compiled ? write_directory(&result, folder, d) : fail_memory(d);
     vy_compiled_free(result.compiled);
     return ok;

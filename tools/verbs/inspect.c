@@ -57,6 +57,7 @@ static vy_compiled *compile_program(command *c, vy_diag *d)
     vy_compiled *compiled =
         vys_entry_compile(c->o.grad ? vys_entry_result(c->work.derived) : p, &o, d);
     if (!compiled) fail_memory(d); // unless it said why
+    if (compiled) note_validation(c, vys_entry_name(p), compiled);
     return compiled;
 }
 

@@ -179,12 +179,18 @@ static uint32_t factor_of(const vy_jam *x, uint32_t loop)
     return factor < 2 ? 2 : factor;
 }
 
+bool vy_jam_may_copy(const vy_jam *x, uint32_t loop, uint32_t times)
+{
+    const uint64_t body = x->w->s.partner[loop] - loop;
+    return vy_may_copy(x->context, x->w->p, body * times);
+}
+
 static uint32_t instead(void *pass, uint32_t id)
 {
     vy_jam *x = pass;
     const vy_program *p = x->w->p;
     const uint32_t factor = p->insts.data[id].op == VY_OP_LOOP ? factor_of(x, id) : 0;
-    if (!factor) return 0;
+    if (!factor || !vy_jam_may_copy(x, id, factor)) return 0;
     rebuild(x, id, factor);
     return vy_last_result(p, &x->w->s, id);
 }
@@ -225,7 +231,7 @@ bool vy_pass_jam_iterations(vy_program *p, vy_pass_context *context)
     if (!context->options || !context->options->uniform_starts) return true;
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
     vy_rewrite w;
-    vy_jam x = {.w = &w};
+    vy_jam x = {.w = &w, .context = context};
     const bool ok = vy_rewrite_begin(&w, p) && prepare(&x);
     if (ok && any_suits(&x)) vy_rewrite_run(&w, instead, &x);
     return vy_rewrite_end(&w, ok, &context->changed);

@@ -26,6 +26,7 @@ typedef struct vy_jam {
     uint32_t *made[VY_MOST_JAMMED]; // by copy, by instruction: what is early, and what that uses
     uint32_t *again;                // of one copy, by instruction: what follows
     uint32_t loop, end, first;      // `first` behind its CARRYs
+    const struct vy_pass_context *context;                    // what may be copied
     uint32_t counter[VY_MOST_JAMMED], second[VY_MOST_JAMMED]; // by copy
 } vy_jam;
 
@@ -33,6 +34,8 @@ bool vy_jam_tables(vy_jam *x); // all but `same`; false: out of memory
 // How many long sums does an iteration make at a time, fewer than VY_INDEPENDENT_SUMS?  0: it makes
 // none, or the loop is not one that is taken.  Notes x->kind of its instructions.
 uint32_t vy_jam_sums(const vy_jam *x, uint32_t loop);
+// May its body be copied so many times?
+bool vy_jam_may_copy(const vy_jam *x, uint32_t loop, uint32_t times);
 // Of a loop that vy_jam_sums has looked at last: its iterations from..to, `factor` at a time; with
 // one at a time those from `start` on (in reverse: before it; 0: all).  values: what it carries,
 // and then its results; one more than it has slots.

@@ -255,7 +255,7 @@ static vy_value all_run(starts *x, uint32_t loop, const place *at, vy_value from
 // Is a loop without the condition worth a second copy of its body?
 static bool divides(const starts *x, uint32_t loop, const place *at)
 {
-    return !at->own && vy_jam_sums(&x->jam, loop);
+    return !at->own && vy_jam_sums(&x->jam, loop) && vy_jam_may_copy(&x->jam, loop, 1);
 }
 
 static void begin_at(starts *x, uint32_t loop, const place *at)
@@ -352,7 +352,7 @@ bool vy_pass_uniform_starts(vy_program *p, vy_pass_context *context)
 {
     const vy_opt_options *o = context->options;
     if (!o || !o->uniform_starts || !p->overs.count) return true;
-    starts x = {.subgroups = o->subgroup_add};
+    starts x = {.subgroups = o->subgroup_add, .jam.context = context};
     if (!any_at_place(p, x.subgroups)) return true;
     bool ok = vy_rewrite_begin(&x.w, p) && find_differences(&x);
     const bool flat = ok && x.w.s.deepest <= MOST_DEEP;

@@ -42,6 +42,7 @@ typedef struct chunk {
     uint32_t factor; // 0: only loops that load rows, by WIDE
     vy_loop_ranges ranges;
     uint32_t *uses; // by instruction; for a GPU
+    const vy_pass_context *context;
 } chunk;
 
 static uint32_t factor_of(const chunk *c) { return c->factor ? c->factor : WIDE; }
@@ -238,11 +239,18 @@ static void split(chunk *c, uint32_t loop)
     vy_free(values);
 }
 
+// What keeps lavapipe from ending loops is never too much.
+static bool may_copy(const chunk *c, uint32_t loop)
+{
+    const uint64_t body = c->w.s.partner[loop] - loop;
+    return c->factor || vy_may_copy(c->context, c->w.p, body * (WIDE + !!c->ranges.count));
+}
+
 static uint32_t instead(void *pass, uint32_t id)
 {
     chunk *c = pass;
     const vy_inst *i = &c->w.p->insts.data[id];
-    if (i->op != VY_OP_LOOP || !suits(c, id)) return 0;
+    if (i->op != VY_OP_LOOP || !suits(c, id) || !may_copy(c, id)) return 0;
     split(c, id);
     return vy_last_result(c->w.p, &c->w.s, id);
 }
@@ -258,7 +266,7 @@ bool vy_pass_strip_mine(vy_program *p, vy_pass_context *context)
     const bool chunked = vy_is_chunked(p, context->options);
     if (!chunked && !(context->options && context->options->adjacent)) return true;
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
-    chunk c = {.factor = chunked ? context->options->chunk : 0};
+    chunk c = {.factor = chunked ? context->options->chunk : 0, .context = context};
     const bool ok = vy_rewrite_begin(&c.w, p) && (chunked || prepare(&c));
     if (ok) vy_rewrite_run(&c.w, instead, &c);
     return vy_rewrite_end(&c.w, ok, &context->changed);

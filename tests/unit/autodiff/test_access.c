@@ -68,6 +68,12 @@ static void maps(void **state)
     expect(BODY("over(i: N)", "x[i] = 1.0;"), "[N] -> { [i] -> [i] : 0 <= i < N }");
     expect(BODY("over(i: N)", "x[i + 1] = 1.0;"), "[N] -> { [i] -> [1 + i] : 0 <= i <= -2 + N }");
     expect(BODY("over(i: N)", "x[i - 1] = 1.0;"), "[N] -> { [i] -> [-1 + i] : 0 < i < N }");
+    // Where it wraps around, the minimum is the other.
+    expect(BODY("over(i: N)", "x[min(i - 1, N - 1)] = 1.0;"),
+           "[N] -> { [i] -> [-1 + i] : 0 < i < N; [i = 0] -> [-1 + N] : N > 0 }");
+    // In the arm where the condition fails.
+    expect(BODY("over(i: N)", "if i <= K { z[0, 0] = 2.0; } else { x[i] = 1.0; }"),
+           "[K, N] -> { [i] -> [i] : K < i < N }");
     expect(BODY("over(i: N)", "if i > 0 { x[i - 1] = 1.0; }"),
            "[N] -> { [i] -> [-1 + i] : 0 < i < N }");
     expect(BODY("over(i: N)", "x[i32(i) - 1] = 1.0;"), "[N] -> { [i] -> [-1 + i] : 0 < i < N }");
