@@ -135,7 +135,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("text/device/tiles.vyre", (
         ("ir/pass/device/uniform_starts.c", None, "kind_of(x, loop, own_end(p, loop));", "true;"),
         ("ir/pass/device/uniform_starts.c", None, "!kind_of(x, loop, own_start(p, loop)) &&", ""),
-        ("ir/pass/device/uniform_starts.c", None, "{.subgroups = o->subgroup_add};", "{.subgroups = true};"),
+        ("ir/pass/device/uniform_starts.c", None, "{.subgroups = o->subgroup_add, .jam", "{.subgroups = true, .jam"),
         ("spirv/facts/combined.c", None, "&&\n                       !is_alone(p, s, equal, id);", ";"),
         ("spirv/facts/combined.c", None, " && !uses[id] &&", " &&"),
         ("ir/check/check_uniform.c", None, "const bool alone = *axis < 2 || (*axis == 2 && p->overs.count == 3);", "const bool alone = *axis < 3;"),
