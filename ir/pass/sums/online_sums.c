@@ -126,7 +126,7 @@ static void scale_sums(online_pass *x, const vy_online *r, const vy_remade *l)
     const vy_value by = vy_select(b, runs, exponential(b, difference), one);
     vy_rewrite_as(&x->w, r->top, top.id);
     for (uint32_t k = 0; k < l->own && !vy_rewrite_stopped(&x->w); k++) {
-        if (!vy_online_of(&x->o, vy_slot_next(x->w.p, &x->w.s, r->loop, k))) continue;
+        if (vy_online_of(&x->o, vy_slot_next(x->w.p, &x->w.s, r->loop, k)) != r) continue;
         const uint32_t result = vy_result(x->w.p, &x->w.s, r->loop, k);
         x->w.map[result] = vy_mul(b, (vy_value){l->out[k]}, by).id;
     }

@@ -283,6 +283,7 @@ UNITS = {
         ("ir/pass/sums/online_sums.c", None, "x->w.map[r->exp] = vy_select(b, up, one, e).id;", "x->w.map[r->exp] = e.id;"),
         ("ir/pass/sums/online_sums.c", None, "carried ? vy_mul(b, v, (vy_value){r->old}).id : v.id;", "v.id;"),
         ("ir/pass/sums/online_sums.c", None, "exponential(b, difference), one);", "one, one);"),
+        ("ir/pass/sums/online_sums.c", None, "&x->w.s, r->loop, k)) != r) continue;", "&x->w.s, r->loop, k)) == NULL) continue;"),
         ("ir/pass/sums/online_sums.c", None, "vy_new_runs(&x->w, r->loop), difference", "vy_bool(b, true), difference"),
         ("ir/pass/sums/online_sums.c", None, "-(double)FLT_MAX).id;", "-1e30).id;"),
         ("ir/pass/sums/online_sums.c", None, "args[rank] = vy_new(&x->w, r->x);", "args[rank] = vy_new(&x->w, r->exp);"),

@@ -168,6 +168,11 @@ static const char *const joined[] = {
     COMPUTED "s += e; t[i, k] = e; a += e * y[k]; }\n"
              "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k] / s + a; }\n"
              "if i > 1 { for k in 0..N { g[i, k] += a * t[i, k]; } } }",
+    // A sum beside one that carries an element of another's tape, which is no sum.
+    COMPUTED "s += e; t[i, k] = e; }\n"
+             "var p = 0.0; var n = 0.0; var m = -inf; for k in 0..N { m = max(m, x[i, k]); }\n"
+             "for k in 0..N { n += exp(x[i, k] - m); p = t[i, k]; }\n"
+             "h[i] = top; for k in rev(0..N) { g[i, k] = t[i, k] / s + p / n; } }",
     // What lies between.
     FIRST("x[i, k]") "for k in 0..N { d += y[k]; }\n"
                      "for k in 0..N { let e = exp(x[i, k] - top); " BOTH " }\n" LAST,
