@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // growth.c: how much passes may add to a program by copying what its loops do.
 //
-// jam_iterations makes four iterations of a loop one, and keeps the loop for those that remain;
-// strip_mine for GPUs makes three loops of one, uniform_starts two.  Each has a limit for a loop,
-// and a program of a thousand such loops would be five times as long all the same.  That costs time
-// in all passes that follow, in the driver's compiler, and of a GPU's cache of instructions; a long
-// program has more such loops than run most of the time.
+// jam_iterations makes four iterations of a loop one, jam_loops four or eight, and both keep the
+// loop for those that remain; strip_mine for GPUs makes three loops of one, uniform_starts two.
+// Each has a limit for a loop, and a program of a thousand such loops would be five times as long
+// all the same.  That costs time in all passes that follow, in the driver's compiler, and of a
+// GPU's cache of instructions; a long program has more such loops than run most of the time.
 //
 // So they share an account: as many instructions as the program has when the first of them asks,
 // at least MOST_COPIED.  It is spent in the order of passes, and of loops in the text: which loops

@@ -28,8 +28,6 @@
 #include "ir/pass/target/jam_loops.h"
 #include "ir/pass/pass.h"
 
-enum { MOST_GROWTH = 4, FREE_GROWTH = 1024 }; // of a program: by this factor, and instructions
-
 typedef struct jam {
     vy_loop_jam x;
     uint8_t *factor; // by LOOP: how many iterations become one; 0: it stays
@@ -42,7 +40,7 @@ typedef struct jam {
 
 static const vy_program *program(const jam *j) { return j->x.w.p; }
 
-static bool stopped(const jam *j) { return vy_rewrite_stopped(&j->x.w); }
+static bool jam_stopped(const jam *j) { return vy_rewrite_stopped(&j->x.w); }
 
 static uint32_t slots_of(const jam *j, uint32_t opener)
 {
@@ -53,7 +51,7 @@ static uint32_t copies_of(const jam *j, uint32_t id) { return j->x.differs[id] ?
 
 // ------------------------------------------------------------------------------------------ copies
 // What `id` is in copy q.  (What the loop carries: what the copy before leaves.)
-static uint32_t get(const jam *j, uint32_t q, uint32_t id)
+static uint32_t in_copy(const jam *j, uint32_t q, uint32_t id)
 {
     const uint32_t loop = j->x.loop;
     if (VY_IS_LEAF(id) || id < loop) return vy_new(&j->x.w, id);
@@ -65,32 +63,32 @@ static uint32_t get(const jam *j, uint32_t q, uint32_t id)
     return j->x.maps[j->x.differs[id] ? q : 0][id];
 }
 
-static void push(jam *j, uint32_t id) { j->x.w.oom |= !vy_vec_push(&j->args, id); }
+static void push_value(jam *j, uint32_t id) { j->x.w.oom |= !vy_vec_push(&j->args, id); }
 
-static void copy(jam *j, uint32_t q, uint32_t id)
+static void copy_for(jam *j, uint32_t q, uint32_t id)
 {
     j->args.count = 0;
     for (uint32_t k = 0; k < program(j)->insts.data[id].nargs; k++)
-        push(j, get(j, q, vy_arg(program(j), id, k)));
-    if (!stopped(j)) vy_copy_with(j->x.w.b, program(j), id, j->args.data, j->x.maps[q]);
+        push_value(j, in_copy(j, q, vy_arg(program(j), id, k)));
+    if (!jam_stopped(j)) vy_copy_with(j->x.w.b, program(j), id, j->args.data, j->x.maps[q]);
 }
 
 static void copy_unit(jam *j, uint32_t from, uint32_t to)
 {
     for (uint32_t q = 0; q < j->copies; q++)
-        for (uint32_t id = from; id < to && !stopped(j); id++)
-            if (q < copies_of(j, id)) copy(j, q, id);
+        for (uint32_t id = from; id < to && !jam_stopped(j); id++)
+            if (q < copies_of(j, id)) copy_for(j, q, id);
 }
 
 // --------------------------------------------------------------------------------- loops in common
 // The values that `marker` passes on, for each copy that has its own.  slot: the first that gets
 // one.
-static void collect(jam *j, uint32_t marker, uint32_t from, uint32_t slot)
+static void collect_values(jam *j, uint32_t marker, uint32_t from, uint32_t slot)
 {
     j->args.count = 0;
     for (uint32_t k = from; k < program(j)->insts.data[marker].nargs; k++)
         for (uint32_t q = 0; q < copies_of(j, slot + k - from); q++)
-            push(j, get(j, q, vy_arg(program(j), marker, k)));
+            push_value(j, in_copy(j, q, vy_arg(program(j), marker, k)));
     j->out.count = 0;
     j->x.w.oom |= !vy_vec_reserve(&j->out, j->args.count + 1);
 }
@@ -98,7 +96,7 @@ static void collect(jam *j, uint32_t marker, uint32_t from, uint32_t slot)
 static void map_slots(jam *j, uint32_t slot, uint32_t n)
 {
     const uint32_t *made = j->out.data;
-    for (uint32_t k = 0; k < n && !stopped(j); k++)
+    for (uint32_t k = 0; k < n && !jam_stopped(j); k++)
         for (uint32_t q = 0; q < copies_of(j, slot + k); q++) {
             j->x.maps[q][slot + k] = *made;
             vy_pass_name(j->x.w.b, program(j), slot + k, *made++);
@@ -110,13 +108,13 @@ static uint32_t open_joint(jam *j, uint32_t id)
 {
     const vy_inst *i = &program(j)->insts.data[id];
     vy_rewrite_at(&j->x.w, id);
-    collect(j, id, 3, id + 1);
+    collect_values(j, id, 3, id + 1);
     uint32_t bound[3];
-    for (uint32_t k = 0; k < 3; k++) bound[k] = get(j, 0, vy_arg(program(j), id, k));
-    if (stopped(j)) return id;
+    for (uint32_t k = 0; k < 3; k++) bound[k] = in_copy(j, 0, vy_arg(program(j), id, k));
+    if (jam_stopped(j)) return id;
     const uint32_t counter = vy_begin_loop(j->x.w.b, (vy_type)i->type, i->flags, bound[0], bound[1],
                                            bound[2], j->args.count, j->args.data, j->out.data);
-    if (!stopped(j)) vy_rewrite_as(&j->x.w, id, counter);
+    if (!jam_stopped(j)) vy_rewrite_as(&j->x.w, id, counter);
     map_slots(j, id + 1, slots_of(j, id));
     return id + slots_of(j, id);
 }
@@ -124,8 +122,8 @@ static uint32_t open_joint(jam *j, uint32_t id)
 static uint32_t close_joint(jam *j, uint32_t id)
 {
     const uint32_t slots = program(j)->insts.data[id].nargs;
-    collect(j, id, 0, id + 1);
-    if (!stopped(j)) vy_end_loop(j->x.w.b, 0, j->args.count, j->args.data, j->out.data);
+    collect_values(j, id, 0, id + 1);
+    if (!jam_stopped(j)) vy_end_loop(j->x.w.b, 0, j->args.count, j->args.data, j->out.data);
     map_slots(j, id + 1, slots);
     return id + slots;
 }
@@ -138,11 +136,11 @@ static bool is_joint_end(const jam *j, uint32_t id)
 static void copy_body(jam *j, uint32_t loop)
 {
     const uint32_t end = j->x.w.s.partner[loop];
-    for (uint32_t id = loop + 1 + slots_of(j, loop); id < end && !stopped(j);) {
+    for (uint32_t id = loop + 1 + slots_of(j, loop); id < end && !jam_stopped(j);) {
         uint32_t to = id;
         while (to < end && !j->x.joint[to] && !is_joint_end(j, to)) to++;
         copy_unit(j, id, to);
-        if (to == end || stopped(j)) return;
+        if (to == end || jam_stopped(j)) return;
         id = (j->x.joint[to] ? open_joint(j, to) : close_joint(j, to)) + 1;
     }
 }
@@ -169,14 +167,14 @@ static void emit_jammed(jam *j, uint32_t loop, vy_value times, vy_value n, uint3
     const uint32_t slots = slots_of(j, loop), one = vy_int(b, u, 1).id, none = vy_zero(b, u).id;
     const vy_value q = {vy_begin_loop(b, u, 0, none, times.id, one, slots, values, carries)};
     const vy_value first = vy_mul(b, q, vy_int(b, u, j->copies));
-    for (uint32_t k = 0; k < j->copies && !stopped(j); k++) {
+    for (uint32_t k = 0; k < j->copies && !jam_stopped(j); k++) {
         j->x.maps[k][loop] = counter_at(j, loop, vy_add(b, first, vy_int(b, u, k)), n);
         if (!VY_IS_LEAF(j->x.maps[k][loop])) vy_pass_name(b, program(j), loop, j->x.maps[k][loop]);
     }
     for (uint32_t s = 0; s < slots; s++) j->x.maps[0][loop + 1 + s] = carries[s];
     copy_body(j, loop);
-    for (uint32_t s = 0; s < slots && !stopped(j); s++)
-        carries[s] = get(j, j->copies - 1, vy_slot_next(program(j), &j->x.w.s, loop, s));
+    for (uint32_t s = 0; s < slots && !jam_stopped(j); s++)
+        carries[s] = in_copy(j, j->copies - 1, vy_slot_next(program(j), &j->x.w.s, loop, s));
     vy_end_loop(b, 0, slots, carries, values);
 }
 
@@ -188,16 +186,16 @@ static void emit_rest(jam *j, uint32_t loop, vy_value from, vy_value n, uint32_t
     const vy_type u = vy_value_type(w->b, n);
     const uint32_t one = vy_int(w->b, u, 1).id;
     const vy_value t = {vy_begin_loop(w->b, u, 0, from.id, n.id, one, slots, values, carries)};
-    if (stopped(j)) return;
+    if (jam_stopped(j)) return;
     for (uint32_t s = 0; s < slots; s++) w->map[loop + 1 + s] = carries[s];
     vy_rewrite_as(w, loop, counter_at(j, loop, t, n));
     vy_rewrite_range(w, loop + 1 + slots, end, NULL, NULL);
-    for (uint32_t s = 0; s < slots && !stopped(j); s++)
+    for (uint32_t s = 0; s < slots && !jam_stopped(j); s++)
         carries[s] = vy_new(w, vy_slot_next(w->p, &w->s, loop, s));
     vy_end_loop(w->b, 0, slots, carries, values);
 }
 
-static void rebuild(jam *j, uint32_t loop)
+static void make_jammed(jam *j, uint32_t loop)
 {
     vy_rewrite *w = &j->x.w;
     const uint32_t slots = slots_of(j, loop);
@@ -212,15 +210,15 @@ static void rebuild(jam *j, uint32_t loop)
     const vy_value from = vy_mul(w->b, times, many);
     emit_jammed(j, loop, times, n, values, values + slots + 1);
     if (from.id != n.id) emit_rest(j, loop, from, n, values, values + slots + 1);
-    if (!stopped(j)) vy_rewrite_slots(w, w->s.partner[loop], slots, values);
+    if (!jam_stopped(j)) vy_rewrite_slots(w, w->s.partner[loop], slots, values);
 }
 
-static uint32_t instead(void *pass, uint32_t id)
+static uint32_t jammed_instead(void *pass, uint32_t id)
 {
     jam *j = pass;
     if (!j->chosen[id]) return 0;
     j->copies = j->factor[id];
-    if (vy_loop_jam_allowed(&j->x, id)) rebuild(j, id); // fills the tables
+    if (vy_loop_jam_allowed(&j->x, id)) make_jammed(j, id); // fills the tables
     return vy_last_result(program(j), &j->x.w.s, id);
 }
 
@@ -247,23 +245,21 @@ static bool is_better_inside(const jam *j, uint32_t loop)
 }
 
 // The outer ones first; none in another one.
-static void choose(jam *j)
+static void choose_loops(jam *j, const vy_pass_context *context)
 {
     const uint32_t n = program(j)->insts.count;
-    uint64_t room = (uint64_t)n * MOST_GROWTH + FREE_GROWTH;
     for (uint32_t id = 1; id < n; id++)
         if (program(j)->insts.data[id].op == VY_OP_LOOP) j->saves[id] = saves_in_all(j, id);
     for (uint32_t id = 1; id < n; id++) {
         if (j->saves[id] <= 0 || is_better_inside(j, id)) continue;
         const uint64_t more = (uint64_t)j->factor[id] * (j->x.w.s.partner[id] - id);
-        if (more > room) continue;
-        room -= more;
+        if (!vy_may_copy(context, program(j), more)) continue;
         j->chosen[id] = j->any = true;
         id = j->x.w.s.partner[id];
     }
 }
 
-static bool prepare(jam *j)
+static bool prepare_jam(jam *j)
 {
     j->chosen = vy_rewrite_bytes(&j->x.w), j->factor = vy_rewrite_bytes(&j->x.w);
     j->saves = vy_rewrite_table(&j->x.w, program(j)->insts.count * sizeof *j->saves);
@@ -271,14 +267,14 @@ static bool prepare(jam *j)
 }
 
 // What iterations have in common is now next to each other.
-static bool share(vy_program *p, vy_pass_context *c)
+static bool share_elements(vy_program *p, vy_pass_context *c)
 {
     return vy_pass_forward(p, c) && vy_pass_dse(p, c);
 }
 
 // Where strip_mine.c makes more than eight iterations one of what this leaves, four: eight would
 // make the code long, which takes seconds to compile.
-static uint32_t most(const vy_program *p, const vy_opt_options *o)
+static uint32_t most_jammed(const vy_program *p, const vy_opt_options *o)
 {
     return vy_is_chunked(p, o) && o->chunk > VY_LOOPS_JAMMED ? VY_LEAST_JAMMED : VY_LOOPS_JAMMED;
 }
@@ -288,14 +284,14 @@ bool vy_pass_jam_loops(vy_program *p, vy_pass_context *context)
     const vy_opt_options *o = context->options;
     if (!o || !(o->by_invocation || o->adjacent)) return true;
     if (!(vy_constructs(p) & VY_LOOPS)) return true;
-    jam j = {.x.arrays_alone = !o->by_invocation, .x.most = most(p, o)};
+    jam j = {.x.arrays_alone = !o->by_invocation, .x.most = most_jammed(p, o)};
     bool made = false;
-    bool ok = vy_rewrite_begin(&j.x.w, p) && prepare(&j);
-    if (ok) choose(&j);
-    if (ok && j.any) vy_rewrite_run(&j.x.w, instead, &j);
+    bool ok = vy_rewrite_begin(&j.x.w, p) && prepare_jam(&j);
+    if (ok) choose_loops(&j, context);
+    if (ok && j.any) vy_rewrite_run(&j.x.w, jammed_instead, &j);
     ok = vy_rewrite_end(&j.x.w, ok && !j.x.w.oom, &made);
     vy_vec_free(&j.args);
     vy_vec_free(&j.out);
     context->changed |= made;
-    return ok && (!made || share(p, context));
+    return ok && (!made || share_elements(p, context));
 }

@@ -160,7 +160,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("ir/pass/target/jam_loops.c", None, "t = vy_sub(b, vy_sub(b, n, vy_int(b, u, 1)), t);", ";"),
         ("ir/pass/target/jam_loops.c", None, "if (from.id != n.id) emit_rest(", "if (from.id == n.id) emit_rest("),
         ("ir/pass/target/jam_loops.c", None, "        q--;\n", "        q = 0;\n"),
-        ("ir/pass/target/jam_loops.c", None, "get(j, j->copies - 1, vy_slot_next", "get(j, 0, vy_slot_next"),
+        ("ir/pass/target/jam_loops.c", None, "in_copy(j, j->copies - 1, vy_slot_next", "in_copy(j, 0, vy_slot_next"),
         ("ir/pass/target/jam_loops.c", None, "    for (uint32_t q = 0; q < j->copies; q++)\n", "    for (uint32_t q = j->copies; q-- > 0;)\n"),
     )),
     ("text/device/jam_loops.vyre", (
