@@ -24,7 +24,7 @@ VERBS.update({"run": ["f.vyre", *DATA], "check": ["f.vyre", *DATA], "bench": ["f
 VALUES = {
     "--program": "f", "--of": "loss", "--wrt": "w", "--name": "g", "--output": "out.json", "--seed": "ones", "--accumulate": "atomic",
     "--checkpoint": "none", "--tape-limit": "4096", "--batches": "2", "-D": "C=2", "--entry": "main", "--spec": "C=2", "--sampler": "linear,clamp", "--shape": "x=?", "--assume": "n <= m", "--tune": "N=9", "-I": ".", "-O": "1",
-    "--coarsen": "1", "--target": "vulkan1.2", "--for": "any", "--order": "1", "--enable": "shader_atomic_float",
+    "--coarsen": "1", "--target": "vulkan1.2", "--validate": "always", "--for": "any", "--order": "1", "--enable": "shader_atomic_float",
     "--dump-after": "dce", "--color": "never", "--set": "N=2", "--in": "@./", "--out": "w=@w.npy", "--ct": "loss=1",
     "--dot": "w=1", "--groups": "1,1,1", "--engine": "eval", "--eval-type": "f64", "--subgroup-size": "8", "--shuffle": "3",
     "--device": "0", "--driver": "nothing.json", "--timeout": "9", "--samples": "2", "--allow": "out-of-range", "--params": "w",
