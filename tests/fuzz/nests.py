@@ -83,7 +83,6 @@ class Maker:
             ["atomic_max(n[%s], u32(c));" % self.index(counters)],
             ["total = total + f32(atomic_add(o[i, %s], 1u)) * 0.1;" % self.index(counters)],
             ["last = last * 0.5 + %s;" % v],
-            ["if total > 50.0 { break; }"] if not counters else [],
         ))
 
     def inner(self, counters, names, depth):
@@ -133,6 +132,8 @@ class Maker:
                 out.append(self.update([], ["total", "t"]))
             if not self.plain and r.random() < 0.3:
                 out += self.odd([], ["total", "t"])
+        if r.random() < 0.08:
+            out.append("if total > %s { break; }" % r.choice(("0.5", "2.0")))
         return out + ["last = %s;" % was] * bool(was) + ["}"]
 
     def text(self):
