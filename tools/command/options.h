@@ -5,8 +5,8 @@
 
 #include "tools/data/tool.h"
 
-// What a verb takes beside the options that all take: groups of options (options.c).  An option
-// of a group that is not in the verb's row is refused.
+// What a verb takes beside the options that all take: groups of options (options_table.c).  An
+// option of a group that is not in the verb's row is refused.
 enum {
     TAKES_FILE = 1,    // FILE
     TAKES_PROGRAM = 2, // which one, of what, how it is derived and optimised: docs/language.md 10.4

@@ -101,8 +101,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     )),
     # Which options a verb has.
     ("command_options.py", (
-        ("tools/command/options.c", None, ": takes_option(v, &table[i])))", ": true))"),
-        ("tools/command/options.c", None, "if (takes_option(v, &table[i])) return &table[i];", ";"),
+        ("tools/command/options_help.c", None, ": takes_option(v, &option_table[i])))", ": true))"),
+        ("tools/command/options.c", None, "if (takes_option(v, &option_table[i])) return &option_table[i];", ";"),
         ("tools/command/options.c", None, "if (!takes_option(o->verb, opt)) return wrong_verb(o, name, d);", ""),
     )),
 )

@@ -2,7 +2,7 @@
 # ONCE
 """`vyre-grad VERB --help` lists exactly the options that the verb takes.
 
-Every option of the table in tools/command/options.c is given to every verb: one that is listed must be
+Every option of the table in tools/command/options_table.c is given to every verb: one that is listed must be
 taken, with a value that suits it and with what it needs beside it; one that is not listed must be
 refused as an option of other verbs.
 """
@@ -58,7 +58,7 @@ def listed(verb):
 
 def table():
     """All options of the source: {name or letter: its name, else its letter}."""
-    with open(os.path.join(os.environ["SRC"], "tools", "command", "options.c"), encoding="utf-8") as f:
+    with open(os.path.join(os.environ["SRC"], "tools", "command", "options_table.c"), encoding="utf-8") as f:
         rows = re.findall(r"""^    \{(0|'(.)'), *OPT_[A-Z]+, .*?(NULL|"(--[a-z-]+)"), """, f.read(), re.M)
     return {name: long or "-" + letter for _, letter, _, long in rows for name in (long, letter and "-" + letter) if name}
 
@@ -86,7 +86,7 @@ def main():
         f.write(PROGRAM)
     names = table()
     if len(names) < 60:
-        bad.append("the table of tools/command/options.c was not understood: %d names" % len(names))
+        bad.append("the table of tools/command/options_table.c was not understood: %d names" % len(names))
     for verb in VERBS:
         options = listed(verb)
         for name in options.keys() - names.keys():

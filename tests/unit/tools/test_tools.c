@@ -37,7 +37,9 @@
     X(EXPLAIN_ERROR, "explain-error", , TAKES_WORD, "")                                            \
     X(COMPLETIONS, "completions", , TAKES_WORD, "")                                                \
     X(MAN, "man", , 0, "")
+#include "tools/command/options_table.c"
 #include "tools/command/options.c"
+#include "tools/command/options_help.c"
 
 // cmocka has a macro `fail`, so it comes after them.
 #include <setjmp.h>
