@@ -348,7 +348,7 @@ static bool prepare(job *j, const vy_module *m)
         image_free(&forward);
         if (!ok) return false;
     }
-    stays_in_range = !any_left && is_in_range_hoisted(j);
+    stays_in_range = !any_left && is_in_range_hoisted(j, true) && is_in_range_hoisted(j, false);
     return true;
 }
 

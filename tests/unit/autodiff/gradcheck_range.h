@@ -20,13 +20,21 @@ static bool may_be_empty(const image *x)
     return empty;
 }
 
-// Does the program access nothing out of range at any launch once such loads are before their loops?
-// With all loops unrolled that a derivative's might be.
-static bool is_in_range_hoisted(job *j)
+// Moves loads before their loops, in one of two ways: with all loops unrolled that a derivative's
+// might be, or as the text has them.  -O3 leaves out stores that are overwritten, and with them the
+// loads of what they store, which a derivative may have moved before it finds that out.
+static bool hoisted(vy_module *m, bool most)
 {
-    const vy_opt_options most = {.level = 3};
+    const vy_opt_options o = {.level = most ? 3 : 2};
+    vy_pass_context c = {.options = &o};
+    return most ? vy_optimize(m, &o) : vy_pass_licm(m->programs.data[m->programs.count - 1], &c);
+}
+
+// Does the program access nothing out of range at any launch once such loads are before their loops?
+static bool is_in_range_hoisted(job *j, bool most)
+{
     vy_module *m = parsed(j->text, "parse");
-    bool ok = m && vy_optimize(m, &most);
+    bool ok = m && hoisted(m, most);
     for (uint32_t k = 0; ok && k < j->launch_count; k++) {
         image x;
         if (may_be_empty(&j->launches[k].x)) ok = false;
