@@ -153,8 +153,8 @@ static void devices_are_right_without_what_they_lack(void **state)
     NEED_DEVICE(state);
     const vkrt_device_info *info = vkrt_device_get_info(g->device);
     const vy_quirks here = vy_device_quirks(info->driver_id, info->driver_major);
-    const uint32_t known =
-        info->driver_id == VK_DRIVER_ID_MESA_LLVMPIPE ? info->driver_major : EVERY;
+    enum { LLVMPIPE = 13 }; // a VkDriverId
+    const uint32_t known = info->driver_id == LLVMPIPE ? info->driver_major : EVERY;
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (!can_run(g, rows[i].text)) continue; // no 64-bit integers
         assert_true(right_without(g, rows[i].text, VY_QUIRKS_ALL & ~here));
