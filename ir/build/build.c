@@ -46,9 +46,12 @@ static bool same_inst(const vy_builder *b, uint32_t id, const vy_inst *want, con
            (want->nargs == 0 || memcmp(vy_args(b->p, id), args, want->nargs * sizeof *args) == 0);
 }
 
-// Where an instruction is looked for: in one line of the table, and if that is full, in the slots
-// from its hash on.  Instructions near each other use values near each other and so share lines: a
-// table spread by hashes alone misses every cache where programs have a million instructions.
+// Where an instruction is looked for: in one line of the table, and if that is full, in others, whose
+// distance its hash tells.  Instructions near each other use values near each other and so share
+// lines: a table spread by hashes alone misses every cache where programs have a million
+// instructions.  But the lines of neighbours are full together: what has no room there must not look
+// in the next, where every other instruction of a large program looks too, but far away.  At least a
+// quarter of the entries is free, so few lines are looked at, however large the program.
 enum { LINE = 8 }; // entries, 64 bytes
 
 static uint32_t line_of(const vy_builder *b, uint32_t hash, uint32_t nargs, const uint32_t *args)
@@ -59,15 +62,24 @@ static uint32_t line_of(const vy_builder *b, uint32_t hash, uint32_t nargs, cons
     return (last ? last / (LINE / 2) * LINE : hash) & (b->table_size - LINE);
 }
 
+// The line after `line` for `hash`.  The distance is an odd number of lines, so that all are visited;
+// its bits are not those that chose the first line of an instruction without operands.
+static uint32_t next_line(const vy_builder *b, uint32_t line, uint32_t hash)
+{
+    const uint32_t distance = (hash >> 16 | hash << 16 | LINE) & ~(uint32_t)(LINE - 1);
+    return (line + distance) & (b->table_size - LINE);
+}
+
 // Enters `e`, of a value that the table does not have.
 static void table_enter(vy_builder *b, build_entry e)
 {
-    const uint32_t mask = b->table_size - 1;
-    uint32_t slot = line_of(b, e.hash, b->p->insts.data[e.id].nargs, vy_args(b->p, e.id)), k = 0;
-    while (k < LINE && b->table[slot].id) slot++, k++;
-    if (k == LINE)
-        for (slot = e.hash & mask; b->table[slot].id;) slot = (slot + 1) & mask;
-    b->table[slot] = e;
+    uint32_t line = line_of(b, e.hash, b->p->insts.data[e.id].nargs, vy_args(b->p, e.id));
+    for (;; line = next_line(b, line, e.hash))
+        for (build_entry *at = &b->table[line]; at < &b->table[line + LINE]; at++)
+            if (!at->id) {
+                *at = e;
+                return;
+            }
 }
 
 static bool table_grow(vy_builder *b)
@@ -96,18 +108,14 @@ static bool table_grow(vy_builder *b)
 static build_entry *table_find(vy_builder *b, const vy_inst *want, const uint32_t *args,
                                uint32_t version)
 {
-    const uint32_t mask = b->table_size - 1, hash = inst_hash(want, args, version);
-    uint32_t slot = line_of(b, hash, want->nargs, args), k = 0;
-    for (; k < LINE && b->table[slot].id; slot++, k++) {
-        const build_entry *e = &b->table[slot];
-        if (e->hash == hash && same_inst(b, e->id, want, args, version)) return &b->table[slot];
-    }
-    for (slot = k < LINE ? slot : hash & mask; b->table[slot].id; slot = (slot + 1) & mask) {
-        const build_entry *e = &b->table[slot];
-        if (e->hash == hash && same_inst(b, e->id, want, args, version)) return &b->table[slot];
-    }
-    b->table[slot].hash = hash;
-    return &b->table[slot];
+    const uint32_t hash = inst_hash(want, args, version);
+    uint32_t line = line_of(b, hash, want->nargs, args);
+    for (;; line = next_line(b, line, hash))
+        for (build_entry *e = &b->table[line]; e < &b->table[line + LINE]; e++) {
+            if (e->id && (e->hash != hash || !same_inst(b, e->id, want, args, version))) continue;
+            e->hash = hash;
+            return e;
+        }
 }
 
 // --------------------------------------------------------------------------------------- emission
