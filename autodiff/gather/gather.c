@@ -19,6 +19,7 @@
 #include "autodiff/gather/gather_addend.h"
 #include "autodiff/gather/gather_attempts.h"
 #include "autodiff/gather/gather_making.h"
+#include "autodiff/gather/gather_slice.h"
 
 #include "autodiff/stages/stages.h"
 #include "ir/build/edit.h"
@@ -75,7 +76,7 @@ static void forget_kept(gather *g)
         uint32_t id = g->kept.data[k].id;
         bool used = false;
         for (uint32_t j = 0; j < g->site_count && !used; j++)
-            used = g->sites[j].gathered && g->sites[j].need[id];
+            used = g->sites[j].gathered && gather_slice_has(g->sites[j].need, id);
         g->kept.data[k].used = used;
     }
 }

@@ -19,6 +19,7 @@
 // examples/hashgrid, each of which eight neighbours add to, take 1.15 times as long in that way
 // (lavapipe).
 #include "autodiff/gather/gather_addend.h"
+#include "autodiff/gather/gather_slice.h"
 
 #include "ir/facts/price.h"
 
@@ -42,7 +43,7 @@ static bool is_all_gathered(const gather *g)
 // Would computing the number again at each point cost no more than keeping it?
 static bool is_cheap(const gather *g, const gather_site *site)
 {
-    memset(g->counted, 0, g->r->insts.count);
+    gather_slice_clear(g->counted, g->r->insts.count);
     const double again = gather_cost(g, site, g->counted);
     return again <= vy_prices[VY_WORK_LOAD].again + VY_PRICE_KEPT_WRITE;
 }
@@ -83,6 +84,7 @@ void gather_addends_pay(gather *g, uint32_t before)
 void gather_keep_less(gather *g, uint32_t count)
 {
     if (g->kept.count == count) return;
+    g->walked = false;
     while (g->kept.count > count) g->keep[g->kept.data[--g->kept.count].id] = 0;
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++)
         if (g->sites[k].gathered) g->sites[k].gathered = gather_need(g, &g->sites[k]);

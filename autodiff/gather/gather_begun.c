@@ -17,6 +17,7 @@
 // gather_assume.c makes them.  These are required where something is gathered that needs such a
 // load.
 #include "autodiff/gather/gather_begun.h"
+#include "autodiff/gather/gather_slice.h"
 #include "ir/build/edit.h"
 
 #include <string.h>
@@ -73,9 +74,11 @@ static bool is_stated(const gather_launch *all, const char *condition)
 void gather_require_begun(gather *g)
 {
     gather_launch *all = &g->launch;
-    for (uint32_t k = 0; k < g->site_count; k++)
-        for (uint32_t id = 1; g->sites[k].gathered && id < g->r->insts.count; id++) {
-            if (!g->sites[k].need[id] || g->r->insts.data[id].op != VY_OP_LOAD) continue;
+    for (uint32_t k = 0; k < g->site_count; k++) {
+        if (!g->sites[k].gathered) continue;
+        for (uint32_t id = 0; (id = gather_slice_after(g->sites[k].need, id, g->r->insts.count)) <
+                              g->r->insts.count;) {
+            if (g->r->insts.data[id].op != VY_OP_LOAD) continue;
             gather_begun *x = &g->begun[g->r->insts.data[id].aux];
             if (!x->proved || x->required || g->keep[id]) continue;
             x->required = true;
@@ -88,6 +91,7 @@ void gather_require_begun(gather *g)
             all->holds =
                 all->holds.id ? gather_node(g, VY_DIM_MIN, all->holds, x->holds) : x->holds;
         }
+    }
 }
 
 uint32_t gather_load_begun(const gather *g, vy_builder *b, uint32_t load, const uint32_t *index)

@@ -76,7 +76,7 @@ typedef struct gather_site {
     bool cells;              // … of those that the constants on the other axes identify
     vy_clamps *clamps;       // of those axes; NULL: none is taken as it is before it is clamped
     isl_map *map;            // { nest → those axes }
-    uint8_t *need;           // by instruction: it is copied
+    uint64_t *need;          // the instructions that are copied (gather_slice.h)
     uint32_t hash;           // of the map
     uint32_t points;         // class of sites that are added to at the same points
     double adding;           // what the addition would cost, for all points of an invocation
@@ -178,11 +178,12 @@ typedef struct gather {
     struct gather_begun *begun;               // by buffer, or NULL: gather_begun.c
     const gather_start *starts;               // of a version, by buffer; or NULL
     uint32_t start_count;
-    uint32_t *outer;  // by instruction: outermost loop around it, or 0
-    uint32_t *fixed;  // by buffer: axes on which every place has a constant, a mask
-    uint32_t *left;   // by buffer: its additions, if there are too many to be examined
-    uint8_t *counted; // by instruction; scratch
-    uint32_t *keep;   // by instruction: 1 + index in kept
+    uint32_t *outer;   // by instruction: outermost loop around it, or 0
+    uint32_t *fixed;   // by buffer: axes on which every place has a constant, a mask
+    uint32_t *left;    // by buffer: its additions, if there are too many to be examined
+    uint64_t *counted; // instructions; scratch (gather_slice.h)
+    bool walked;       // programs[].walking is what is needed and kept now
+    uint32_t *keep;    // by instruction: 1 + index in kept
     gather_kept_vec kept;
     uint32_t named;   // how many of them have a name
     uint32_t addends; // 1 + how many were kept before addends (gather_addend.c); 0: none are
@@ -345,7 +346,7 @@ double gather_repeated(const gather *g, uint32_t id, double w, uint32_t outermos
                        const gather_site *site);
 // Operations for one point of the site, except those marked in counted[] (by instruction), and
 // marks them there; a value from further out is recomputed for every point.
-double gather_cost(const gather *g, const gather_site *site, uint8_t *counted);
+double gather_cost(const gather *g, const gather_site *site, uint64_t *counted);
 // ---- gather_begun.c
 // Is d, of a workspace, as long as `of`?
 bool gather_as_long(const vy_program *p, vy_dim d, vy_dim of);

@@ -5,6 +5,7 @@
 // point's coordinates.  Nor are conditions that the set of points implies.  Constructs are copied
 // with the carried and yielded values that are needed.
 #include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_slice.h"
 
 #include "autodiff/core/reverse.h"
 
@@ -272,7 +273,8 @@ void gather_copy(gather_clone *c)
     uint8_t *need = around + all;
     surround(c, around);
     for (uint32_t k = 0; k < c->count; k++)
-        for (uint32_t id = 1; id < all; id++) need[id] |= c->sites[k]->need[id];
+        for (uint32_t id = 0; (id = gather_slice_after(c->sites[k]->need, id, all)) < all;)
+            need[id] = 1;
     c->around = around;
     c->needed = need;
     const vy_nest *n = &c->sites[0]->access.nest;

@@ -8,6 +8,7 @@
 // (ir/pass/scalar/fuse_loops.c).  The passes know best how much that is, so a candidate up to 3×
 // over budget that has the domain of the reverse program is built, optimised and measured.
 #include "autodiff/gather/gather_addend.h"
+#include "autodiff/gather/gather_slice.h"
 #include "ir/facts/price.h"
 #include "ir/pass/pass.h"
 #include "ir/core/flow.h"
@@ -76,7 +77,7 @@ static double walk_cost(gather *g, uint32_t k)
 {
     const vy_nest *n = &g->sites[k].access.nest;
     double w = 0;
-    memset(g->counted, 0, g->r->insts.count);
+    gather_slice_clear(g->counted, g->r->insts.count);
     for (uint32_t j = k; j < g->site_count; j++)
         if (same_walk(&g->sites[j], &g->sites[k]))
             w += gather_cost(g, &g->sites[j], g->counted) + 1;
@@ -84,19 +85,27 @@ static double walk_cost(gather *g, uint32_t k)
     return w;
 }
 
-// Both costs of each program.
-static void sum_costs(gather *g)
+static void sum_walks(gather *g)
 {
-    for (uint32_t k = 0; k < g->program_count; k++)
-        g->programs[k].adding = g->programs[k].walking = 0;
+    for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].walking = 0;
     for (uint32_t k = 0; k < g->site_count; k++) {
         const gather_site *site = &g->sites[k];
         uint32_t first = 0;
         if (!site->program) continue;
-        g->programs[site->program - 1].adding += site->adding;
         while (!same_walk(&g->sites[first], site)) first++;
         if (first == k) g->programs[site->program - 1].walking += walk_cost(g, k);
     }
+    g->walked = true;
+}
+
+// Both costs of each program.  This is asked for each program that is dropped; only what has been
+// kept since makes walks cost something else.
+static void sum_costs(gather *g)
+{
+    for (uint32_t k = 0; k < g->program_count; k++) g->programs[k].adding = 0;
+    for (uint32_t k = 0; k < g->site_count; k++)
+        if (g->sites[k].program) g->programs[g->sites[k].program - 1].adding += g->sites[k].adding;
+    if (!g->walked) sum_walks(g);
 }
 
 // Are additions all that the reverse program writes, and all of them gathered?  Then nothing of it
@@ -179,7 +188,7 @@ static uint32_t kept_by(const gather *g, uint32_t program)
         bool used = false;
         for (uint32_t j = 0; j < g->site_count && !used; j++)
             used = g->sites[j].gathered && (!program || g->sites[j].program == program) &&
-                   g->sites[j].need[g->kept.data[k].id];
+                   gather_slice_has(g->sites[j].need, g->kept.data[k].id);
         n += used;
     }
     return n;
@@ -241,6 +250,7 @@ bool gather_drop_expensive(gather *g)
     // Without atomics sums have an order, and loops no obstacle.
     double worth = saved > 0 ? 1.25 : 1;
     bool any = false;
+    g->walked = false;
     sum_costs(g);
     for (uint32_t k = 0; k < g->program_count && !g->failed; k++) {
         const gather_program *q = &g->programs[k];

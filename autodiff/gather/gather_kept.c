@@ -109,6 +109,7 @@ bool gather_keep(gather *g, uint32_t id)
         return false;
     }
     g->keep[id] = g->kept.count;
+    g->walked = false;
     return true;
 }
 

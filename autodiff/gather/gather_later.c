@@ -12,6 +12,7 @@
 // replaces all of them.  The slices are found again after that: were a
 // later value no cut, the earlier one would be kept beside it.
 #include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_slice.h"
 
 #include <string.h>
 
@@ -38,7 +39,9 @@ static void mark(const gather *g, uint8_t *needed)
     memset(needed, 0, g->r->insts.count);
     for (uint32_t k = 0; k < g->site_count; k++) {
         if (!g->sites[k].gathered) continue;
-        for (uint32_t id = 1; id < g->r->insts.count; id++) needed[id] |= g->sites[k].need[id];
+        for (uint32_t id = 0; (id = gather_slice_after(g->sites[k].need, id, g->r->insts.count)) <
+                              g->r->insts.count;)
+            needed[id] = 1;
         needed[g->sites[k].id] = 1;
     }
 }

@@ -10,6 +10,7 @@
 // (so gather_cost.c does not object).  All gathers together may be a few times as long as the
 // reverse program.  The additions of a gather with which they would be longer stay atomic.
 #include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_slice.h"
 #include "ir/core/flow.h"
 
 #include <string.h>
@@ -38,13 +39,10 @@ bool gather_shares_walk(const gather *g, const gather_site *x, const gather_site
 static uint32_t walk_length(gather *g, uint32_t k)
 {
     uint32_t n = 0;
-    memset(g->counted, 0, g->r->insts.count);
+    gather_slice_clear(g->counted, g->r->insts.count);
     for (uint32_t j = k; j < g->site_count; j++) {
         if (!gather_shares_walk(g, &g->sites[k], &g->sites[j])) continue;
-        for (uint32_t id = 1; id < g->r->insts.count; id++) {
-            n += g->sites[j].need[id] && !g->counted[id];
-            g->counted[id] |= g->sites[j].need[id];
-        }
+        n += gather_slice_join(g->counted, g->sites[j].need, g->r->insts.count);
     }
     return n;
 }

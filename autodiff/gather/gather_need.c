@@ -10,14 +10,13 @@
 // iteration and invocation).  A local array that has its final contents there (a row of adjoints)
 // is kept whole, once for each invocation.
 #include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_slice.h"
 
 #include "ir/build/edit.h"
 #include "ir/core/flow.h"
 #include "ir/facts/price.h"
 
 #include <string.h>
-
-enum { NEEDED = 1 };
 
 typedef struct needing {
     gather *g;
@@ -40,8 +39,8 @@ static void demand(needing *n, uint32_t id)
         n->lacks |= !gather_has_leaf(n->g, id);
         return;
     }
-    if (n->site->need[id]) return;
-    n->site->need[id] = NEEDED;
+    if (gather_slice_has(n->site->need, id)) return;
+    gather_slice_add(n->site->need, id);
     n->stack[n->count++] = id;
 }
 
@@ -239,12 +238,12 @@ double gather_repeated(const gather *g, uint32_t id, double w, uint32_t outermos
     return w;
 }
 
-double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
+double gather_cost(const gather *g, const gather_site *site, uint64_t *counted)
 {
+    const uint32_t all = g->r->insts.count;
     double sum = 0;
-    for (uint32_t id = 1; id < g->r->insts.count; id++) {
-        if (!site->need[id] || counted[id]) continue;
-        counted[id] = 1;
+    for (uint32_t id = 0; (id = gather_slice_next(site->need, counted, id, all)) < all;) {
+        gather_slice_add(counted, id);
         double w = g->keep[id] ? kept_cost(g, site, id) : gather_weight(g, id);
         sum += gather_repeated(g, id, w, 0, site);
     }
@@ -254,7 +253,8 @@ double gather_cost(const gather *g, const gather_site *site, uint8_t *counted)
 bool gather_need(gather *g, gather_site *site)
 {
     const vy_program *p = g->r;
-    memset(site->need, 0, p->insts.count);
+    g->walked = false;
+    gather_slice_clear(site->need, p->insts.count);
     needing n = {.g = g, .site = site};
     n.stack = vy_realloc(NULL, (size_t)p->insts.count * sizeof *n.stack);
     if (!n.stack) {

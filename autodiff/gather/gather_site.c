@@ -13,6 +13,7 @@
 // All of them is right unless the value needs a costly loop from further out.  The results of a
 // loop outside all loops are stored instead, one number per invocation.
 #include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_slice.h"
 #include "ir/core/flow.h"
 
 #include <string.h>
@@ -46,8 +47,9 @@ static double loop_cost(const gather *g, uint32_t opener)
 static uint32_t costly_loop(const gather *g, const gather_site *site)
 {
     const vy_nest *n = &site->access.nest;
-    for (uint32_t id = 1; id < g->r->insts.count; id++) {
-        if (!site->need[id] || !vy_is_loop((vy_op)g->r->insts.data[id].op)) continue;
+    for (uint32_t id = 0;
+         (id = gather_slice_after(site->need, id, g->r->insts.count)) < g->r->insts.count;) {
+        if (!vy_is_loop((vy_op)g->r->insts.data[id].op)) continue;
         if (encloses(g, id, site->id)) continue;
         if (depth_of(g, site, id) < n->count - n->overs && loop_cost(g, id) > CHEAP) return id;
     }
@@ -60,7 +62,7 @@ static bool keep_results(gather *g, const gather_site *site, uint32_t loop)
     uint32_t n = vy_slot_count(g->r, &g->s, loop), end = vy_closer(g->r, &g->s, loop);
     bool any = false;
     for (uint32_t k = 0; k < n; k++) {
-        if (!site->need[end + 1 + k]) continue;
+        if (!gather_slice_has(site->need, end + 1 + k)) continue;
         if (!gather_keep(g, end + 1 + k)) return false;
         any = true;
     }
@@ -228,7 +230,8 @@ void gather_decide(gather *g, uint32_t k)
         give_up(site, "is beyond a limit of the analysis");
         return;
     }
-    site->need = vy_arena_alloc(&g->arena, g->r->insts.count);
+    site->need =
+        vy_arena_alloc(&g->arena, gather_slice_words(g->r->insts.count) * sizeof *site->need);
     if (!site->need) {
         g->failed = true;
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gather_tables.c: what each attempt to gather begins with, and its end.
 #include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_slice.h"
 
 #include "ir/core/flow.h"
 
@@ -10,7 +11,7 @@ bool gather_make_tables(gather *g)
     g->last_write = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->last_write);
     g->outer = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->outer);
     g->keep = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->keep);
-    g->counted = vy_arena_alloc(&g->arena, p->insts.count);
+    g->counted = vy_arena_alloc(&g->arena, gather_slice_words(p->insts.count) * sizeof *g->counted);
     if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s) ||
         !vy_lows_make(&g->lows, p, &g->s, &g->arena))
         return false;

@@ -10,6 +10,7 @@
 // in range anyhow stays as it is (a filter's weights: the same for all invocations), others become
 // 0.
 #include "autodiff/gather/gather_build.h"
+#include "autodiff/gather/gather_slice.h"
 #include "ir/core/flow.h"
 
 static bool is_flat(const gather *g, uint32_t id)
@@ -33,8 +34,9 @@ bool gather_flat(const gather *g, gather_site *const *sites, uint32_t count)
         const gather_site *site = sites[k];
         if (!site->single || site->access.nest.inexact_count || site->access.nest.inner)
             return false;
-        for (uint32_t id = 1; id < g->r->insts.count; id++)
-            if (site->need[id] && !is_counter(site, id) && !is_flat(g, id)) return false;
+        for (uint32_t id = 0;
+             (id = gather_slice_after(site->need, id, g->r->insts.count)) < g->r->insts.count;)
+            if (!is_counter(site, id) && !is_flat(g, id)) return false;
     }
     return true;
 }
