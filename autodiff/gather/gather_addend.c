@@ -84,7 +84,6 @@ void gather_addends_pay(gather *g, uint32_t before)
 void gather_keep_less(gather *g, uint32_t count)
 {
     if (g->kept.count == count) return;
-    g->walked = false;
     while (g->kept.count > count) g->keep[g->kept.data[--g->kept.count].id] = 0;
     for (uint32_t k = 0; k < g->site_count && !g->failed; k++)
         if (g->sites[k].gathered) g->sites[k].gathered = gather_need(g, &g->sites[k]);

@@ -184,6 +184,7 @@ typedef struct gather {
     uint64_t *counted; // instructions; scratch (gather_slice.h)
     bool walked;       // programs[].walking is what is needed and kept now
     uint32_t *keep;    // by instruction: 1 + index in kept
+    uint8_t *bounded;  // by loop: does it have a bound? 0: not known, 1: no, 2: yes (gather_kept.c)
     gather_kept_vec kept;
     uint32_t named;   // how many of them have a name
     uint32_t addends; // 1 + how many were kept before addends (gather_addend.c); 0: none are

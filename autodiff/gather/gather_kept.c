@@ -36,27 +36,40 @@ bool gather_is_open(const vy_program *p, uint32_t dim)
     return gather_is_open(p, d->a) || gather_is_open(p, d->b);
 }
 
+// Have the iterations of `loop` a bound that a buffer's shape can be?
+static bool find_bound(const gather *g, uint32_t loop)
+{
+    int64_t from;
+    if (g->r->insts.data[loop].op != VY_OP_LOOP) return false;
+    const uint32_t start = vy_arg(g->r, loop, 0);
+    const bool natural = !vy_type_is_signed(vy_id_type(g->r, start));
+    if (!natural && (!vy_id_int(g->r, start, &from) || from < 0)) return false;
+    // Only whether there is a bound: it is computed again when the buffer is declared.
+    vy_builder *b = vy_rebuild_begin(g->r);
+    if (!b) return false;
+    const vy_bounds bounds = {.p = g->r, .lows = &g->lows, .b = b};
+    const vy_dim most = vy_upper_bound(&bounds, vy_arg(g->r, loop, 1));
+    const bool bounded = most.id && !gather_is_open(vy_builder_program(b), most.id);
+    vy_program_abandon(b);
+    return bounded;
+}
+
+// A loop is asked about for every value in it that would be kept; the answer takes a copy of what
+// the program declares, so it is remembered.
+static bool is_bounded(const gather *g, uint32_t loop)
+{
+    if (!g->bounded[loop]) g->bounded[loop] = find_bound(g, loop) ? 2 : 1;
+    return g->bounded[loop] == 2;
+}
+
 // Can a buffer be sized by the loops around it, and indexed by their counters?
 static bool can_keep(const gather *g, uint32_t id)
 {
     const vy_over_var *axes;
     uint32_t loops[VY_MAX_RANK], n = gather_loops(g, id, loops);
     if (n + gather_place_axes(g, &axes) > VY_MAX_RANK || (n && g->lean)) return false;
-    for (uint32_t k = 0; k < n; k++) {
-        int64_t from;
-        if (g->r->insts.data[loops[k]].op != VY_OP_LOOP) return false;
-        uint32_t start = vy_arg(g->r, loops[k], 0);
-        bool natural = !vy_type_is_signed(vy_id_type(g->r, start));
-        if (!natural && (!vy_id_int(g->r, start, &from) || from < 0)) return false;
-        // Only whether there is a bound: it is computed again when the buffer is declared.
-        vy_builder *b = vy_rebuild_begin(g->r);
-        if (!b) return false;
-        const vy_bounds bounds = {.p = g->r, .lows = &g->lows, .b = b};
-        vy_dim most = vy_upper_bound(&bounds, vy_arg(g->r, loops[k], 1));
-        bool bounded = most.id && !gather_is_open(vy_builder_program(b), most.id);
-        vy_program_abandon(b);
-        if (!bounded) return false;
-    }
+    for (uint32_t k = 0; k < n; k++)
+        if (!is_bounded(g, loops[k])) return false;
     return true;
 }
 
@@ -109,7 +122,6 @@ bool gather_keep(gather *g, uint32_t id)
         return false;
     }
     g->keep[id] = g->kept.count;
-    g->walked = false;
     return true;
 }
 

@@ -18,97 +18,92 @@
 
 #define BEYOND UINT32_MAX
 
-// The slice behind a kept value: what is computed from it without leaving its construct.
-typedef struct slice {
+// Found once for all kept values, as each has only few members in a large program.
+typedef struct slices {
     const gather *g;
-    uint32_t from;
-    uint32_t *last; // by instruction: its last user, itself if none, BEYOND if that is no member;
-                    // 0: not in the slice
-} slice;
+    // By instruction, 0: it is not needed.  Its last user among those that are, itself if there is
+    // none, BEYOND if one of them is no member of any slice that it is in.
+    uint32_t *last;
+    uint32_t *of; // by instruction: the kept value whose slice it was last found in
+} slices;
 
-static bool joins(const slice *s, uint32_t id)
+// What is computed from a kept value without leaving its construct: its slice.  Would `user`, which
+// has the operand a, be in one with it?
+static bool joins(const gather *g, uint32_t user, uint32_t a)
 {
-    const vy_program *p = s->g->r;
-    return vy_op_infos[p->insts.data[id].op].effect == VY_PURE &&
-           s->g->s.parent[id] == s->g->s.parent[s->from];
+    return vy_op_infos[g->r->insts.data[user].op].effect == VY_PURE &&
+           g->s.parent[user] == g->s.parent[a];
 }
 
 // Marks what the programs that gather have, and the additions, which use it.
-static void mark(const gather *g, uint8_t *needed)
+static void mark(const gather *g, uint32_t *last)
 {
-    memset(needed, 0, g->r->insts.count);
     for (uint32_t k = 0; k < g->site_count; k++) {
+        const uint64_t *need = g->sites[k].need;
+        const uint32_t all = g->r->insts.count;
         if (!g->sites[k].gathered) continue;
-        for (uint32_t id = 0; (id = gather_slice_after(g->sites[k].need, id, g->r->insts.count)) <
-                              g->r->insts.count;)
-            needed[id] = 1;
-        needed[g->sites[k].id] = 1;
+        for (uint32_t id = 0; (id = gather_slice_after(need, id, all)) < all;) last[id] = id;
+        last[g->sites[k].id] = g->sites[k].id;
     }
 }
 
-// Enters `id`, which is needed, if it uses a member and may be one.
-static void enter(slice *s, uint32_t id)
+static bool make_slices(slices *s, const gather *g)
+{
+    const vy_program *p = g->r;
+    const size_t size = (size_t)p->insts.count * sizeof(uint32_t);
+    *s = (slices){g, vy_zeroed(size), vy_zeroed(size)};
+    if (!s->last || !s->of) return false;
+    mark(g, s->last);
+    for (uint32_t id = 1; id < p->insts.count; id++) {
+        if (!s->last[id]) continue;
+        for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+            const uint32_t a = vy_arg(p, id, k);
+            if (VY_IS_LEAF(a) || !s->last[a] || s->last[a] == BEYOND) continue;
+            s->last[a] = joins(g, id, a) ? id : BEYOND;
+        }
+    }
+    return true;
+}
+
+static bool is_member(const slices *s, uint32_t from, uint32_t id)
 {
     const vy_program *p = s->g->r;
-    const bool joined = joins(s, id);
     bool uses = false;
-    for (uint32_t k = 0; k < p->insts.data[id].nargs; k++) {
+    for (uint32_t k = 0; k < p->insts.data[id].nargs && s->last[id]; k++) {
         const uint32_t a = vy_arg(p, id, k);
-        if (VY_IS_LEAF(a) || !s->last[a]) continue;
-        uses = true;
-        s->last[a] = joined && s->last[a] != BEYOND ? id : BEYOND;
+        uses |= !VY_IS_LEAF(a) && s->of[a] == from && joins(s->g, id, a);
     }
-    if (uses && joined) s->last[id] = id;
+    return uses;
 }
 
 // The last member beyond which nothing before it is used, and that takes as much memory.
-static uint32_t last_cut(const slice *s)
+static uint32_t latest(const slices *s, uint32_t from)
 {
-    const uint32_t bytes = vy_type_size(vy_id_type(s->g->r, s->from));
-    uint32_t reach = s->last[s->from], cut = s->from;
-    for (uint32_t id = s->from + 1; id < s->g->r->insts.count && reach != BEYOND; id++) {
-        if (!s->last[id]) continue;
-        if (reach <= id && vy_type_size(vy_id_type(s->g->r, id)) == bytes) cut = id;
+    const vy_program *p = s->g->r;
+    const uint32_t bytes = vy_type_size(vy_id_type(p, from));
+    uint32_t reach = s->last[from], cut = from;
+    s->of[from] = from;
+    for (uint32_t id = from + 1; id <= reach && reach != BEYOND; id++) {
+        if (!is_member(s, from, id)) continue;
+        s->of[id] = from;
+        if (reach <= id && vy_type_size(vy_id_type(p, id)) == bytes) cut = id;
         if (s->last[id] > reach) reach = s->last[id];
     }
     return cut;
 }
 
-// needed: by instruction.
-static uint32_t latest(gather *g, const uint8_t *needed, uint32_t from)
-{
-    const size_t size = (size_t)g->r->insts.count * sizeof(uint32_t);
-    slice s = {.g = g, .from = from, .last = vy_realloc(NULL, size)};
-    if (!s.last) {
-        g->failed = true;
-        return from;
-    }
-    memset(s.last, 0, size);
-    s.last[from] = from;
-    for (uint32_t id = from + 1; id < g->r->insts.count; id++)
-        if (needed[id]) enter(&s, id);
-    const uint32_t cut = last_cut(&s);
-    vy_free(s.last);
-    return cut;
-}
-
-static bool keep_instead(gather *g, uint32_t later) { return gather_keep(g, later); }
-
 bool gather_keep_later(gather *g)
 {
-    uint8_t *needed = vy_realloc(NULL, g->r->insts.count);
+    slices s;
     bool any = false;
-    if (!needed) {
-        g->failed = true;
-        return false;
-    }
-    mark(g, needed);
+    g->failed |= !make_slices(&s, g);
     for (uint32_t k = 0, n = g->kept.count; k < n && !g->failed; k++) {
         const uint32_t id = g->kept.data[k].id;
-        if (!needed[id] || gather_array(g, id)) continue;
-        const uint32_t later = latest(g, needed, id);
-        if (later != id) any |= keep_instead(g, later);
+        if (!s.last[id] || gather_array(g, id)) continue;
+        const uint32_t later = latest(&s, id);
+        if (later != id) any |= gather_keep(g, later);
     }
-    vy_free(needed);
+    vy_free(s.last);
+    vy_free(s.of);
     return any;
 }

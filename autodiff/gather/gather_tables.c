@@ -11,9 +11,10 @@ bool gather_make_tables(gather *g)
     g->last_write = vy_arena_alloc(&g->arena, p->buffers.count * sizeof *g->last_write);
     g->outer = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->outer);
     g->keep = vy_arena_alloc(&g->arena, (size_t)p->insts.count * sizeof *g->keep);
+    g->bounded = vy_arena_alloc(&g->arena, p->insts.count);
     g->counted = vy_arena_alloc(&g->arena, gather_slice_words(p->insts.count) * sizeof *g->counted);
-    if (!g->last_write || !g->outer || !g->keep || !g->counted || !vy_structure_make(p, &g->s) ||
-        !vy_lows_make(&g->lows, p, &g->s, &g->arena))
+    if (!g->last_write || !g->outer || !g->keep || !g->counted || !g->bounded ||
+        !vy_structure_make(p, &g->s) || !vy_lows_make(&g->lows, p, &g->s, &g->arena))
         return false;
     for (uint32_t id = 1; id < p->insts.count; id++) {
         const vy_inst *i = &p->insts.data[id];

@@ -376,8 +376,8 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("autodiff/gather/gather_cost.c", None, " && kept_by(g, program) <= most)", ")"),
         ("autodiff/gather/gather_addend.c", None, "g->kept.count > before + MOST", "false"),
         ("autodiff/gather/gather_cost.c", None, "    if (g->addends) gather_keep_less(g, g->addends - 1);", ""),
-        ("autodiff/gather/gather_later.c", None, "vy_type_size(vy_id_type(s->g->r, id)) == bytes",
-         "vy_id_type(s->g->r, id) == vy_id_type(s->g->r, s->from)"),
+        ("autodiff/gather/gather_later.c", None, "vy_type_size(vy_id_type(p, id)) == bytes",
+         "vy_id_type(p, id) == vy_id_type(p, from)"),
         ("autodiff/gather/gather_cost.c", None, "if (!pays_if_kept(g, k, 0, MOST_KEPT)) ", ""),
     )),
     # Extents of the domain that are negative.
@@ -713,7 +713,7 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
     ("linear_reverse.py", (
         ("autodiff/gather/gather_length.c", None, "TIMES = 8,", "TIMES = 80,"),
         ("autodiff/gather/gather_length.c", None, "if (first == k) g->", "if (!k) g->"),
-        ("autodiff/gather/gather_length.c", None, "n += g->sites[j].need[id] && !g->counted[id];", "n += g->sites[j].need[id] && !id;"),
+        ("autodiff/gather/gather_length.c", None, "        n += gather_slice_join(g->counted, g->sites[j].need, g->r->insts.count);\n", ""),
     )),
     # Which loops are axes of a tape, and in which values stand in an array.
     ("text/grad/control/while_conditions.vyre", (
