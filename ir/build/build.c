@@ -46,12 +46,12 @@ static bool same_inst(const vy_builder *b, uint32_t id, const vy_inst *want, con
            (want->nargs == 0 || memcmp(vy_args(b->p, id), args, want->nargs * sizeof *args) == 0);
 }
 
-// Where an instruction is looked for: in one line of the table, and if that is full, in others, whose
-// distance its hash tells.  Instructions near each other use values near each other and so share
-// lines: a table spread by hashes alone misses every cache where programs have a million
-// instructions.  But the lines of neighbours are full together: what has no room there must not look
-// in the next, where every other instruction of a large program looks too, but far away.  At least a
-// quarter of the entries is free, so few lines are looked at, however large the program.
+// Where an instruction is looked for: in one line of the table, and if that is full, in others,
+// whose distance its hash tells.  Instructions near each other use values near each other and so
+// share lines: a table spread by hashes alone misses every cache where programs have a million
+// instructions.  But the lines of neighbours are full together: what has no room there must not
+// look in the next, where every other instruction of a large program looks too, but far away.  At
+// least a quarter of the entries is free, so few lines are looked at, however large the program.
 enum { LINE = 8 }; // entries, 64 bytes
 
 static uint32_t line_of(const vy_builder *b, uint32_t hash, uint32_t nargs, const uint32_t *args)
@@ -62,8 +62,8 @@ static uint32_t line_of(const vy_builder *b, uint32_t hash, uint32_t nargs, cons
     return (last ? last / (LINE / 2) * LINE : hash) & (b->table_size - LINE);
 }
 
-// The line after `line` for `hash`.  The distance is an odd number of lines, so that all are visited;
-// its bits are not those that chose the first line of an instruction without operands.
+// The line after `line` for `hash`.  The distance is an odd number of lines, so that all are
+// visited; its bits are not those that chose the first line of an instruction without operands.
 static uint32_t next_line(const vy_builder *b, uint32_t line, uint32_t hash)
 {
     const uint32_t distance = (hash >> 16 | hash << 16 | LINE) & ~(uint32_t)(LINE - 1);
@@ -110,12 +110,14 @@ static build_entry *table_find(vy_builder *b, const vy_inst *want, const uint32_
 {
     const uint32_t hash = inst_hash(want, args, version);
     uint32_t line = line_of(b, hash, want->nargs, args);
-    for (;; line = next_line(b, line, hash))
+    for (;; line = next_line(b, line, hash)) {
+        b->looked++;
         for (build_entry *e = &b->table[line]; e < &b->table[line + LINE]; e++) {
             if (e->id && (e->hash != hash || !same_inst(b, e->id, want, args, version))) continue;
             e->hash = hash;
             return e;
         }
+    }
 }
 
 // --------------------------------------------------------------------------------------- emission

@@ -83,6 +83,7 @@ struct vy_builder {
     // sharing of equal values
     build_entry *table; // open addressing; size is a power of two
     uint32_t table_size, table_used;
+    uint64_t looked; // lines of it that were looked at, which tests/unit/ir/test_sharing.c counts
     build_note_vec notes;     // parallel to the instructions
     build_region_vec regions; // open ones; [0] is the whole program
     build_byte_vec open;      // by region serial

@@ -596,6 +596,9 @@ UNITS = {
         ("ir/build/inline.c", None, "= call_at(c->w.b, i->aux, args, results, c->mode, 0);",
          "= call_at(c->w.b, i->aux, args, results, c->mode, 0); results[count - 1] = results[0];"),
     ),
+    "test_sharing": (
+        ("ir/build/build.c", None, "return (line + distance) &", "return (line + LINE + 0 * distance) &"),
+    ),
     "test_pipeline": (
         ("ir/build/pipe_stand_in.c", None, "if (!vy_pipe_order_buffers(made)) return", "if (0) return"),
     ),
