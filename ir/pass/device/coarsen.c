@@ -104,13 +104,6 @@ static bool program_suits(const vy_program *p)
     return true;
 }
 
-static bool has_loops(const vy_program *p)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_is_loop((vy_op)p->insts.data[id].op)) return true;
-    return false;
-}
-
 // The variables along which an `if` around an instruction diverges.
 static uint8_t diverging_ifs(const coarsen *c, uint32_t id)
 {
@@ -390,7 +383,7 @@ static bool coarsen_by(vy_program *p, const vy_opt_options *options, void (*chos
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c)
 {
     const vy_opt_options *o = c->options;
-    if (!o || o->coarsen < 2 || !program_suits(p) || !has_loops(p)) return true;
+    if (!o || o->coarsen < 2 || !(vy_constructs(p) & VY_LOOPS) || !program_suits(p)) return true;
     return coarsen_by(p, o, choose_variables, &c->changed);
 }
 

@@ -19,8 +19,8 @@
 // `@owned` parameters that are only      likewise: there is no `if` around each store, and copies
 //   stored (what a gather needs)         of many stores stay within the limits of coarsen.c
 //
-// Owned is what is declared so, or what ir/facts/owner_axes.c proves to be; the proof is by indices,
-// which a copy no longer has, so what it found is declared before the first of them is made.
+// Owned is what is declared so, or what ir/facts/owner_axes.c proves to be.  The proof is by
+// indices, which copies no longer have, so what it found is declared before the first is made.
 //
 // Anything else is left alone: other atomics, whose results or order can be observed; elements of
 // several invocations that are loaded and stored.
