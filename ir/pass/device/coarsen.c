@@ -32,9 +32,11 @@
 // Runs only if options->coarsen > 1, after `mark_in_range`, `mark_owned` and `mark_single_access`,
 // whose flags the copies keep.  Printed text stays as it was.
 #include "ir/pass/device/coarsen.h"
+#include "ir/pass/device/known_sizes.h"
 #include "ir/core/pipe.h"
 #include "ir/core/flow.h"
 #include "ir/facts/domain_dependence.h"
+#include "ir/facts/owner_axes.h"
 #include "ir/facts/price.h"
 
 enum {
@@ -70,6 +72,7 @@ typedef struct coarsen {
     vy_along along;
     vy_arena arena;
     uint8_t *use;       // by buffer: coarsen_memory.c
+    const bool *owned;  // by buffer: vy_find_owned
     double *iterations; // by opening marker: how often its body is executed
     part parts[MASKS];
     uint8_t masks[MASKS];
@@ -101,13 +104,6 @@ static bool program_suits(const vy_program *p)
     return true;
 }
 
-static bool has_loops(const vy_program *p)
-{
-    for (uint32_t id = 1; id < p->insts.count; id++)
-        if (vy_is_loop((vy_op)p->insts.data[id].op)) return true;
-    return false;
-}
-
 // The variables along which an `if` around an instruction diverges.
 static uint8_t diverging_ifs(const coarsen *c, uint32_t id)
 {
@@ -130,10 +126,8 @@ static bool find_axes(coarsen *c, bool *found)
             decides |= c->along.route[id] & ~diverging_ifs(c, id);
     c->axes = p->overs.count - c->along.first;
     for (uint32_t k = 0; k < c->axes; k++) {
-        const uint32_t axis = c->along.first + k, n = vy_axis_constant(p, axis);
-        c->extent[k] = n                    ? n
-                       : c->options->extent ? c->options->extent(c->options->user, p, axis)
-                                            : -1;
+        const uint32_t axis = c->along.first + k;
+        c->extent[k] = vy_known_extent(p, c->options, axis, !c->gpu);
         c->suits[k] = !(decides >> k & 1) && vy_axis_has_extent(p, axis, classes);
         c->factor[k] = c->best[k] = 1;
         *found |= c->suits[k];
@@ -318,8 +312,9 @@ static bool prepare_coarsening(coarsen *c, bool *any)
 {
     c->use = vy_arena_alloc(&c->arena, c->p->buffers.count);
     c->iterations = vy_arena_alloc(&c->arena, c->p->insts.count * sizeof *c->iterations);
+    if (!(c->owned = vy_find_owned(c->p, &c->arena))) return false;
     if (!c->use || !c->iterations || !vy_structure_make(c->p, &c->s)) return false;
-    if (!vy_copies_suit(c->p, c->use)) return true;
+    if (!vy_copies_suit(c->p, c->owned, c->use)) return true;
     if (!vy_along_make(&c->along, c->p, &c->s, &c->arena)) return false;
     bool oom;
     if (!vy_steps_suit(&c->along, c->use, &c->arena, &oom)) return !oom;
@@ -352,6 +347,7 @@ static bool rewrite(coarsen *c, vy_program *p, bool *changed)
     // From the last one: vy_jam may remove a variable, which renumbers those after it.
     for (uint32_t k = c->axes; k-- > 0;) {
         if (c->best[k] < 2) continue;
+        vy_declare_owned(p, c->owned, c->use);
         *changed = true;
         if (!vy_jam(p, c->along.first + k, c->best[k], c->gpu)) return false;
     }
@@ -387,7 +383,7 @@ static bool coarsen_by(vy_program *p, const vy_opt_options *options, void (*chos
 bool vy_pass_coarsen(vy_program *p, vy_pass_context *c)
 {
     const vy_opt_options *o = c->options;
-    if (!o || o->coarsen < 2 || !program_suits(p) || !has_loops(p)) return true;
+    if (!o || o->coarsen < 2 || !(vy_constructs(p) & VY_LOOPS) || !program_suits(p)) return true;
     return coarsen_by(p, o, choose_variables, &c->changed);
 }
 

@@ -14,9 +14,12 @@ bool vy_jam(vy_program *p, uint32_t axis, uint32_t factor, bool adjacent);
 // interior.c: what was jammed gets an arm for blocks that lie inside the domain.  False: as above.
 bool vy_split_interior(vy_program *p);
 
-// coarsen_memory.c.  use: by buffer, zeroed; receives what the others are called with.  False: the
-// copies of an invocation would disturb each other, or other invocations.
-bool vy_copies_suit(const vy_program *p, uint8_t *use);
+// coarsen_memory.c.  owned: by buffer (vy_find_owned).  use: by buffer, zeroed; receives what the
+// others are called with.  False: the copies of an invocation would disturb each other, or other
+// invocations.
+bool vy_copies_suit(const vy_program *p, const bool *owned, uint8_t *use);
+// What is loaded and stored by its owner alone is declared `@owned`, before copies are made.
+void vy_declare_owned(vy_program *p, const bool *owned, const uint8_t *use);
 // The same for what one copy does from one marker to the next.  False without *oom: no.
 bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool *oom);
 // Is it a write that each copy makes in its step, also a copy beyond the end of the domain?

@@ -12,12 +12,15 @@
 // parameters only added to atomically    likewise; to an element that is the same for all copies
 //                                        their sum is added, by one addition.  (The additions of
 //                                        several invocations to one element have no fixed order.)
-// `@owned` parameters that are loaded    store within their step, also beyond the end: there copy
-//   and stored (tapes)                   0 has stored the same value just before.  The repetition
-//                                        sees what copy 0 saw as long as no step stores what it
+// owned parameters that are loaded and   store within their step, also beyond the end: there copy
+//   stored: tapes, and what a gather     0 has stored the same value just before.  The repetition
+//   begins with and then stores          sees what copy 0 saw as long as no step stores what it
 //                                        has loaded before.
 // `@owned` parameters that are only      likewise: there is no `if` around each store, and copies
 //   stored (what a gather needs)         of many stores stay within the limits of coarsen.c
+//
+// Owned is what is declared so, or what ir/facts/owner_axes.c proves to be.  The proof is by
+// indices, which copies no longer have, so what it found is declared before the first is made.
 //
 // Anything else is left alone: other atomics, whose results or order can be observed; elements of
 // several invocations that are loaded and stored.
@@ -68,7 +71,7 @@ static bool uses_an_atomic(const vy_program *p, uint32_t id)
     return false;
 }
 
-bool vy_copies_suit(const vy_program *p, uint8_t *use)
+bool vy_copies_suit(const vy_program *p, const bool *owned, uint8_t *use)
 {
     for (uint32_t id = 1; id < p->insts.count; id++) {
         if (uses_an_atomic(p, id)) return false;
@@ -76,7 +79,7 @@ bool vy_copies_suit(const vy_program *p, uint8_t *use)
         if (!is_access(p, id)) continue;
         const uint32_t memory = memory_of(p, id);
         use[memory] |= use_of(p, id);
-        const bool tape = use[memory] == (LOADED | STORED) && p->buffers.data[memory].owned;
+        const bool tape = use[memory] == (LOADED | STORED) && owned[memory];
         const bool written = !(use[memory] & (LOADED | ADDED));
         if (!tape && !written && use[memory] != LOADED && use[memory] != ADDED) return false;
     }
@@ -126,6 +129,12 @@ bool vy_steps_suit(const vy_along *a, const uint8_t *use, vy_arena *arena, bool 
 }
 
 // ----------------------------------------------------------------------------------------- writes
+void vy_declare_owned(vy_program *p, const bool *owned, const uint8_t *use)
+{
+    for (uint32_t b = 1; b < p->buffers.count; b++)
+        p->buffers.data[b].owned |= owned[b] && use[b] == (LOADED | STORED);
+}
+
 bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id)
 {
     if (!is_access(p, id)) return true;

@@ -31,6 +31,7 @@
 #include "ir/core/flow.h"
 #include "ir/core/access.h"
 #include "ir/facts/domain_dependence.h"
+#include "ir/facts/owner_axes.h"
 
 typedef struct jam {
     vy_rewrite w; // its map is the map of copy 0
@@ -370,7 +371,9 @@ static bool prepare_jam(jam *j)
         j->arrays[q] = vy_rewrite_table(&j->w, j->w.p->buffers.count * sizeof **j->arrays);
     }
     j->use = vy_rewrite_table(&j->w, j->w.p->buffers.count);
-    return !j->w.oom && vy_copies_suit(j->w.p, j->use) &&
+    const bool *owned = vy_find_owned(j->w.p, &j->w.arena);
+    j->w.oom |= !owned;
+    return !j->w.oom && vy_copies_suit(j->w.p, owned, j->use) &&
            vy_along_make(&j->along, j->w.p, &j->w.s, &j->w.arena);
 }
 

@@ -87,8 +87,8 @@ PLANTS = (  # what is changed, what is compiled, old, new
 # Faults that only several invocations show: looked for with several.py's programs alone.
 SEVERAL = (
     # a plain addition where other invocations add too
-    ("ir/pass/sums/mark_owned.c", None, "if (!m->axes[buffer * m->stride + v] && !single(p, v)) return false;", ""),
-    ("ir/pass/sums/mark_owned.c", None, "l->kind == VY_LEAF_OVER && l->index == variable", "l->kind == VY_LEAF_OVER"),
+    ("ir/facts/owner_axes.c", None, "if (!m->axes[buffer * m->stride + v] && !single(p, v)) return false;", ""),
+    ("ir/facts/owner_axes.c", None, "l->kind == VY_LEAF_OVER && l->index == variable", "l->kind == VY_LEAF_OVER"),
     ("ir/core/access.c", None, "if (k != but && vy_arg(p, x, k) != vy_arg(p, y, k)) return false;", ""),
     ("ir/core/access.c", None, "k < rank; k++", "k < (rank > 0); k++"),
     ("autodiff/facts/race_free_owner.c", None, "vy_same_index(p, load, store, VY_NO_AXIS) && implies(q, load, store) &&",
