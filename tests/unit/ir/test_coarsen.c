@@ -45,6 +45,16 @@ static uint32_t carries(const char *text, uint32_t elements, uint32_t carried)
     return n;
 }
 
+static uint32_t loads(const char *text)
+{
+    vy_module *m = coarsened(text, 40, 256);
+    const vy_program *p = vy_module_find(m, "f");
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < p->insts.count; id++) n += p->insts.data[id].op == VY_OP_LOAD;
+    vy_module_free(m);
+    return n;
+}
+
 // 40 values are the limit where a device states none.
 static void carried_values_limit_elements(void **state)
 {
@@ -117,6 +127,49 @@ static void small_code_has_longer_rows(void **state)
     assert_int_equal(carries(long_sum, 40, 256), 8);
 }
 
+// Six loads in each iteration, whose sum is added to g[`at`], of `size` elements.
+#define ADDS(type, domain, size, at)                                                               \
+    "program f(a: in " type "[N, C], b: in " type "[N, C], c: in " type "[N, C],\n"                \
+    "          d: in " type "[N, C], e: in " type "[N, C], h: in " type "[N, C],\n"                \
+    "          g: inout " type "[" size "], N: u32, C: u32, J: u32) over(" domain ")\n{\n"         \
+    "    for t in 0..C {\n"                                                                        \
+    "        atomic_add(g[" at "], a[i, t] + b[i, t] + c[i, t] + d[i, t] + e[i, t] + h[i, t]);\n"  \
+    "    }\n}\n"
+
+// Additions of all copies to one element are one: where a row of lanes adds to it, that is worth
+// more code than the same of loads.
+static void additions_are_shared(void **state)
+{
+    (void)state;
+    assert_true(loads(ADDS("f32", "i: N", "C", "t")) > 6);
+    assert_true(loads(ADDS("f64", "i: N", "C", "t")) > 6);
+    assert_int_equal(loads(ADDS("i32", "i: N", "C", "t")), 6); // by one instruction
+    // The last variable is what lanes differ in: here each has an element of its own.
+    assert_int_equal(loads(ADDS("f32", "q: J, i: N", "N", "i")), 6);
+}
+
+// Gains of loads alone have to be larger: of four loads that differ, and one that all share.
+static void loads_have_to_save_a_quarter(void **state)
+{
+    (void)state;
+    assert_int_equal(loads("program f(x: in f32[K, N], u: in f32[K, N], v: in f32[K, N],\n"
+                           "          z: in f32[K, N], w: in f32[K], y: out f32[N], K: u32, N: u32)"
+                           " over(i: N) {\n    var s = 0.0;\n    for k in 0..K {\n"
+                           "        s += x[k, i] * u[k, i] * v[k, i] * z[k, i] * w[k];\n    }\n"
+                           "    y[i] = s;\n}\n"),
+                     5);
+}
+
+// What all copies share of an iteration is more than what is computed in it.
+static void iterations_are_shared(void **state)
+{
+    (void)state;
+    assert_true(carries("program f(x: in f32[K, N], y: out f32[N], K: u32, N: u32) over(i: N) {\n"
+                        "    var s = 0.0;\n    for k in 0..K {\n"
+                        "        s += x[k, i] + f32(k) * 0.5;\n    }\n    y[i] = s;\n}\n",
+                        40, 256) > 1);
+}
+
 enum { N = 11, K = 3 };
 
 static void run(vy_module *m, float y[N * N * 6])
@@ -149,6 +202,9 @@ int main(void)
         cmocka_unit_test(carried_values_cost),
         cmocka_unit_test(gpus_compute_blocks),
         cmocka_unit_test(small_code_has_longer_rows),
+        cmocka_unit_test(additions_are_shared),
+        cmocka_unit_test(loads_have_to_save_a_quarter),
+        cmocka_unit_test(iterations_are_shared),
         cmocka_unit_test(many_elements_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
