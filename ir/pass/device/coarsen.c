@@ -15,13 +15,13 @@
 // The cost of an instruction is multiplied by the trip counts of the loops around it; along the
 // variables that it does not depend on (domain_dependence.c), one instruction serves all copies.
 // All ways to compute at most options->coarsen elements along at most MAX_AXES variables are
-// compared, and the cheapest is chosen if it saves at least a quarter, or 15 % where most of it is
-// of additions to one element (coarsen_price.c).  Carried values that do not fit into registers are
-// loaded and stored in each iteration.  Limits: the carried values that a device takes
-// (options->carried), compile time of drivers grows with the square of the basic blocks, and loops
-// that `strip_mine` takes must stay short enough for it.  Elements beyond the end of an odd extent
-// and empty lanes count as cost too, where extents are known (options->extent).  A domain keeps at
-// least options->invocations, because devices hide latency with them.
+// compared, and the cheapest is chosen if it saves at least a quarter, or an eighth where most of
+// that is additions to one element (coarsen_price.c).  Carried values that do not fit into
+// registers are loaded and stored in each iteration.  Limits: the carried values that a device
+// takes (options->carried), compile time of drivers grows with the square of the basic blocks, and
+// loops that `strip_mine` takes must stay short enough for it.  Elements beyond the end of an odd
+// extent and empty lanes count as cost too, where extents are known (options->extent).  A domain
+// keeps at least options->invocations, because devices hide latency with them.
 //
 // The bits do not change, as each element is computed as before, in the same order; only atomic
 // additions are made in another order, which nothing guarantees.  Invocations of the program must
@@ -52,9 +52,9 @@ enum {
     FEW = 512,        // instructions
     MASKS = 1 << VY_ALONG_AXES,
 };
-// What is left, at most: where loads are saved, which a driver may share or have in a cache; where
-// additions are, which each cost what they cost.
-static const double least_gain = 0.75, least_of_additions = 0.85, per_axis = 1.05, spill = 1;
+// What is left, at most: where loads are saved, which caches and drivers may make cheap; where
+// additions are, which stay what they are, while the iterations saved with them count as nothing.
+static const double least_gain = 0.75, least_of_additions = 0.875, per_axis = 1.05, spill = 1;
 
 // Totals of the instructions that differ along the same variables.
 typedef struct part {
@@ -157,7 +157,6 @@ static void add_price(const coarsen *c, part *to, uint32_t id, uint8_t along)
     const double times = reached(c, id);
     const bool together = !c->gpu && vy_adds_for_all_lanes(c->p, id, along, c->axes);
     to->cost += times * (together ? VY_PRICE_ADD_TOGETHER : vy_price_of_copy(c->p, id));
-    to->cost += c->gpu ? 0 : times * vy_price_of_iterations(c->p, id);
     to->added += together ? times * VY_PRICE_ADD_TOGETHER : 0;
 }
 

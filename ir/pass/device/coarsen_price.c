@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // coarsen_price.c: what an instruction of one invocation costs, for coarsen.c.
 //
-// The prices are those of a CPU's lanes (ir/facts/price.h), with two costs that a table by
-// operation cannot state:
+// The prices are those of a CPU's lanes (ir/facts/price.h), and one that a table by operation
+// cannot state:
 //
-//   atomic_add(g[c], v)    where g[c] is the same element for all invocations of a row: a sum over
-//                          the lanes, and one lane's loop of compare and exchange, which takes as
-//                          long as 30 operations (docs/performance.md, "Rows that miss goals")
-//   for c in 0..C          each iteration compares and branches, whatever it does
+//   atomic_add(g[c], v)    where g[c] is the same element for a row of invocations: a sum over the
+//                          lanes, and one lane's loop of compare and exchange, which takes as long
+//                          as 30 operations (docs/performance.md, "Rows that miss goals")
 //
-// Without them a loop that adds to a gradient of weights seems to be made of its loads alone, and
-// to gain little where copies make one addition.  On a GPU, whose additions and branches were not
-// measured, both cost what the table says.
-#include "ir/core/flow.h"
+// Without it a loop that adds to a gradient of weights seems to be made of its loads alone, and to
+// gain little where copies make one addition.  On a GPU, where it was not measured, an addition
+// costs what the table says.  Nor do iterations of loops have a price: with one of 8 the choice for
+// matmul's gradient changes, whose times differ by less than the noise.
 #include "ir/facts/price.h"
 #include "ir/pass/device/coarsen.h"
 
@@ -22,12 +21,6 @@ double vy_price_of_copy(const vy_program *p, uint32_t id)
     const vy_price *price = vy_price_of((vy_op)i->op);
     if (i->op == VY_OP_LOAD && !(i->flags & VY_FLAG_INRANGE)) return price->cpu + VY_PRICE_CHECK;
     return vy_type_is_float((vy_type)i->type) ? price->cpu : price->cpu_whole;
-}
-
-double vy_price_of_iterations(const vy_program *p, uint32_t id)
-{
-    if (!vy_is_loop((vy_op)p->insts.data[id].op)) return 0;
-    return VY_PRICE_ITERATION * vy_expected_trips(p, id);
 }
 
 // Floats: integers are added by one instruction.

@@ -14,6 +14,7 @@
 #include "ir/pass/target/jam_loops.h"
 
 enum {
+    LOOP_PRICE = 8,    // of an iteration: a branch, a comparison, the counter
     MOST_CARRIED = 40, // values of a loop in common: each takes a register
     LARGEST_BODY = 96, // of a loop in common, in instructions: strip_mine.c takes no larger ones
 };
@@ -47,8 +48,7 @@ static double price(const vy_loop_jam *x, uint32_t id)
     const vy_price *price = vy_price_of((vy_op)i->op);
     const bool checked = vy_op_is_memory((vy_op)i->op) && !(i->flags & VY_FLAG_INRANGE);
     const uint32_t once = vy_type_is_float((vy_type)i->type) ? price->cpu : price->cpu_whole;
-    return once + (checked ? VY_PRICE_CHECK : 0) +
-           (vy_is_loop((vy_op)i->op) ? VY_PRICE_ITERATION : 0);
+    return once + (checked ? VY_PRICE_CHECK : 0) + (vy_is_loop((vy_op)i->op) ? LOOP_PRICE : 0);
 }
 
 // Is the code short enough, and are there enough registers, of a loop in common?
@@ -97,7 +97,7 @@ static void find_costs(const vy_loop_jam *x, uint32_t loop, double *own, double 
 {
     const vy_program *p = x->w.p;
     double weight = 1;
-    *own = 0, *common = VY_PRICE_ITERATION;
+    *own = 0, *common = LOOP_PRICE;
     for (uint32_t id = loop + 1 + vy_slot_count(p, &x->w.s, loop); id < x->w.s.partner[loop];
          id++) {
         const vy_op op = (vy_op)inst(x, id)->op;
