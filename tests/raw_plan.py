@@ -75,12 +75,14 @@ class Plan:
             f.write(data)
         return raw.bind(self.physical, self.device, {"file": path, "kind": "storage"})
 
-    def kernel_bindings(self, k, arguments, names, job):
-        """All of the host's, then the kernel's own: (set, binding, kind, buffer).  Push constants go into the job."""
+    def kernel_bindings(self, k, arguments, names):
+        """All of the host's, then the kernel's own, in one more set: (set, binding, kind, buffer)."""
         out = [(b["set"], b["binding"], b["kind"], self.host[b["set"], b["binding"]]) for b in self.job["bindings"]]
         for b in k["bindings"]:
             if b.get("from"):
                 continue
+            if b["set"] < 3 and b["set"] in {host["set"] for host in self.job["bindings"]}:
+                raise Failure("%s binds %s in the shader's set %d" % (k["name"], b["name"], b["set"]))
             mine = self.mine(arguments[b["name"]])
             if b["clear"]:
                 ctypes.memset(mine.buffer.at, 0, mine.buffer.size)
@@ -90,11 +92,8 @@ class Plan:
             for f in k["params"]["fields"]:
                 struct.pack_into("<I", block, f["offset"], max(self.values.of(f["value"], names), 0))
             where = k["params"]["in"]
-            if where == "push_constants":  # of a kernel that is not the shader's, as those that count a tape
-                job.update(push=os.path.join(self.job["out"], "push"), push_size=len(block))
-                with open(job["push"], "wb") as f:
-                    f.write(block)
-                return out
+            if where == "push_constants":
+                raise Failure("%s takes push constants that are not the shader's" % k["name"])
             out.append((where["set"], where["binding"], "storage", self.buffer(bytes(block))))
         return out
 
@@ -104,13 +103,16 @@ class Plan:
         for b in k["bindings"]:
             names["len(%s)" % b["name"]] = self.values.names.get("len(%s)" % step["buffers"][b["name"]])
         job = {**self.job, "entry": k["entry"]}
-        bindings = self.kernel_bindings(k, step["buffers"], names, job)
+        bindings = self.kernel_bindings(k, step["buffers"], names)
         groups = [self.values.of(g, names) for g in k["groups"] or []] or self.job["groups"]
         if 0 in groups:
             return
         listed = [{"set": b[0], "binding": b[1], "kind": b[2]} for b in bindings]
         job["groups"] = groups
         bound = [b[3] for b in bindings]
+        most, have = raw.most_storage_buffers(self.physical), sum(b["kind"] == "storage" for b in listed)
+        if have > most:
+            raise Failure("%d storage buffers, the device takes %d" % (have, most))
         sets = raw.layouts(self.device, listed, bound)
         run, layout = raw.pipeline(self.physical, self.device, job, sets)
         written = raw.write_sets(self.device, listed, bound, sets)

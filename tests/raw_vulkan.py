@@ -110,6 +110,14 @@ def layouts(device, bindings, bound):
     return out
 
 
+def most_storage_buffers(physical):
+    """That one stage may have."""
+    before = ctypes.c_char * 372  # apiVersion … maxPerStageDescriptorUniformBuffers
+    whole = struct(U32, P, before, U32, ctypes.c_char * 4096)(1000059001)
+    VK.vkGetPhysicalDeviceProperties2(physical, ctypes.byref(whole))
+    return whole.f3
+
+
 def supported(physical, words):
     """Of what it does not offer a device may make anything: lavapipe sums whole subgroups where a module asks for
     clusters, and takes the first lane's image where each lane chooses one."""

@@ -145,6 +145,13 @@ static bool is_elsewhere(const vy_gather_notes *notes, const vy_program *p)
     return false;
 }
 
+// Is `p` what sums a gradient, or a part of that?
+static bool sums_up(const vy_gather_note *n, const vy_program *p)
+{
+    return (n->program && strcmp(n->program, p->name) == 0) ||
+           (n->partial && strcmp(n->partial, p->name) == 0);
+}
+
 // Is `p` a step without code of the program (sums over blocks), or the second of two that do the
 // same?
 static bool is_between(const explaining *x, const vy_program *p)
@@ -153,7 +160,7 @@ static bool is_between(const explaining *x, const vy_program *p)
     for (uint32_t k = 0; k < x->gathers.notes.count; k++) {
         const vy_gather_note *n = &x->gathers.notes.data[k];
         if (is_other_form(n, p)) return true;
-        if (n->program && strcmp(n->program, p->name) == 0) return false;
+        if (sums_up(n, p)) return false;
     }
     return !is_copy(x, p);
 }
@@ -169,7 +176,7 @@ static const vy_program *reversing(const explaining *x)
         if (is_elsewhere(&x->gathers, p)) continue;
         for (uint32_t k = 0; k < x->gathers.notes.count && !sums; k++) {
             const vy_gather_note *n = &x->gathers.notes.data[k];
-            sums = (n->program && strcmp(n->program, p->name) == 0) || is_other_form(n, p);
+            sums = sums_up(n, p) || is_other_form(n, p);
         }
         if (!first) first = p;
         if (!sums) last = p;
@@ -228,7 +235,8 @@ static void explain_order(explaining *x, const vy_module *ordered, const vy_size
     for (uint32_t i = 0; i < e->gradient_count; i++) // the list is ours
         how_ordered(ordered, (vy_explain_gradient *)&e->gradients[i]);
     const uint32_t n = ordered->pipelines.count;
-    const vy_program *signature = n ? ordered->pipelines.data[n - 1]->signature : NULL;
+    if (n) x->steps = ordered->pipelines.data[n - 1];
+    const vy_program *signature = n ? x->steps->signature : NULL;
     static const vy_sizes unknown = {0};
     vy_sizes mapped;
     if (signature && vy_explain_sizes(x, signature, sizes ? sizes : &unknown, &mapped))
@@ -300,7 +308,10 @@ vy_explanation *vy_explain(const vy_module *m, const vy_grad_options *options,
         x.forward = forward->programs.data[0];
         x.derived = derived;
         x.result = reversing(&x);
-        if (derived->pipelines.count) x.signature = derived->pipelines.data[0]->signature;
+        if (derived->pipelines.count) {
+            x.steps = derived->pipelines.data[0];
+            x.signature = x.steps->signature;
+        }
         if (count_both(&x, derived, sizes))
             put_together(&x, derived);
         else

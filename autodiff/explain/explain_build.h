@@ -31,6 +31,7 @@ typedef struct explaining {
     const vy_module *derived;           // optimised
     const vy_program *forward, *result; // optimised; result: the program that reverses
     const vy_program *signature;        // of a result in several steps; else NULL
+    const vy_pipeline *steps;           // … these, or those of the ordered result
     const vy_poly *signature_dims;      // in memory->gradient
     const vy_pipeline *pipeline;        // whose signature vy_explain_shape is called for, or NULL
     struct explain_name *names;         // buffers of the result, sorted

@@ -23,6 +23,7 @@ const char *vy_explain_text(explaining *x, const char *s)
 const char *vy_explain_shape(explaining *x, const vy_program *p, uint32_t buffer)
 {
     printer o = {.p = p, .pipeline = x->pipeline};
+    if (x->steps && p == x->steps->signature) o.pipeline = x->steps;
     print_dims(&o, &p->buffers.data[buffer]);
     // "[K, D]"
     bool ok = !o.failed && o.out.count >= 2;

@@ -12,6 +12,7 @@ typedef struct vy_gather_note {
     uint32_t sites, gathered; // places that add to it; of those, how many were gathered
     const char *program;      // that sums; NULL: none
     bool owned;               // none was, but each element is one invocation's: they are plain
+    const char *partial;      // whose sums `program` adds up; NULL: none
     const char *tree; // that sums small buffers instead of it (or the same program); NULL: none
     // What `program` takes to hold of scalars, which decides at launch whether it runs or this one,
     // which adds atomically; NULL: it takes nothing, there is no other.

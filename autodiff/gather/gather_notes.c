@@ -95,6 +95,8 @@ bool gather_take_notes(const gather *g, const vy_program *r, vy_gather_notes *no
         if (!n->program && site->gathered) {
             const gather_program *q = &g->programs[site->program - 1];
             n->program = vy_arena_strdup(notes->arena, q->name, strlen(q->name));
+            if (q->partial)
+                n->partial = vy_arena_strdup(notes->arena, q->partial, strlen(q->partial));
             if (q->tree) n->tree = vy_arena_strdup(notes->arena, q->tree, strlen(q->tree));
         }
         // Of places with and without rows the conditions are those of all.

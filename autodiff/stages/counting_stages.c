@@ -71,6 +71,7 @@ static vy_program *add_offsets(reverse *r)
     vy_program *p = m && vy_module_ok(m) ? vy_program_clone(vy_module_program(m, 0), r->out) : NULL;
     if (p && (p->name = suffixed(r, "offsets")) && vy_vec_push(&r->out->programs, p)) {
         p->order = r->out->order;
+        p->shader = r->p->shader; // bound as the other steps are
         for (uint32_t id = 1; id < p->insts.count; id++)
             p->insts.data[id].line = 0; // no user's text
     } else {

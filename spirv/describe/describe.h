@@ -50,9 +50,12 @@ uint32_t vy_describe_binary(vy_describe *d, vy_expr_op op, uint32_t a, uint32_t 
 // Appends a field to the parameter block unless it is there; returns its index.
 uint32_t vy_describe_param(vy_describe *d, const char *name, vy_param_kind kind, vy_type type,
                            uint32_t index);
-// ---- places.c.  After vy_describe_begin; false: memory.
-bool vy_describe_places(vy_describe *d, bool host_layout);
-vy_place_of vy_describe_next_place(vy_describe *d); // of one more binding
+// ---- places.c
+// The first place after all that a host binds for shaders that are compiled together.
+vy_place_of vy_describe_free_place(const vy_program *const *programs, uint32_t count);
+// After vy_describe_begin.  host: that place, for kernels that are bound as the shader is, or NULL.
+bool vy_describe_places(vy_describe *d, const vy_place_of *host); // false: memory
+vy_place_of vy_describe_next_place(vy_describe *d);               // of one more binding
 bool vy_describe_is_given(const vy_describe *d, const vy_kernel_param *param); // by the host?
 const vy_kernel_from *vy_describe_from(vy_describe *d, const vy_layout *l, uint32_t rank,
                                        bool pushed); // NULL: nowhere, or d->oom

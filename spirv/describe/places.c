@@ -3,7 +3,8 @@
 //
 //   of a text                  as declared, else in order of declaration in set 0
 //   of a shader, host_layout   what the shader has stays; all else is in a set of its own, the one
-//                              after the highest, so that a host adds one set to those it binds
+//                              after the highest of all kernels that are compiled together, so that
+//                              a host adds one set to those it binds, the same for all steps
 //   of a shader, otherwise     in order of declaration in set 0, dense: the layout of our runtime
 #include "spirv/describe/describe.h"
 
@@ -11,28 +12,30 @@ enum { LAST_SET = 3 }; // every device has four
 
 static bool is_parameter(const vy_buf *b) { return vy_is_global(b->cls); }
 
-static bool takes_place(vy_describe *d, uint32_t set, uint32_t binding)
+static bool takes_place(vy_place_of *free, uint32_t set, uint32_t binding)
 {
-    if (set < d->free.set) return false;
-    const bool same = set == d->free.set;
-    if (!same || binding >= d->free.binding) d->free = (vy_place_of){set, binding + 1};
+    if (set < free->set) return false;
+    const bool same = set == free->set;
+    if (!same || binding >= free->binding) *free = (vy_place_of){set, binding + 1};
     return true;
 }
 
-// The first place after all that the shader has: d->free.
-static void find_free_set(vy_describe *d)
+vy_place_of vy_describe_free_place(const vy_program *const *programs, uint32_t count)
 {
-    const vy_program *p = d->p;
+    vy_place_of free = {0};
     bool any = false;
-    for (uint32_t i = 1; i < p->buffers.count; i++) {
-        const vy_layout *l = &p->buffers.data[i].layout;
-        if (l->given) any |= takes_place(d, l->set, l->binding);
+    for (uint32_t k = 0; k < count; k++) {
+        const vy_program *p = programs[k];
+        for (uint32_t i = 1; i < p->buffers.count; i++) {
+            const vy_layout *l = &p->buffers.data[i].layout;
+            if (l->given) any |= takes_place(&free, l->set, l->binding);
+        }
+        for (uint32_t i = 0; i < p->scalars.count; i++) {
+            const vy_layout *l = &p->scalars.data[i].layout;
+            if (l->given && l->uniform) any |= takes_place(&free, l->set, l->binding);
+        }
     }
-    for (uint32_t i = 0; i < p->scalars.count; i++) {
-        const vy_layout *l = &p->scalars.data[i].layout;
-        if (l->given && l->uniform) any |= takes_place(d, l->set, l->binding);
-    }
-    if (any && d->free.set < LAST_SET) d->free = (vy_place_of){d->free.set + 1, 0};
+    return any && free.set < LAST_SET ? (vy_place_of){free.set + 1, 0} : free;
 }
 
 vy_place_of vy_describe_next_place(vy_describe *d)
@@ -63,14 +66,14 @@ static void take_declared(vy_describe *d)
     }
 }
 
-bool vy_describe_places(vy_describe *d, bool host_layout)
+bool vy_describe_places(vy_describe *d, const vy_place_of *host)
 {
     const vy_program *p = d->p;
-    d->hosted = p->shader && host_layout;
+    d->hosted = p->shader && host;
     d->places = vy_arena_alloc(d->arena, p->buffers.count * sizeof *d->places);
     if (!d->places) d->oom = true;
     if (d->oom) return false;
-    if (d->hosted) find_free_set(d);
+    if (d->hosted) d->free = *host;
     if (p->shader)
         number_bindings(d);
     else

@@ -58,6 +58,7 @@ static bool make_idle(job *j, vy_arena *arena)
 
 static bool emit_programs(vy_spv *m, vy_result *r, const job *j, vy_kernel *kernels, vy_plan *plans)
 {
+    const vy_place_of free = vy_describe_free_place(j->programs, j->count);
     for (uint32_t i = 0; i < j->count; i++) {
         const vy_program *p = j->programs[i];
         vy_describe d;
@@ -69,7 +70,7 @@ static bool emit_programs(vy_spv *m, vy_result *r, const job *j, vy_kernel *kern
         vy_describe_begin(&d, p, &r->arena, &kernels[i]);
         d.number = i;
         if (j->pipeline) d.sliced = j->used.sliced[i];
-        bool ok = !d.oom && vy_describe_places(&d, hosted) &&
+        bool ok = !d.oom && vy_describe_places(&d, hosted ? &free : NULL) &&
                   vy_emit_kernel(m, p, kernels[i].entry, &d) && vy_describe_end(&d, m) &&
                   (j->pipeline || vy_plan_make(&kernels[i], &r->arena, &plans[i]));
         vy_describe_free(&d);

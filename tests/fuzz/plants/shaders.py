@@ -217,9 +217,15 @@ GROUPS = (  # the test that notices, and what is changed, what is compiled, old,
         ("spirv/read/variables.c", None, "case SpvOpTypeMatrix: return w->row_major ? size : w->matrix_stride;",
          "case SpvOpTypeMatrix: return w->matrix_stride;"),
     )),
+    # … and what the steps of its gradient add.
+    ("text/shader/places_of_steps.comp", (
+        ("spirv/describe/places.c", None, "for (uint32_t k = 0; k < count; k++) {", "for (uint32_t k = 0; k < 1; k++) {"),
+        ("autodiff/stages/counting_stages.c", None, "p->shader = r->p->shader;", ";"),
+    )),
     # Where a shader's host has its parameters.
     ("text/shader/places.comp", (
-        ("spirv/describe/places.c", None, "d->free = (vy_place_of){d->free.set + 1, 0};", ";"),
+        ("spirv/describe/places.c", None, "return any && free.set < LAST_SET ? (vy_place_of){free.set + 1, 0} : free;",
+         "return free;"),
         ("ir/build/layout.c", None, "vy_buffer_layout(b, made, &of->layout);", ";"),
         ("ir/build/layout.c", None, "vy_scalar_layout(b, made, &of->layout);", ";"),
         ("spirv/read/places.c", None, "l.within = f->within;", ""),
