@@ -15,13 +15,13 @@
 // The cost of an instruction is multiplied by the trip counts of the loops around it; along the
 // variables that it does not depend on (domain_dependence.c), one instruction serves all copies.
 // All ways to compute at most options->coarsen elements along at most MAX_AXES variables are
-// compared, and the cheapest is chosen if it saves at least a quarter.  Carried values that do
-// not fit into registers are loaded and stored in each iteration.  Limits: the carried values
-// that a device takes (options->carried), compile time of drivers grows with the square of the
-// basic blocks, and loops that `strip_mine` takes must stay short enough for it.  Elements
-// beyond the end of an odd extent and empty lanes count as cost too, where extents are known
-// (options->extent).  A domain keeps at least options->invocations, because devices hide latency
-// with them.
+// compared, and the cheapest is chosen if it saves at least a quarter, or an eighth where most of
+// that is additions to one element (coarsen_price.c).  Carried values that do not fit into
+// registers are loaded and stored in each iteration.  Limits: the carried values that a device
+// takes (options->carried), compile time of drivers grows with the square of the basic blocks, and
+// loops that `strip_mine` takes must stay short enough for it.  Elements beyond the end of an odd
+// extent and empty lanes count as cost too, where extents are known (options->extent).  A domain
+// keeps at least options->invocations, because devices hide latency with them.
 //
 // The bits do not change, as each element is computed as before, in the same order; only atomic
 // additions are made in another order, which nothing guarantees.  Invocations of the program must
@@ -54,11 +54,14 @@ enum {
     FEW = 512,        // instructions
     MASKS = 1 << VY_ALONG_AXES,
 };
-static const double least_gain = 0.75, per_axis = 1.05, spill = 1;
+// What is left, at most: where loads are saved, which caches and drivers may make cheap; where
+// additions are, which stay what they are, while the iterations saved with them count as nothing.
+static const double least_gain = 0.75, least_of_additions = 0.875, per_axis = 1.05, spill = 1;
 
 // Totals of the instructions that differ along the same variables.
 typedef struct part {
     double cost, moved; // moved: executed CARRYs
+    double added;       // of the cost: additions that all lanes make to one element
     uint64_t code, blocks;
     uint64_t carried; // values carried by a loop, maximum: outer loops carry its results
     uint64_t body;    // instructions in the body of an innermost loop, maximum
@@ -81,6 +84,7 @@ typedef struct coarsen {
     int64_t extent[VY_ALONG_AXES]; // -1: not known
     bool suits[VY_ALONG_AXES];
     uint32_t factor[VY_ALONG_AXES], best[VY_ALONG_AXES];
+    double one, one_added;     // as it is: the cost, and that of additions
     double best_cost, written; // number of executed stores
     uint32_t write_runs;       // writes without a marker between them: one `if` for each copy
 } coarsen;
@@ -136,32 +140,18 @@ static bool find_axes(coarsen *c, bool *found)
 }
 
 // --------------------------------------------------------------------------------------- costs
-static double cost_of(const vy_inst *i)
-{
-    const vy_price *price = vy_price_of((vy_op)i->op);
-    if (i->op == VY_OP_LOAD && !(i->flags & VY_FLAG_INRANGE)) return price->cpu + VY_PRICE_CHECK;
-    return vy_type_is_float((vy_type)i->type) ? price->cpu : price->cpu_whole;
-}
-
-static uint32_t blocks_of(const vy_inst *i)
-{
-    if (i->op == VY_OP_IF) return 2;
-    if (vy_is_loop((vy_op)i->op)) return 3;
-    return vy_op_is_memory((vy_op)i->op) && !(i->flags & VY_FLAG_INRANGE) ? 2 : 0;
-}
-
 static double reached(const coarsen *c, uint32_t id)
 {
     const uint32_t up = c->s.parent[id];
     return up ? c->iterations[up] : 1;
 }
 
-static uint64_t local_elements(const vy_program *p, uint32_t buffer)
+static void add_price(const coarsen *c, part *to, uint32_t id, uint8_t along)
 {
-    const vy_buf *b = &p->buffers.data[buffer];
-    uint64_t n = b->cls == VY_LOCAL;
-    for (uint32_t k = 0; k < b->rank; k++) n *= (uint64_t)p->dims.data[b->dims[k].id].value;
-    return n;
+    const double times = reached(c, id);
+    const bool together = !c->gpu && vy_adds_for_all_lanes(c->p, id, along, c->axes);
+    to->cost += times * (together ? VY_PRICE_ADD_TOGETHER : vy_price_of_copy(c->p, id));
+    to->added += together ? times * VY_PRICE_ADD_TOGETHER : 0;
 }
 
 static void add_up(coarsen *c)
@@ -175,13 +165,13 @@ static void add_up(coarsen *c)
         const bool waits = op_writes(op) && !vy_writes_at_once(p, c->use, id);
         const uint8_t mask = waits ? vy_written_along(&c->along, id) : c->along.of[id];
         part *at = &c->parts[mask];
-        at->cost += cost_of(i) * reached(c, id);
+        add_price(c, at, id, waits ? mask : UINT8_MAX);
         const bool guarded = waits && mask; // else it adds the sum of all copies
         c->written += guarded ? reached(c, id) : 0;
         c->write_runs += guarded && !writing;
         writing = guarded || (writing && !vy_is_marker(op));
         at->code++;
-        at->blocks += blocks_of(i);
+        at->blocks += vy_blocks_of_copy(i);
         body[mask] += op_writes(op) ? 4 : 1;
         if (vy_op_opens(op))
             c->iterations[id] = reached(c, id) * (vy_is_loop(op) ? vy_expected_trips(p, id) : 1);
@@ -198,7 +188,7 @@ static void add_up(coarsen *c)
         }
     }
     for (uint32_t b = 1; b < p->buffers.count; b++)
-        c->parts[c->along.array[b]].held += local_elements(p, b);
+        c->parts[c->along.array[b]].held += vy_local_elements(p, b);
     for (uint32_t m = 0; m < MASKS; m++)
         if (c->parts[m].code) c->masks[c->mask_count++] = (uint8_t)m;
 }
@@ -249,6 +239,7 @@ static part total(const coarsen *c)
         const uint32_t times = copies(c, c->masks[n]);
         t.cost += at->cost * times;
         t.moved += at->moved * times;
+        t.added += at->added * times;
         t.code += at->code * times;
         t.blocks += at->blocks * times;
         t.carried += at->carried * times;
@@ -270,8 +261,8 @@ static bool within_limits(const coarsen *c, const part *t)
            enough_invocations(c);
 }
 
-// The cost per element with the current factors; -1: over a limit.
-static double cost(const coarsen *c)
+// The cost per element with the current factors, and what additions are of it; -1: over a limit.
+static double cost(const coarsen *c, double *added)
 {
     const uint32_t all = copies(c, MASKS - 1);
     const part t = total(c);
@@ -280,15 +271,22 @@ static double cost(const coarsen *c)
     if (t.carried > REGISTERS && !c->gpu)
         sum += spill * t.moved * (t.carried - REGISTERS) / t.carried;
     sum += vy_prices[VY_WORK_STORE].cpu * c->written * (all - 1); // for the `if` around them
+    *added = t.added / all * waste(c);
     return sum / all * waste(c);
+}
+
+static bool gains_enough(const coarsen *c, double now, double added)
+{
+    const bool by_additions = c->one_added - added > 0.5 * (c->one - now);
+    return now < c->one * (by_additions ? least_of_additions : least_gain);
 }
 
 static void search(coarsen *c, uint32_t axis, uint32_t used)
 {
     if (axis == c->axes) {
-        double now = cost(c);
+        double added = 0, now = cost(c, &added);
         for (uint32_t k = 0; k < used; k++) now *= per_axis;
-        if (now >= 0 && now < c->best_cost) {
+        if (now >= 0 && now < c->best_cost && gains_enough(c, now, added)) {
             c->best_cost = now;
             for (uint32_t k = 0; k < c->axes; k++) c->best[k] = c->factor[k];
         }
@@ -326,7 +324,7 @@ static void choose_variables(coarsen *c)
     c->chunked = vy_is_chunked(c->p, c->options);
     add_up(c);
     c->chunked &= total(c).body <= MAX_CHUNK; // else `strip_mine` takes none of them anyway
-    c->best_cost = cost(c) * least_gain;
+    c->one = c->best_cost = cost(c, &c->one_added);
     search(c, 0, 0);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// coarsen.h: between coarsen.c, which chooses, coarsen_memory.c, which says what copies of an
-// invocation may do to memory, and unroll_and_jam.c and interior.c, which rewrite.
+// coarsen.h: between coarsen.c, which chooses, coarsen_price.c, which says what instructions cost,
+// coarsen_memory.c, which says what copies of an invocation may do to memory, and unroll_and_jam.c
+// and interior.c, which rewrite.
 #ifndef VYRE_COARSEN_H
 #define VYRE_COARSEN_H
 
@@ -27,6 +28,14 @@ bool vy_writes_at_once(const vy_program *p, const uint8_t *use, uint32_t id);
 // Along which variables is it a write of its own for each copy?  Along the others, the copies add
 // to one element, and one addition serves all.
 uint8_t vy_written_along(const vy_along *a, uint32_t id);
+
+// coarsen_price.c: the price of an instruction; does it add floats to an element that is the same
+// for a row of lanes, where `along` says along which of the last `axes` variables elements differ?
+// The basic blocks that an instruction makes.
+double vy_price_of_copy(const vy_program *p, uint32_t id);
+bool vy_adds_for_all_lanes(const vy_program *p, uint32_t id, uint8_t along, uint32_t axes);
+uint32_t vy_blocks_of_copy(const vy_inst *i);
+uint64_t vy_local_elements(const vy_program *p, uint32_t buffer); // 0: it is no local array
 
 // coarsen.c, for tests: blocks by `factor` along every variable where possible, whatever the cost.
 bool vy_coarsen_all(vy_program *p, uint32_t factor, bool adjacent);

@@ -415,6 +415,10 @@ UNITS = {
         ("ir/pass/device/coarsen.c", None, "if (c->factor[k] > MOST) code = FEW;", ""),
         ("ir/pass/device/coarsen.c", None, "c->options->carried > REGISTERS && !c->gpu ? MOST_OF_FEW : MOST;", "MOST_OF_FEW;"),
         ("ir/pass/device/coarsen.c", None, "t.blocks += 2ull * c->write_runs", "t.blocks += 8ull * c->write_runs"),
+        ("ir/pass/device/coarsen.c", None, "(by_additions ? least_of_additions : least_gain)", "least_gain"),
+        ("ir/pass/device/coarsen.c", None, "(by_additions ? least_of_additions : least_gain)", "least_of_additions"),
+        ("ir/pass/device/coarsen_price.c", None, "vy_type_is_float((vy_type)i->type) && axes &&", "axes &&"),
+        ("ir/pass/device/coarsen_price.c", None, "!(along >> (axes - 1) & 1);", "!(along & 1);"),
         ("ir/pass/device/unroll_and_jam.c", None, "if (q && !(constant && constant % f == 0)) {", "if (false) {"),
     ),
     "test_device_code": (

@@ -2,6 +2,7 @@
 // test_coarsen.c: how many elements the pass `coarsen` (ir/pass/device/coarsen.c) lets one
 // invocation compute, and that the bits stay the same.
 #include "ir/core/ir.h"
+#include "ir/pass/device/coarsen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,13 +27,17 @@ static const char two[] = MOMENTS("x[k, 0]", "x[k, 1]");
 static const char eight[] =
     MOMENTS("x[k, 0] + x[k, 2] + x[k, 4] + x[k, 6]", "x[k, 1] + x[k, 3] + x[k, 5] + x[k, 7]");
 
-static vy_module *coarsened(const char *text, uint32_t elements, uint32_t carried)
+static vy_module *optimised(const char *text, vy_opt_options o)
 {
     vy_module *m = vy_parse(text, strlen(text), "test");
     assert_non_null(m);
-    const vy_opt_options o = {.level = 2, .coarsen = elements, .carried = carried};
     if (!vy_module_ok(m) || !vy_optimize(m, &o)) fail_msg("%s", vy_module_diag(m)->text);
     return m;
+}
+
+static vy_module *coarsened(const char *text, uint32_t elements, uint32_t carried)
+{
+    return optimised(text, (vy_opt_options){.level = 2, .coarsen = elements, .carried = carried});
 }
 
 static uint32_t carries(const char *text, uint32_t elements, uint32_t carried)
@@ -41,6 +46,18 @@ static uint32_t carries(const char *text, uint32_t elements, uint32_t carried)
     const vy_program *p = vy_module_find(m, "f");
     uint32_t n = 0;
     for (uint32_t id = 1; id < p->insts.count; id++) n += p->insts.data[id].op == VY_OP_CARRY;
+    vy_module_free(m);
+    return n;
+}
+
+static uint32_t loads(const char *text)
+{
+    vy_module *m =
+        optimised(text,
+                  (vy_opt_options){.level = 2, .coarsen = 40, .carried = 256, .unchecked = true});
+    const vy_program *p = vy_module_find(m, "f");
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < p->insts.count; id++) n += p->insts.data[id].op == VY_OP_LOAD;
     vy_module_free(m);
     return n;
 }
@@ -117,6 +134,54 @@ static void small_code_has_longer_rows(void **state)
     assert_int_equal(carries(long_sum, 40, 256), 8);
 }
 
+// Six loads in each iteration, whose sum is added to g[`at`], of `size` elements.
+#define ADDS(type, domain, size, at, row)                                                          \
+    "program f(a: in " type "[N, C], b: in " type "[N, C], c: in " type "[N, C],\n"                \
+    "          d: in " type "[N, C], e: in " type "[N, C], h: in " type "[N, C],\n"                \
+    "          g: inout " type "[" size "], N: u32, C: u32, J: u32) over(" domain ")\n{\n"         \
+    "    let r = " row ";\n    for t in 0..C {\n"                                                  \
+    "        atomic_add(g[" at "], a[r, t] + b[r, t] + c[r, t] + d[r, t] + e[r, t] + h[r, t]);\n"  \
+    "    }\n}\n"
+
+// Additions of all copies to one element are one: where a row of lanes adds to it, that is worth
+// more code than the same of loads.
+static void additions_are_shared(void **state)
+{
+    (void)state;
+    assert_true(loads(ADDS("f32", "i: N", "C", "t", "i")) > 6);
+    assert_true(loads(ADDS("f64", "i: N", "C", "t", "i")) > 6);
+    assert_int_equal(loads(ADDS("i32", "i: N", "C", "t", "i")), 6); // by one instruction
+}
+
+// The last variable is what lanes differ in: of two, bit 1.
+static void lanes_follow_the_last_variable(void **state)
+{
+    (void)state;
+    vy_module *m =
+        optimised(ADDS("f32", "q: J, i: N", "N, C", "i, t", "i + q"), (vy_opt_options){.level = 1});
+    const vy_program *p = vy_module_find(m, "f");
+    uint32_t id = 1;
+    while (p->insts.data[id].op != VY_OP_ATOMIC_ADD) id++;
+    assert_true(vy_adds_for_all_lanes(p, id, 1, 2));
+    assert_false(vy_adds_for_all_lanes(p, id, 2, 2));
+    assert_false(vy_adds_for_all_lanes(p, id, 3, 2));
+    assert_true(vy_adds_for_all_lanes(p, id, 0, 1));
+    assert_false(vy_adds_for_all_lanes(p, id, 0, 0));
+    vy_module_free(m);
+}
+
+// Gains of loads alone have to be larger: of four loads that differ, and one that all share.
+static void loads_have_to_save_a_quarter(void **state)
+{
+    (void)state;
+    assert_int_equal(loads("program f(x: in f32[K, N], u: in f32[K, N], v: in f32[K, N],\n"
+                           "          z: in f32[K, N], w: in f32[K], y: out f32[N], K: u32, N: u32)"
+                           " over(i: N) {\n    var s = 0.0;\n    for k in 0..K {\n"
+                           "        s += x[k, i] * u[k, i] * v[k, i] * z[k, i] * w[k];\n    }\n"
+                           "    y[i] = s;\n}\n"),
+                     5);
+}
+
 enum { N = 11, K = 3 };
 
 static void run(vy_module *m, float y[N * N * 6])
@@ -149,6 +214,9 @@ int main(void)
         cmocka_unit_test(carried_values_cost),
         cmocka_unit_test(gpus_compute_blocks),
         cmocka_unit_test(small_code_has_longer_rows),
+        cmocka_unit_test(additions_are_shared),
+        cmocka_unit_test(lanes_follow_the_last_variable),
+        cmocka_unit_test(loads_have_to_save_a_quarter),
         cmocka_unit_test(many_elements_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
