@@ -92,6 +92,8 @@ static uint32_t latest(const slices *s, uint32_t from)
     return cut;
 }
 
+static bool keep_instead(gather *g, uint32_t later) { return gather_keep(g, later); }
+
 bool gather_keep_later(gather *g)
 {
     slices s;
@@ -101,7 +103,7 @@ bool gather_keep_later(gather *g)
         const uint32_t id = g->kept.data[k].id;
         if (!s.last[id] || gather_array(g, id)) continue;
         const uint32_t later = latest(&s, id);
-        if (later != id) any |= gather_keep(g, later);
+        if (later != id) any |= keep_instead(g, later);
     }
     vy_free(s.last);
     vy_free(s.of);
